@@ -16,8 +16,8 @@ func limit(share float64, trials []result.Trial) []result.Trial {
 	return trials
 }
 
-// A rate that the generator limited is a lower bound: that it is like another is not
-// shown, that the same sender reached more on the other path is.
+// A rate that the generator limited is a lower bound: it does not show that two rates are
+// the same, but that the same sender reached more on the other path.
 func TestAtLeast(t *testing.T) {
 	low, high := []float64{80, 81, 80}, []float64{125, 125, 124}
 	for name, tt := range map[string]struct {
@@ -61,8 +61,8 @@ func TestNotes(t *testing.T) {
 	failed.Status, failed.Notes = result.TrialFailed, []result.Note{{Code: "slow", Text: "of no account"}}
 	_, got := Cells(hostAnd, []string{"stream"}, append(trials, failed), Rule{Margin: 0.05})
 	want := []result.Warning{
-		{Code: "buffer_full", Scope: "host stream", Text: "it was full (the first of 1 among 3 trials)"},
-		{Code: "slow", Scope: "host stream", Text: "it was slow (the first of 2 among 3 trials)"},
+		{Code: "buffer_full", Scope: "host stream", Text: "it was full (first of 1 in 3 trials)"},
+		{Code: "slow", Scope: "host stream", Text: "it was slow (first of 2 in 3 trials)"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

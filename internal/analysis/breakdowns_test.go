@@ -75,7 +75,7 @@ func TestBreakdowns(t *testing.T) {
 	}
 }
 
-// A breakdown without a price, and one of machines at rest, leave figures out.
+// A breakdown without a cost, and one of idle machines, have no values.
 func TestBreakdownWithout(t *testing.T) {
 	mode := []result.Mode{{ID: "m", Status: result.ModeMeasured}}
 	free := sampled("m", 0, 0, map[string]int{"copy": 1, "of a later version": 1})
@@ -109,7 +109,7 @@ func TestProfiledCountsInNoCell(t *testing.T) {
 	}
 }
 
-// A breakdown that knows too little says so.
+// A breakdown with too many unknown or lost samples has a warning.
 func TestBreakdownWarns(t *testing.T) {
 	trial := func(mode string, unknown, lost int) result.Trial {
 		return result.Trial{Mode: mode, Workload: study.CostPassID, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9},

@@ -27,8 +27,8 @@ func earlier() []result.Trial {
 		rows("overlay", "goodput", 500, 506, 494, 500, 501))
 }
 
-// Whatever the machine did to all modes alike is no change of a mode; what one mode lost
-// beside the baseline is.
+// A change of the machine that affects all modes is no change of a mode; a change of its
+// ratio to the baseline is.
 func TestAcrossComparesCosts(t *testing.T) {
 	later := join(
 		rows("host", "goodput", 500, 505, 495, 500, 500), // half as fast a machine

@@ -28,15 +28,15 @@ func pathOf(mode, baseline string, stacks []Stack, nodes ...result.Node) drawnMo
 	return drawnMode{result.Mode{ID: mode, Baseline: baseline, Status: result.ModeMeasured, Topology: &result.Topology{Nodes: nodes}}, stacks}
 }
 
-// What a run tells of the settings.
+// The settings that a run reads.
 const bridgeFilter = "net/bridge/bridge-nf-call-iptables"
 
 var sockets = []string{"net/ipv4/tcp_rmem", "net/ipv4/tcp_sack"}
 
 func ended(at string) result.Node { return node("process", at, "", "process") }
 
-// What differs between a mode and its baseline beside the mode itself is told, and
-// nothing where they are alike or nothing is known.
+// Differences between the paths of a mode and its baseline have warnings; equal or unknown
+// paths have none.
 func TestComparePaths(t *testing.T) {
 	const full = "gso tso tx-checksum"
 	set := func(at string, settings map[string]string) Stack { return Stack{At: at, Settings: settings} }
@@ -104,8 +104,8 @@ func TestComparePaths(t *testing.T) {
 	}
 }
 
-// What two ends were granted is compared: algorithms that the study leaves open, and
-// buffers of a fixed size.
+// Congestion control that the study leaves open and fixed-size buffers are compared with the
+// baseline's.
 func TestCompareEnds(t *testing.T) {
 	trial := func(mode, congestion string, send, receive int) result.Trial {
 		return result.Trial{Mode: mode, Workload: "w", Status: result.TrialOK,

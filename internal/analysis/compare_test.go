@@ -95,11 +95,11 @@ func TestCompare(t *testing.T) {
 			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 		}},
 		{"not in the run", []ComparisonRequest{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
-			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
+			{"x", "Z Z ", "bridge bridge ", "Z is not a mode of the run", "", 0, 0, none, ""},
 		}},
 		{"no trial of one workload", []ComparisonRequest{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, result.Worse},
-			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
+			{"x", "overlay overlay segments", "host host segments", "host has no valid trial of segments", "", 0, 0, none, ""},
 		}},
 		{"missing blocks", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
 			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
@@ -112,7 +112,7 @@ func TestCompare(t *testing.T) {
 			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, result.CannotTell},
 		}},
 		{"nothing in common", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
-			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
+			{"D/B", "D overlay stream", "B bridge stream", "they have no metric in common", "", 0, 0, none, ""},
 		}},
 		{"only what both have", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{
 			{Block: 1, Mode: "bridge", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},
@@ -133,7 +133,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A comparison with the baseline that a mode has anyway says what its cell says.
+// A comparison of a mode with its baseline has the result of its cell.
 func TestCompareAsCells(t *testing.T) {
 	trials := join(rows("host", "goodput", 100, 104, 97, 99, 101), rows("veth", "goodput", 93, 99, 94, 90, 97),
 		of("rr", join(rows("host", "rtt_p50", 5, 6, 5, 5, 5.5), rows("veth", "rtt_p50", 6, 6, 7, 5, 7))))
@@ -166,9 +166,9 @@ func TestCompareHolm(t *testing.T) {
 	}
 }
 
-// A rate that the generator kept down is a lower bound, on whichever side. That the
-// same sender reached more on the other path stands; with an expected ratio, which it
-// need not be able to reach, only what holds for every value above the bound does.
+// A rate that the generator limited is a lower bound, on either side. That the same sender
+// reached more on the other path remains a verdict; with an expected ratio only a verdict
+// that is true for every value above the bound does.
 func TestCompareAtLeast(t *testing.T) {
 	slow := func(trials []result.Trial) []result.Trial {
 		for i := range trials {

@@ -39,7 +39,7 @@ func TestControlIsAFamilyOfItsOwn(t *testing.T) {
 	}
 }
 
-// A run that is not fit to judge keeps its figures and says nothing about them.
+// A noisy run keeps its values and has no verdict but cannot_tell.
 func TestNoisyRunCannotTell(t *testing.T) {
 	trials := join(rows("host", "goodput", 80, 81, 79), rows("veth", "goodput", 100, 101, 99))
 	in := Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}}

@@ -20,8 +20,8 @@ func passOf(rate float64) RunTrials {
 	return t
 }
 
-// Of two runs whose passes had different rates, the baseline's own figures are no
-// change; what the modes had beside it is compared all the same.
+// Two runs whose cost passes have different rates are compared by the ratios of the modes,
+// not by the baseline's own values.
 func TestAcrossPasses(t *testing.T) {
 	modes := func(rate float64) []string {
 		var out []string

@@ -141,6 +141,7 @@ func together(values []string) string {
 	var most float64
 	var largest, unit string
 	for i, v := range values {
+		v = strings.TrimPrefix(v, "up to ")
 		number, of, _ := strings.Cut(v, " ")
 		n, err := strconv.ParseFloat(number, 64)
 		if err != nil || i > 0 && of != unit {

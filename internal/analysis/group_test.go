@@ -32,6 +32,9 @@ func TestGroup(t *testing.T) {
 			w(warning.CoreSaturated, "host udp-2", "a CPU was busy for 96 % of its trials")}, []Grouped{
 			{Code: "core_saturated", Severity: warning.Bias, Modes: []string{"host", "docker/bridge"}, Workloads: []string{"udp-1", "udp-2"}, Count: 3,
 				Text: "a CPU was up to 100 % busy: the CPU limits the result, not the network path"}}},
+		{"the largest of two", []result.Warning{
+			w(warning.BusyTurns, "run", "in 39 of 39 interleaved trials other programs used more than 5 % of a CPU, up to 138 %: x"), w(warning.BusyTurns, "run", "in 9 of 39 interleaved trials the hypervisor took more than 2 % of a CPU, up to 6.08 %: x")}, []Grouped{
+			{Code: "busy_turns", Severity: warning.Spread, Count: 2, Text: "others used up to 138 % of a CPU during trials: rates lower, spread wider"}}},
 		{"values that differ and have no order", []result.Warning{
 			w(warning.MTUDiffers, "a", "the smallest MTU on the path is 1450 bytes (eth0) and 1500 in host: x"), w(warning.MTUDiffers, "b", "the smallest MTU on the path is 1420 bytes (eth0) and 1500 in host: x")}, []Grouped{
 			{Code: "mtu_differs", Severity: warning.Bias, Modes: []string{"a", "b"}, Count: 2, Text: "the MTU differs from the baseline's: part of the cost is the packet count"}}},

@@ -11,12 +11,12 @@ import (
 	"tare/internal/study"
 )
 
-// figure is a cell with a value and nothing else.
+// figure is a cell with a value only.
 func figure(mode, workload, metric string, v float64) result.Cell {
 	return result.Cell{Mode: mode, Workload: workload, Metric: metric, Value: &v}
 }
 
-// segments is a trial that says how much a TCP segment carries.
+// segments is a trial with a TCP segment size.
 func segments(mode string, mss int) result.Trial {
 	return result.Trial{Mode: mode, Workload: "tcp", Status: result.TrialOK, Client: &result.End{MSS: mss}}
 }

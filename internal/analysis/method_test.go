@@ -31,9 +31,9 @@ func alike(n int) []result.Mode {
 	return modes
 }
 
-// Method 5, item 2: modes that are all the same, through all of the judging. One
-// comparison is told apart in at most 5 % of sessions, and so is any of five, thanks
-// to Holm; each of the five alone far more seldom. 4000 sessions: 3 sigma are 1 %.
+// Method 5, item 2: identical modes, judged as in a run. One comparison has a false verdict
+// in at most 5 % of sessions, and so has any of five, by Holm's correction. With 4000
+// sessions, 3 sigma are 1 %.
 func TestAAThroughCells(t *testing.T) {
 	const sessions = 4000
 	for _, n := range []int{1, 5} {

@@ -48,7 +48,7 @@ func TestPressed(t *testing.T) {
 	}
 }
 
-// Where the machines of the ends were read apart, the time between those readings counts.
+// Where the machines of client and server were read separately, the time between those readings counts.
 func TestPerTime(t *testing.T) {
 	if got, known := perTime(result.MachinePressureCPU)(result.Trial{Machine: map[string]float64{result.MachinePressureCPU: 2, result.MachinePressureTime: 4, result.MachineElapsed: 1}}); !known || got != 0.5 {
 		t.Errorf("the share is %g (known: %t), want that of the time between the readings, 0.5", got, known)

@@ -50,7 +50,7 @@ func backgroundLoad(ctx context.Context, limits study.Invalid) ([]result.Fact, [
 		facts = append(facts, result.Fact{Name: string(what.name), Value: value})
 		if what.most.On() && used/long > what.most.Of {
 			warnings = append(warnings, result.Warning{Code: string(what.name), Scope: "run", Text: fmt.Sprintf(
-				"%s %s: a trial that runs alone is ruled out from %.0f %% on; interleaved modes share the load", what.text, value, 100*what.most.Of)})
+				"%s %s: trials that run alone would be invalid (above %.0f %%), interleaved trials share it. Wait, or use a quieter machine.", what.text, value, 100*what.most.Of)})
 		}
 	}
 	return facts, warnings

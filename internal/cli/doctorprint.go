@@ -37,7 +37,7 @@ func (d *diagnosis) printBackgroundLoad(w io.Writer) error {
 	}
 	printWarnings(w, d.Warnings)
 	if len(d.Existing) > 0 {
-		fmt.Fprintln(w, "\nWARNINGS FOR RUNS ON AN EXISTING ENGINE HERE (--engine), whose endpoints use this machine's own network stack")
+		fmt.Fprintln(w, "\nWARNINGS FOR RUNS ON AN EXISTING ENGINE (--engine), where client and server use the network stack of this machine")
 		printWarnings(w, d.Existing)
 	}
 	return nil

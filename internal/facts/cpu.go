@@ -49,12 +49,11 @@ func (m *machine) cpus() {
 	switch {
 	case errAllowed != nil:
 	case len(allowed) < enoughCPUs:
-		m.warn(warning.FewCores, fmt.Sprintf("%s may be used. Both ends, the kernel's packet work and tare itself share what there is, "+
-			"so rates are lower and vary more than between two machines, and a mode that needs more CPU loses more "+
-			"than it would with CPUs to spare. A machine with %d CPUs or more mends it.", plural(len(allowed), "CPU"), enoughCPUs))
+		m.warn(warning.FewCores, fmt.Sprintf("Only %s for client, server, packet processing and tare: rates are lower and vary more than on two machines, "+
+			"and expensive modes lose more. Use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), enoughCPUs))
 	case errCores == nil && cores < enoughCPUs:
-		m.warn(warning.SMT, fmt.Sprintf("The %d CPUs that may be used are threads of only %s. Two ends placed on threads of one core "+
-			"slow each other down, so rates vary with where the scheduler puts them. A machine with %d cores or more mends it.", len(allowed), plural(cores, "core"), enoughCPUs))
+		m.warn(warning.SMT, fmt.Sprintf("The %d available CPUs are hardware threads of only %s, which slow each other down: rates depend on where the scheduler "+
+			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), enoughCPUs))
 	}
 }
 
@@ -224,9 +223,8 @@ func (m *machine) load() {
 
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
-		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
-			"was until now. It takes CPU from the trials, adds to their CPU figures, and spreads every figure. "+
-			"Waiting, or stopping what runs, mends it.", fields[0], plural(len(online), "CPU")))
+		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: other programs take CPU from the trials, add to their CPU values "+
+			"and make every value vary more. Wait, or stop the other programs.", fields[0], plural(len(online), "CPU")))
 	}
 }
 

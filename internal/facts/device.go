@@ -82,8 +82,8 @@ func (m *machine) device(name string) {
 		slices.Sort(lack)
 		add("offloads %s", orNone(have))
 		if len(lack) > 0 {
-			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s has no %s. The kernel then cuts, joins or sums packets in software, one by one, so that its packet work "+
-				"and not the wire may set the rate, and modes whose own devices have these offloads look cheaper. `ethtool -K %s ...` mends it where the hardware can.",
+			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s lacks %s: packet processing in the kernel may limit the rate instead of the wire, and modes whose own devices "+
+				"have these offloads look cheaper. Turn them on with `ethtool -K %s ...` where the hardware can.",
 				name, strings.Join(lack, ", "), name))
 		}
 	}
@@ -178,8 +178,8 @@ func (m *machine) filters() {
 	if docker {
 		by = ", Docker's among them"
 	}
-	m.warnExisting(warning.HostFiltered, fmt.Sprintf("Packets of this network stack meet %s of a packet filter%s. A baseline in it pays for them, and for the connection "+
-		"tracking that they may need, so that every mode beside it looks cheaper than it is. A lab has stacks of its own and is not concerned.", plural(rules, "rule"), by))
+	m.warnExisting(warning.HostFiltered, fmt.Sprintf("The packet filter of this network stack has %s%s: a baseline in it pays for them and for connection tracking, so every "+
+		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", plural(rules, "rule"), by))
 }
 
 // tracking tells how full connection tracking is.
@@ -198,8 +198,8 @@ func (m *machine) tracking() {
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
 	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
-		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries. With no room left new connections, and datagrams of new flows, are dropped, "+
-			"which looks like the mode's loss. `sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it.", now, most))
+		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries: when it is full, new connections and datagrams of new flows are dropped, "+
+			"which looks like the mode's loss. Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most))
 	}
 }
 

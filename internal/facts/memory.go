@@ -94,8 +94,8 @@ func (m *machine) memoryLimited() {
 	default:
 		m.fact("memory_limit", gib(bytes))
 		if bytes < enoughMemory {
-			m.warn(warning.MemoryLimit, fmt.Sprintf("A control group limits this process to %.0f MiB of memory. What its sockets hold counts against that: where it does not suffice the kernel "+
-				"keeps buffers small, and at the end of it ends processes. Removing or raising the limit (--memory, MemoryMax=, a pod's limit) mends it.", bytes/(1<<20)))
+			m.warn(warning.MemoryLimit, fmt.Sprintf("A control group limits this process to %.0f MiB of memory: socket buffers count against it, so they are small, "+
+				"and the kernel kills processes that exceed it. Remove or raise the limit (--memory, MemoryMax=, a pod's limit).", bytes/(1<<20)))
 		}
 	}
 }

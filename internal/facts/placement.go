@@ -36,8 +36,8 @@ func (m *machine) numa() {
 	}
 	m.fact("numa_cpus", strings.Join(parts, "; "))
 	if len(parts) > 1 {
-		m.warn(warning.NUMASpans, fmt.Sprintf("The CPUs that may be used are on %d NUMA nodes (%s). Two ends on different nodes reach each other's memory over the link between "+
-			"the nodes, so rates depend on where the scheduler puts them, and trials fall into bands. `numactl --cpunodebind=0 --membind=0 tare ...` keeps all of a run on one.",
+		m.warn(warning.NUMASpans, fmt.Sprintf("The available CPUs are on %d NUMA nodes (%s): rates depend on where the scheduler places client and server, and results may form "+
+			"bands. Keep a run on one node with `numactl --cpunodebind=0 --membind=0 tare ...`.",
 			len(parts), strings.Join(parts, "; ")))
 	}
 }
@@ -54,8 +54,8 @@ func (m *machine) apart() {
 		m.fact("irqbalance", unknown(err))
 	case running:
 		m.fact("irqbalance", "running")
-		m.warnExisting(warning.Irqbalance, "irqbalance runs: it moves the devices' interrupts between CPUs while trials run, so that packet work changes its place within "+
-			"a run. A lab has no device with interrupts and is not concerned. `systemctl stop irqbalance` for the length of a run mends it.")
+		m.warnExisting(warning.Irqbalance, "irqbalance moves device interrupts between CPUs during trials, so packet processing moves between CPUs. "+
+			"Run `systemctl stop irqbalance` before the run, or use a lab, which has no devices with interrupts.")
 	default:
 		m.fact("irqbalance", "not running")
 	}
@@ -64,8 +64,8 @@ func (m *machine) apart() {
 	} else {
 		m.fact("boot_parameters", orNone(words))
 		if slices.Contains(words, "mitigations=off") {
-			m.warn(warning.MitigationsOff, "The kernel was booted with mitigations=off: entering it, and its indirect calls, cost less than on a machine as distributions set it up, "+
-				"and so does every mode, most of all those with many small packets. To compare with such machines, boot without it.")
+			m.warn(warning.MitigationsOff, "The kernel was booted with mitigations=off: system calls and indirect calls cost less than usual, and so does every mode, most of all those with many "+
+				"small packets. To compare with other machines, boot without it.")
 		}
 	}
 }

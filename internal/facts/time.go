@@ -17,9 +17,8 @@ func (m *machine) frequency() {
 	governor, err := m.governor()
 	m.factOr("cpu_governor", governor, err)
 	if strings.Contains(governor, "powersave") {
-		m.warn(warning.PowersaveGovernor, "The frequency governor powersave lets CPUs slow down when they wait. Trials then "+
-			"begin on slow CPUs, latency grows with the time it takes to speed up, and CPU seconds of two modes need not be worth "+
-			"the same. `cpupower frequency-set -g performance` mends it.")
+		m.warn(warning.PowersaveGovernor, "The CPU frequency governor is powersave: trials begin on slow CPUs, latency includes the time to speed up, and the CPU seconds of two modes "+
+			"are not comparable. Run `cpupower frequency-set -g performance`.")
 	}
 	if v, err := readFile(m.fsys, sysCPU+"intel_pstate/no_turbo"); err == nil {
 		m.fact("cpu_turbo", onOff(v == "0"))
@@ -65,14 +64,13 @@ func (m *machine) clock() {
 	if err != nil || fastClock(source) {
 		return
 	}
-	mend := "A machine whose clock source is tsc (or arch_sys_counter on arm64) mends it; this one's kernel log says why it is not."
+	fix := "Use a machine whose clock source is tsc (arch_sys_counter on arm64); the kernel log of this one says why it is not."
 	available, _ := readFile(m.fsys, sysClock+"available_clocksource")
 	if slices.Contains(strings.Fields(available), "tsc") {
-		mend = "`echo tsc > /" + sysClock + "current_clocksource` mends it, where the kernel has nothing against tsc in its log."
+		fix = "Run `echo tsc > /" + sysClock + "current_clocksource`, unless the kernel log says that tsc is unstable."
 	}
-	m.warn(warning.NoConstantClock, fmt.Sprintf("Time is read from %s, which takes a call into the kernel and often a slow "+
-		"device each time. The generator reads the clock for every transaction, so rates come out lower and round trips longer. %s",
-		source, mend))
+	m.warn(warning.NoConstantClock, fmt.Sprintf("The clock source is %s, and reading it takes a system call and often a slow device: the generator reads it for every "+
+		"transaction, so rates are lower and round trips longer. %s", source, fix))
 }
 
 // fastClock is true of the clock sources that a program reads without entering

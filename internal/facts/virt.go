@@ -16,8 +16,8 @@ func (m *machine) virtualization() {
 	kind, err := m.hypervisor()
 	m.factOr("virtualization", kind, err)
 	if err == nil && strings.HasPrefix(kind, "virtual machine") {
-		m.warn(warning.VirtualMachine, "This is a virtual machine: what its CPUs, caches and wake-ups cost depends on the host below and on its other guests, and so does how much they "+
-			"vary. Ratios within a run hold for it; figures are not those of the bare machine. A machine of its own mends it; modes in turns, as by default, help.")
+		m.warn(warning.VirtualMachine, "This is a virtual machine: the cost of its CPUs, caches and wake-ups depends on the host and its other guests, so ratios within a run are "+
+			"valid, but values are not those of the bare machine. Use a physical machine; interleaved modes, the default, help.")
 	}
 	m.container()
 }
@@ -76,14 +76,13 @@ func (m *machine) container() {
 	}
 	m.fact("container", kind)
 	if kind != "none seen" && !strings.HasPrefix(kind, "unknown: ") {
-		m.warn(warning.InContainer, "tare runs in a container: its engine's limits, seccomp filter and view of /proc and /sys hold for the ends as well, and settings of the machine may "+
-			"be hidden or not to be changed. `tare` on the container's host, or a container with the host's own namespaces and without a seccomp filter, mends it.")
+		m.warn(warning.InContainer, "tare runs in a container: the engine's limits, seccomp filter and view of /proc and /sys apply to client and server, and some settings of "+
+			"the machine are hidden or read-only. Run tare on the container's host, or in a container with the host's namespaces and without a seccomp filter.")
 	}
 
 	if strings.Contains(mounts, " /proc/stat ") {
-		m.warn(warning.FakedProcStat, "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+
-			"container in place of the machine's and leaves out the kernel's packet work, so CPU costs come out too low. "+
-			"Running tare on the container's host mends it.")
+		m.warn(warning.FakedProcStat, "Something (lxcfs, most likely) is mounted over /proc/stat, which shows the CPU time of this container instead of the machine's and omits "+
+			"packet processing in the kernel: CPU costs are too low. Run tare on the container's host.")
 	}
 }
 

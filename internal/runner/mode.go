@@ -219,7 +219,7 @@ func (r *run) emulated(s *modeUnderTest) {
 	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
 		s.mode.Title += emulatedTitle
 	}
-	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", s.path.Emulated)
+	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: rates and CPU cost are those of the emulator. Use a machine where KVM works.", s.path.Emulated)
 }
 
 // order is what a mode of the study asks of its driver.

@@ -174,23 +174,24 @@ func toAnalysisStack(st driver.Settings) analysis.Stack {
 // warnBeforeStart warns of what is known before the first trial.
 func (r *run) warnBeforeStart() {
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
-		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+		r.warn(warning.WarmupNotVerified, "run", "there are no pilot trials, so it is not verified that each mode was steady after the warm-up. Use --profile standard.")
 	}
 	ids, err := runid.Running()
 	if err != nil {
-		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
+		r.warn(warning.NotObserved, "run", "cannot look for other runs: %v", err)
 	}
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
-		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // as what it is made of
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
-			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+			r.warn(warning.PlacementFree, w.ID, "placement %s is not possible, because the CPUs of the engines' machines are not known: the schedulers place client and server, and results vary more. "+
+				"Set placement: free.", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
-			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+			r.warn(warning.OneCPU, w.ID, "placement two_cores needs two CPUs and there is one: client and server share it. Use more CPUs, or placement: one_core.")
 		}
 	}
 }
@@ -214,7 +215,7 @@ func (r *run) warnSkipped() {
 		}
 	}
 	if len(free) > 0 {
-		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
-			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not apply to %s, whose sandboxes no engine makes: the ratio of a limited mode to an unlimited one includes the cost of the limit. "+
+			"Compare limited modes with each other.", strings.Join(free, ", "))
 	}
 }

@@ -77,7 +77,7 @@ func (r *run) requeueInvalid(ctx context.Context) error {
 	r.schedule.Append(todo)
 	for i, group := range plan.Groups(todo) {
 		if !r.schedule.InTime(group) {
-			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
+			r.warn(warning.MaxTime, "run", "%d of %d groups with an invalid trial were not repeated: they would have ended after the time limit of %s",
 				len(plan.Groups(todo))-i, len(plan.Groups(todo)), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
@@ -235,7 +235,7 @@ func (r *run) record(t result.Trial) error {
 func (r *run) drop(tr *trialRun) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", tr.Workload.ID, attempts, tr.Block, tr.err)
 	if last := r.schedule.Drop(tr.Mode, tr.Workload.ID); !last {
-		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it was not tried again", reason)
+		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it is not repeated", reason)
 		return
 	}
 	r.settleMode(tr.tested, result.ModeFailed, reason)

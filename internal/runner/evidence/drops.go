@@ -26,12 +26,12 @@ func (o *Observer) WatchDrops() {
 		return
 	}
 	if !o.local() {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: the path is on other machines, whose kernels are not asked")
+		o.cfg.Warn(warning.NotObserved, "run", "no drop reasons: the path is on other machines, and tare reads only this kernel")
 		return
 	}
 	w, err := drops.New("/proc")
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 		return
 	}
 	o.drops = w
@@ -54,7 +54,7 @@ func (o *Observer) withDrops(trials []*Trial, do func()) {
 	}
 	session, err := o.drops.Start(len(trials))
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 		do()
 		return
 	}
@@ -63,7 +63,7 @@ func (o *Observer) withDrops(trials []*Trial, do func()) {
 	}
 	do()
 	if err := session.Stop(); err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 	}
 }
 

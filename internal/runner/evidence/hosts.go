@@ -81,7 +81,7 @@ func (o *Observer) readHosts(ctx context.Context, t *Trial) (read hostsRead) {
 		}
 		got, err := c.Read(ctx)
 		if err != nil {
-			o.cfg.Warn(warning.NotObserved, "run", "memory and pressure of host %s: %v", h.Name, err)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read memory and pressure of host %s: %v", h.Name, err)
 			continue
 		}
 		read.of[h.Name] = got
@@ -146,12 +146,12 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	before, err := observe.ReadTable("/proc")
 	do()
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	after, err := observe.ReadTable("/proc")
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	for i, t := range trials {

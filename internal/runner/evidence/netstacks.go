@@ -104,12 +104,12 @@ func (t *Trial) NoteUnexplained() {
 	if x == nil || x.Unexplained < unexplainedLeast || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
 		return
 	}
-	then := "the kernel's own reasons would tell more: evidence drops, which takes root or CAP_BPF and CAP_PERFMON on Linux 5.17 or later"
+	then := "turn on the kernel's drop reasons with evidence: {drops: on}, as root or with CAP_BPF and CAP_PERFMON, on Linux 5.17 or later"
 	if len(x.Reasons) > 0 {
-		then = "the kernel's own reasons are with the trial"
+		then = "the trial has the kernel's drop reasons"
 	}
 	t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
-		"of %d lost datagrams %d (%.3g %%) were seen to die by no counter; %s", x.Lost, x.Unexplained, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
+		"no counter shows where %d of %d lost datagrams (%.3g %%) were dropped; %s", x.Unexplained, x.Lost, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
 }
 
 // What the kernel of an end's network stack counted of TCP meanwhile. It knows two

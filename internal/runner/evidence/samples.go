@@ -51,7 +51,7 @@ func (o *Observer) openStacks() *stacks.Sampler {
 		}
 	}
 	o.noStacks = err.Error()
-	o.cfg.Warn(warning.StacksUnavailable, "run", "what the CPU time went to is not split into components: %s", o.noStacks)
+	o.cfg.Warn(warning.StacksUnavailable, "run", "no breakdown of the CPU cost: %s", o.noStacks)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	}
 	found, err := s.sampler.Stop(s.long)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "no breakdown of the CPU cost of a trial: %v", err)
 		return
 	}
 	if t.Failed() || s.long <= 0 {
@@ -113,7 +113,7 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 		err = o.cfg.AppendFile(result.StacksFile(t.Planned.Mode, t.Planned.Workload.ID), folded.Bytes())
 	}
 	if err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "the folded stacks were not kept: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "cannot write the folded stacks: %v", err)
 	}
 }
 

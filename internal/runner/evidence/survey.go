@@ -20,7 +20,7 @@ func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks 
 		}
 		one, err := stack.Survey(ctx)
 		if err != nil {
-			o.cfg.Warn(warning.NotObserved, "run", "how the network stacks of modes are set is unknown: %v", err)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read the network settings of a mode: %v", err)
 			return nil, nil, false
 		}
 		stacks = append(stacks, one)
@@ -30,7 +30,7 @@ func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks 
 	}
 	for _, st := range stacks {
 		if st.NoFilters != "" {
-			o.cfg.Warn(warning.NotObserved, "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read the packet filters on a path: %s", st.NoFilters)
 		}
 		if text := filterText(st.Filters); text != "" {
 			facts = append(facts, result.Fact{Name: st.At + " packet filter", Value: text})

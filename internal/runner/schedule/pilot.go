@@ -42,10 +42,10 @@ func (sc *Schedule) warm() {
 		sc.cfg.Report.Pilots = append(sc.cfg.Report.Pilots, p)
 		switch {
 		case p.Warmup == nil:
-			sc.cfg.Warn(warning.PilotFailed, m.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			sc.cfg.Warn(warning.PilotFailed, m.ID, "the pilot trial does not show how long the warm-up takes: %s", p.Reason)
 			continue
 		case p.Unsettled:
-			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "the pilot trial of %s did not reach a steady state: results depend on how long trials are. Set a longer pilot and duration, or use a quieter machine.", seconds(p.Length))
 		}
 		most, known = max(most, duration(*p.Warmup)), true
 	}

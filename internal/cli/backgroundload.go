@@ -12,12 +12,12 @@ import (
 	"tare/internal/warning"
 )
 
-// backgroundLoadTime is how long doctor looks at what else uses the machine.
+// backgroundLoadTime is how long doctor samples the background load.
 const backgroundLoadTime = time.Second
 
-// backgroundLoad is what others take of the machine now, and a warning where a trial that
-// runs alone would be ruled out for it by the limits that a study has by default.
-// What cannot be found out is left out.
+// backgroundLoad is the current load by other programs and other guests, with a warning where
+// it exceeds the default limits of a study for a trial that runs alone. Unknown loads are left
+// out.
 func backgroundLoad(ctx context.Context, limits study.Invalid) ([]result.Fact, []result.Warning) {
 	session := observe.NewCollectorSet(observe.Collectors("/proc", observe.Own{PID: os.Getpid()})).Start()
 	select {

@@ -1,6 +1,5 @@
-// Package cli is the command line: it turns flags into typed options, calls what
-// does the work and turns errors into one line and an exit code. It writes only
-// to the streams it is given.
+// Package cli is the command line: it parses flags, calls the packages that do the work, and
+// turns errors into one line and an exit code. It writes only to the streams it is given.
 package cli
 
 import (
@@ -26,9 +25,9 @@ import (
 const (
 	exitOK          = 0
 	exitFailed      = 1
-	exitUsage       = 2   // usage or study error; nothing was made
+	exitUsage       = 2   // usage or study error; nothing was created
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
-	exitUnfit       = 4   // measured, but not fit to judge
+	exitUnfit       = 4   // measured, but too noisy to judge
 	exitRegression  = 10  // check found one
 	exitInterrupted = 130 // after teardown
 )
@@ -51,7 +50,7 @@ func New(build result.Build) App {
 	return a.on(study.Target{}, target.Options{})
 }
 
-// codeError is an error with its exit code. An empty text has been said already.
+// codeError is an error with its exit code. An empty text has been printed already.
 type codeError struct {
 	code int
 	err  error
@@ -63,16 +62,16 @@ func (e *codeError) Unwrap() error { return e.err }
 func usage(err error) error       { return &codeError{exitUsage, err} }
 func environment(err error) error { return &codeError{exitEnvironment, err} }
 
-// notReadable is why a run that was named cannot be read: a mistake in the name or in the
-// files, or a right that is lacking.
+// notReadable is the error for a run that cannot be read: a wrong name, a broken file or a
+// missing permission.
 func notReadable(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return environment(fmt.Errorf("%w: read it as the user who made it, or have that user let others read it", err))
+		return environment(fmt.Errorf("%w: read it as the user who made it, or make it readable", err))
 	}
 	return usage(err)
 }
 
-// errSilent ends a command whose outcome has been told already.
+// errSilent ends a command that has already printed its outcome.
 var errSilent = errors.New("")
 
 // Main runs a command and returns its exit code.
@@ -96,19 +95,19 @@ func (a App) Main(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// mostError is how many columns of an error are shown: a file may bring in any name.
+// mostError is how many columns of an error are shown. A file can contain any name.
 const mostError = 4000
 
-// shown is an error fit for a terminal, whatever names it quotes.
+// shown is an error cleaned for a terminal.
 func shown(err error) string { return wording.Cut(wording.CleanLines(err.Error()), mostError) }
 
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tare",
-		Short: "Weigh what a container network mode costs",
-		Long: "tare builds network modes beside the raw-host baseline, drives traffic through them,\n" +
-			"proves that the packets took the path on the label, and says what each mode costs,\n" +
-			"with an interval and a verdict, or says that it cannot tell.",
+		Short: "Measure the network overhead that containers add",
+		Long: "tare builds network modes and a raw-host baseline, sends traffic through them,\n" +
+			"proves that the packets took the intended path, and reports the cost of each mode\n" +
+			"with an interval and a verdict, or that it cannot tell.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -116,7 +115,12 @@ func (a App) root() *cobra.Command {
 			}
 			return usage(fmt.Errorf("unknown command %q; see tare --help", args[0]))
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin {
+				return a.here(c.Context())
+			}
+			return c.Help()
+		},
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -127,7 +131,7 @@ func (a App) root() *cobra.Command {
 	return root
 }
 
-// Catalog is what a study can choose from.
+// Catalog is what a study can name.
 func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget}
 	for _, m := range a.target.Drivers.Modes() {

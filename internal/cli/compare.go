@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -19,28 +20,30 @@ type compareFlags struct {
 	format  string
 	margin  string
 	metrics []string
+	shown   shownFlags
 }
 
 func (f *compareFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.format, "format", "text", "how to print it: text, md or json")
-	c.Flags().StringVar(&f.margin, "margin", "", "the change that still counts as the same (default: that of the later run's study)")
-	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to look at, separated by commas; all when absent")
+	f.shown.add(c)
+	c.Flags().StringVar(&f.format, "format", "text", "output format: text, md or json")
+	c.Flags().StringVar(&f.margin, "margin", "", "the largest change that counts as the same (default: the margin of the later run's study)")
+	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, separated by commas (default: all)")
 }
 
 func (a App) compareCommand() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
-		Use: "compare BEFORE AFTER", Short: "Say what changed from one run to another", Args: exactly(2),
-		Long: "Compare two runs of one study: first what they were made with, then cell by cell whether\n" +
-			"the cost of a mode changed, by the noise of both runs. What is not comparable is refused.\n" +
-			"A run is its directory, or its id if it is below $TARE_RUNS or tare-runs.",
+		Use: "compare BEFORE AFTER", Short: "Report what changed from one run to another", Args: exactly(2),
+		Long: "Compare two runs of one study: whether the cost of each mode changed, by the noise\n" +
+			"of both runs. Parts that are not comparable are refused.\n" +
+			"A run is its directory, or its id if it is in $TARE_RUNS or tare-runs.",
 		Example: "  tare compare before after\n  tare compare --format md before after >changes.md",
 		RunE: func(_ *cobra.Command, args []string) error {
 			changes, err := a.changes(args[0], args[1], f)
 			if err != nil {
 				return err
 			}
-			return a.printChanges(changes, f.format)
+			return a.printChanges(changes, f, "tare compare --full "+quote(args[0])+" "+quote(args[1]))
 		},
 	}
 	f.add(c)
@@ -55,7 +58,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 	}
 	for _, name := range f.metrics {
 		if _, ok := result.MetricNamed(name); !ok {
-			return result.Changes{}, usage(fmt.Errorf("--metrics names %q, which is no metric; docs/results.md lists them", name))
+			return result.Changes{}, usage(fmt.Errorf("--metrics: unknown metric %q; docs/results.md lists all metrics", name))
 		}
 	}
 	b, err := a.takeRun(before)
@@ -104,7 +107,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 	}
 	_, s, err := a.resumed(dir.Path(), false)
 	if err != nil {
-		return takenRun{}, notReadable(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
+		return takenRun{}, notReadable(fmt.Errorf("compare %s: cannot read its study: %w", name, err))
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
@@ -112,7 +115,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s}, nil
 }
 
-// refusals are what two studies forbid to compare.
+// refusals are the differences between two studies that forbid a comparison.
 func refusals(differences []study.Difference) []result.Refusal {
 	var out []result.Refusal
 	for _, d := range differences {
@@ -138,8 +141,8 @@ func refusals(differences []study.Difference) []result.Refusal {
 	return out
 }
 
-func (a App) printChanges(c result.Changes, format string) error {
-	switch format {
+func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
+	switch f.format {
 	case "json":
 		enc := json.NewEncoder(a.Stdout)
 		enc.SetIndent("", "  ")
@@ -147,7 +150,13 @@ func (a App) printChanges(c result.Changes, format string) error {
 	case "md":
 		return report.ChangesMarkdown(a.Stdout, c)
 	}
-	return report.ChangesText(a.Stdout, c, a.textOptions())
+	switch {
+	case f.shown.quiet:
+		return report.ChangesTable(a.Stdout, c, a.textOptions())
+	case f.shown.full:
+		return report.ChangesText(a.Stdout, c, a.textOptions())
+	}
+	return report.ChangesOverview(a.Stdout, c, full, a.textOptions())
 }
 
 func (a App) checkCommand() *cobra.Command {
@@ -155,21 +164,21 @@ func (a App) checkCommand() *cobra.Command {
 	var baseline string
 	var failOn []string
 	c := &cobra.Command{
-		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression beside an earlier one", Args: exactly(1),
-		Long: "Compare a run with an earlier one of the same study, as tare compare does, and end with exit\n" +
-			"code 10 if something is worse: the noise of both runs decides, not a fixed percentage. Only\n" +
-			"the metrics that stand for their workloads count, and the cost in CPU, unless --metrics says\n" +
-			"which; a baseline's own figures do not, for they change with the machine.\n\n" +
+		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression against an earlier one", Args: exactly(1),
+		Long: "Compare a run with an earlier one of the same study, as tare compare does, and exit with\n" +
+			"10 if something is worse. The noise of both runs decides, not a fixed percentage. Only the\n" +
+			"primary metrics of the workloads and the CPU cost count, unless --metrics lists others. A\n" +
+			"baseline's own values do not count, because they change with the machine.\n\n" +
 			"--fail-on lists what is a regression:\n" +
-			"  worse        a mode costs more, beyond what the noise explains; worse:5% where a change\n" +
-			"               within 5 % is shown to be none\n" +
-			"  lost         a mode was measured and no longer can be\n" +
-			"  cannot_tell  there may be one, and the runs are too noisy or too short to say\n" +
+			"  worse        a mode costs more than the noise explains; with worse:5% a change that is\n" +
+			"               shown to be within 5 % does not count\n" +
+			"  lost         a mode was measured before and is not now\n" +
+			"  cannot_tell  the runs are too noisy or too short to exclude a regression\n" +
 			"  refused      something is not comparable",
 		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if baseline == "" {
-				return usage(errors.New("check: --baseline is missing: the earlier run to compare with"))
+				return usage(errors.New("check: --baseline is missing: name the earlier run to compare with"))
 			}
 			g, err := gateOf(failOn)
 			if err != nil {
@@ -177,7 +186,7 @@ func (a App) checkCommand() *cobra.Command {
 			}
 			if g.margin != "" {
 				if f.margin != "" {
-					return usage(errors.New("check: --margin and --fail-on worse:SHARE both say which change counts as the same; use one"))
+					return usage(errors.New("check: --margin and --fail-on worse:SHARE both set the margin; use one"))
 				}
 				f.margin = g.margin
 			}
@@ -188,7 +197,14 @@ func (a App) checkCommand() *cobra.Command {
 			if len(f.metrics) == 0 {
 				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gateChanges(c) })
 			}
-			return errors.Join(a.printChanges(changes, f.format), g.verdict(changes))
+			if err := a.printChanges(changes, f, "tare check --full --baseline "+quote(baseline)+" "+quote(args[0])); err != nil {
+				return err
+			}
+			passed, err := g.verdict(changes)
+			if err == nil && f.format == "text" {
+				fmt.Fprintln(a.Stdout, passed)
+			}
+			return err
 		},
 	}
 	f.add(c)
@@ -197,7 +213,7 @@ func (a App) checkCommand() *cobra.Command {
 	return c
 }
 
-// gateChanges is whether a cell counts for the gate where nothing is said.
+// gateChanges reports whether a cell counts for the gate by default.
 func gateChanges(c result.Change) bool {
 	m, ok := result.MetricNamed(c.Metric)
 	return ok && (m.Primary || strings.HasPrefix(m.Name, "cpu_cost"))
@@ -206,7 +222,7 @@ func gateChanges(c result.Change) bool {
 // gate is what a check fails on.
 type gate struct {
 	on     []string
-	margin string // of worse, as it was written
+	margin string // of worse, as written
 }
 
 func gateOf(failOn []string) (gate, error) {
@@ -227,25 +243,39 @@ func gateOf(failOn []string) (gate, error) {
 	return g, nil
 }
 
-// verdict is the error of a check: of a regression, or that nothing could be judged.
-func (g gate) verdict(c result.Changes) error {
+// verdict is how a check ends: the line of one that passed, or the error of a regression
+// or of runs of which nothing could be judged. Either says what would settle the changes
+// that cannot be told.
+func (g gate) verdict(c result.Changes) (passed string, err error) {
 	var found []string
-	told := 0
+	judged, unsure, needed := 0, 0, 0
 	for _, cell := range c.Cells {
-		switch {
-		case cell.Own:
+		if cell.Own || cell.Verdict == "" { // the machine's, or a maximum
 			continue
-		case cell.Verdict == result.Worse && slices.Contains(g.on, "worse"),
-			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell"):
+		}
+		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
+			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell") {
 			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeVerdict(cell)))
 		}
 		if cell.Verdict != result.CannotTell {
-			told++
+			judged++
+			continue
+		}
+		unsure++
+		if by, blocks := analysis.Settle(cell.Cell(), false, c.Noisy != ""); by == analysis.SettleBlocks {
+			needed = max(needed, blocks)
+		}
+	}
+	open := ""
+	if unsure > 0 {
+		open = fmt.Sprintf("; %d of %d changes cannot be told", unsure, judged+unsure)
+		if needed > 0 {
+			open += ", which " + wording.Count(needed, "more block", "more blocks") + " in each run would settle"
 		}
 	}
 	for _, m := range c.Modes {
 		if m.Lost() && slices.Contains(g.on, "lost") {
-			found = append(found, fmt.Sprintf("%s was measured and is %s now", m.Mode, orMissing(m.After)))
+			found = append(found, fmt.Sprintf("%s was measured and is now %s", m.Mode, orMissing(m.After)))
 		}
 	}
 	if len(c.Refused) > 0 && slices.Contains(g.on, "refused") {
@@ -253,13 +283,13 @@ func (g gate) verdict(c result.Changes) error {
 	}
 	switch {
 	case len(found) > 0:
-		return &codeError{exitRegression, fmt.Errorf("check: %s", strings.Join(found, "; "))}
+		return "", &codeError{exitRegression, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
 	case c.Noisy != "":
-		return &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
-	case told == 0:
-		return &codeError{exitUnfit, errors.New("check: no mode could be judged: see what is not comparable and what cannot be told above")}
+		return "", &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
+	case judged == 0:
+		return "", &codeError{exitUnfit, errors.New("check: no mode could be judged" + open + "; the table and the notes above say why")}
 	}
-	return nil
+	return fmt.Sprintf("check passed: %s, no regression%s", wording.Count(judged, "change judged", "changes judged"), open), nil
 }
 
 func orMissing(s result.ModeStatus) string {

@@ -14,9 +14,8 @@ import (
 	"tare/studies"
 )
 
-// completions has shells complete what only this program knows: modes, workloads,
-// studies and runs. It goes over all commands, so that a flag of one name is completed
-// alike wherever it stands.
+// completions adds shell completion for modes, workloads, studies and runs. A flag is
+// completed alike in all commands.
 func (a App) completions(root *cobra.Command) {
 	flags := map[string]func() []string{
 		"modes":     a.modeNames,
@@ -41,7 +40,7 @@ func (a App) completions(root *cobra.Command) {
 		offer(c, "format", func() []string { return formats[c.Name()] })
 		if names, ok := args[c.Name()]; ok {
 			c.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				// Files are what is named most often, so the shell goes on with them.
+				// Files are the most common arguments, so the shell completes them, too.
 				return beginning(names(), typed), cobra.ShellCompDirectiveDefault
 			}
 		}
@@ -57,7 +56,7 @@ func offer(c *cobra.Command, flag string, names func() []string) {
 	if c.Flags().Lookup(flag) == nil {
 		return
 	}
-	// It fails only for a flag that is completed already.
+	// It fails only for a flag that already has a completion.
 	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
 		var out []string

@@ -17,17 +17,17 @@ import (
 	"tare/internal/study"
 )
 
-// diagnosis is what doctor finds, as --json prints it.
+// diagnosis is the result of doctor, as --json prints it.
 type diagnosis struct {
-	Lab      string           `json:"lab"` // "ok, as root", "ok, in a user namespace", or why none can be made
+	Lab      string           `json:"lab"` // "ok, as root", "ok, in a user namespace", or the reason why no lab can be created
 	Ready    bool             `json:"ready"`
 	Rights   []result.Fact    `json:"rights"`
 	Machine  []result.Fact    `json:"machine"`
 	Engines  engines          `json:"engines"`
 	Modes    []probed         `json:"modes"`
 	Warnings []result.Warning `json:"warnings"`
-	// Existing are warnings for runs on an engine that exists, whose ends use this
-	// machine's own network stack.
+	// Existing are warnings for runs on an existing engine, where endpoints use this machine's
+	// own network stack.
 	Existing []result.Warning `json:"warnings_existing"`
 
 	groups []facts.Group // of Machine, for people
@@ -36,7 +36,7 @@ type diagnosis struct {
 // engines is which Docker Engines there are to use: private ones, which tare starts
 // for a run, and the one that the docker command would use.
 type engines struct {
-	Private  string        `json:"private"` // "ok", or what is lacking
+	Private  string        `json:"private"` // "ok", or what is missing
 	Programs []result.Fact `json:"programs"`
 	Existing string        `json:"existing"` // its name, or why there is none
 	Versions []result.Fact `json:"versions"`
@@ -51,23 +51,23 @@ type doctorFlags struct {
 func (a App) doctorCommand() *cobra.Command {
 	var f doctorFlags
 	c := &cobra.Command{
-		Use: "doctor", Short: "Say whether this machine can weigh, and what would bias it", Args: exactly(0),
-		Long: "Say what a careful reader should know of this machine, and try whether labs and each mode can\n" +
-			"be made here. What is known of the machine comes first, within two seconds; then each mode is\n" +
-			"built and taken down again, engines included: that takes seconds for each of Docker's, four at\n" +
-			"a time. Exit code 3 if no lab can be made.",
+		Use: "doctor", Short: "Check that this machine can run benchmarks, and what would bias them", Args: exactly(0),
+		Long: "Report the facts and the warnings of this machine, then try to build a lab and each mode.\n" +
+			"The facts come first, within two seconds. Then each mode is built and removed again, four\n" +
+			"at a time; a docker mode takes some seconds, because its engines are started. The exit code\n" +
+			"is 3 if no lab can be created.",
 		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), f) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print as JSON, when all is known")
-	c.Flags().BoolVar(&f.machine, "machine", false, "the machine alone: make no mode")
-	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to try, separated by commas; all when absent")
+	c.Flags().BoolVar(&f.machine, "machine", false, "the machine only: build no mode")
+	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to try, separated by commas (default: all)")
 	return c
 }
 
 func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if f.machine && len(f.modes) > 0 {
-		return usage(errors.New("--machine tries no mode: leave out --modes"))
+		return usage(errors.New("--machine tries no mode; leave out --modes"))
 	}
 	names, err := a.chosen(f.modes)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if done {
 		return exitWith(code)
 	}
-	// What takes longer comes later, and each part is printed as it is known.
+	// Slow parts come last. Each part is printed as soon as it is known.
 	show := func(part func(io.Writer) error) error {
 		if f.json {
 			return nil
@@ -96,7 +96,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if err := show(d.printEngines); err != nil {
 		return err
 	}
-	if !f.machine && (noLab == nil || errors.Is(noLab, linuxnet.ErrSystem)) { // else each mode would say the same
+	if !f.machine && (noLab == nil || errors.Is(noLab, linuxnet.ErrSystem)) { // else each mode would fail for the same reason
 		d.Modes = a.probe(ctx, names)
 		if err := show(d.printModes); err != nil {
 			return err
@@ -132,15 +132,15 @@ func examine(noLab error) diagnosis {
 	return d
 }
 
-// checkMachine sees for a second what else uses the machine.
+// checkMachine samples the background load for a second.
 func (d *diagnosis) checkMachine(ctx context.Context) {
 	found, warnings := backgroundLoad(ctx, study.InvalidDefaults())
 	d.Machine, d.Warnings = append(d.Machine, found...), append(d.Warnings, warnings...)
 	d.groups = append(d.groups, facts.Group{Title: backgroundLoadGroup, Facts: found})
 }
 
-// findEngines looks for what private engines are made of, and speaks to the engine
-// that the docker command would use.
+// findEngines finds the programs of private engines, and connects to the engine that the
+// docker command would use.
 func findEngines(ctx context.Context) engines {
 	found := engines{Private: probedOK, Programs: append([]result.Fact{}, private.Programs(ctx)...), Versions: []result.Fact{}}
 	if err := private.MissingRequirements(ctx); err != nil {

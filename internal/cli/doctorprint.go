@@ -14,15 +14,15 @@ import (
 // The titles of the last groups of facts, which take a second to be known.
 const backgroundLoadGroup = "others"
 
-// printMachine prints what is known at once: whether labs can be made, the rights and
-// the machine.
+// printMachine prints what is known at once: whether labs can be created, the rights and the
+// machine.
 func (d *diagnosis) printMachine(w io.Writer) error {
 	fmt.Fprintf(w, "lab: %s\n", d.Lab)
 	groups := append([]facts.Group{{Title: "rights", Facts: d.Rights}}, d.groups...)
 	return printGroups(w, groups)
 }
 
-// printBackgroundLoad prints what took a second to see, and what it all means for a run.
+// printBackgroundLoad prints the background load and the warnings.
 func (d *diagnosis) printBackgroundLoad(w io.Writer) error {
 	for _, g := range d.groups {
 		if g.Title == backgroundLoadGroup && len(g.Facts) > 0 {
@@ -73,7 +73,7 @@ func (d *diagnosis) printEngines(w io.Writer) error {
 	return printGroups(w, []facts.Group{{Title: "Docker Engines", Facts: d.Engines.facts()}})
 }
 
-// printModes prints what came of trying each mode, and counts.
+// printModes prints the result of trying each mode, and their number.
 func (d *diagnosis) printModes(w io.Writer) error {
 	fmt.Fprintln(w, "\nMODES")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -90,7 +90,7 @@ func (d *diagnosis) printModes(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d of the %d modes that were tried can be made here; %s above, each explained in docs/warnings.md\n",
+	_, err := fmt.Fprintf(w, "\n%d of the %d modes that were tried can be built here; %s above, explained in docs/warnings.md\n",
 		can, tried, cmp.Or(counted(len(d.Warnings), "warning"), "no warnings"))
 	return err
 }

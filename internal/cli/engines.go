@@ -21,10 +21,10 @@ type engineFlags struct {
 func (f *engineFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.engines, "engine", nil, "Docker Engine of the docker modes: lab (private ones), docker, docker:CONTEXT, unix://, tcp:// or ssh://;\n"+
 		"given twice as ENGINE=ADDRESS: two existing engines, the client's first, with the address each is reached at")
-	c.Flags().BoolVar(&f.yes, "yes", false, "allow a Swarm to be made on existing engines for the run, and left again")
+	c.Flags().BoolVar(&f.yes, "yes", false, "allow creating a Swarm on existing engines for the run, and leaving it again")
 }
 
-// choice is what the flags say of the target; nothing where they are not given.
+// choice returns the target by the flags; empty without any.
 func (f *engineFlags) choice(cat study.Catalog) (study.Target, error) {
 	e, err := f.parse()
 	if err == nil && len(f.engines) > 0 {
@@ -53,7 +53,7 @@ func (f *engineFlags) parse() (study.Target, error) {
 		}
 		return e, nil
 	}
-	return none, fmt.Errorf("--engine was given %d times; want it once, or twice for two hosts", len(f.engines))
+	return none, fmt.Errorf("--engine was given %d times; give it once, or twice for two hosts", len(f.engines))
 }
 
 // isTarget reports whether a name is well-formed as one of a kind that checks its names
@@ -62,8 +62,7 @@ func (a App) isTarget(name string) bool {
 	return slices.ContainsFunc(a.Targets, func(k target.Kind) bool { return k.WellFormed != nil && k.WellFormed(name) })
 }
 
-// on is the program for a target. One of no kind that is known is the study's to
-// complain about, with its line.
+// on returns the program for a target. The study reports an unknown kind, with its line.
 func (a App) on(t study.Target, o target.Options) App {
 	if k, err := target.FindKind(a.Targets, t); err == nil {
 		a.target = k.New(t, o)
@@ -71,9 +70,8 @@ func (a App) on(t study.Target, o target.Options) App {
 	return a
 }
 
-// reach makes sure that modes can be built: it enters a user namespace where that is
-// needed, and reaches the hosts. done means that another process did the work and code
-// is its exit code.
+// reach prepares to build modes: it enters a user namespace where required, and connects to
+// the hosts. done means that another process did the work, with exit code code.
 func (a App) reach(ctx context.Context) (done bool, code int, err error) {
 	if a.target.Namespaces {
 		if done, code, err = enter(ctx); done || err != nil {

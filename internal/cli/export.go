@@ -20,13 +20,13 @@ func (a App) exportCommand() *cobra.Command {
 	var format string
 	var most int
 	var names []string
-	long := "Write a run to stdout in a format of other programs. RUN is the run's\ndirectory, or its id if it is below $TARE_RUNS or tare-runs.\n\nFormats:"
+	long := "Write a run to stdout in the format of another program. RUN is the run's\ndirectory, or its id if it is in $TARE_RUNS or tare-runs.\n\nFormats:"
 	for _, f := range export.All() {
 		names = append(names, f.Name)
 		long += fmt.Sprintf("\n  %-10s %s", f.Name, f.What)
 	}
 	c := &cobra.Command{
-		Use: "export RUN", Short: "Write a run for other programs", Long: long, Args: exactly(1),
+		Use: "export RUN", Short: "Export a run for other programs", Long: long, Args: exactly(1),
 		Example: "  tare export tare-runs/20261121-101500-default >trials.csv\n  tare export --format openmetrics 2fa57c4b >tare.prom",
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, ok := export.Named(format)
@@ -39,7 +39,7 @@ func (a App) exportCommand() *cobra.Command {
 			return a.export(args[0], f, most)
 		},
 	}
-	c.Flags().IntVar(&most, "max-bytes", 0, "cut Markdown before a section so that it is no longer; 0 for all of it")
+	c.Flags().IntVar(&most, "max-bytes", 0, "cut Markdown before a section to at most so many bytes; 0 for all of it")
 	c.Flags().StringVar(&format, "format", "csv", "how to write them: "+strings.Join(names, ", "))
 	return c
 }
@@ -80,7 +80,7 @@ func findRun(name string) (*store.Dir, error) {
 	}
 	i := slices.IndexFunc(runs, func(s store.Summary) bool { return s.ID == name || filepath.Base(s.Path) == name })
 	if i < 0 {
-		return nil, fmt.Errorf("find run %s: there is neither such a directory nor a run of that id below %s; tare ls lists runs", name, runsDir())
+		return nil, fmt.Errorf("find run %s: there is no such directory and no run with that id in %s; tare ls lists runs", name, runsDir())
 	}
 	return store.Open(runs[i].Path)
 }

@@ -18,13 +18,13 @@ func (a App) gcCommand() *cobra.Command {
 	var dry bool
 	var engines []string
 	c := &cobra.Command{
-		Use: "gc", Short: "Remove what dead runs have left behind",
+		Use: "gc", Short: "Remove what dead runs left behind",
 		Example: "  tare gc",
 		Args:    exactly(0),
 		Long: "Remove the processes, namespaces and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
-			"Runs that are under way are not touched. What root's runs left, only root can remove.\n" +
+			"Active runs are not touched. Only root can remove what a run by root left.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
-			"named with --engine, else on the one that the docker command would speak to, where there is one.",
+			"named with --engine, else on the one that the docker command uses, if any.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			open, err := a.existing(c.Context(), engines)
 			if err != nil {
@@ -60,7 +60,7 @@ func (a App) gcCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&engines, "engine", nil, "look on this engine: docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (may be repeated)")
-	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
 	return c
 }
 

@@ -24,29 +24,31 @@ type judgeFlags struct {
 	baseline, margin, pairing, better, modeBy, format string
 	html, md                                          string
 	json                                              bool
+	shown                                             shownFlags
 }
 
 func (a App) judgeCommand() *cobra.Command {
 	var f judgeFlags
 	c := &cobra.Command{
-		Use: "judge FILE...", Short: "Judge numbers that something else measured", Args: atLeast(1),
-		Long: "Judge anybody's numbers as a run's own are judged: what each mode differs by from the\n" +
+		Use: "judge FILE...", Short: "Compare numbers that another program measured", Args: atLeast(1),
+		Long: "Compare numbers from any source by the rules of a run: how each mode differs from the\n" +
 			"baseline, with an interval and a verdict. FILE (- for stdin) is a table with a header line\n" +
-			"and the columns mode and value, and perhaps block, workload, metric, unit, better (higher\n" +
+			"and the columns mode and value, and optionally block, workload, metric, unit, better (higher\n" +
 			"or lower), baseline; or the output of go test -bench, as benchstat reads it. tare export\n" +
 			"writes such a table of a run.",
 		Example: "  tare judge numbers.csv\n  tare judge --baseline plain --margin 2% --pairing order numbers.csv\n" +
 			"  tare judge host.txt bridge.txt\n  go test -bench . -count 10 | tare judge --mode-by /net -",
 		RunE: func(_ *cobra.Command, args []string) error { return a.judgeNumbers(args, f) },
 	}
-	c.Flags().StringVar(&f.baseline, "baseline", "", "the mode to compare with (default: what the numbers say, else host, else the first)")
-	c.Flags().StringVar(&f.margin, "margin", "5%", "the difference that still counts as the same")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "the mode to compare with (default: as in the file, else host, else the first)")
+	c.Flags().StringVar(&f.margin, "margin", "5%", "the largest difference that counts as the same")
 	c.Flags().StringVar(&f.pairing, "pairing", "", "which values belong together: block, order or none (default: block if there is such a column)")
-	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics of which nothing else says it")
-	c.Flags().StringVar(&f.modeBy, "mode-by", "", "what the mode of a Go benchmark is: .file, /KEY of its name, KEY of its configuration")
-	c.Flags().StringVar(&f.format, "format", "auto", "of the numbers: auto, csv or bench")
+	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics without a known direction")
+	c.Flags().StringVar(&f.modeBy, "mode-by", "", "where the mode of a Go benchmark comes from: .file, /KEY of its name, KEY of its configuration")
+	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: auto, csv or bench")
 	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
-	c.Flags().StringVar(&f.html, "html", "", "also write the report as a page to this file")
+	f.shown.add(c)
+	c.Flags().StringVar(&f.html, "html", "", "also write the report as an HTML page to this file")
 	c.Flags().StringVar(&f.md, "md", "", "also write the report as Markdown to this file")
 	return c
 }
@@ -98,17 +100,18 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 	}
 	numbers.Input.Rule.Margin = margin
 	in := judged(numbers, a.Build, args)
+	in.Page, in.Full = f.html, "the same command with --full"
 	if err := f.write(in); err != nil {
 		return err
 	}
-	if err := a.show(in, f.json); err != nil {
+	if err := a.show(in, f); err != nil {
 		return err
 	}
 	if len(in.Run.Modes) == 1 {
-		return &codeError{exitUnfit, fmt.Errorf("nothing could be judged: %s is the only mode, and there is nothing to compare it with", in.Run.Modes[0].ID)}
+		return &codeError{exitUnfit, fmt.Errorf("nothing could be judged: %s is the only mode; add a baseline", in.Run.Modes[0].ID)}
 	}
 	if !slices.ContainsFunc(in.Run.Cells, func(c result.Cell) bool { return c.RatioCI != nil }) {
-		return &codeError{exitUnfit, errors.New("nothing could be judged: no mode and its baseline have two values or more each that can be compared")}
+		return &codeError{exitUnfit, errors.New("nothing could be judged: no mode and its baseline have at least two comparable values each")}
 	}
 	return nil
 }
@@ -124,7 +127,7 @@ func (a App) sources(args []string) (sources []foreign.Source, done func(), err 
 	for i, name := range args {
 		switch {
 		case slices.Contains(args[:i], name):
-			err = fmt.Errorf("judge %s: it is named twice", name)
+			err = fmt.Errorf("judge %s: the file is named twice", name)
 		case name == "-":
 			sources = append(sources, foreign.Source{Name: "stdin", R: a.Stdin})
 			continue
@@ -169,19 +172,19 @@ func (f judgeFlags) write(in report.Input) error {
 		if err := out.make(&buf, in); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
-		if err := os.WriteFile(out.name, buf.Bytes(), 0o644); err != nil { //nolint:gosec // a report is for others to read
+		if err := os.WriteFile(out.name, buf.Bytes(), 0o644); err != nil { //nolint:gosec // others read reports
 			return fmt.Errorf("write report: %w", err)
 		}
 	}
 	return nil
 }
 
-func (a App) show(in report.Input, asJSON bool) error {
-	if !asJSON {
+func (a App) show(in report.Input, f judgeFlags) error {
+	if !f.json {
 		if in.Run.Trials.OK == len(in.Trials) {
 			in.Trials = nil // the table needs none of them, and there may be very many
 		}
-		return a.text(report.Prepare(in))
+		return a.text(report.Prepare(in), f.shown)
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

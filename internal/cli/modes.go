@@ -19,8 +19,8 @@ func (a App) modesCommand() *cobra.Command {
 		Use: "modes [MODE...]", Short: "List the network modes",
 		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan",
 		Args:    cobra.ArbitraryArgs,
-		Long: "List the network modes, or those named with the way of their packets. With --probe, try each on this machine: it is built\n" +
-			"and taken down again, several at a time; reasons why some cannot be had are below the table.",
+		Long: "List the network modes, or those named with their packet path. With --probe, build each on this machine and remove\n" +
+			"it again, several at a time; the reasons for modes that cannot be built are below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
 			names, err := a.chosen(args)
 			if err != nil {
@@ -48,7 +48,7 @@ func (a App) modesCommand() *cobra.Command {
 	return c
 }
 
-// listModes prints a table of the modes, and what came of trying them.
+// listModes prints a table of the modes, with the result of trying them.
 func (a App) listModes(names []string, tried []probed) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	head := "MODE\tBASELINE\tWHAT IS BUILT"
@@ -70,7 +70,7 @@ func (a App) listModes(names []string, tried []probed) error {
 	return w.Flush()
 }
 
-// listReasons says why modes cannot be had: each reason once, with all that have it.
+// listReasons prints why modes cannot be built: each reason once, with its modes.
 func (a App) listReasons(tried []probed) {
 	var reasons []string
 	modes := map[string][]string{}
@@ -89,7 +89,7 @@ func (a App) listReasons(tried []probed) {
 	}
 }
 
-// listPaths prints the way through each mode, place by place, from client to server.
+// listPaths prints the packet path of each mode, place by place, from client to server.
 func (a App) listPaths(names []string) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, name := range names {
@@ -114,7 +114,7 @@ func (a App) listPaths(names []string) error {
 	return w.Flush()
 }
 
-// short is what came of trying a mode in a word.
+// short is the result of trying a mode in a word.
 func short(p probed) string {
 	if p.Status == probedOK {
 		return "yes"

@@ -18,11 +18,11 @@ func (a App) planCommand() *cobra.Command {
 	var f studyFlags
 	var order bool
 	c := &cobra.Command{
-		Use: "plan [STUDY]", Short: "Say what a run would do, and how long it would take",
+		Use: "plan [STUDY]", Short: "Show what a run would do and how long it would take",
 		Example: "  tare plan\n  tare plan overlays --profile standard\n  tare plan my-study.yaml",
 		Args:    atMostOne(),
-		Long: "Say what a run of this study would make, how long it would take and which rights it needs.\n" +
-			"Nothing is made and no rights are needed.",
+		Long: "Show what a run of this study would build, how long it would take and which rights it requires.\n" +
+			"Nothing is built and no rights are required.",
 		RunE: func(c *cobra.Command, args []string) error {
 			a, s, err := f.load(c, args, a)
 			if err != nil {
@@ -98,7 +98,7 @@ func printScenarios(w io.Writer, s study.Study) {
 	}
 }
 
-// limited says what the two ends of a mode may use, where that is limited.
+// limited describes the limits of a mode's endpoints.
 func limited(l study.Limits) string {
 	if l == (study.Limits{}) {
 		return ""
@@ -106,7 +106,7 @@ func limited(l study.Limits) string {
 	return fmt.Sprintf("; limits: client %s, server %s", l.Client, l.Server)
 }
 
-// parameters lists what a workload is set to besides its lengths.
+// parameters lists the settings of a workload other than its lengths.
 func parameters(w study.Workload) string {
 	var out []string
 	for _, s := range w.Settings() {

@@ -12,7 +12,7 @@ import (
 	"tare/internal/study"
 )
 
-// printTime says how many trials there are, and how long they take.
+// printTime prints the number of trials and their duration.
 func printTime(w io.Writer, p plan.Plan, s study.Study) {
 	trials := func(blocks int) (n int, busy time.Duration) {
 		for _, t := range p.Trials {
@@ -54,7 +54,7 @@ func span(from, to int) string {
 	return fmt.Sprintf("%d to %d", from, to)
 }
 
-// printMethod says in words how a run measures, stops and rules out.
+// printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
 	for _, line := range slices.Concat([]string{stopping(s), piloting(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid)}) {
@@ -64,7 +64,7 @@ func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	}
 	if s.Control {
 		if c, ok := s.ModeNamed(study.ControlID); ok {
-			fmt.Fprintf(w, "control: %s once more, as the mode %s; the blocks do not wait for it\n", c.Mode, study.ControlID)
+			fmt.Fprintf(w, "control: %s measured twice, as the mode %s; the blocks do not wait for it\n", c.Mode, study.ControlID)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func stopping(s study.Study) string {
 	if s.Stop == nil {
 		return fmt.Sprintf("stop: after %d blocks", s.Blocks)
 	}
-	return fmt.Sprintf("stop: from block %d on, once every ratio is known to within %s or shown to be the same, and %s more; after %d blocks in any case",
+	return fmt.Sprintf("stop: from block %d on, once every ratio is known to within %s or shown to be the same, and %s more; after %d blocks always",
 		s.Stop.MinBlocks, wording.Percent(s.Stop.Width), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
 }
 
@@ -83,14 +83,14 @@ func piloting(s study.Study) string {
 	case piloted:
 		return fmt.Sprintf("pilot: %s of %s with each mode, which may make the warm-up of bulk workloads longer, up to 5s", s.Pilot, w.Name())
 	case s.Pilot.Std() > 0:
-		return "pilot: none, because no workload here can show how it warms up"
+		return "pilot: none, because no workload here can show its warm-up"
 	case s.Profile == study.Quick:
-		return "pilot: none, so whether the warm-up is long enough is not looked at beforehand"
+		return "pilot: none, so the warm-up is not verified"
 	}
 	return "pilot: none"
 }
 
-// lengths says which trials may become longer or shorter.
+// lengths prints which trials can become longer or shorter.
 func lengths(p plan.Plan) []string {
 	var out []string
 	names := map[string][]string{}
@@ -110,7 +110,7 @@ func lengths(p plan.Plan) []string {
 	return out
 }
 
-// skipping says which workloads are not driven in every block, and in which they are.
+// skipping prints which workloads are not in every block, and in which they are.
 func skipping(p plan.Plan, s study.Study) []string {
 	var out []string
 	for _, w := range plan.Workloads(s) {
@@ -127,8 +127,7 @@ func skipping(p plan.Plan, s study.Study) []string {
 	return out
 }
 
-// passing says at which rate the modes are driven in the cost pass, and in which
-// blocks.
+// passing prints the rate of the cost pass, and its blocks.
 func passing(p plan.Plan, s study.Study) string {
 	pass, why, ok := plan.CostPass(s)
 	switch {
@@ -154,12 +153,12 @@ func passing(p plan.Plan, s study.Study) string {
 		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
 }
 
-// watching says what is gathered beside the figures.
+// watching prints what is recorded beside the metrics.
 func watching(e study.Evidence) string {
 	return fmt.Sprintf("evidence: counters %s, stacks %s, drop reasons %s", e.Counters, e.Stacks, e.Drops)
 }
 
-// listed joins numbers or names, the middle of a long row left out.
+// listed joins numbers or names and leaves out the middle of a long list.
 func listed(all []string) string {
 	if len(all) > 6 {
 		all = append(slices.Clone(all[:3]), "...", all[len(all)-1])
@@ -168,7 +167,7 @@ func listed(all []string) string {
 }
 
 func renewing(p plan.Plan, s study.Study) string {
-	const what, always = "endpoints: ", "made anew before each block"
+	const what, always = "endpoints: ", "recreated before each block"
 	switch s.Renew {
 	case study.RenewOnce():
 		return what + "made once"
@@ -176,7 +175,7 @@ func renewing(p plan.Plan, s study.Study) string {
 		return what + always
 	case study.RenewAuto():
 	default:
-		return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew.Every)
+		return fmt.Sprintf("%srecreated before every %d blocks", what, s.Renew.Every)
 	}
 	var seldom []string
 	for _, m := range p.Modes {
@@ -187,10 +186,10 @@ func renewing(p plan.Plan, s study.Study) string {
 	if len(seldom) == 0 {
 		return what + always
 	}
-	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to make", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
+	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to create", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
 }
 
-// ruling says by which rules a trial does not count.
+// ruling prints the rules for invalid trials.
 func ruling(i study.Invalid) string {
 	var rules []string
 	if i.Steal.On() {
@@ -200,12 +199,12 @@ func ruling(i study.Invalid) string {
 		rules = append(rules, fmt.Sprintf("other programs take more than %s", wording.Percent(i.Others.Of)))
 	}
 	if i.Unsettled == study.On {
-		rules = append(rules, "it never settles")
+		rules = append(rules, "it does not become steady")
 	}
 	rules = append(rules, "a link goes down", "the clock is set")
-	line := "invalid, and tried again at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
+	line := "invalid, and repeated at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
 	if i.Most.On() {
-		line += fmt.Sprintf("; with more than %s of them nothing is judged", wording.Percent(i.Most.Of))
+		line += fmt.Sprintf("; with more than %s of them there is no verdict", wording.Percent(i.Most.Of))
 	}
 	return line
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pluginName is the name of the file by which the docker command knows this program as
-// its plugin.
+// pluginName is the file name of this program as a plugin of the docker command.
 const pluginName = "docker-tare"
 
 // IsPlugin reports whether a program of this name was started as the docker command's
@@ -50,8 +49,8 @@ func (a App) plugin(tare *cobra.Command) *cobra.Command {
 	return docker
 }
 
-// dockerFlags are the docker command's own, which it hands on before the name of its
-// plugin. They say which engine is the user's.
+// dockerFlags are the docker command's own, which it hands on before the name of its plugin.
+// They name the user's engine.
 type dockerFlags struct {
 	config, context, host     string
 	logLevel                  string
@@ -75,10 +74,10 @@ func dockersFlags(docker *cobra.Command) *dockerFlags {
 	return &f
 }
 
-// apply says it the way in which the engine is looked for: by the environment.
+// apply sets the environment that selects the engine.
 func (f *dockerFlags) apply() error {
 	if f.tls || f.tlsVerify || f.caFile != "" || f.certFile != "" || f.keyFile != "" {
-		return usage(errors.New("docker's --tls flags are not taken by this plugin: name the engine by a context (docker context create), which holds its certificates"))
+		return usage(errors.New("docker's --tls flags are not supported by this plugin: name the engine by a context (docker context create), which holds its certificates"))
 	}
 	var errs []error
 	for name, value := range map[string]string{"DOCKER_CONFIG": f.config, "DOCKER_CONTEXT": f.context, "DOCKER_HOST": f.host} {

@@ -11,14 +11,14 @@ import (
 	"tare/internal/study"
 )
 
-// probed is what came of trying a mode.
+// probed is the result of trying a mode.
 type probed struct {
 	Mode   string `json:"mode"`
 	Status string `json:"status"` // one of the below
 	Reason string `json:"reason,omitempty"`
 }
 
-// What trying a mode gives.
+// The results of trying a mode.
 const (
 	probedOK      = "ok"
 	probedLacking = "unsupported"
@@ -26,12 +26,12 @@ const (
 	probedNeeds   = "name needed" // the mode asks for a name, and none was given
 )
 
-// mostProbes is how many modes are tried at a time: enough to use the CPUs while
-// engines start, few enough that no one waits too long for its own.
+// mostProbes is how many modes are tried at a time: enough to use the CPUs while engines
+// start, few enough that none waits long.
 const mostProbes = 4
 
-// probe tries modes, several at a time, and returns them in their order. Each that
-// is done is told on stderr, because those of Docker take seconds.
+// probe tries modes, several at a time, and returns the results in order. It reports progress
+// on stderr, because docker modes take seconds.
 func (a App) probe(ctx context.Context, modes []string) []probed {
 	out := make([]probed, len(modes))
 	next := make(chan int)
@@ -57,10 +57,10 @@ func (a App) probe(ctx context.Context, modes []string) []probed {
 	return out
 }
 
-// probeMode builds a mode and takes it down again.
+// probeMode builds a mode and removes it again.
 func (a App) probeMode(ctx context.Context, mode string) probed {
 	if study.Asks(mode) {
-		return probed{mode, probedNeeds, "write a name of yours for NAME, as in tare modes --probe " + strings.TrimSuffix(mode, "NAME") + "mine"}
+		return probed{mode, probedNeeds, "replace NAME by a name, as in tare modes --probe " + strings.TrimSuffix(mode, "NAME") + "mine"}
 	}
 	drv, _, err := a.target.Drivers.For(mode)
 	if err == nil {

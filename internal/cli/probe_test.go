@@ -55,7 +55,7 @@ func TestProbe(t *testing.T) {
 	for i, m := range d.Modes()[:12] {
 		want = append(want, []probed{{m.ID, "ok", ""}, {m.ID, "unsupported", "no kernel"}, {m.ID, "failed", "broke down"}}[i%3])
 	}
-	want = append(want, probed{"try/net:NAME", probedNeeds, "write a name of yours for NAME, as in tare modes --probe try/net:mine"})
+	want = append(want, probed{"try/net:NAME", probedNeeds, "replace NAME by a name, as in tare modes --probe try/net:mine"})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -70,7 +70,7 @@ try/lacking-1, try/lacking-4, try/lacking-7, try/lacking-10: unsupported: no ker
 
 try/broken-2, try/broken-5, try/broken-8, try/broken-11: failed: broke down
 
-try/net:NAME: name needed: write a name of yours for NAME, as in tare modes --probe try/net:mine
+try/net:NAME: name needed: replace NAME by a name, as in tare modes --probe try/net:mine
 `
 	if diff := cmp.Diff(reasons, stdout.String()); diff != "" {
 		t.Error(diff)

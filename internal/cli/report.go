@@ -31,13 +31,26 @@ const (
 	figuresDir = "figures"
 )
 
+// shownFlags choose how much of a result is printed.
+type shownFlags struct{ full, quiet bool }
+
+func (f *shownFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.full, "full", false, "print the whole report instead of one screen")
+	f.addQuiet(c)
+}
+
+func (f *shownFlags) addQuiet(c *cobra.Command) {
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone")
+}
+
 func (a App) reportCommand() *cobra.Command {
-	return &cobra.Command{
+	var f shownFlags
+	c := &cobra.Command{
 		Use: "report DIR", Short: "Render the report of a run again",
 		Example: "  tare report tare-runs/20261121-101500-default",
 		Args:    exactly(1),
-		Long: "Render report.html, report.md and the figures of a run's directory again and print the\n" +
-			"table. It works on runs that were interrupted, too.",
+		Long: "Render report.html, report.md and the figures of a run's directory again, and print the\n" +
+			"results on one screen, or with --full the whole report. This also works for interrupted runs.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := store.Open(args[0])
 			if err != nil {
@@ -50,11 +63,13 @@ func (a App) reportCommand() *cobra.Command {
 			}
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
-				return errors.Join(a.text(prepared), unwritten(dir.Path(), err)) // the table can be had all the same
+				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table is printed all the same
 			}
-			return a.table(prepared, dir.Path())
+			return a.table(prepared, dir.Path(), f)
 		},
 	}
+	f.add(c)
+	return c
 }
 
 // write writes the reports of a run into its directory.
@@ -83,9 +98,9 @@ func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 // about it.
 func unwritten(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) {
-		return environment(fmt.Errorf("%w: make %s writable, or copy the run to where there is room; the table is all there is of its report", err, dir))
+		return environment(fmt.Errorf("%w: make %s writable, or copy the run to a writable place; only the table was printed", err, dir))
 	}
-	return fmt.Errorf("%w: move away what stands in the way", err)
+	return fmt.Errorf("%w: remove the file that is in the way", err)
 }
 
 // input reads what the report of a run needs.
@@ -99,13 +114,13 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	}
 	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
 	in.Title, in.Description = titles(dir.Path())
+	in.Page, in.Full = filepath.Join(dir.Path(), htmlFile), "tare report --full "+quote(dir.Path())
 	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))
 	return in, nil
 }
 
-// judge makes the verdicts of a run whose controller was killed before it could: its
-// trials are whole, and its study says what to compare. Without a study that can
-// be read the run stays without cells.
+// judge computes the cells of a run whose controller was killed. Its trials are complete, and
+// its study lists the comparisons. Without a readable study the run stays without cells.
 func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
 	a, s, err := a.resumed(dir, false)
 	if err != nil {
@@ -116,8 +131,8 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	return analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: !s.Target().Given(), Elsewhere: !driver.AllLocal(a.target.Hosts)})
 }
 
-// modesOf gives the modes of a run, of which only the trials tell, what the study and the
-// drivers say of them, in the order of the study.
+// modesOf completes the modes of a run that has only trials, from the study and the drivers,
+// in the order of the study.
 func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 	names := s.ModeNames()
 	out := slices.Clone(told)
@@ -132,8 +147,8 @@ func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 	return out
 }
 
-// titles reads what the study calls itself. A study that a later version wrote,
-// or none, leaves the run its own name.
+// titles reads the title and description of the study. They are empty without a study, or for
+// one of a later version.
 func titles(dir string) (title, description string) {
 	src, err := store.ReadStudy(dir)
 	if err != nil {
@@ -142,24 +157,33 @@ func titles(dir string) (title, description string) {
 	return studyfile.Titles(src)
 }
 
-// table prints the final table and where the rest is.
-func (a App) table(prepared report.Prepared, dir string) error {
-	if err := a.text(prepared); err != nil {
+// table prints the results. The whole report ends with the file of its page, which the
+// first screen names anyway.
+func (a App) table(prepared report.Prepared, dir string, f shownFlags) error {
+	if err := a.text(prepared, f); err != nil || !f.full || f.quiet {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, htmlFile))
 	return err
 }
 
-// text prints a report as suits the terminal.
-func (a App) text(prepared report.Prepared) error { return prepared.Text(a.Stdout, a.textOptions()) }
+// text prints a report as suits the terminal: one screen, or what the flags ask for.
+func (a App) text(prepared report.Prepared, f shownFlags) error {
+	switch {
+	case f.quiet:
+		return prepared.Table(a.Stdout, a.textOptions())
+	case f.full:
+		return prepared.Text(a.Stdout, a.textOptions())
+	}
+	return prepared.Overview(a.Stdout, a.textOptions())
+}
 
 func (a App) textOptions() report.TextOptions {
 	tty, width, _ := terminal(a.Stdout)
-	if width == 0 || width > 100 {
-		width = 80
+	if width == 0 {
+		width = report.MaxWidth
 	}
-	return report.TextOptions{Width: width, Color: tty && os.Getenv("NO_COLOR") == ""}
+	return report.TextOptions{Width: min(width, report.MaxWidth), Color: tty && os.Getenv("NO_COLOR") == ""}
 }
 
 func (a App) lsCommand() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// enter makes sure that labs can be made: as root as it is, else by running this
-// very command again as the root of a user namespace. done means that the other
-// process did the work and code is its exit code.
+// enter makes sure that labs can be created: as root, or else by running this command again as
+// root of a user namespace. done means that the other process did the work, with exit code
+// code.
 func enter(ctx context.Context) (done bool, code int, err error) {
 	linuxnet.EndWithParent()
 	tried := linuxnet.Try()
@@ -18,8 +18,8 @@ func enter(ctx context.Context) (done bool, code int, err error) {
 		return false, 0, nil
 	}
 	if errors.Is(tried, linuxnet.ErrSystem) {
-		return false, 0, environment(fmt.Errorf("the embedded lab cannot be made here: %w. Run tare on a Linux machine or in a "+
-			"Linux virtual machine; tare report and tare ls read here what was run there", tried))
+		return false, 0, environment(fmt.Errorf("the embedded lab cannot be created here: %w. Run tare on a Linux machine or in a "+
+			"Linux virtual machine; tare report and tare ls also work here", tried))
 	}
 	if linuxnet.Inside() {
 		return false, 0, environment(noRights(tried))
@@ -32,7 +32,7 @@ func enter(ctx context.Context) (done bool, code int, err error) {
 }
 
 func noRights(why error) error {
-	return fmt.Errorf("no lab can be made here: %w. tare needs root (sudo tare ...), or unprivileged user namespaces: "+
+	return fmt.Errorf("no lab can be created here: %w. tare requires root (sudo tare ...), or unprivileged user namespaces: "+
 		"sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone=1 where it exists, and "+
 		"kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu", why)
 }

@@ -26,18 +26,18 @@ import (
 
 type runFlags struct {
 	studyFlags
-	out, resume string
-	json        bool
+	out, resume          string
+	json, verbose, quiet bool
 }
 
 func (a App) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use: "run [STUDY]", Short: "Weigh the modes of a study",
-		Long: "Weigh the modes of a study file or of a built-in study (default: \"default\").\n" +
-			"The table goes to stdout, progress and warnings to stderr, and everything into the\n" +
-			"run's directory. Needs root, or unprivileged user namespaces; docker modes need root,\n" +
-			"or with --engine an existing engine that this user may speak to.",
+		Use: "run [STUDY]", Short: "Measure the modes of a study",
+		Long: "Measure the modes of a study file or of a built-in study (default: \"default\").\n" +
+			"The results go to stdout, on one screen; progress and warnings go to stderr, and everything\n" +
+			"goes into the run's directory. Requires root or unprivileged user namespaces; docker modes\n" +
+			"require root, or with --engine access to an existing engine.",
 		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday\n" +
 			"  tare run overlays\n  tare run --engine docker\n  tare run sdn --engine docker:left=192.0.2.1 --engine docker:right=192.0.2.2",
 		Args: atMostOne(),
@@ -45,8 +45,10 @@ func (a App) runCommand() *cobra.Command {
 	}
 	f.register(c)
 	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
-	c.Flags().StringVar(&f.resume, "resume", "", "go on with the interrupted run in this directory")
+	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
 	return c
 }
 
@@ -55,7 +57,7 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	var err error
 	if f.resume != "" {
 		if len(args) > 0 || f.out != "" || f.changed(c) {
-			return usage(errors.New("--resume takes the study, its seed and its directory from the run: no other choice goes with it"))
+			return usage(errors.New("--resume takes the study, seed and directory from the run; it allows no other choice"))
 		}
 		a, s, err = a.resumed(f.resume, f.yes)
 	} else {
@@ -64,13 +66,13 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	if err != nil {
 		return err
 	}
-	// The user's namespace is entered before anything is made, and after
-	// everything that can be wrong with the command has been said.
+	// The user namespace is entered after the command line is checked and before anything is
+	// created.
 	if done, code, err := a.reach(c.Context()); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
-	// From here on a signal ends the run in order. Later ones find it at that.
+	// From here on a signal ends the run in order. Later signals have no effect.
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	dir, done, err := openRun(f, s)
@@ -110,7 +112,7 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 		s, err = study.Resolve(s, a.Catalog())
 	}
 	if err == nil && s.Seed == 0 {
-		err = fmt.Errorf("%s:1: the study of a run has a seed, and this one has none", name)
+		err = fmt.Errorf("%s:1: the study of a run requires a seed", name)
 	}
 	if err != nil {
 		return a, s, usage(err)
@@ -126,7 +128,7 @@ func createDir(out, name string) (*store.Dir, error) {
 	}
 	base := filepath.Join(runsDir(), time.Now().Format("20060102-150405")+"-"+orName(name))
 	dir, err := store.Create(base)
-	// Two runs may start within a second.
+	// Two runs can start within a second.
 	for n := 2; errors.Is(err, store.ErrExists); n++ {
 		dir, err = store.Create(fmt.Sprintf("%s-%d", base, n))
 	}
@@ -173,7 +175,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	if err != nil {
 		return environment(err)
 	}
-	view := a.view()
+	view := a.view(f)
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: id.ID, Ground: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
@@ -183,17 +185,17 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}
-	if rerr := a.publish(dir, f.json); rerr != nil {
+	if rerr := a.publish(dir, f); rerr != nil {
 		return errors.Join(err, rerr)
 	}
 	switch {
 	case run.Status == result.RunInterrupted:
-		fmt.Fprintf(a.Stderr, "tare: interrupted; what was measured is in %s, and tare run --resume %s goes on\n", dir.Path(), quote(dir.Path()))
+		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir.Path(), quote(dir.Path()))
 		return &codeError{exitInterrupted, errSilent}
 	case err != nil:
 		return environment(err)
 	case run.Noisy != "":
-		fmt.Fprintf(a.Stderr, "tare: measured, but not fit to judge: %s; end what else runs here, or choose what rules a trial out (invalid: in the study), and run again; what was measured is in %s\n",
+		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the results are in %s\n",
 			run.Noisy, dir.Path())
 		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:
@@ -203,7 +205,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 }
 
 // publish writes the reports of a run and prints one.
-func (a App) publish(dir *store.Dir, asJSON bool) error {
+func (a App) publish(dir *store.Dir, f runFlags) error {
 	in, err := a.input(dir)
 	if err != nil {
 		return err
@@ -212,8 +214,8 @@ func (a App) publish(dir *store.Dir, asJSON bool) error {
 	if err := a.write(dir, prepared); err != nil {
 		return err
 	}
-	if !asJSON {
-		return a.table(prepared, dir.Path())
+	if !f.json {
+		return a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet})
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

@@ -31,7 +31,7 @@ func (a App) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve [DIR]", Short: "Show runs as local web pages", Args: atMostOne(),
 		Long: "Show the runs below a directory ($TARE_RUNS or tare-runs when absent) as web pages: a list,\n" +
-			"their reports, two of them compared, and those that are under way as they fill up. Nothing\n" +
+			"their reports, comparisons of two runs, and active runs as they progress. Nothing\n" +
 			"can be changed there. It listens on loopback; on any other address every page needs the\n" +
 			"token in the address that is printed, and the traffic is not encrypted.",
 		Example: "  tare serve\n  tare serve results --listen 127.0.0.1:0",
@@ -50,7 +50,7 @@ func (a App) serveCommand() *cobra.Command {
 func (a App) serve(c *cobra.Command, dir, listen string) error {
 	if _, err := store.List(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: make a run first, or name the directory of those there are", err)
+			err = fmt.Errorf("%w: make a run first, or name the directory of existing runs", err)
 		}
 		return notReadable(fmt.Errorf("serve: %w", err))
 	}
@@ -79,7 +79,7 @@ func (a App) serve(c *cobra.Command, dir, listen string) error {
 	if addr, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !addr.Addr().IsLoopback() {
 		s.Token = token()
 		at += s.Token + "/"
-		fmt.Fprintln(a.Stderr, "others can reach this address: whoever has the whole of it can read the runs")
+		fmt.Fprintln(a.Stderr, "others can reach this address: anyone who has all of it can read the runs")
 	}
 	fmt.Fprintln(a.Stdout, at)
 	err = web.Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler())

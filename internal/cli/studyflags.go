@@ -32,15 +32,15 @@ type studyFlags struct {
 
 func (f *studyFlags) register(c *cobra.Command) {
 	f.engineFlags.register(c)
-	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to weigh instead of the study's, separated by commas")
-	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive instead of the study's, separated by commas")
-	c.Flags().StringVar(&f.profile, "profile", "", "how thorough: quick, standard or paper")
+	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to measure instead of the study's, separated by commas")
+	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to run instead of the study's, separated by commas")
+	c.Flags().StringVar(&f.profile, "profile", "", "profile: quick, standard or paper")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
 	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
-	c.Flags().BoolVar(&f.control, "control", false, "weigh the baseline once more as a mode named control: what it shows is the noise")
-	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: gather where losses happen and what the CPU time goes to; stacks and drop reasons need rights")
+	c.Flags().BoolVar(&f.control, "control", false, "measure the baseline twice, as a mode named control, to show the noise")
+	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: record where losses happen and how CPU time is spent; stacks and drop reasons require privileges")
 	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
-	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does by itself")
+	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does")
 }
 
 // changed reports whether any of the flags was given.
@@ -100,7 +100,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 	}
 	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass} {
 		if c.Flags().Changed(flag) && value == "" {
-			return s, fmt.Errorf("--%s says nothing", flag)
+			return s, fmt.Errorf("--%s has no value", flag)
 		}
 	}
 	for flag, list := range map[string][]string{"modes": f.modes, "workloads": f.workloads} {

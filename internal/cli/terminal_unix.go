@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal tells whether w is one, and how large.
+// terminal reports whether w is a terminal, and its size.
 func terminal(w any) (tty bool, width, height int) {
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {

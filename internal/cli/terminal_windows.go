@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminal tells how large a console is. It is never called one that understands
-// colours: the older ones print the codes instead.
+// terminal returns the size of a console. It never reports colours, because older consoles
+// print the codes.
 func terminal(w any) (tty bool, width, height int) {
 	file, ok := w.(*os.File)
 	if !ok {

@@ -13,31 +13,41 @@ import (
 	"tare/internal/traffic"
 )
 
-// view is who shows a run while it goes on.
+// view shows a run while it is active.
 type view struct {
 	live.Listener
-	progress time.Duration // how often it wants to know the rate of a trial, 0 for never
+	progress time.Duration // how often it shows the rate of a trial, 0 for never
 	close    func()
 }
 
-// view chooses by where progress goes: a terminal that can be drawn on shows the matrix
-// filling up, a very small one a line that is rewritten, and anything else a line for each
-// change.
-func (a App) view() view {
+// view chooses by stderr: a terminal shows a matrix that fills up, a very small one a line
+// that is rewritten, and anything else a log.
+func (a App) view(f runFlags) view {
+	if f.quiet {
+		return view{Listener: silent{}, close: func() {}}
+	}
 	tty, width, height := terminal(a.Stderr)
 	file, ok := a.Stderr.(*os.File)
 	if !tty || !ok || width < term.MinWidth || height < term.MinHeight {
-		return view{Listener: plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}), close: func() {}}
+		lines := live.Listener(plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}))
+		if !f.verbose {
+			lines = &concise{to: lines, log: true}
+		}
+		return view{Listener: lines, close: func() {}}
 	}
 	drawn := term.Start(file, term.Options{ASCII: !unicode(os.Getenv)})
-	return view{Listener: drawn, progress: traffic.MinProgressInterval, close: sync.OnceFunc(func() {
+	listener := live.Listener(drawn)
+	if !f.verbose {
+		listener = &concise{to: drawn}
+	}
+	return view{Listener: listener, progress: traffic.MinProgressInterval, close: sync.OnceFunc(func() {
 		if err := drawn.Close(); err != nil {
 			fmt.Fprintf(a.Stderr, "tare: the live view ended: %v\n", err)
 		}
 	})}
 }
 
-// unicode is whether a terminal shows letters beyond ASCII: unless its locale says
+// unicode reports whether a terminal shows characters beyond ASCII: unless its locale says
 // otherwise, or it is the kernel's console, whose font has few.
 func unicode(env func(string) string) bool {
 	if env("TERM") == "linux" {

@@ -1,6 +1,6 @@
-// Package report makes what people read of a run: a table for the terminal, a
-// Markdown page, one self-contained HTML page, and figures as SVG. Package view says
-// what they show; packages text, markdown and html write it.
+// Package report writes the reports of a run: text for the terminal, a Markdown page, a
+// self-contained HTML page, and figures as SVG. Package view decides what they show; packages
+// text, markdown and html write it.
 package report
 
 import (
@@ -15,21 +15,21 @@ import (
 	"tare/internal/result"
 )
 
-// Input is what a report is made of. Everything in it may come from outside and
-// is cleaned and escaped for where it is shown.
+// Input is the data of a report. All of it may be of foreign origin; it is cleaned here and
+// escaped by the writers.
 type Input = view.Input
 
 // TextOptions says how to write for a terminal.
 type TextOptions = text.Options
 
-// Prepared is a report that was worked out once, to be written in several forms: of a
-// run with very many trials that takes longer than writing it.
+// Prepared is a report that is ready to be written in several forms. Preparing a run with many
+// trials takes longer than writing it.
 type Prepared struct {
 	report view.Report
 	doc    doc.Document
 }
 
-// Prepare works out a report.
+// Prepare prepares a report.
 func Prepare(in Input) Prepared {
 	r := view.New(in)
 	return Prepared{r, r.Document()}
@@ -43,6 +43,22 @@ func (r Prepared) Text(w io.Writer, opt TextOptions) error {
 	return err
 }
 
+// MaxWidth is how many columns a terminal's report has at most.
+const MaxWidth = text.MostColumns
+
+// Overview writes the first screen of the report for a terminal: at most 40 lines of at
+// most [MaxWidth] columns, with the answer last. Its only error is that of w.
+func (r Prepared) Overview(w io.Writer, opt TextOptions) error {
+	_, err := w.Write(text.Overview(r.report.Overview(), opt))
+	return err
+}
+
+// Table writes the table of [Prepared.Overview] alone, with all its rows.
+func (r Prepared) Table(w io.Writer, opt TextOptions) error {
+	_, err := w.Write(text.OverviewTable(r.report.Overview(), opt))
+	return err
+}
+
 // Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
 // error is that of w.
 func Markdown(w io.Writer, in Input) error { return Prepare(in).Markdown(w) }
@@ -53,10 +69,9 @@ func (r Prepared) Markdown(w io.Writer) error {
 	return err
 }
 
-// HTML writes the report as one page that needs nothing else: no request to
-// anywhere. Its one script makes it handier, and nothing is missing without it. A
-// Content-Security-Policy with the hashes of its style and of its script holds it to
-// that, whatever the run's strings contain. Its only error is that of w.
+// HTML writes the report as one page that needs nothing else: no request to anywhere. Nothing
+// is missing without its script. A Content-Security-Policy allows its style and script by
+// their hashes and nothing else. Its only error is that of w.
 func HTML(w io.Writer, in Input) error { return Prepare(in).HTML(w) }
 
 // HTML writes the report as [HTML] does.
@@ -66,23 +81,34 @@ func (r Prepared) HTML(w io.Writer) error {
 }
 
 // Figures draws the figures of a run: file name, such as "tcp_stream-goodput.svg", to a
-// standalone SVG. What nobody measured has none.
+// standalone SVG. What was not measured has none.
 func (r Prepared) Figures() (map[string][]byte, error) { return r.report.Figures(), nil }
 
-// PathFigure draws the path of a mode as an SVG file: with what its last proof showed,
-// or, of a mode that nobody has measured, with what the counters must show. Nothing
-// where nothing is known of the path.
+// PathFigure draws the path of a mode as an SVG file: with what its last proof showed or, for
+// a mode without trials, with what the counters must show. Empty where the path is unknown.
 func PathFigure(m result.Mode) []byte { return view.PathFigure(m) }
 
-// PathInWords is the way through a mode by its steps, place by place; empty where
-// nothing is known of it.
+// PathInWords is the packet path of a mode by its steps, place by place; empty where it is
+// unknown.
 func PathInWords(m result.Mode) []string { return view.PathInWords(m) }
 
-// ChangesText writes for a terminal what changed from one run to another: first what the
-// two were made with, then cell by cell. Width and colour are as in [Prepared.Text]. Its only
-// error is that of w.
+// ChangesText writes for a terminal what changed from one run to another: first the settings,
+// then cell by cell. Width and colour are as in [Prepared.Text]. Its only error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 	_, err := w.Write(text.Changes(view.Changes(c), opt))
+	return err
+}
+
+// ChangesOverview writes for a terminal what changed from one run to another on one
+// screen, as [Prepared.Overview] does. The command prints all of it.
+func ChangesOverview(w io.Writer, c result.Changes, command string, opt TextOptions) error {
+	_, err := w.Write(text.Overview(view.ChangesOverview(c, command), opt))
+	return err
+}
+
+// ChangesTable writes the table of [ChangesOverview] alone.
+func ChangesTable(w io.Writer, c result.Changes, opt TextOptions) error {
+	_, err := w.Write(text.OverviewTable(view.ChangesOverview(c, ""), opt))
 	return err
 }
 
@@ -98,18 +124,18 @@ func ChangesHTML(w io.Writer, c result.Changes) error {
 	return err
 }
 
-// ChangeVerdict words the answer: "worse: -14 % (-17 % to -11 %)".
+// ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".
 func ChangeVerdict(c result.Change) string { return view.ChangeVerdict(c) }
 
-// Style is how pages look, with the source by which a Content-Security-Policy lets it
-// in and nothing else.
+// Style is how pages look, with its source for a Content-Security-Policy that allows nothing
+// else.
 func Style() (style template.CSS, source string) {
 	text, source := html.Style()
 	return template.CSS(text), source
 }
 
-// Script is what makes pages handier, with the source by which a
-// Content-Security-Policy lets it in and nothing else.
+// Script is the script of pages, with its source for a Content-Security-Policy that allows
+// nothing else.
 func Script() (script template.JS, source string) {
 	text, source := html.Script()
 	return template.JS(text), source

@@ -99,3 +99,8 @@ type Dot struct {
 	Tip string
 	Out bool
 }
+
+// Signs returns the marks of verdicts as characters, for text. A page draws them.
+func Signs() map[Tone]string {
+	return map[Tone]string{Worse: "▼", Better: "▲", Same: "~", Small: "~", Unsure: "?"}
+}

@@ -16,8 +16,8 @@ type Notes struct {
 	Lines   []string
 }
 
-// ChangeTable is the changes in one metric of one workload. Detail says that it is one
-// that a first look can do without.
+// ChangeTable is the changes in one metric of one workload. Detail marks one that is left out
+// of short output.
 type ChangeTable struct {
 	Heading string
 	Rows    []ChangeRow

@@ -1,6 +1,5 @@
-// Package doc is what a report says, as a document of blocks whose every number is
-// worded already. Renderers write it as text, Markdown or HTML and escape it for their
-// medium; none of them knows what a run is.
+// Package doc is a report as a document of blocks with formatted numbers. Renderers write it
+// as text, Markdown or HTML and escape it for their medium. They know nothing of runs.
 //
 // All media show the same blocks, but for those that are within [Only].
 package doc
@@ -11,10 +10,10 @@ import (
 	"tare/internal/report/chart"
 )
 
-// Media is a set of what a document is written as.
+// Media is a set of output media.
 type Media uint8
 
-// The media, and those that have room for everything.
+// The media.
 const (
 	Terminal Media = 1 << iota
 	Markdown
@@ -23,7 +22,7 @@ const (
 	Pages = Markdown | HTML
 )
 
-// Has says that a set shares a medium with another. The empty set is all of them.
+// Has reports whether two sets share a medium. The empty set is all media.
 func (m Media) Has(o Media) bool { return m == 0 || m&o != 0 }
 
 // Document is a report.
@@ -32,11 +31,11 @@ type Document struct {
 	Description string
 	Generator   string   // the version of tare
 	Particulars []string // what identifies the run
-	Notices     []Notice // what must be known before any figure is read
+	Notices     []Notice // what limits the whole report
 	Blocks      []Block
 }
 
-// Notice is text that stands out. Grave says that it limits what can be concluded.
+// Notice is highlighted text. Grave is set where it limits the conclusions.
 type Notice struct {
 	Text  string
 	Grave bool
@@ -51,8 +50,7 @@ type Only struct {
 	Blocks []Block
 }
 
-// Later makes blocks when they are written, for those that take time. It is to be
-// within [Only].
+// Later makes blocks when they are written, for expensive ones. It must be within [Only].
 type Later func() []Block
 
 // Section is a part of a document below a heading, of the first level or within
@@ -60,14 +58,14 @@ type Later func() []Block
 type Section struct {
 	ID     string // what links lead to
 	Head   Heading
-	Nav    string // how the table of contents calls it; empty where it does not
+	Nav    string // name in the table of contents; empty for none
 	Look   Look
 	Level  int // of its heading in Markdown, where that is not as deep as it is nested
 	Group  int // of a mode: its number
 	Blocks []Block
 }
 
-// Look is what a section is, which a page may show.
+// Look is the kind of a section, for its style.
 type Look string
 
 // The looks of sections.
@@ -85,34 +83,33 @@ type Heading struct {
 	Notes                   []string // in small letters, of foreign origin
 	Tight                   bool
 	// Terminal is what a terminal has in place of Text, Unit and Small, and Of in place of
-	// Name. Untold says that it has no heading; Depth is how far it indents it.
+	// Name. Untold says that it has no heading there; Depth is how far it indents it.
 	Of, Terminal string
 	Untold       bool
 	Depth        int
 }
 
-// Role is what a paragraph or a list is there for.
+// Role is the purpose of a paragraph or a list.
 type Role string
 
 // The roles.
 const (
 	Plain   Role = ""
 	Legend  Role = "legend"   // explains what follows
-	Seen    Role = "seen"     // says what the table above could see, or lacks
+	Seen    Role = "seen"     // describes what the table above could show, or lacks
 	Meta    Role = "meta"     // in small letters
 	Lead    Role = "notice"   // stands out
 	Reason  Role = "reason"   // why a mode was not measured
 	Missing Role = "out"      // why something is not there
 	Own     Role = "own"      // of processes
 	Summary Role = "answers"  // what each mode costs
-	Warning Role = "warnings" // what to beware of
+	Warning Role = "warnings" // all warnings
 	Lost    Role = "lost"     // trials that do not count
 )
 
-// Paragraph is text. Name, if any, is of foreign origin and stands out before it.
-// Tight keeps numbers and their units on one line; Depth is how far a terminal indents
-// it, and Cut and Lines, where they are not 0, how many columns and lines of it a
-// terminal shows.
+// Paragraph is text. Name, if any, is of foreign origin and is highlighted before it. Tight
+// keeps numbers and their units on one line; Depth is how far a terminal indents it, and Cut
+// and Lines, where they are not 0, how many columns and lines of it a terminal shows.
 type Paragraph struct {
 	Role       Role
 	Name, Text string
@@ -138,7 +135,7 @@ type List struct {
 	Cut     int  // how many columns of an item a terminal shows, 0 for all
 }
 
-// Item is one of a list. Name is of foreign origin and stands out; Group is the number of
+// Item is one of a list. Name is of foreign origin and is highlighted; Group is the number of
 // the mode that it is about. Clauses follow Text, each with the mark of its verdict.
 type Item struct {
 	Name, Text, Code string
@@ -162,20 +159,20 @@ func (i Item) Sentence() string {
 	return i.Text + strings.Join(texts, "; ") + "."
 }
 
-// Details are blocks that a page hides at first.
+// Details are blocks that a page folds at first.
 type Details struct {
 	Summary, Name string // Name is of foreign origin and follows the summary
 	Look          string
 	Blocks        []Block
 }
 
-// Beside puts blocks beside each other where there is room.
+// Beside puts blocks side by side where they fit.
 type Beside struct {
 	Blocks []Block
 	Single bool
 }
 
-// Command is what to type, with what it does.
+// Command is a command to type, with its purpose.
 type Command struct{ Text, Line string }
 
 // Drawing is a chart that can be drawn into a page, where its ids begin with id.
@@ -210,7 +207,7 @@ type Key struct {
 // Image is a figure in a file of its own.
 type Image struct{ Title, File string }
 
-// Step is a place on a path with what is met there.
+// Step is a place on a path with its devices.
 type Step struct {
 	Where string
 	Stops []Stop
@@ -219,7 +216,7 @@ type Step struct {
 // Stop is a device, a rule or a process on a path.
 type Stop struct{ Label, Facts, Look string }
 
-// Path is the way through a mode.
+// Path is the packet path of a mode.
 type Path struct{ Steps []Step }
 
 func (Only) block()      {}

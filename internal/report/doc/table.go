@@ -2,7 +2,7 @@ package doc
 
 import "tare/internal/report/chart"
 
-// TableKind is what a table is of.
+// TableKind is the content of a table.
 type TableKind string
 
 // The kinds of tables.
@@ -10,14 +10,14 @@ const (
 	Figures   TableKind = "figures"   // a metric by mode, with verdicts
 	Study     TableKind = "study"     // what a study asked for, with verdicts
 	Sweep     TableKind = "sweep"     // loss by load and mode
-	Rates     TableKind = "rates"     // how sure searches are
+	Rates     TableKind = "rates"     // reliability of searches
 	Steps     TableKind = "steps"     // of searches: loss by load
 	Behind    TableKind = "behind"    // the numbers of a chart
 	Trials    TableKind = "trials"    // one by one
 	Breakdown TableKind = "breakdown" // components by mode
 	Losses    TableKind = "losses"    // places by mode
 	Limits    TableKind = "limits"    // who limited TCP, by mode
-	Facts     TableKind = "facts"     // names and what is known of them
+	Facts     TableKind = "facts"     // names and facts
 	Places    TableKind = "places"    // the steps of a path
 )
 
@@ -66,10 +66,10 @@ type Group struct {
 type Row struct {
 	For    Media
 	Group  int  // the number of the mode that it is about
-	Out    bool // it has no figures, only a verdict that says why, behind the first Lead cells
+	Out    bool // it has no values, only a verdict that says why, behind the first Lead cells
 	Lead   int
 	Sum    bool   // of all others
-	Kernel string // what the kernel says, in place of all cells
+	Kernel string // text of the kernel, in place of all cells
 	Cells  []Cell
 }
 
@@ -93,7 +93,7 @@ type Cell struct {
 // Scenario is what a page says in the cell of a scenario.
 type Scenario struct {
 	Title, Description, Mode, Workload, Limits string
-	To                                         string // where its mode is told of
+	To                                         string // section of its mode
 }
 
 // Visible are the columns for a medium by their index.
@@ -121,7 +121,7 @@ type MatrixWork struct {
 	N    int
 }
 
-// MatrixColumn is a metric of a workload. To is where it is told of.
+// MatrixColumn is a metric of a workload. To is its section.
 type MatrixColumn struct{ Title, Unit, To string }
 
 // MatrixGroup is modes below a heading, which may be missing.
@@ -130,7 +130,7 @@ type MatrixGroup struct {
 	Rows []MatrixRow
 }
 
-// MatrixRow is a mode. Out says why there is nothing of it.
+// MatrixRow is a mode. Out is the reason for missing values.
 type MatrixRow struct {
 	Mode  string
 	Group int
@@ -138,7 +138,7 @@ type MatrixRow struct {
 	Cells []MatrixCell
 }
 
-// MatrixCell is a figure or a ratio, its interval and the verdict.
+// MatrixCell is a value or a ratio, its interval and the verdict.
 type MatrixCell struct {
 	Tone            chart.Tone
 	Text, CI, Words string
@@ -147,14 +147,13 @@ type MatrixCell struct {
 // Grid is a table for a terminal alone, which writes as many of its columns beside each
 // other as fit, and the others below.
 type Grid struct {
-	Apart   bool // a blank line stands before it
+	Apart   bool // a blank line is before it
 	Corner  string
 	Names   []string
 	Least   int  // the width of its longest name, shown or not
-	Uncut   bool // a name may take as much room as it needs, and not a third of the width
+	Uncut   bool // a name may be longer than a third of the width
 	Columns []GridColumn
-	// Else is what stands there where not all columns fit beside each other; nil where they
-	// may be split.
+	// Else replaces it where not all columns fit; nil where they may be split.
 	Else []Block
 }
 

@@ -46,7 +46,7 @@ const changesHead = `<!doctype html>
 </head>
 <body>
 <header>
-<p class="brand">tare <span>what a container weighs on the network</span></p>
+<p class="brand">tare <span>the network overhead of containers</span></p>
 <h1>What changed</h1>
 <p class="meta">Before: %s</p>
 <p class="meta">After: %s</p>

@@ -20,15 +20,15 @@ var pageScript string
 //go:embed page.css
 var pageStyle string
 
-// Style is how pages look, with the source by which a Content-Security-Policy lets it
-// in and nothing else.
+// Style is how pages look, with its source for a Content-Security-Policy that allows nothing
+// else.
 func Style() (style, source string) {
 	style = chart.CSS() + pageStyle
 	return style, sourceOf(style)
 }
 
-// Script is what makes pages handier, with the source by which a
-// Content-Security-Policy lets it in and nothing else.
+// Script is the script of pages, with its source for a Content-Security-Policy that allows
+// nothing else.
 func Script() (script, source string) { return pageScript, sourceOf(pageScript) }
 
 func sourceOf(text string) string {
@@ -36,7 +36,7 @@ func sourceOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
-// markup is what may stand in a page as it is.
+// markup is text that is HTML already.
 type markup string
 
 // page is written by its method f alone, which escapes every string.
@@ -153,7 +153,7 @@ const head = `<!doctype html>
 <body>
 %s
 <header>
-<p class="brand">tare <span>what a container weighs on the network</span></p>
+<p class="brand">tare <span>the network overhead of containers</span></p>
 <h1><bdi>%s</bdi></h1>
 `
 
@@ -182,6 +182,8 @@ func (p *page) block(b doc.Block, level int) {
 		p.list(b)
 	case doc.Table:
 		p.table(b)
+	case doc.Overview:
+		p.overview(b)
 	case doc.Matrix:
 		p.matrix(b)
 	case doc.Figure:

@@ -7,7 +7,7 @@ import (
 	"tare/internal/report/doc"
 )
 
-// look is how a page shows tables of a kind.
+// look is how a page shows a kind of table.
 type look struct {
 	class   string
 	numbers bool // its class aligns numbers, so that what is text needs one instead
@@ -138,7 +138,7 @@ func (p *page) row(t doc.Table, r doc.Row, how look, shown []int) {
 	}
 	p.f(">")
 	if r.Kernel != "" {
-		p.f("<td colspan=\"%d\" class=\"out\">In the kernel's words: %s</td></tr>", len(shown), r.Kernel)
+		p.f("<td colspan=\"%d\" class=\"out\">Drop reasons of the kernel: %s</td></tr>", len(shown), r.Kernel)
 		return
 	}
 	for n, i := range shown {
@@ -248,7 +248,7 @@ func (p *page) scenario(s doc.Scenario) {
 }
 
 func (p *page) matrix(m doc.Matrix) {
-	p.f("\n<p class=\"legend\">The ratio to the baseline, its 95&nbsp;%% interval and the verdict; of a baseline, and of what is not compared, the figure itself.</p>")
+	p.f("\n<p class=\"legend\">The ratio to the baseline, its 95&nbsp;%% interval and the verdict; for baselines and modes that are not compared, the value itself.</p>")
 	p.scroll(m.By, "")
 	p.f("\n<table class=\"matrix\" id=\"matrix-table\">\n<caption>%s</caption>\n<thead>\n<tr><th scope=\"col\" rowspan=\"2\">Mode</th>", m.Caption)
 	for _, w := range m.Works {

@@ -7,7 +7,7 @@ import (
 	"tare/internal/printable"
 )
 
-// unknown is what stands where there is no number.
+// unknown is shown where there is no number.
 const unknown = "-"
 
 // md escapes text for one line of Markdown: nothing in it formats, links, ends a

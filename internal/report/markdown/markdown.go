@@ -64,6 +64,8 @@ func (p *page) block(b doc.Block, level int) {
 		p.list(b)
 	case doc.Table:
 		p.table(b)
+	case doc.Overview:
+		p.overview(b)
 	case doc.Image:
 		p.line("%s", image(b))
 	case doc.Details:
@@ -125,7 +127,7 @@ func (p *page) list(l doc.List) {
 	}
 }
 
-// modes says that a section is of modes, which are the items of a list.
+// modes reports whether a section is a list of modes.
 func modes(s doc.Section) bool {
 	inner := doc.For(doc.Markdown, s.Blocks)
 	if len(inner) == 0 {
@@ -135,7 +137,7 @@ func modes(s doc.Section) bool {
 	return ok && first.Look == doc.Mode
 }
 
-// mode writes a mode as an item with what is known of it below.
+// mode writes a mode as an item with its details below.
 func (p *page) mode(s doc.Section) {
 	text := "**" + md(s.Head.Name) + "**"
 	if s.Head.Small != "" {
@@ -154,7 +156,7 @@ func (p *page) mode(s doc.Section) {
 	}
 }
 
-// way is the way through a mode, place by place.
+// way is the packet path of a mode, place by place.
 func way(path doc.Path) string {
 	var parts []string
 	for _, at := range path.Steps {

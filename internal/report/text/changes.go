@@ -31,8 +31,7 @@ func Changes(c doc.Changes, opt Options) []byte {
 	return p.buf.Bytes()
 }
 
-// spared says that a terminal can do without the table: a detail that nothing is known
-// to have changed in.
+// spared reports whether a terminal leaves the table out: a detail without a known change.
 func spared(t doc.ChangeTable) bool {
 	return t.Detail && !slices.ContainsFunc(t.Rows, func(r doc.ChangeRow) bool { return r.Tone == chart.Worse || r.Tone == chart.Better })
 }
@@ -50,7 +49,7 @@ func (p *printer) changes(t doc.ChangeTable) {
 		lead := gap + wording.Pad(wording.CutMiddle(r.Mode, mode), mode) + gap + wording.Pad(r.Before, before) + gap + wording.Pad(r.After, after) + gap
 		room := p.width - wording.Width(lead)
 		switch {
-		case room < 0: // not even the figures fit
+		case room < 0: // not even the values fit
 			p.wide(gap + r.Mode)
 			p.wrap(gap+gap, r.Before+", now "+r.After)
 			lead = gap + gap

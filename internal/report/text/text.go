@@ -13,7 +13,7 @@ import (
 // Options says how to write for a terminal.
 type Options struct {
 	Width int  // columns; 80 when 0, at least 40
-	Color bool // ANSI colours on the verdicts; they are words in any case
+	Color bool // ANSI colours on the verdicts, which are words, too
 }
 
 // Columns of a table are two spaces apart, and a verdict never takes more than so many lines.
@@ -226,8 +226,8 @@ func head(c doc.Column) string {
 	return c.Head
 }
 
-// beside writes the verdict of a row behind its figures, and the remarks below it. It
-// wraps below itself; where too little room is left for it, it has lines of its own.
+// beside writes the verdict of a row behind its figures, and the remarks below it. It wraps
+// below itself; where too little space is left, it has its own lines.
 func (p *printer) beside(lead string, verdict doc.Cell) {
 	room := p.width - wording.Width(lead)
 	if room < 24 {
@@ -304,7 +304,7 @@ func (p *printer) grid(g doc.Grid) {
 	}
 }
 
-// paint colours a line of a verdict. The words say the same.
+// paint colours a line of a verdict. Colour never carries information alone.
 func (p *printer) paint(t chart.Tone, s string) string {
 	if !p.color || s == "" {
 		return s

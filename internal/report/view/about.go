@@ -12,7 +12,7 @@ import (
 	"tare/internal/result"
 )
 
-// about lists what identifies a run, for the long reports.
+// about lists what identifies a run, for the full reports.
 func about(v view) []result.Fact {
 	r := v.Run
 	if r.Source != "" {
@@ -42,7 +42,7 @@ func about(v view) []result.Fact {
 	}
 }
 
-// paired says how numbers that came from elsewhere were compared.
+// paired returns how numbers from another program were compared.
 func paired(r result.Run) string {
 	switch r.Pairing {
 	case "block":
@@ -53,7 +53,7 @@ func paired(r result.Run) string {
 	return "values not paired"
 }
 
-// seed is the run's seed; a run that broke off before it wrote run.json has none.
+// seed is the run's seed; it is unknown where the run ended before it wrote run.json.
 func seed(r result.Run) string {
 	if r.Seed == 0 {
 		return "unknown"
@@ -93,7 +93,7 @@ func particulars(v view) []string {
 	return append(out, "tare "+version(v.Run))
 }
 
-// alike joins hosts of which the same is known: "a, b".
+// alike joins hosts with the same facts: "a, b".
 func alike(hosts []result.Host) []result.Host {
 	var out []result.Host
 	for _, h := range hosts {
@@ -107,7 +107,7 @@ func alike(hosts []result.Host) []result.Host {
 	return out
 }
 
-// lost says which trial does not count and why.
+// lost describes a trial that does not count, with the reason.
 func lost(t result.Trial, reason int) string {
 	text := string(t.Status) + ": " + place(t)
 	if t.Reason == "" {
@@ -116,8 +116,8 @@ func lost(t result.Trial, reason int) string {
 	return text + ": " + wording.Cut(t.Reason, reason)
 }
 
-// warning is a warning with what it is about.
-func warning(w result.Warning) string {
+// warningLine returns a warning with its scope.
+func warningLine(w result.Warning) string {
 	text := w.Text
 	if text == "" {
 		text = w.Code
@@ -139,19 +139,19 @@ func facts(fs []result.Fact) string {
 	return strings.Join(parts, "; ")
 }
 
-// methodText says in short how the figures came about.
+// methodText explains the statistics in short.
 func methodText(v view) []string {
 	if v.Run.Source != "" {
 		return nil
 	}
-	text := "A trial gives one number. A block holds every mode once, its baseline among them, in an order drawn from the seed. " +
+	text := "A trial gives one number. A block runs every mode once, with the baseline, in a random order given by the seed. " +
 		"A ratio is the geometric mean, over the blocks, of a mode's trial to its baseline's, with the 95 % interval that Student's t gives the paired logarithms. "
 	if m := marginOf(v); m > 0 {
 		text += fmt.Sprintf("Modes are the same where two one-sided tests show the ratio to be within %s; ", wording.Percent(m))
 	} else {
 		text += "Modes are the same where two one-sided tests show the ratio to be within the margin; "
 	}
-	return []string{text + "probabilities are adjusted over the modes by Holm's method. What shows neither cannot be told, and how many more blocks it would take is a forecast."}
+	return []string{text + "probabilities are adjusted over the modes by Holm's method. A ratio that shows neither is \"cannot tell\"; the number of blocks that would settle it is an estimate."}
 }
 
 // marginOf is the margin of a run's verdicts, 0 where there are none or several.
@@ -169,7 +169,7 @@ func marginOf(v view) float64 {
 	return m
 }
 
-// began is when the first trial did; the run's own time where none is known.
+// began returns when the first trial started, or the start of the run.
 func began(v view) time.Time {
 	var first time.Time
 	for _, t := range v.Trials {
@@ -180,12 +180,12 @@ func began(v view) time.Time {
 	return first
 }
 
-// limitFact ends the name of a fact that says what an end of a mode was limited
-// to: "client limit", "server limit".
+// limitFactis the suffix of a fact with the limits of an endpoint: "client limit", "server
+// limit".
 const limitFact = "limit"
 
-// limitsText words what the ends of a mode were limited to: "0.5 CPUs, 64 MiB each",
-// or by end where they differ. Empty for no limit.
+// limitsText describes the limits of a mode's endpoints: "0.5 CPUs, 64 MiB each", or each
+// endpoint's where they differ. Empty for no limit.
 func limitsText(m result.Mode) string {
 	var parts, bare []string
 	for _, f := range m.Facts {
@@ -199,8 +199,8 @@ func limitsText(m result.Mode) string {
 	return strings.Join(parts, "; ")
 }
 
-// together says once what is alike on all hosts: "engine 20.10" for "a engine
-// 20.10" and "b engine 20.10".
+// together merges facts that are the same on all hosts: "engine 20.10" for "a engine 20.10"
+// and "b engine 20.10".
 func together(fs []result.Fact, hosts []result.Host) []result.Fact {
 	var out []result.Fact
 	for _, f := range fs {
@@ -223,8 +223,7 @@ func together(fs []result.Fact, hosts []result.Host) []result.Fact {
 	return out
 }
 
-// modeEnvironment is what modes stood on: which mode of the drivers they are, engines,
-// limits.
+// modeEnvironment is the environment of modes: the driver's mode, engines and limits.
 type modeEnvironment struct {
 	Modes []string
 	Facts []result.Fact
@@ -236,7 +235,7 @@ func (s modeEnvironment) Names() string { return strings.Join(s.Modes, ", ") }
 // Text is the facts in one line.
 func (s modeEnvironment) Text() string { return facts(s.Facts) }
 
-// modeEnvironments gathers the modes of which something is known, those alike together.
+// modeEnvironments groups the modes by their environment.
 func modeEnvironments(modes []result.Mode) []modeEnvironment {
 	var out []modeEnvironment
 	for _, m := range modes {
@@ -257,7 +256,7 @@ func modeEnvironments(modes []result.Mode) []modeEnvironment {
 	return out
 }
 
-// hosts are what a terminal is told of the run's surroundings.
+// hosts describes the hosts, for a terminal.
 func (b *builder) hosts() []doc.Block {
 	var out []doc.Block
 	l := doc.List{Cut: 600}
@@ -280,8 +279,7 @@ func (b *builder) hosts() []doc.Block {
 	return out
 }
 
-// about is what identifies the run and its surroundings, for a page without columns to
-// spare.
+// about identifies the run and its hosts, for Markdown.
 func (b *builder) about() doc.Block {
 	blocks := []doc.Block{factTable(about(b.view))}
 	for _, h := range b.Run.Hosts {
@@ -292,7 +290,7 @@ func (b *builder) about() doc.Block {
 		blocks = append(blocks, s)
 	}
 	if standings := modeEnvironments(b.Run.Modes); len(standings) > 0 {
-		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{environmentTable(standings)}})
+		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "Environment of the modes"}, Blocks: []doc.Block{environmentTable(standings)}})
 	}
 	if b.Command != "" {
 		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "How to repeat"}, Blocks: []doc.Block{doc.Command{Line: b.Command}}})
@@ -317,14 +315,14 @@ func environmentTable(all []modeEnvironment) doc.Table {
 	return t
 }
 
-// environment is where the run was, with a column for each host.
+// environment describes the hosts, one column each.
 func (b *builder) environment() []doc.Block {
 	var blocks []doc.Block
 	if len(b.Run.Hosts) > 0 {
 		blocks = append(blocks, doc.Section{ID: "hosts", Head: doc.Heading{Text: "Hosts"}, Blocks: []doc.Block{hostTable(b.Run.Hosts)}})
 	}
 	if standings := modeEnvironments(b.Run.Modes); len(standings) > 0 {
-		blocks = append(blocks, doc.Section{ID: "standings", Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{environmentTable(standings)}})
+		blocks = append(blocks, doc.Section{ID: "standings", Head: doc.Heading{Text: "Environment of the modes"}, Blocks: []doc.Block{environmentTable(standings)}})
 	}
 	if len(blocks) == 0 {
 		return nil
@@ -334,7 +332,7 @@ func (b *builder) environment() []doc.Block {
 
 // hostTable is the facts of all hosts, in the order in which they first appear.
 func hostTable(hosts []result.Host) doc.Table {
-	t := doc.Table{Kind: doc.Facts, By: "hosts", Caption: "What the hosts were", Columns: []doc.Column{{Head: "Fact", Row: true}}, Groups: make([]doc.Group, 1)}
+	t := doc.Table{Kind: doc.Facts, By: "hosts", Caption: "Facts of the hosts", Columns: []doc.Column{{Head: "Fact", Row: true}}, Groups: make([]doc.Group, 1)}
 	rows := &t.Groups[0].Rows
 	for i, h := range hosts {
 		t.Columns = append(t.Columns, doc.Column{Head: h.Name, Foreign: true})
@@ -350,7 +348,7 @@ func hostTable(hosts []result.Host) doc.Table {
 	return t
 }
 
-// method says how the figures came about.
+// method explains the statistics.
 func (b *builder) method() doc.Block {
 	var blocks []doc.Block
 	for _, text := range methodText(b.view) {
@@ -361,20 +359,20 @@ func (b *builder) method() doc.Block {
 	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Blocks: append(append(blocks, t), b.decisions()...)}
 }
 
-// repeat are the commands to repeat a run and to look at it again.
+// repeat lists the commands that repeat a run and show it again.
 func (b *builder) repeat() []doc.Block {
 	if b.Command == "" {
 		return nil
 	}
 	var blocks []doc.Block
 	if b.Run.Source != "" {
-		blocks = append(blocks, doc.Command{Text: "The same numbers, judged once more:", Line: b.Command})
+		blocks = append(blocks, doc.Command{Text: "The same numbers again:", Line: b.Command})
 	} else {
-		blocks = append(blocks, doc.Command{Text: "The same study with the same seed, so the same trials in the same order:", Line: b.Command})
+		blocks = append(blocks, doc.Command{Text: "The same study with the same seed, and so the same trials in the same order:", Line: b.Command})
 		if b.Run.ID != "" {
 			blocks = append(blocks,
 				doc.Command{Text: "In the directory of this run, from its own copy of the study, with every default written out:", Line: "tare run study.yaml"},
-				doc.Command{Text: "And whether the two say the same:", Line: "tare compare . OTHER-RUN"})
+				doc.Command{Text: "Compare the two runs:", Line: "tare compare . OTHER-RUN"})
 		}
 	}
 	return []doc.Block{doc.Section{ID: "repeat", Head: doc.Heading{Text: "To repeat it"}, Nav: "Repeat", Blocks: blocks}}

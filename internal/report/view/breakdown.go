@@ -12,23 +12,23 @@ import (
 	"tare/internal/result"
 )
 
-// breakdown says where the CPU time of the modes went in one workload, side by side.
+// breakdown is the CPU time of the modes in one workload by component.
 type breakdown struct {
 	Workload string
-	Unit     string // of all figures: "ms/Gbit", or "% of the mode's samples"
+	Unit     string // of all values: "ms/Gbit", or "% of the mode's samples"
 	Modes    []breakdownMode
-	Rows     []breakdownRow // the biggest difference first, what no rule knows last
+	Rows     []breakdownRow // the biggest difference first, unclassified samples last
 	Missing  []string       // of modes that have none, why
-	Beside   string         // what else took samples, and is in no figure; empty for nothing worth a word
+	Beside   string         // other samples, which are in no value; empty where they are negligible
 
-	places int // decimals of all figures
+	places int // decimals of all values
 }
 
 // breakdownMode is a column.
 type breakdownMode struct {
 	Mode, Base string // Base is empty for a baseline
 	Total      float64
-	Unknown    float64 // share that no rule knows, 0..1
+	Unknown    float64 // unclassified share, 0..1
 	Samples    int
 	File       string
 }
@@ -37,7 +37,7 @@ type breakdownMode struct {
 type breakdownRow struct {
 	Name    string
 	Cells   []breakdownCell // as Modes
-	Unknown bool            // no rule knows what this is
+	Unknown bool            // unclassified
 }
 
 // breakdownCell is a component in one mode. Diff is to its baseline, nil where there
@@ -48,7 +48,7 @@ type breakdownCell struct {
 	Diff  *float64
 }
 
-// breakdownsOf gathers what was sampled, a table for each workload.
+// breakdownsOf returns a table of the samples of each workload.
 func breakdownsOf(run result.Run, families []family) []breakdown {
 	all := ordered(families, run.Breakdowns, func(b result.Breakdown) string { return b.Mode })
 	var out []breakdown
@@ -99,7 +99,7 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 	return b
 }
 
-// besideOf is the share of samples that were of other things than the mode.
+// besideOf is the share of samples outside the mode.
 func besideOf(d result.Breakdown) float64 {
 	share := 0.0
 	for _, c := range d.Components {
@@ -110,7 +110,7 @@ func besideOf(d result.Breakdown) float64 {
 	return kept(share)
 }
 
-// ownOf is a breakdown without what is beside the mode: no cost of its own.
+// ownOf is a breakdown without the samples outside the mode.
 func ownOf(d result.Breakdown) result.Breakdown {
 	rest := 1 - besideOf(d)
 	var own []result.Component
@@ -127,16 +127,15 @@ func ownOf(d result.Breakdown) result.Breakdown {
 	return d
 }
 
-// besideText says how much of the samples was of other things than the modes; empty
-// where it is next to nothing.
+// besideText describes the share of samples outside the modes; empty where it is negligible.
 func besideText(shares []float64) string {
 	if len(shares) == 0 || slices.Max(shares) < 0.01 {
 		return ""
 	}
-	return "Other programs, and tare itself, took " + reach(slices.Min(shares), slices.Max(shares)) + " of the busy samples; they are in no figure."
+	return "Other programs, and tare itself, took " + reach(slices.Min(shares), slices.Max(shares)) + " of the busy samples, which are in no value."
 }
 
-// reach is a range of shares: "2 to 5 %", or one where both ends read alike.
+// reach is a range of shares: "2 to 5 %", or one where both limits have the same text.
 func reach(lo, hi float64) string {
 	a, z := portion(lo), portion(hi)
 	switch {
@@ -151,8 +150,8 @@ func reach(lo, hi float64) string {
 	return a + " to " + z
 }
 
-// measure chooses the unit of all figures: CPU time for what was carried, where that
-// is known of every mode, else shares of the samples. It returns how to read them.
+// measure chooses the unit of all values: CPU time per unit of work where it is known for
+// every mode, else shares of the samples.
 func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float64, *result.Interval) {
 	most, unit, priced := 0.0, "", len(of) > 0
 	for i, d := range of {
@@ -175,7 +174,7 @@ func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float
 	}
 	scale := wording.ScaleFor(unit, most)
 	b.Unit = scale.Unit
-	// One number of decimals for all, so that figures can be compared by eye.
+	// One number of decimals for all, so that values line up.
 	b.places = min(max(0, 2-int(math.Floor(math.Log10(scale.In(most))))), 9)
 	return func(c result.Component) (float64, *result.Interval) {
 		if l := limits(c.CI); l != nil {
@@ -185,7 +184,7 @@ func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float
 	}
 }
 
-// kept is a share as far as it can be one.
+// kept limits a share to a valid one.
 func kept(share float64) float64 {
 	if math.IsNaN(share) {
 		return 0
@@ -193,7 +192,7 @@ func kept(share float64) float64 {
 	return min(max(share, 0), 1)
 }
 
-// fill makes a row of every component that any mode has.
+// fill adds a row for each component of any mode.
 func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (float64, *result.Interval)) {
 	for _, d := range of {
 		for _, c := range d.Components {
@@ -217,8 +216,8 @@ func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (fl
 	}
 }
 
-// sort puts first what differs most, or without any difference the biggest figure, and
-// what no rule knows last.
+// sort orders the rows by the largest difference, or else by the largest value, with
+// unclassified samples last.
 func (b *breakdown) sort() {
 	slices.SortStableFunc(b.Rows, func(x, y breakdownRow) int {
 		switch {
@@ -234,9 +233,9 @@ func (b *breakdown) sort() {
 	})
 }
 
-// weight is the biggest part that a component has in what a mode spends more or less
-// than its baseline, so that a mode which costs little more has its say beside one that
-// costs twice as much; a mode that hardly differs has little.
+// weight is the largest share of a component in the difference between a mode and its
+// baseline. It is relative to each mode's difference, so that a cheap mode counts beside an
+// expensive one.
 func (b breakdown) weight(r breakdownRow) float64 {
 	most := 0.0
 	for j, c := range r.Cells {
@@ -255,8 +254,8 @@ func (b breakdown) weight(r breakdownRow) float64 {
 	return most
 }
 
-// matters says that a component makes at least a fiftieth of what some mode spends, or
-// where modes are compared, that it differs by as much.
+// matters reports whether a component is at least 2 % of some mode's cost or, where modes are
+// compared, differs by as much.
 func (b breakdown) matters(r breakdownRow) bool {
 	for j, c := range r.Cells {
 		size := c.Value
@@ -273,7 +272,7 @@ func (b breakdown) matters(r breakdownRow) bool {
 	return false
 }
 
-// most is the biggest figure of a component.
+// most is the largest value of a component.
 func (r breakdownRow) most() float64 {
 	most := 0.0
 	for _, c := range r.Cells {
@@ -282,14 +281,13 @@ func (r breakdownRow) most() float64 {
 	return most
 }
 
-// compared says that there is a mode beside its baseline.
+// compared reports whether a mode has a baseline to compare with.
 func (b breakdown) compared() bool {
 	return slices.ContainsFunc(b.Modes, func(m breakdownMode) bool { return m.Base != "" })
 }
 
-// short keeps the rows that matter: those that differ by at least a fiftieth of
-// what their mode spends, twelve at most. The others are one row, what no rule knows stays, and
-// the last row is all of it.
+// short keeps at most twelve rows that differ by at least 2 % of their mode's cost. It sums
+// the others in one row and keeps the unclassified row and the total.
 func (b breakdown) short() []breakdownRow {
 	const most = 12
 	var out, rest []breakdownRow
@@ -320,7 +318,7 @@ func (b breakdown) short() []breakdownRow {
 // all is the row of the totals.
 func (b breakdown) all() breakdownRow { return b.sum("all", b.Rows) }
 
-// sum adds rows up. The sum of intervals is not known.
+// sum adds rows. The interval of the sum is unknown.
 func (b breakdown) sum(name string, rows []breakdownRow) breakdownRow {
 	out := breakdownRow{Name: name, Cells: make([]breakdownCell, len(b.Modes))}
 	for j := range b.Modes {
@@ -338,9 +336,9 @@ func (b breakdown) sum(name string, rows []breakdownRow) breakdownRow {
 	return out
 }
 
-// number shows a figure of the table.
+// number formats a value of the table.
 func (b breakdown) number(v float64) string {
-	if math.Abs(v) >= 1e12 { // nobody's CPU time
+	if math.Abs(v) >= 1e12 { // more than any CPU time
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'f', b.places, 64)
@@ -372,7 +370,7 @@ func (b breakdown) title() string {
 	return text
 }
 
-// unknown says how much of the time no rule knows, and how much was sampled.
+// unknown returns the unclassified share and the number of samples.
 func (b breakdown) unknown() string {
 	lo, hi, samples := 1.0, 0.0, 0
 	for _, m := range b.Modes {
@@ -382,14 +380,14 @@ func (b breakdown) unknown() string {
 	if len(b.Modes) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", wording.Count(samples, "sample", "samples"), reach(lo, hi))
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; %s of the modes' own samples are unclassified.", wording.Count(samples, "sample", "samples"), reach(lo, hi))
 	if b.Beside != "" {
 		text += " " + b.Beside
 	}
 	return text
 }
 
-// finer is the breakdown with one more decimal, for where there is room.
+// finer is the breakdown with one more decimal, for pages.
 func (b breakdown) finer() breakdown {
 	b.places = min(b.places+1, 9)
 	return b

@@ -11,16 +11,16 @@ import (
 	"tare/internal/result"
 )
 
-// Changes words what changed from one run to another: first what the two were made with,
-// then cell by cell.
+// Changes describes what changed from one run to another: first the settings, then cell by
+// cell.
 func Changes(c result.Changes) doc.Changes {
 	v := changesView{printable.Value(c)}
 	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Notes: v.sections(), Tables: v.tables(), Legend: changesLegend}
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
-	"both runs gives. A baseline's own figures change with the machine. Two runs are one sample each: what differs from run to " +
-	"run, and not within one, is in no interval."
+	"both runs gives. A baseline's own values change with the machine. Two runs are one sample each: variation from run to " +
+	"run is in no interval."
 
 func runRef(r result.RunRef) string {
 	parts := []string{"run " + orUnknown(r.ID), r.Started, "tare " + orUnknown(r.Tare.Version)}
@@ -33,10 +33,10 @@ func runRef(r result.RunRef) string {
 	return strings.Join(parts, ", ")
 }
 
-// changesView words changes.
+// changesView formats changes.
 type changesView struct{ result.Changes }
 
-// sections are what stands above the figures.
+// sections are the paragraphs above the tables.
 func (v changesView) sections() []doc.Notes {
 	var out []doc.Notes
 	add := func(heading string, lines []string) {
@@ -51,7 +51,7 @@ func (v changesView) sections() []doc.Notes {
 	for _, d := range v.Environment {
 		lines = append(lines, difference(d.Scope, d.Name, d.Before, d.After))
 	}
-	add("The two were made with something else", lines)
+	add("The two runs differ in their settings", lines)
 	lines = nil
 	for _, m := range v.Modes {
 		text := fmt.Sprintf("%s: %s, now %s", m.Mode, fateWord(m.Before), fateWord(m.After))
@@ -60,7 +60,7 @@ func (v changesView) sections() []doc.Notes {
 		}
 		lines = append(lines, text)
 	}
-	add("Modes of which something else became", lines)
+	add("Modes whose status changed", lines)
 	lines = nil
 	for _, r := range v.Refused {
 		where := strings.TrimSpace(r.Mode + " " + r.Workload)
@@ -86,14 +86,14 @@ func fateWord(s result.ModeStatus) string {
 func difference(scope, name, before, after string) string {
 	value := func(s string) string {
 		if s == "" {
-			return "not told"
+			return "not recorded"
 		}
 		return wording.Cut(s, 200)
 	}
 	return strings.TrimSpace(scope+" "+name) + ": " + value(before) + ", now " + value(after)
 }
 
-// tables gathers the cells, the metric that stands for its workload first.
+// tables groups the cells by metric, primary metrics first.
 func (v changesView) tables() []doc.ChangeTable {
 	var out []doc.ChangeTable
 	var keys []string
@@ -130,7 +130,7 @@ func rowOf(c result.Change) doc.ChangeRow {
 	return r
 }
 
-// ChangeVerdict words the answer: "worse: -14 % (-17 % to -11 %)".
+// ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".
 func ChangeVerdict(c result.Change) string {
 	switch {
 	case c.Ratio == nil:

@@ -9,8 +9,8 @@ import (
 	"tare/internal/report/doc"
 )
 
-// charts are what a workload has beside its figures: when its trials ran, what went on
-// within them, its percentiles and its loss over load.
+// charts are the charts of a workload: its trials over time, the rate within them, percentiles
+// and loss over load.
 func (b *builder) charts(w workload, anchor string) []doc.Block {
 	var out []doc.Block
 	add := func(s workloadChart, behind *doc.Table) {
@@ -35,7 +35,7 @@ func (b *builder) charts(w workload, anchor string) []doc.Block {
 	return out
 }
 
-// mostTimes is how many times of a window the table behind a series has.
+// mostTimes is how many time slots the table behind a series has.
 const mostTimes = 12
 
 // figure is a chart with the table behind it, nil where that is elsewhere.
@@ -67,15 +67,15 @@ func (b behind) table() *doc.Table {
 	return &t
 }
 
-// The most that one chart draws; what it leaves out its caption says.
+// The most that one chart draws. Its caption says what is left out.
 const (
 	mostDots  = 150 // of a row, in a chart of dots
-	mostSpots = 600 // of all lanes of a strip or of a curve of loss
+	mostSpots = 600 // of all lanes of a timeline or of a loss curve
 	mostSlots = 60  // of a lane's time
 	mostLog   = 600 // rows of a table of trials
 )
 
-// downsampled are at most so many of all, evenly: the first and the last are among them.
+// downsampled returns at most so many, evenly spaced, with the first and the last.
 func downsampled[T any](all []T, most int) []T {
 	if len(all) <= most || most < 2 {
 		return all
@@ -87,8 +87,8 @@ func downsampled[T any](all []T, most int) []T {
 	return out
 }
 
-// downsample are at most mostDots points of a row, evenly by rank, so that the shape of the
-// cloud and its ends stay; those that were ruled out give way last.
+// downsample returns at most mostDots points of a row, evenly spaced by rank, with the
+// extremes. Trials that were ruled out are dropped last.
 func downsample(all []point) []point {
 	if len(all) <= mostDots {
 		return all

@@ -12,8 +12,8 @@ import (
 	"tare/internal/result"
 )
 
-// comparison is one that the study asked for, with its metrics. Lines is empty
-// where there is nothing to compare, and Reason says why.
+// comparison is one comparison of the study, with its metrics. Lines is empty where there is
+// nothing to compare; Reason is then set.
 type comparison struct {
 	ID, Title, Where string
 	Reason           string
@@ -23,13 +23,12 @@ type comparison struct {
 // comparedLine is a comparison in one metric.
 type comparedLine struct {
 	result.Comparison
-	Noisy bool // the run is not fit to judge
+	Noisy bool // the run is too noisy to judge
 	Known result.Metric
 	Scale wording.Scale
 }
 
-// comparisonsOf gathers the comparisons of a run by id and workload, the main
-// metric first.
+// comparisonsOf groups the comparisons of a run by id and workload, the main metric first.
 func comparisonsOf(run result.Run) []comparison {
 	var out []comparison
 	for _, c := range run.Comparisons {
@@ -67,8 +66,8 @@ func values(ps ...*float64) []float64 {
 	return out
 }
 
-// whereOf says what the two sides are, as far as the comparison's id does not. A
-// scenario stands for its mode and workload, and has been told of.
+// whereOf names the two sides as far as the comparison's id does not. Scenarios are described
+// elsewhere.
 func whereOf(c result.Comparison) string {
 	var parts []string
 	bare := strings.NewReplacer(" ", "", "(", "", ")", "")
@@ -86,7 +85,7 @@ func whereOf(c result.Comparison) string {
 	return strings.Join(parts, ", ")
 }
 
-// heading is the comparison's name with what is compared.
+// heading is the comparison's name with its two sides.
 func (c comparison) heading() string {
 	text := c.ID
 	if c.Title != "" {
@@ -98,7 +97,7 @@ func (c comparison) heading() string {
 	return text
 }
 
-// verdict words the answer.
+// verdict returns the verdict in words.
 func (l comparedLine) verdict() string {
 	if l.N == 0 && l.Verdict == result.CannotTell {
 		return "cannot tell: no block has both"
@@ -106,15 +105,15 @@ func (l comparedLine) verdict() string {
 	c := l.Cell()
 	switch {
 	case l.Noisy && l.Verdict == result.CannotTell:
-		return "cannot tell, because the run is noisy" + andRange(c)
+		return "cannot tell: the run is too noisy" + andRange(c)
 	case l.Expect != nil:
 		return l.besideExpected()
 	}
 	return wording.Verdict(c)
 }
 
-// besideExpected is the verdict on a ratio that was expected to be another than 1:
-// "1.93 (1.90-1.96), expected 2: same within 5 %".
+// besideExpected is the verdict on a ratio with an expected value other than 1: "1.93
+// (1.90-1.96), expected 2: same within 5 %".
 func (l comparedLine) besideExpected() string {
 	text := "expected " + wording.Plain(*l.Expect)
 	if l.Ratio != nil {
@@ -123,7 +122,7 @@ func (l comparedLine) besideExpected() string {
 	return text + ": " + l.expectedWord()
 }
 
-// expectedWord is besideExpected for where the ratio stands beside it.
+// expectedWord is besideExpected for use beside the ratio.
 func (l comparedLine) expectedWord() string {
 	switch l.Verdict {
 	case result.Worse, result.Better:
@@ -148,7 +147,7 @@ func (l comparedLine) expectedWord() string {
 	return wording.Verdict(l.Cell())
 }
 
-// inFull is the verdict with the ratio, whatever it is.
+// inFull is the verdict with the ratio.
 func (l comparedLine) inFull() string {
 	if l.Ratio != nil && l.Expect == nil && (l.Verdict == result.Same || l.Verdict == result.Small) {
 		return "ratio " + wording.Ratio(l.Ratio, l.RatioCI) + ", " + l.verdict()
@@ -156,7 +155,7 @@ func (l comparedLine) inFull() string {
 	return l.verdict()
 }
 
-// brieflyJudged is the verdict for where the ratio stands beside it.
+// brieflyJudged is the verdict for use beside the ratio.
 func (l comparedLine) brieflyJudged() string {
 	if l.Expect != nil && (!l.Noisy || l.Verdict != result.CannotTell) {
 		return "expected " + wording.Plain(*l.Expect) + ": " + l.expectedWord()
@@ -169,7 +168,7 @@ func (l comparedLine) brieflyJudged() string {
 
 func (l comparedLine) tone() chart.Tone { return toneOf(l.Verdict) }
 
-// value is one side's own figure, with its interval.
+// value is the value of one side, with its interval.
 func (l comparedLine) value(s result.Side) string {
 	return wording.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Estimate(s.Value, s.CI))
 }
@@ -193,8 +192,7 @@ func (l comparedLine) detectable() string {
 	return change(*l.Detectable)
 }
 
-// count is how many blocks it rests on, with those that have only some of it:
-// "5 (1 missing)".
+// count is the number of blocks, with those that are incomplete: "5 (1 missing)".
 func (l comparedLine) count() string {
 	if l.Missing == 0 {
 		return strconv.Itoa(l.N)
@@ -202,7 +200,7 @@ func (l comparedLine) count() string {
 	return strconv.Itoa(l.N) + " (" + strconv.Itoa(l.Missing) + " missing)"
 }
 
-// without words why there are no figures.
+// without describes why there are no values.
 func (c comparison) without() string {
 	if c.Reason == "" {
 		return "not compared: no reason is recorded"
@@ -210,11 +208,11 @@ func (c comparison) without() string {
 	return "not compared: " + wording.Cut(c.Reason, longReason)
 }
 
-// blocks words how many blocks it rests on.
+// blocks returns the number of blocks in words.
 func (l comparedLine) blocks() string {
 	text := wording.Count(l.N, "block", "blocks")
 	if l.Missing > 0 {
-		text += " (" + wording.Count(l.Missing, "more has", "more have") + " only some of it)"
+		text += " (" + wording.Count(l.Missing, "more is", "more are") + " incomplete)"
 	}
 	return text
 }
@@ -224,12 +222,12 @@ func (l comparedLine) heading() string { return table{Metric: l.Known, Scale: l.
 
 // The legends of long reports.
 const (
-	comparedLegend = "A ratio is that of A to B, the mean over the blocks that have all of it; \"missing\" counts blocks that have only some. " +
+	comparedLegend = "A ratio is that of A to B, the mean over the complete blocks; \"missing\" counts incomplete blocks. " +
 		"p is adjusted over the comparisons in one metric."
-	cpuLegend = "CPU is the share of the whole machine, both ends and all else, that was busy while the trials ran."
+	cpuLegend = "CPU is the busy share of the whole machine during the trials, with both endpoints and all other programs."
 )
 
-// comparisons are what the study asked to be compared.
+// comparisons are the comparisons of the study.
 func (b *builder) comparisons() []doc.Block {
 	if len(b.Comparisons) == 0 {
 		return nil
@@ -241,7 +239,7 @@ func (b *builder) comparisons() []doc.Block {
 		{Head: "Ratio", Note: withInterval, Number: true}, {Head: "Verdict", Verdict: true},
 		{Head: "p", Title: "Probability, adjusted over the comparisons in one metric by Holm's method", Number: true},
 		{Head: "Detectable", Plain: "smallest seen", Title: smallest, Number: true},
-		{Head: "n", Title: "Blocks that have all of it", Number: true},
+		{Head: "n", Title: "Complete blocks", Number: true},
 	}}
 	for _, c := range b.Comparisons {
 		brief = append(brief, c.summary()...)
@@ -275,8 +273,8 @@ func (c comparison) group() doc.Group {
 	return g
 }
 
-// summary words a comparison for a terminal: its main metric with its figures, the others in
-// a word.
+// summary describes a comparison for a terminal: the main metric with its values, the others
+// with a word.
 func (c comparison) summary() []doc.Block {
 	out := []doc.Block{doc.Paragraph{Text: c.heading(), Depth: 1, Lines: 4}}
 	if len(c.Lines) == 0 {

@@ -13,36 +13,36 @@ import (
 	"tare/internal/result"
 )
 
-// mostReasons is how many of the kernel's reasons a terminal is shown, and mostGap how many
-// columns of why something is not known.
+// mostReasons is how many of the kernel's drop reasons a terminal shows, and mostGap how many
+// columns of a reason for a missing value.
 const (
 	mostReasons = 3
 	mostGap     = 600
 )
 
-// cpuCost is what a workload cost in CPU time.
+// cpuCost is the CPU cost of a workload.
 type cpuCost struct {
 	Workload  string
 	Tables    []table // all of it
-	Cost      table   // of Tables: per unit of what was carried
-	Busy      []table // of Tables: mean number of CPUs busy, of one machine or of each end
+	Cost      table   // of Tables: per unit of work
+	Busy      []table // of Tables: mean number of busy CPUs, of one machine or of each endpoint's
 	Processes []processes
 }
 
-// processes are those that belong to a mode, with what they used.
+// processes are the processes of a mode with their CPU use.
 type processes struct {
 	Mode string
 	Text string // "docker-proxy 0.93 CPUs; dockerd < 0.01 CPUs"
-	Most string // Text without those that used next to nothing, unless all did
+	Most string // Text without idle processes, unless all were idle
 }
 
-// sharedLegend and apartLegend say whose CPU time it is.
+// sharedLegend and apartLegend explain which machines the CPU time is of.
 const (
-	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted, and what other programs used."
-	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted, and what other programs used."
+	sharedLegend = "CPU time of both endpoints, which share a kernel and its CPUs. Idle use and other programs are subtracted."
+	apartLegend  = "CPU time of both endpoints together. Idle use and other programs are subtracted."
 )
 
-// Legend says whose CPU time the bill is of.
+// Legend explains which machines the CPU time is of.
 func (b cpuCost) Legend() string {
 	for _, t := range b.Busy {
 		if t.Metric.Name != result.CPUMachine {
@@ -52,7 +52,7 @@ func (b cpuCost) Legend() string {
 	return sharedLegend
 }
 
-// columns name the figures of a mode.
+// columns are the heads of a mode's values.
 func (b cpuCost) columns() []string {
 	out := []string{"CPU cost, " + b.Cost.Scale.Unit}
 	for _, t := range b.Busy {
@@ -61,7 +61,7 @@ func (b cpuCost) columns() []string {
 	return out
 }
 
-// figures are those of a mode, as columns.
+// figures are the values of a mode, as columns.
 func (b cpuCost) figures(r row) []string {
 	out := []string{r.value(b.Cost.Scale)}
 	for _, t := range b.Busy {
@@ -85,7 +85,7 @@ func busyHead(m result.Metric) string {
 }
 
 // processesLegend heads the processes of modes.
-const processesLegend = "Of that, processes of the mode's own (what they did while other modes had their turns included):"
+const processesLegend = "Of which the mode's own processes (including time when other modes ran):"
 
 // isCPUMetric says that a metric is part of a CPU bill; costs that it is what is to pay for
 // what was carried.
@@ -93,7 +93,7 @@ func isCPUMetric(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_"
 
 func isCPUCost(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
 
-// newCPUCost takes the bill of a workload from its tables; false where it has none.
+// newCPUCost takes the CPU cost of a workload from its tables; false where it has none.
 func newCPUCost(w workload) (cpuCost, bool) {
 	b := cpuCost{Workload: w.ID}
 	found := false
@@ -120,8 +120,8 @@ func newCPUCost(w workload) (cpuCost, bool) {
 	return b, true
 }
 
-// processesOf words what the mode's own processes used in the trials that count, the
-// hungriest first; empty where there are none.
+// processesOf describes the CPU use of the mode's own processes in valid trials, the largest
+// first; empty where there are none.
 func processesOf(trials []*result.Trial) processes {
 	used, elapsed := map[string]float64{}, 0.0
 	for _, t := range trials {
@@ -154,18 +154,18 @@ func processesOf(trials []*result.Trial) processes {
 	return processes{Text: strings.Join(all, "; "), Most: strings.Join(most, "; ")}
 }
 
-// leastBusy is the least that is worth a figure, in CPUs.
+// leastBusy is the smallest CPU use that is shown.
 const leastBusy = 0.005
 
-// pass is the fixed-rate pass: every mode at one and the same rate.
+// pass is the fixed-rate pass, in which every mode carries the same rate.
 type pass struct {
 	workload
 	CPUCost *cpuCost // nil where it has none
-	Text    string   // at which rate, and why at that; or why there is none
+	Text    string   // the rate and the reason for it, or why there is none
 	Rate    string   // "4.20 Gbit/s"; empty where it is not known
 }
 
-// costTables are the tables of what it cost; carried are the others, alike by design.
+// costTables are the tables of CPU metrics; carried are the others, which are alike by design.
 func (p pass) costTables() []table { return tablesOf(p.Tables, isCPUMetric) }
 
 func (p pass) carried() []table {
@@ -181,9 +181,9 @@ func newPass(c *result.CostPass, w workload) pass {
 	if b, ok := newCPUCost(w); ok {
 		p.CPUCost = &b
 	} else if w.ID != "" && w.Empty == "" {
-		p.Empty = "None of its trials counts with a bill; why is among the trials that do not count, and the warnings."
+		p.Empty = "No valid trial has a CPU cost; the warnings and the list of invalid trials say why."
 	}
-	const why = ": CPU use at different speeds cannot be compared, at the same it can."
+	const why = ": CPU use can only be compared at the same rate."
 	switch {
 	case c == nil:
 		p.Text += why
@@ -204,14 +204,14 @@ func newPass(c *result.CostPass, w workload) pass {
 	return p
 }
 
-// costClause is what a mode costs in CPU beside its baseline, with the clause that says so.
+// costClause is the CPU cost of a mode against its baseline, as a clause.
 type costClause struct {
 	row  row
 	text string
 }
 
-// costOf finds the cost that stands for a mode: that at the fixed rate, else that of
-// the first workload that carries data. False where there is none.
+// costOf returns the main CPU cost of a mode: at the fixed rate, or else of the first bulk
+// workload. False where there is none.
 func (v view) costOf(mode string, s *sentence) (costClause, bool) {
 	var bills []cpuCost
 	at := ""
@@ -239,8 +239,7 @@ func (v view) costOf(mode string, s *sentence) (costClause, bool) {
 	return costClause{}, false
 }
 
-// costText words a cell of CPU cost as the last clause of a sentence; empty where there
-// is nothing to be said of it.
+// costText formats a cell of CPU cost as the last clause of a sentence; empty without a value.
 func (s *sentence) costText(t table, c result.Cell) string {
 	switch {
 	case c.Ratio == nil && c.Baseline == "" && c.Value != nil:
@@ -259,7 +258,7 @@ func (s *sentence) costText(t table, c result.Cell) string {
 	return ""
 }
 
-// per says what a cost is paid for: " per Gbit".
+// per is the unit of work of a cost: " per Gbit".
 func per(t table) string {
 	_, of, ok := strings.Cut(t.Metric.Unit, "/")
 	if !ok {
@@ -268,7 +267,7 @@ func per(t table) string {
 	return " per " + of
 }
 
-// leads say what separates modes that all reach the limit of the link.
+// leads compare modes that all reach the limit of the link.
 func leads(v view) []string {
 	var out []string
 	for _, l := range v.Run.LinkLimited {
@@ -287,21 +286,21 @@ func leads(v view) []string {
 			}
 		}
 		if len(costs) == 0 {
-			out = append(out, text+", so that goodput does not tell them apart; nothing is known of what they cost in CPU.")
+			out = append(out, text+", so goodput does not distinguish them; their CPU cost is unknown.")
 			continue
 		}
-		out = append(out, text+": what separates them is CPU. "+strings.Join(costs, "; ")+".")
+		out = append(out, text+", so compare their CPU cost: "+strings.Join(costs, "; ")+".")
 	}
 	return out
 }
 
-// cost is what the figures cost in CPU and where that went.
+// cost is the CPU cost with its breakdown.
 func (b *builder) cost() []doc.Block {
 	e := b.Evidence
 	if len(e.CPUCosts)+len(e.Breakdowns) == 0 && e.Pass == nil {
 		return nil
 	}
-	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "What it costs in CPU", Terminal: "CPU bill", Untold: len(e.CPUCosts) == 0}}
+	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "CPU cost", Terminal: "CPU cost", Untold: len(e.CPUCosts) == 0}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	if n := len(e.CPUCosts); n > 0 {
 		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: e.CPUCosts[0].Legend(), Depth: 1}}},
@@ -325,8 +324,8 @@ func (b *builder) cost() []doc.Block {
 	return []doc.Block{s}
 }
 
-// cpuCostTable is what a workload cost in each mode, for a terminal: its cost, the CPUs busy, and
-// the ratio to the baseline with a word.
+// cpuCostTable is the CPU cost of a workload in each mode, for a terminal: the cost, the busy
+// CPUs, and the ratio to the baseline with the verdict.
 func (b *builder) cpuCostTable(of cpuCost) doc.Section {
 	t := doc.Table{Kind: doc.Figures, Most: 3, Columns: []doc.Column{{Row: true}}, Groups: make([]doc.Group, 1)}
 	for range of.columns() {
@@ -351,7 +350,7 @@ func (b *builder) cpuCostTable(of cpuCost) doc.Section {
 	return s
 }
 
-// processes lists what the modes' own processes used.
+// processes lists the CPU use of the modes' own processes.
 func (b cpuCost) processes() []doc.Block {
 	if len(b.Processes) == 0 {
 		return nil
@@ -380,7 +379,7 @@ func (b *builder) pass(p pass) []doc.Block {
 	for j, t := range p.carried() {
 		metric := b.metric(t, fmt.Sprintf("r%d", j+1), false)
 		metric.Level = 4
-		metric.Blocks = metric.Blocks[1:] // every mode's figure is alike
+		metric.Blocks = metric.Blocks[1:] // all modes have the same value
 		carried = append(carried, metric)
 	}
 	out = append(out, forMarkdown(carried...))
@@ -388,7 +387,7 @@ func (b *builder) pass(p pass) []doc.Block {
 		out = append(out, forPages(p.CPUCost.processes()...), forTerminal(b.cpuCostTable(*p.CPUCost)))
 	}
 	if len(carried) > 0 {
-		out = append(out, forHTML(doc.Details{Summary: "What was carried", Blocks: carried}))
+		out = append(out, forHTML(doc.Details{Summary: "Rate carried", Blocks: carried}))
 	}
 	return append(out, forHTML(doc.Later(func() []doc.Block { return b.log(p.workload) })))
 }

@@ -10,9 +10,8 @@ import (
 	"tare/internal/result"
 )
 
-// runDecisions words what a run decided about itself, a sentence each: when it stopped and
-// why, what its pilot trials showed, and how long its trials were. None where none of
-// it is recorded.
+// runDecisions describes the run's decisions, a sentence each: when it stopped and why, what
+// its pilot trials showed, and how long its trials were. Empty where nothing is recorded.
 func runDecisions(run result.Run) []string {
 	var out []string
 	if run.Stopping != nil {
@@ -34,7 +33,7 @@ func runDecisions(run result.Run) []string {
 	return out
 }
 
-// stopping says how many blocks there were and why not more.
+// stopping returns the number of blocks and why there are no more.
 func stopping(s result.Stopping) string {
 	blocks := wording.Count(s.Blocks, "block", "blocks")
 	switch s.Reason {
@@ -52,17 +51,17 @@ func stopping(s result.Stopping) string {
 	case result.StopTime:
 		return fmt.Sprintf("%s of at most %d: one more would have passed the time limit.", blocks, s.MostBlocks)
 	case result.StopInterrupted:
-		return fmt.Sprintf("%s of at most %d: the run ended before.", blocks, s.MostBlocks)
+		return fmt.Sprintf("%s of at most %d: the run ended early.", blocks, s.MostBlocks)
 	case result.StopFixed:
 		return blocks + ", as fixed beforehand."
 	}
 	if s.Text == "" {
-		return blocks + ": why not more is not recorded."
+		return blocks + ": the reason is not recorded."
 	}
 	return blocks + ": " + strings.TrimRight(s.Text, ".") + "."
 }
 
-// aim is what makes a ratio settled.
+// aim is the goal for a ratio.
 func aim(s result.Stopping) string {
 	if s.Width <= 0 {
 		return "settled"
@@ -70,7 +69,7 @@ func aim(s result.Stopping) string {
 	return "known to within " + wording.Percent(s.Width) + ", or shown to be the same"
 }
 
-// stillOpen lists the ratios that were wider at the end than was aimed at.
+// stillOpen lists the ratios that missed the goal.
 func stillOpen(s result.Stopping) string {
 	var parts []string
 	for _, u := range s.Unsettled {
@@ -90,8 +89,8 @@ func stillOpen(s result.Stopping) string {
 	return text + "."
 }
 
-// pilots says how long each mode took to warm up. What follows from it for the
-// trials is told with their lengths.
+// pilots describes the warm-up time of each mode. The resulting trial lengths are listed
+// elsewhere.
 func pilots(ps []result.Pilot) string {
 	var parts []string
 	longest, of := -1.0, result.Pilot{}
@@ -123,7 +122,7 @@ func pilots(ps []result.Pilot) string {
 	return text + "."
 }
 
-// seconds shows a duration in seconds; what no clock can give is unknown.
+// seconds formats a duration in seconds; an impossible one is unknown.
 func seconds(s float64) string {
 	if s < 0 || s > 1e9 || s != s {
 		return wording.Unknown
@@ -131,7 +130,7 @@ func seconds(s float64) string {
 	return wording.Duration(time.Duration(s * float64(time.Second)))
 }
 
-// trialCounts counts the trials of a run, with those that are more than they seem.
+// trialCounts counts the trials of a run, with the special ones.
 type trialCounts struct {
 	result.Tally
 	Pilots, Profiled, Again int // of them all: pilot trials; those to sample stacks; trials of sets that were run once more
@@ -153,7 +152,7 @@ func countTrials(in Input) trialCounts {
 			t.Again++
 		}
 	}
-	t.Failed = len(in.Trials) - t.OK - t.Invalid // whatever else a file calls them
+	t.Failed = len(in.Trials) - t.OK - t.Invalid // any other status in a file
 	return t
 }
 
@@ -168,7 +167,7 @@ func (t trialCounts) String() string {
 		of = append(of, wording.Count(t.Profiled, "trial to sample stacks, which counts in no cell", "trials to sample stacks, which count in no cell"))
 	}
 	if t.Again > 0 {
-		of = append(of, fmt.Sprintf("%d run once more because one of their set was ruled out", t.Again))
+		of = append(of, fmt.Sprintf("%d run once more because a trial of their set was ruled out", t.Again))
 	}
 	if len(of) == 0 {
 		return text
@@ -176,7 +175,7 @@ func (t trialCounts) String() string {
 	return text + "; among them " + strings.Join(of, ", and ")
 }
 
-// decisions is what the run decided about itself.
+// decisions are the run's decisions.
 func (b *builder) decisions() []doc.Block {
 	l := doc.List{Tight: true, Bullets: true}
 	for _, text := range b.Decisions {
@@ -185,7 +184,7 @@ func (b *builder) decisions() []doc.Block {
 	if len(l.Items) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "course", Head: doc.Heading{Text: "How the run went"}, Blocks: []doc.Block{l}}}
+	return []doc.Block{doc.Section{ID: "course", Head: doc.Heading{Text: "Decisions of the run"}, Blocks: []doc.Block{l}}}
 }
 
 func (b *builder) agreements() []doc.Block {
@@ -199,7 +198,7 @@ func (b *builder) agreements() []doc.Block {
 	return []doc.Block{doc.Section{ID: "tools-two", Head: doc.Heading{Text: "Two tools"}, Blocks: []doc.Block{l}}}
 }
 
-// agreements words what two generators said of the same cost, one line each.
+// agreements compares two generators' results for the same cost, one line each.
 func agreements(v view) []string {
 	var out []string
 	for _, a := range v.Run.Agreements {
@@ -212,7 +211,7 @@ func agreement(a result.Agreement) string {
 	text := a.Workload + ", " + a.Mode + ", " + a.Metric + ": "
 	switch a.Agree {
 	case result.AgreeYes:
-		text += "both tools find the same cost"
+		text += "both tools measure the same cost"
 	case result.AgreeNo:
 		text += "the two tools disagree about the cost"
 	default:

@@ -10,15 +10,15 @@ import (
 	"tare/internal/report/wording"
 )
 
-// builder makes the document of a report: what is shown, in which order and for which
-// media is decided here and nowhere else.
+// builder makes the document of a report. It alone decides what is shown, in which order and
+// for which media.
 type builder struct {
 	view
-	numbers      map[string]int    // of modes, from 1, by which a page finds what belongs to one
-	anchors      map[string]string // where a metric of a workload is told of
+	numbers      map[string]int    // of modes, from 1, which link the parts of a page
+	anchors      map[string]string // the section of a metric of a workload
 	begin        time.Time
 	images       func() []named
-	shownReasons map[string]bool // modes with the reason why they were not measured, on a terminal
+	shownReasons map[string]bool // modes whose reason the terminal has shown
 }
 
 func newBuilder(v view) *builder {
@@ -50,8 +50,8 @@ func newBuilder(v view) *builder {
 	return b
 }
 
-// cpuCostAnchor is where the j-th table of the i-th bill stands; 0 is that of the pass at
-// a fixed rate.
+// cpuCostAnchor is the anchor of the j-th table of the i-th CPU cost; i is 0 for the
+// fixed-rate pass.
 func cpuCostAnchor(i, j int) string { return fmt.Sprintf("c%d-%d", i, j+1) }
 
 func (b *builder) anchor(t table, at string) { b.anchors[t.Workload+" "+t.Metric.Name] = at }
@@ -71,7 +71,7 @@ func (v view) document() doc.Document {
 		}
 	}
 	add(doc.Terminal, b.leads()...)
-	add(doc.Pages, b.summary()...)
+	add(doc.Pages, b.overviewSection())
 	add(doc.HTML, b.matrix()...)
 	add(0, b.scenarios()...)
 	add(0, b.comparisons()...)
@@ -105,7 +105,7 @@ func forTerminal(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.Termi
 
 func forPages(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.Pages, Blocks: blocks} }
 
-// drawn are the figures that are as asked, as files beside the page.
+// drawn are the figures that match, as files beside the page.
 func (b *builder) drawn(is func(named) bool) doc.Block {
 	return forMarkdown(doc.Later(func() []doc.Block {
 		var out []doc.Block
@@ -124,19 +124,19 @@ func (b *builder) warnings() []doc.Block {
 	}
 	l := doc.List{Role: doc.Warning, Bullets: true, Cut: 800}
 	for _, w := range b.Run.Warnings {
-		l.Items = append(l.Items, doc.Item{Text: warning(w), Code: w.Code})
+		l.Items = append(l.Items, doc.Item{Text: warningLine(w), Code: w.Code})
 	}
 	return []doc.Block{doc.Section{ID: "warnings", Head: doc.Heading{Text: "Warnings"}, Nav: fmt.Sprintf("Warnings (%d)", len(l.Items)), Blocks: []doc.Block{l}}}
 }
 
-// mostLost is how many ruled-out trials a terminal is shown one by one, and mostLostRows how
-// many a page.
+// mostLost is how many ruled-out trials a terminal lists, and mostLostRows how many a page
+// lists.
 const (
 	mostLost     = 10
 	mostLostRows = 200
 )
 
-// lostItems are the first trials that do not count, with as many columns of why.
+// lostItems are the first trials that do not count, with so many columns of the reason.
 func (b *builder) lostItems(most, reason int) []doc.Item {
 	var out []doc.Item
 	for _, t := range b.Lost[:min(len(b.Lost), most)] {
@@ -167,12 +167,12 @@ func (b *builder) lost() doc.Block {
 	}
 	blocks := []doc.Block{doc.Paragraph{Text: text}, doc.List{Role: doc.Lost, Items: b.lostItems(mostLostRows, 20000)}}
 	if n := len(b.Lost); n > mostLostRows {
-		blocks = append(blocks, doc.Paragraph{Role: doc.Seen, Text: fmt.Sprintf("The first %d of %d; trials.ndjson has all.", mostLostRows, n)})
+		blocks = append(blocks, doc.Paragraph{Role: doc.Seen, Text: fmt.Sprintf("The first %d of %d; all are in trials.ndjson.", mostLostRows, n)})
 	}
 	return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Blocks: blocks}
 }
 
-// notKnown are what could not be read.
+// notKnown lists what could not be read.
 func notKnown(missing []string) []doc.Block {
 	var out []doc.Block
 	for _, m := range missing {

@@ -11,7 +11,7 @@ import (
 	"tare/internal/result"
 )
 
-// quantile is a percentile that trials record, by how the names of its metrics end.
+// quantile is a percentile that trials record, by the suffix of its metrics' names.
 type quantile struct {
 	suffix, label string
 	q             float64
@@ -28,8 +28,8 @@ type percentileCurve struct {
 	Known  []quantile
 	Tables []table // of each of Known
 	Modes  []row
-	// Pooled are the whole distributions, by mode, nil of one of which only percentiles
-	// are known; it is nil where no mode has one.
+	// Pooled are the whole distributions by mode, nil for a mode with percentiles only; it is
+	// nil where no mode has one.
 	Pooled []*result.ECDF
 }
 
@@ -68,15 +68,15 @@ func (w workload) percentileCurves() []percentileCurve {
 				all = append(all, e.Quantile(0.5))
 			}
 		}
-		// The scale of the smallest: a tail of some milliseconds must not turn medians
-		// into thousandths.
+		// The scale of the smallest value, so that a tail of milliseconds does not show
+		// medians as thousandths.
 		c.Scale = wording.ScaleFor(c.Tables[0].Metric.Unit, slices.Min(append(all, math.MaxFloat64)))
 		out = append(out, c)
 	}
 	return out
 }
 
-// stemOf is the duration that a metric is a percentile of; empty where it is none.
+// stemOf is the duration that a metric is a percentile of; empty for other metrics.
 func stemOf(metric string) string {
 	for _, k := range quantiles() {
 		if s, ok := strings.CutSuffix(metric, k.suffix); ok {
@@ -86,8 +86,7 @@ func stemOf(metric string) string {
 	return ""
 }
 
-// values are those of a mode, in base units, by percentile; what is not known is left
-// out.
+// values are those of a mode, in base units, by percentile; unknown values are left out.
 func (c percentileCurve) values(mode int) map[float64]float64 {
 	out := map[float64]float64{}
 	for i, q := range c.Known {
@@ -125,7 +124,7 @@ func (c percentileCurve) chart() workloadChart {
 	for _, q := range c.Known {
 		x.Ticks = append(x.Ticks, chart.Tick{At: chart.QuantileAt(q.q, last), Label: q.label})
 	}
-	return p.drawn(x, "A curve of percentiles: each ring is the mean over the trials, and between rings nothing is recorded, only a line drawn.", "")
+	return p.drawn(x, "A curve of percentiles: each ring is the mean over the trials. The lines between rings are not measured.", "")
 }
 
 // tableOf is the table behind the curves.
@@ -151,13 +150,13 @@ func (c percentileCurve) tableOf() behind {
 	return b
 }
 
-// The ends of the axis of an ECDF, which is that of [chart.QuantileAt].
+// The limits of the axis of an ECDF, which is that of [chart.QuantileAt].
 const (
 	leastTail = 2 // 99 %
-	mostTail  = 6 // 99.9999 %: of what is further out there are too few to draw a curve
+	mostTail  = 6 // 99.9999 %: beyond it are too few values for a curve
 )
 
-// pooledQuantiles are what the table behind an ECDF tells of it.
+// pooledQuantiles are the quantiles in the table behind an ECDF.
 func pooledQuantiles() []quantile {
 	return []quantile{
 		{"", "1 %", 0.01}, {"", "10 %", 0.1}, {"", "50 %", 0.5}, {"", "90 %", 0.9}, {"", "99 %", 0.99},
@@ -165,7 +164,7 @@ func pooledQuantiles() []quantile {
 	}
 }
 
-// tailTicks name the shares on the axis of an ECDF.
+// tailTicks are the shares on the axis of an ECDF.
 func tailTicks(last float64) []chart.Tick {
 	var out []chart.Tick
 	for _, q := range []quantile{{"", "50 %", 0.5}, {"", "90 %", 0.9}, {"", "99 %", 0.99}, {"", "99.9 %", 0.999}, {"", "99.99", 0.9999}, {"", "99.999", 0.99999}, {"", "99.9999", 0.999999}} {
@@ -194,8 +193,8 @@ func pooledOf(all []result.ECDF, workload, of string, modes []row) []*result.ECD
 	return out
 }
 
-// ecdf draws the distributions of all modes in one plot. A mode of which only
-// percentiles are known has these.
+// ecdf draws the distributions of all modes in one plot. A mode without a distribution has its
+// percentiles.
 func (c percentileCurve) ecdf() workloadChart {
 	p := newCurves(c.Title + ", ECDF, " + c.Scale.Unit)
 	last, ringed := c.tail()
@@ -216,20 +215,20 @@ func (c percentileCurve) ecdf() workloadChart {
 		}
 		p.draw(r, chart.Line{Points: c.stairs(*e, last), Dense: true}, words)
 	}
-	caption := "A curve is the empirical distribution of all that a mode's trials took, put together, in steps of " + wording.Percent(coarsest) +
-		", on an axis that widens towards the longest; the percentiles of the tables are means over trials, and not quite its own."
+	caption := "A curve is the empirical distribution over all trials of a mode, in steps of " + wording.Percent(coarsest) +
+		", on an axis that widens towards the tail. The percentiles in the tables are means over trials and differ a little from it."
 	if ringed {
-		caption += " Rings are such means, of modes of which no more is known; the line between them is only drawn."
+		caption += " Rings are such means, of modes without a distribution; the lines between them are not measured."
 	}
 	unrecorded := ""
 	if missing > 0 {
-		unrecorded = " Of " + wording.Count(missing, "trial", "trials") + " that count no distribution is recorded."
+		unrecorded = " Of " + wording.Count(missing, "trial", "trials") + " that count, no distribution is recorded."
 	}
 	return p.drawn(chart.Dim{Lo: ptrTo(0.0), Hi: &last, Ticks: tailTicks(last), Kind: chart.TailKind}, caption, unrecorded)
 }
 
-// tail is where the axis ends: with the longest of the mode of which there are most.
-// Ringed says that percentiles stand on it, too.
+// tail is the end of the axis: the longest value of the mode with the most values. Ringed
+// reports whether the plot has percentiles, too.
 func (c percentileCurve) tail() (last float64, ringed bool) {
 	last = leastTail
 	for i, e := range c.Pooled {
@@ -244,8 +243,8 @@ func (c percentileCurve) tail() (last float64, ringed bool) {
 	return min(last, mostTail), ringed
 }
 
-// stairs are the steps of a distribution. The longest of n stands at the middle of the
-// last n-th of all.
+// stairs are the steps of a distribution. The longest of n is drawn at the middle of the last
+// n-th.
 func (c percentileCurve) stairs(e result.ECDF, last float64) []chart.XY {
 	all, n := e.Count(), 0.0
 	out := []chart.XY{{X: 0, Y: c.Scale.In(e.Upper[0])}}
@@ -264,8 +263,7 @@ func (c percentileCurve) stairs(e result.ECDF, last float64) []chart.XY {
 	return out
 }
 
-// pooledAt is a quantile of a distribution; false where there are too few for one so far
-// out.
+// pooledAt is a quantile of a distribution; false where there are too few values for it.
 func pooledAt(e result.ECDF, q float64) (float64, bool) {
 	if all := e.Count(); q < 1 && (1-q)*all < 1 || q*all < 1 {
 		return 0, false
@@ -308,17 +306,17 @@ type curves struct {
 	workloadChart
 	lane   chart.Lane
 	lo, hi float64 // of what is drawn, in base units
-	absent int     // modes of which nothing is known
+	absent int     // modes without values
 }
 
 func newCurves(title string) *curves {
 	return &curves{workloadChart: workloadChart{Plane: chart.Plane{Title: title, Tall: 190}}, lane: chart.Lane{Tone: chart.Plain}, lo: math.Inf(1)}
 }
 
-// spans widens the plot to what lies between two durations.
+// spans widens the plot to hold two durations.
 func (p *curves) spans(lo, hi float64) { p.lo, p.hi = min(p.lo, lo), max(p.hi, hi) }
 
-// draw adds a mode's line, which words tell, too.
+// draw adds a mode's line, with a description.
 func (p *curves) draw(of row, line chart.Line, words string) {
 	line.Key, line.Group = len(p.Keys), of.No
 	p.Keys = append(p.Keys, of.Mode.ID)
@@ -344,7 +342,7 @@ func (p *curves) drawRings(c percentileCurve, mode int, last float64) {
 	p.draw(c.Modes[mode], line, words)
 }
 
-// drawn is the plot with its caption. Missing stands behind what is said of the scale.
+// drawn is the plot with its caption. Missing follows the note on the scale.
 func (p *curves) drawn(x chart.Dim, caption, missing string) workloadChart {
 	x.Label = "share of all that took no longer"
 	p.Plane.X, p.Plane.Lanes = x, []chart.Lane{p.lane}

@@ -7,10 +7,10 @@ import (
 	"tare/internal/result"
 )
 
-// evidence is what a run found beside its figures: what they cost, where that went,
-// where datagrams died and what held TCP back.
+// evidence is what a run recorded beside its metrics: CPU cost and its breakdown, lost
+// datagrams, and what limited TCP.
 type evidence struct {
-	Lead       []string // what must be read before the answers
+	Lead       []string // paragraphs before the summaries
 	Pass       *pass
 	CPUCosts   []cpuCost
 	Breakdowns []breakdown
@@ -18,7 +18,7 @@ type evidence struct {
 	Limits     []limitTable
 }
 
-// addEvidence takes the fixed-rate pass out of the workloads and gathers the rest.
+// addEvidence takes the fixed-rate pass out of the workloads and collects the rest.
 func (v *view) addEvidence(families []family) {
 	var of workload
 	if i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == result.CostPassID }); i >= 0 {
@@ -40,13 +40,13 @@ func (v *view) addEvidence(families []family) {
 	v.Evidence.Lead = leads(*v)
 }
 
-// addCPUCosts says that a table of a workload stands with the CPU bill.
+// addCPUCosts reports whether a table is part of the CPU cost section.
 func (v view) addCPUCosts(t table) bool {
 	return isCPUMetric(t.Metric) && slices.ContainsFunc(v.Evidence.CPUCosts, func(b cpuCost) bool { return b.Workload == t.Workload })
 }
 
-// ordered sorts what there is of modes into the order of the report, whose families
-// begin with their baselines. What is of modes that no family has is left out.
+// ordered sorts items of modes into the order of the report, where families begin with their
+// baselines. Items of unknown modes are left out.
 func ordered[T any](families []family, of []T, mode func(T) string) []T {
 	var out []T
 	for _, f := range families {
@@ -61,8 +61,7 @@ func ordered[T any](families []family, of []T, mode func(T) string) []T {
 	return out
 }
 
-// workloadsIn lists the workloads that there is something of, in the order in which
-// they first appear.
+// workloadsIn lists the workloads of items, in the order in which they first appear.
 func workloadsIn[T any](of []T, workload func(T) string) []string {
 	var out []string
 	for _, x := range of {
@@ -73,7 +72,7 @@ func workloadsIn[T any](of []T, workload func(T) string) []string {
 	return out
 }
 
-// gaps collects what is missing, so that what several modes lack is said once.
+// gaps collects missing values, so that a reason of several modes is listed once.
 type gaps struct {
 	reasons []string
 	modes   map[string][]string

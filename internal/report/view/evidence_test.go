@@ -167,15 +167,15 @@ func TestEvidenceIsAllThere(t *testing.T) {
 		must []string
 	}{
 		"priced": {priced(), []string{
-			"One bill for both ends, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs",
+			"CPU time of both endpoints, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs",
 			"Every mode was offered 4.20 Gbit/s, half the goodput of the slowest (docker/userland-proxy)", "1.92 (1.91-1.92)",
-			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "of the modes' own no rule knows 1.2 to 2.3 %.", "Other programs, and tare itself, took",
-			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy or tunnel", "unexplained", "more booked than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
+			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "1.2 to 2.3 % of the modes' own samples are unclassified.", "Other programs, and tare itself, took",
+			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy or tunnel", "unexplained", "more attributed than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
 			"nothing lost in 7 trials", "BPF is not permitted here", "receive window", "71 %", "fast retransmit 151; tail loss probe 12; timeout 1",
 		}},
 		"limited": {atTheLimit(), []string{
-			"All modes reach the link's limit in tcp_stream (1.00 Gbit/s): what separates them is CPU. netns/bridge costs 1.06 (1.05-1.07) times host's CPU per Gbit",
-			"The bill of both ends together", "No pass at a fixed rate: block 1 has no good trial of netns/vxlan",
+			"All modes reach the link's limit in tcp_stream (1.00 Gbit/s), so compare their CPU cost: netns/bridge costs 1.06 (1.05-1.07) times host's CPU per Gbit",
+			"CPU time of both endpoints together", "No pass at a fixed rate: block 1 has no good trial of netns/vxlan",
 			"no breakdown: perf_event_open: operation not permitted", "iperf3 does not tell who limits TCP",
 		}},
 	} {
@@ -267,10 +267,10 @@ func TestBreakdownInShares(t *testing.T) {
 
 func TestLossWords(t *testing.T) {
 	for want, r := range map[string]lossRow{
-		"nothing lost in 1 trial":                                                      {Trials: 1},
-		"10 lost in 2 trials: bridge (a) 90 %; unexplained 10 %":                       {Trials: 2, Lost: 10, Unexplained: 1, Places: []lossPlace{{Title: "bridge", Where: "a", Counter: "x", Count: 5}, {Title: "bridge", Where: "a", Counter: "y", Count: 4}}},
-		"1000 lost in 2 trials: qdisc > 99 %; firewall < 1 %; 2 more booked than lost": {Trials: 2, Lost: 1000, Unexplained: -2, Places: []lossPlace{{Title: "qdisc", Count: 998}, {Title: "firewall", Count: 4}}},
-		"0 lost in 2 trials: qdisc 3; 3 more booked than lost":                         {Trials: 2, Unexplained: -3, Places: []lossPlace{{Title: "qdisc", Count: 3}}},
+		"nothing lost in 1 trial":                                                          {Trials: 1},
+		"10 lost in 2 trials: bridge (a) 90 %; unexplained 10 %":                           {Trials: 2, Lost: 10, Unexplained: 1, Places: []lossPlace{{Title: "bridge", Where: "a", Counter: "x", Count: 5}, {Title: "bridge", Where: "a", Counter: "y", Count: 4}}},
+		"1000 lost in 2 trials: qdisc > 99 %; firewall < 1 %; 2 more attributed than lost": {Trials: 2, Lost: 1000, Unexplained: -2, Places: []lossPlace{{Title: "qdisc", Count: 998}, {Title: "firewall", Count: 4}}},
+		"0 lost in 2 trials: qdisc 3; 3 more attributed than lost":                         {Trials: 2, Unexplained: -3, Places: []lossPlace{{Title: "qdisc", Count: 3}}},
 	} {
 		if diff := cmp.Diff(want, r.words()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -301,7 +301,7 @@ func TestPassWithoutTrials(t *testing.T) {
 	in := Input{Run: result.Run{CostPass: &result.CostPass{Rate: 1e9}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}}
 	in.Trials = []result.Trial{{Block: 2, Mode: "host", Workload: "cost_pass", Status: result.TrialInvalid, Metrics: map[string]float64{"goodput": 1e9, "cpu_cost": 0.1}}}
 	for form, text := range everything(t, in) {
-		if !strings.HasSuffix(form, ".svg") && !strings.Contains(strings.Join(strings.Fields(text), " "), "None of its trials counts") {
+		if !strings.HasSuffix(form, ".svg") && !strings.Contains(strings.Join(strings.Fields(text), " "), "No valid trial has a CPU cost") {
 			t.Errorf("%s does not say that no trial of the pass counts", form)
 		}
 	}

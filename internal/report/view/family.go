@@ -6,16 +6,16 @@ import (
 	"tare/internal/result"
 )
 
-// family is a baseline and the modes compared with it, the baseline first. The
-// family without a base holds modes that are compared with nothing.
+// family is a baseline and the modes compared with it, the baseline first. The family without
+// a base holds modes without a baseline.
 type family struct {
 	base  string
 	modes []result.Mode
 }
 
-// familiesOf sorts the modes of a run by their baseline, otherwise in the order
-// of the run. Modes that only trials or cells know, because the run broke off
-// before it could list them, come last.
+// familiesOf sorts the modes of a run by their baseline, otherwise in the order of the run.
+// Modes that appear in trials or cells only, because the run ended before it listed them, are
+// last.
 func familiesOf(in Input) []family {
 	modes := slices.Clone(in.Run.Modes)
 	add := func(id string) {
@@ -49,7 +49,7 @@ func familiesOf(in Input) []family {
 	return gather(out)
 }
 
-// gather puts the modes that stand alone together, at the end.
+// gather moves the modes without a baseline to the end, in one family.
 func gather(families []family) []family {
 	var out []family
 	var alone family
@@ -66,7 +66,7 @@ func gather(families []family) []family {
 	return out
 }
 
-// compared says that there is a mode to compare with the baseline.
+// compared reports whether a mode is compared with the baseline.
 func (f family) compared() bool {
 	return f.base != "" && slices.ContainsFunc(f.modes, func(m result.Mode) bool { return m.ID != f.base })
 }

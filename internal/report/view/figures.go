@@ -11,9 +11,9 @@ import (
 	"tare/internal/result"
 )
 
-// Figures draws one figure for each workload and metric and one for the path of each
-// mode: file name, such as "tcp_stream-goodput.svg" or "path-netns_vxlan.svg", to a
-// standalone SVG. What nobody measured has none.
+// Figures draws one figure for each workload and metric and one for the path of each mode:
+// file name, such as "tcp_stream-goodput.svg" or "path-netns_vxlan.svg", to a standalone SVG.
+// What was not measured has none.
 func (r Report) Figures() map[string][]byte {
 	out := map[string][]byte{}
 	for _, f := range r.view.figures() {

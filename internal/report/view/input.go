@@ -1,11 +1,9 @@
-// Package view makes of a run what a report says: the document, with every number worded,
-// and the figures. What is shown, in which order and for which media is decided here.
+// Package view turns a run into a report: the document, with every number formatted, and the
+// figures. It decides what is shown, in which order and for which media.
 //
-// All media show the same things in the same words: every mode, measured or
-// not, with the reason where not; every figure with its interval; the verdict in
-// words; what was ruled out; what a careful reader must be warned of. They work
-// on what there is: a run that was interrupted before its first trial is a
-// report too.
+// All media show the same content in the same words: every mode, with the reason where it was
+// not measured; every value with its interval; the verdict; the trials that were ruled out;
+// the warnings. An interrupted run has a report, too, even without a trial.
 package view
 
 import (
@@ -16,8 +14,8 @@ import (
 	"tare/internal/result"
 )
 
-// Input is what a report is made of. Everything in it may come from outside and
-// is cleaned and escaped for where it is shown.
+// Input is the data of a report. All of it may be of foreign origin; it is cleaned here and
+// escaped by the writers.
 type Input struct {
 	Run         result.Run
 	Trials      []result.Trial
@@ -27,15 +25,19 @@ type Input struct {
 	// FiguresDir is where, relative to the Markdown page, the files of Figures
 	// are; the page shows no figures when it is empty.
 	FiguresDir string
+	// Page is the file of the report as a page and Full the command that prints the whole
+	// report, as the first screen names them; empty without one.
+	Page, Full string
 }
 
-// clean is in with every string fit to be shown on one line, and without the figures of
-// modes that were not measured: a mode that is void, unsupported or failed has none,
-// whatever a file says. It changes nothing of what it was given.
+// clean returns in with every string cleaned for one line and without values of modes that
+// were not measured: a mode that is void, unsupported or failed has none, whatever a file
+// contains. It does not change in.
 func (in Input) clean() Input {
 	in.Title = wording.Cut(wording.Clean(in.Title), 1000)
 	in.Description = wording.Cut(wording.CleanLines(in.Description), printable.MostProse)
 	in.Command = printable.Prose(in.Command)
+	in.Page, in.Full = printable.Prose(in.Page), printable.Prose(in.Full)
 	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
 	if in.Title == "" {
 		in.Title = "Run " + orUnknown(in.Run.ID)
@@ -65,13 +67,13 @@ func (in Input) clean() Input {
 	return in
 }
 
-// fit are those of modes that were measured.
+// fit returns the items of modes that were measured.
 func fit[T any](of []T, unfit map[string]bool, mode func(T) string) []T {
 	return slices.DeleteFunc(slices.Clone(of), func(x T) bool { return unfit[mode(x)] })
 }
 
-// withoutUnfit takes their figures from the trials of modes that were not measured. There
-// may be very many trials: they are copied only if there are any such.
+// withoutUnfit removes the values from the trials of modes that were not measured. It copies
+// the trials only if there are any, because there may be many.
 func withoutUnfit(trials []result.Trial, unfit map[string]bool) []result.Trial {
 	copied := false
 	for i := range trials {
@@ -87,7 +89,7 @@ func withoutUnfit(trials []result.Trial, unfit map[string]bool) []result.Trial {
 	return trials
 }
 
-// withoutFigures is a comparison of what was not measured.
+// withoutFigures is a comparison without values.
 func withoutFigures(c result.Comparison) result.Comparison {
 	var side func(s result.Side) result.Side
 	side = func(s result.Side) result.Side {
@@ -100,8 +102,8 @@ func withoutFigures(c result.Comparison) result.Comparison {
 	return result.Comparison{ID: c.ID, Title: c.Title, A: side(c.A), B: side(c.B), Reason: c.Reason}
 }
 
-// unmeasured says that a mode has no figures. A mode of a run that broke off may
-// not have a status yet; its trials still count.
+// unmeasured reports whether a mode has no values. A mode of an interrupted run may have no
+// status yet; its trials still count.
 func unmeasured(m result.Mode) bool {
 	return m.Status != result.ModeMeasured && m.Status != ""
 }

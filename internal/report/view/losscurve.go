@@ -11,8 +11,8 @@ import (
 	"tare/internal/result"
 )
 
-// lossCurve shows what was lost at which load in the searches of a workload, a lane a
-// mode, with the throughputs that came of it. False where there were none.
+// lossCurve shows the loss over load in the searches of a workload, one lane for each mode,
+// with the resulting throughputs. False where there are none.
 func (w workload) lossCurve() (workloadChart, bool) {
 	s := workloadChart{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
 	if len(w.Tables) == 0 {
@@ -57,10 +57,10 @@ func (w workload) lossCurve() (workloadChart, bool) {
 	if len(loads) == 0 {
 		return s, false
 	}
-	s.Caption = "A dot is a step of a search: so much offered, so much of it lost, on a scale that is logarithmic above 0. " +
-		"The line is the median step at each load. Dotted, upright: the throughput without loss (0 %) and at 1 % loss."
+	s.Caption = "A dot is a step of a search: its load and loss, on a scale that is logarithmic above 0. " +
+		"The line is the median step at each load. The dotted vertical lines are the throughput without loss (0 %) and at 1 % loss."
 	if limited {
-		s.Caption += " A ring is a step in which the sender did not reach the load; it says nothing of the path."
+		s.Caption += " A ring is a step in which the sender did not reach the load; it does not describe the path."
 	}
 	if cut {
 		s.Caption += fmt.Sprintf(" At most %d steps of a mode are drawn, evenly over the loads.", most)
@@ -96,7 +96,7 @@ func stepsIn(r row) []stepOf {
 	return out
 }
 
-// medianLoss joins the medians of the steps at loads that read alike.
+// medianLoss joins the medians of the steps at loads with the same text.
 func medianLoss(steps []stepOf, scale wording.Scale) []chart.Line {
 	line := chart.Line{Key: -1}
 	var at []float64
@@ -154,7 +154,7 @@ func (w workload) throughputs(r row, scale wording.Scale) (flags []chart.Flag, n
 	return flags, note
 }
 
-// chart draws the loss of a sweep over its loads, a lane a mode: every trial, and the
+// chart draws the loss of a sweep over its loads, one lane for each mode: every trial, and the
 // mean of each load. False where there is nothing to draw.
 func (s sweep) chart(v view) (workloadChart, bool) {
 	out := workloadChart{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
@@ -207,7 +207,7 @@ func (s sweep) chart(v view) (workloadChart, bool) {
 		}
 		l.Spots, l.Lines = downsampled(l.Spots, most), []chart.Line{line}
 		out.Plane.Lanes = append(out.Plane.Lanes, l)
-		out.Desc += wording.Cut(r.Mode.ID, 60) + " " + orText(s.words(r.Mode.ID), "has no figure") + ". "
+		out.Desc += wording.Cut(r.Mode.ID, 60) + " " + orText(s.words(r.Mode.ID), "has no value") + ". "
 	}
 	out.Caption = "A dot is a trial, the line the mean at each load, on a scale that is logarithmic above 0."
 	if cut {
@@ -217,8 +217,7 @@ func (s sweep) chart(v view) (workloadChart, bool) {
 	return out, out.Plane.Has()
 }
 
-// rate is the payload that the trials of a table were asked for, bit/s; 0 where that is
-// not known.
+// rate is the offered payload of a table's trials, bit/s; 0 where it is unknown.
 func (t table) rate() float64 {
 	for _, r := range t.rows() {
 		for _, trial := range r.Trials {

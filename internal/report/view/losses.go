@@ -11,7 +11,7 @@ import (
 	"tare/internal/result"
 )
 
-// lossTable says where the datagrams of one workload died.
+// lossTable is where the datagrams of one workload were dropped.
 type lossTable struct {
 	Workload string
 	Rows     []lossRow
@@ -24,18 +24,18 @@ type lossRow struct {
 	Trials      int
 	Sent, Lost  int64
 	Places      []lossPlace // the most first
-	Unexplained int64       // negative: more is booked than was lost
+	Unexplained int64       // negative: more was attributed than lost
 	Reasons     []result.DropReason
 }
 
-// lossPlace is where so many died, by which counter.
+// lossPlace is where so many were dropped, by which counter.
 type lossPlace struct {
 	Title, Where, Counter string
 	Count                 int64
 	Share                 float64 // of what was lost; may be over 1
 }
 
-// lossesOf gathers the losses, a table for each workload.
+// lossesOf returns the losses, one table for each workload.
 func lossesOf(run result.Run, families []family) []lossTable {
 	all := ordered(families, run.Losses, func(l result.LossSummary) string { return l.Mode })
 	var out []lossTable
@@ -84,21 +84,21 @@ func share(n, of int64) float64 {
 }
 
 // lossLegend explains the places.
-const lossLegend = "Datagrams by the place where a counter saw them die, all trials together, warm-up included; what no counter saw is unexplained."
+const lossLegend = "Datagrams by the place where a counter recorded the drop, over all trials with their warm-up. Drops that no counter recorded are unexplained."
 
-// lines are the places with what is not explained as the last.
+// lines are the places, with unexplained losses last.
 func (r lossRow) lines() []lossPlace {
 	out := slices.Clone(r.Places)
 	switch {
 	case r.Unexplained > 0:
 		out = append(out, lossPlace{Title: "unexplained", Count: r.Unexplained, Share: share(r.Unexplained, r.Lost)})
 	case r.Unexplained < 0:
-		out = append(out, lossPlace{Title: "more booked than lost", Count: -r.Unexplained})
+		out = append(out, lossPlace{Title: "more attributed than lost", Count: -r.Unexplained})
 	}
 	return out
 }
 
-// whole says how much of what was sent was lost.
+// whole returns the losses as a part of what was sent.
 func (r lossRow) whole() string {
 	in := " in " + wording.Count(r.Trials, "trial", "trials")
 	switch {
@@ -110,7 +110,7 @@ func (r lossRow) whole() string {
 	return "lost" + in
 }
 
-// portion is a count as a part of what was lost.
+// portion is a count as a part of the losses.
 func (r lossRow) portion(n int64) string {
 	if r.Lost <= 0 {
 		return wording.Unknown
@@ -118,7 +118,7 @@ func (r lossRow) portion(n int64) string {
 	return portion(share(n, r.Lost))
 }
 
-// words says what became of a mode's datagrams.
+// words describes the losses of a mode.
 func (r lossRow) words() string {
 	if r.Lost <= 0 && len(r.Places) == 0 {
 		return "nothing lost in " + wording.Count(r.Trials, "trial", "trials")
@@ -148,7 +148,7 @@ func (r lossRow) words() string {
 // mostPlaces is how many places a sentence names.
 const mostPlaces = 4
 
-// merged are the places, those alike in all but the counter together.
+// merged merges places that differ in the counter only.
 func (r lossRow) merged() []lossPlace {
 	var out []lossPlace
 	for _, p := range r.Places {
@@ -162,7 +162,7 @@ func (r lossRow) merged() []lossPlace {
 	return out
 }
 
-// part words a count beside all that was lost.
+// part formats a count and its part of the losses.
 func (r lossRow) part(n int64) string {
 	if r.Lost <= 0 {
 		return fmt.Sprint(n)
@@ -170,7 +170,7 @@ func (r lossRow) part(n int64) string {
 	return portion(share(n, r.Lost))
 }
 
-// portion is a share in percent that hides neither a little nor a rest.
+// portion formats a share in percent; values near 0 and 1 are not rounded to them.
 func portion(x float64) string {
 	switch {
 	case x > 0 && x < 0.005:
@@ -181,18 +181,18 @@ func portion(x float64) string {
 	return wording.Percent(x)
 }
 
-// unexplained words what no counter accounts for; empty where everything is booked.
+// unexplained describes losses that no counter recorded; empty where there are none.
 func (r lossRow) unexplained() string {
 	switch {
 	case r.Unexplained > 0:
 		return "unexplained " + r.part(r.Unexplained)
 	case r.Unexplained < 0:
-		return fmt.Sprint(-r.Unexplained) + " more booked than lost"
+		return fmt.Sprint(-r.Unexplained) + " more attributed than lost"
 	}
 	return ""
 }
 
-// reasons words the kernel's own reasons, so many at most; empty where there are none.
+// reasons lists the kernel's drop reasons, so many at most; empty where there are none.
 func (r lossRow) reasons(most int) string {
 	var parts []string
 	for i, d := range r.Reasons {
@@ -209,7 +209,7 @@ func (r lossRow) reasons(most int) string {
 	return strings.Join(parts, "; ")
 }
 
-// losses say where datagrams died; a terminal is told of modes that lost alike together.
+// losses are where datagrams were dropped; a terminal groups modes with the same losses.
 func (b *builder) losses() []doc.Block {
 	var blocks []doc.Block
 	for i, t := range b.Evidence.Losses {
@@ -220,11 +220,11 @@ func (b *builder) losses() []doc.Block {
 		for _, r := range t.Rows {
 			text := r.words()
 			if some := r.reasons(mostReasons); some != "" {
-				text += "; in the kernel's words " + some
+				text += "; drop reasons of the kernel " + some
 			}
 			told.add(r.Mode, text)
 			if all := r.reasons(len(r.Reasons)); all != "" {
-				reasons = append(reasons, doc.Paragraph{Text: r.Mode + ", in the kernel's words: " + all})
+				reasons = append(reasons, doc.Paragraph{Text: r.Mode + ", drop reasons of the kernel: " + all})
 			}
 		}
 		for _, text := range told.list() {
@@ -240,7 +240,7 @@ func (b *builder) losses() []doc.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "losses", Head: doc.Heading{Text: "Where datagrams died"}, Nav: "Losses",
+	return []doc.Block{doc.Section{ID: "losses", Head: doc.Heading{Text: "Where datagrams were dropped"}, Nav: "Losses",
 		Blocks: append([]doc.Block{forPages(doc.Paragraph{Role: doc.Legend, Text: lossLegend})}, blocks...)}}
 }
 

@@ -9,10 +9,10 @@ import (
 	"tare/internal/result"
 )
 
-// matrix is every mode by every main metric, with its verdict: what a reader looks at
-// first. A sweep has its own table; a metric of which there is no figure has no column.
+// matrix is every mode by every main metric, with its verdict. A sweep has its own table; a
+// metric without a value has no column.
 func (b *builder) matrix() []doc.Block {
-	m := doc.Matrix{By: "matrix", Caption: "Every mode by its main figures"}
+	m := doc.Matrix{By: "matrix", Caption: "Every mode by its main metrics"}
 	var columns []table
 	add := func(id string, tables []table) {
 		n := 0
@@ -46,10 +46,10 @@ func (b *builder) matrix() []doc.Block {
 		}
 		m.Groups = append(m.Groups, group)
 	}
-	return []doc.Block{doc.Section{ID: "matrix", Head: doc.Heading{Text: "All modes, all main figures"}, Nav: "All modes", Blocks: []doc.Block{m}}}
+	return []doc.Block{doc.Section{ID: "matrix", Head: doc.Heading{Text: "All modes, all main metrics"}, Nav: "All modes", Blocks: []doc.Block{m}}}
 }
 
-// worthAColumn says that a table tells anything but that nothing happened.
+// worthAColumn reports whether a table has any value other than 0, or trials without a value.
 func (t table) worthAColumn() bool {
 	for _, r := range t.rows() {
 		if r.Cell != nil && r.Cell.Value != nil && (*r.Cell.Value != 0 || r.Cell.Ratio != nil) {

@@ -16,11 +16,11 @@ import (
 // The notes and titles of columns.
 const (
 	withInterval = "(95 % interval)"
-	smallest     = "Smallest change that this comparison could have seen"
+	smallest     = "Smallest change that this comparison could show"
 )
 
-// workloads are the figures of all workloads; a terminal without any is told what became
-// of the modes.
+// workloads are the values of all workloads; without any, a terminal shows the status of the
+// modes.
 func (b *builder) workloads() []doc.Block {
 	var out []doc.Block
 	for i, w := range b.Workloads {
@@ -75,14 +75,14 @@ func (b *builder) workload(w workload, id string) doc.Block {
 	})))
 	add(b.searches(w, id)...)
 	if len(details) > 0 {
-		rest = append(rest, doc.Details{Summary: "Further figures: " + strings.Join(nouns, ", "), Blocks: details})
+		rest = append(rest, doc.Details{Summary: "Further metrics: " + strings.Join(nouns, ", "), Blocks: details})
 	}
 	add(forHTML(append(rest, doc.Later(func() []doc.Block { return b.log(w) }))...))
 	return s
 }
 
-// metric is one metric of a workload over all modes. A terminal that is told of it sees
-// each mode with its verdict.
+// metric is one metric of a workload over all modes. A terminal shows each mode with its
+// verdict if told is set.
 func (b *builder) metric(t table, anchor string, told bool) doc.Section {
 	head := doc.Heading{Text: t.Metric.Title, Unit: t.unit(), Small: direction(t.Metric), Of: t.Workload, Terminal: t.inline()}
 	if head.Small != "" {
@@ -107,7 +107,7 @@ func (t table) figure(anchor string) []doc.Block {
 	for i, p := range t.panels() {
 		desc := t.description()
 		if i > 0 {
-			desc = "The trials that the ratios are of; the table has the figures."
+			desc = "The trials behind the ratios; the table has the values."
 		}
 		f.Drawings = append(f.Drawings, chart.Figure{Title: t.Workload + ": " + p.Title, Desc: desc, Panels: []chart.Panel{p}})
 	}
@@ -157,8 +157,8 @@ func (r row) cell(s wording.Scale) doc.Cell {
 	return doc.Cell{Text: r.brieflyJudged(), Tone: r.tone(), Notes: r.notes(s)}
 }
 
-// terminalVerdict is the verdict of a row for a terminal, where the reason why a mode was not measured
-// is told once.
+// terminalVerdict is the verdict of a row for a terminal, which shows the reason of a mode
+// without values once.
 func (b *builder) terminalVerdict(r row, verdict string) string {
 	if !unmeasured(r.Mode) {
 		return verdict
@@ -170,12 +170,12 @@ func (b *builder) terminalVerdict(r row, verdict string) string {
 	return verdict
 }
 
-// judged says that a table has a figure at all.
+// judged reports whether a table has any value.
 func (t table) judged() bool {
 	return slices.ContainsFunc(t.rows(), func(r row) bool { return r.Cell != nil && r.Cell.Value != nil })
 }
 
-// spared says that a terminal can do without the table.
+// spared reports whether a terminal leaves the table out.
 func (t table) spared() bool {
 	if !t.Metric.Detail {
 		return false
@@ -184,8 +184,7 @@ func (t table) spared() bool {
 	return !mishaps || !slices.ContainsFunc(t.rows(), func(r row) bool { return r.Cell != nil && r.Cell.Value != nil && *r.Cell.Value > 0 })
 }
 
-// besides are the metrics that stand beside the primary one on a terminal: value, ratio
-// and the verdict's word.
+// besides are the secondary metrics on a terminal: value, ratio and the verdict's word.
 func besides(tables []table) []doc.Block {
 	if len(tables) == 0 {
 		return nil
@@ -220,8 +219,8 @@ func columnHead(t table) string {
 	return wording.Cut(t.Metric.Name+", "+t.Scale.Unit, 30)
 }
 
-// summary is a row's value, its ratio and a word: "29.3  1.37 worse". Values of a
-// column end at the same place.
+// summary is a row's value, its ratio and a word: "29.3  1.37 worse". Values of a column are
+// aligned to the right.
 func (r row) summary(t table) string {
 	width := 0
 	for _, o := range t.rows() {
@@ -241,7 +240,7 @@ func (r row) summary(t table) string {
 	return text
 }
 
-// right puts text at the right of so many columns.
+// right aligns text to the right of so many columns.
 func right(s string, width int) string {
 	return strings.Repeat(" ", max(0, width-wording.Width(s))) + s
 }
@@ -254,7 +253,7 @@ func (r row) bare(t table) string {
 	return wording.AtLeast(*r.Cell, t.Scale.Number(*r.Cell.Value))
 }
 
-// The figures of a row as text; say.Unknown where there is none.
+// The values of a row as text; say.Unknown where there is none.
 
 func (r row) value(s wording.Scale) string {
 	if r.Cell == nil {
@@ -291,8 +290,8 @@ func (r row) detectable() string {
 	return change(*r.Cell.Detectable)
 }
 
-// change words the smallest change that could have been seen; what is beyond
-// anything that a mode does is not spelled out.
+// change formats the smallest change that could have been seen; very large values are shown as
+// a bound.
 func change(d float64) string {
 	if d > 10 {
 		return "> 1000 %"
@@ -303,8 +302,7 @@ func change(d float64) string {
 	return wording.Percent(d)
 }
 
-// seen words the smallest changes that a table could have seen; empty when that
-// is not known.
+// seen describes the smallest changes that a table could have shown; empty when unknown.
 func (t table) seen() string {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, r := range t.rows() {
@@ -315,14 +313,14 @@ func (t table) seen() string {
 	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return ""
 	}
-	text := "Smallest change this could have seen: " + change(lo)
+	text := "Smallest change this could show: " + change(lo)
 	if a, b := change(lo), change(hi); a != b {
 		text += " to " + b + ", depending on the mode"
 	}
 	return text + "."
 }
 
-// direction says which way is better; empty when that is not known.
+// direction describes which direction is better; empty when unknown.
 func direction(m result.Metric) string {
 	if m.Better == "" {
 		return ""
@@ -336,8 +334,7 @@ func (t table) heading() string { return t.withUnit(t.Metric.Title) }
 // inline is heading as part of a line: "goodput, Gbit/s".
 func (t table) inline() string { return t.withUnit(noun(t.Metric)) }
 
-// noun is a metric's title within a sentence. One that begins with an abbreviation
-// keeps it: B/op.
+// noun is a metric's title within a sentence. An abbreviation at its start stays: B/op.
 func noun(m result.Metric) string {
 	title := []rune(m.Title)
 	if len(title) > 1 && unicode.IsLower(title[1]) {
@@ -353,8 +350,7 @@ func (t table) withUnit(title string) string {
 	return title + ", " + t.unit()
 }
 
-// unit is the unit to stand behind the title; empty where the title begins with it:
-// CPUs busy.
+// unit is the unit behind the title; empty where the title begins with it: CPUs busy.
 func (t table) unit() string {
 	if strings.HasPrefix(t.Metric.Title, t.Scale.Unit) {
 		return ""

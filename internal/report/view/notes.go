@@ -10,15 +10,14 @@ import (
 	"tare/internal/result"
 )
 
-// notes are what must be read with a row's figure: that its trials fall into two
-// bands, in how many of them anything was lost.
+// notes are the remarks on a row's value: two bands of trials, the number of lossy trials.
 func (r row) notes(s wording.Scale) []string {
 	if r.Cell == nil || unmeasured(r.Mode) {
 		return nil
 	}
 	var out []string
 	if b := r.Cell.Bands; b != nil {
-		out = append(out, fmt.Sprintf("two bands: %s near %s, %d near %s; the mean lies between them and stands for neither",
+		out = append(out, fmt.Sprintf("two bands: %s near %s, %d near %s; the mean is between them and describes neither",
 			wording.Count(b.Low.N, "trial", "trials"), s.Number(b.Low.Value), b.High.N, s.Number(b.High.Value)))
 	}
 	if l := r.Cell.Lossy; l != nil {
@@ -27,18 +26,18 @@ func (r row) notes(s wording.Scale) []string {
 	return out
 }
 
-// doubt says why nothing but "cannot tell" is said of a row where the figures are not
-// the reason; empty where they are.
+// doubt returns why a row's verdict is "cannot tell" where the interval is not the reason;
+// empty where it is.
 func (r row) doubt() string {
 	switch c := r.Cell; {
 	case c == nil || c.Verdict != result.CannotTell:
 		return ""
 	case r.Noisy:
-		return "cannot tell, because the run is noisy" + andRange(*c)
+		return "cannot tell: the run is too noisy" + andRange(*c)
 	case r.Zero && c.Ratio == nil:
-		return "cannot tell: with a 0 there is no ratio"
+		return "cannot tell: a 0 has no ratio"
 	case r.Bounded && !c.AtLeast:
-		return "cannot tell: the figure of " + c.Baseline + " is only a lower bound"
+		return "cannot tell: the value of " + c.Baseline + " is only a lower bound"
 	}
 	return ""
 }
@@ -50,8 +49,8 @@ func andRange(c result.Cell) string {
 	return ""
 }
 
-// control words the row of the A/A control, whose difference is noise; beside says
-// that its ratio stands next to it.
+// control describes the row of the A/A control, whose difference is noise; beside is set where
+// the ratio is shown next to it.
 func (r row) control(beside bool) string {
 	c := *r.Cell
 	head := "A/A control"
@@ -59,24 +58,24 @@ func (r row) control(beside bool) string {
 		head += ": " + wording.Ratio(c.Ratio, c.RatioCI)
 	}
 	if r.strange() {
-		return head + ": comes out " + wording.Word(c.Verdict) + ", though it is " + c.Baseline + " once more: believe no difference of this size"
+		return head + ": is " + wording.Word(c.Verdict) + ", although it is " + c.Baseline + " measured twice: do not rely on differences of this size"
 	}
 	head += ": " + c.Baseline + " against itself"
 	if floor, ok := noise(c); ok && !c.AtLeast && !r.Bounded {
 		return head + "; differences below " + floor + " are noise here"
 	}
-	return head + "; how large the noise is here is not known"
+	return head + "; the size of the noise is unknown"
 }
 
-// strange says that a control is told apart from what it is a copy of.
+// strange reports whether a control differs from the mode that it copies.
 func (r row) strange() bool {
 	return r.Mode.Control && r.Cell != nil && (r.Cell.Verdict == result.Worse || r.Cell.Verdict == result.Better)
 }
 
-// leastNoise is the smallest noise that is told of.
+// leastNoise is the smallest noise that is reported.
 const leastNoise = 0.001
 
-// noise is the largest difference from 1 that a control's interval holds.
+// noise is the largest difference from 1 within a control's interval.
 func noise(c result.Cell) (string, bool) {
 	if c.RatioCI == nil {
 		return "", false
@@ -88,8 +87,8 @@ func noise(c result.Cell) (string, bool) {
 	return change(max(d, leastNoise)), true
 }
 
-// withNotes are the remarks on the metrics that stand beside the primary one, the
-// modes with the same one together. Bands are only named: the long reports have them.
+// withNotes are the remarks on the secondary metrics, grouped by text. Bands are only named;
+// the full reports describe them.
 func withNotes(tables []table) []string {
 	var out, banded []string
 	for _, t := range tables {
@@ -119,7 +118,7 @@ func withNotes(tables []table) []string {
 		}
 	}
 	if len(banded) > 0 {
-		out = append(out, "Trials in two bands, whose mean stands for neither: "+strings.Join(banded, "; "))
+		out = append(out, "Trials in two bands, whose mean describes neither: "+strings.Join(banded, "; "))
 	}
 	return out
 }

@@ -8,18 +8,18 @@ import (
 	"tare/internal/result"
 )
 
-// panels are the panel of ratios, where something is compared, and the panel of
-// absolute figures. None where there is nothing to draw.
+// panels are the panel of ratios, where there are any, and the panel of absolute values. Empty
+// where there is nothing to draw.
 func (t table) panels() []chart.Panel { return t.drawn() }
 
-// draw works out the panels, once for all forms of a report.
+// draw makes the panels, once for all media.
 func (t table) draw() []chart.Panel {
 	if t.Metric.Detail {
 		return nil // the table says it
 	}
 	abs, drawn := t.absolute()
 	if !drawn || !t.worthAColumn() {
-		return nil // or all is 0, which the table says as well
+		return nil // or all values are 0, which the table shows as well
 	}
 	if ratio, ok := t.ratios(); ok {
 		return []chart.Panel{ratio, abs}
@@ -50,7 +50,7 @@ func (t table) absolute() (p chart.Panel, drawn bool) {
 	return p, drawn
 }
 
-// ratios shows every block's ratio to the baseline and what is made of them.
+// ratios shows every block's ratio to the baseline and their mean.
 func (t table) ratios() (p chart.Panel, drawn bool) {
 	one := 1.0
 	p.Title = "Ratio to " + t.bases()
@@ -79,7 +79,7 @@ func (t table) ratios() (p chart.Panel, drawn bool) {
 	return p, drawn
 }
 
-// chartRow is what both panels say alike about the i-th row of a group.
+// chartRow is the part of the i-th row of a group that both panels share.
 func (r row) chartRow(g group, i int) chart.Row {
 	c := chart.Row{Label: r.Mode.ID, Tone: r.tone(), Group: r.No}
 	if i == 0 {
@@ -103,7 +103,7 @@ func (t table) bases() string {
 	return "baseline"
 }
 
-// sides says what lies left and right on an axis.
+// sides labels the left and right side of an axis.
 func sides(better result.Direction) (left, right string) {
 	switch better {
 	case result.Higher:
@@ -136,7 +136,7 @@ func limits(ci *result.Interval) *[2]float64 {
 	return (*[2]float64)(ci)
 }
 
-// firstPart is a verdict without what a figure has no room for.
+// firstPart is the short form of a verdict, for a figure.
 func firstPart(verdict string) string {
 	head, _, _ := strings.Cut(verdict, "; ")
 	return head

@@ -54,9 +54,9 @@ func lookOf(kind string) string {
 	return "device"
 }
 
-// paths lists the ways through a topology along its edges, from nodes that
-// nothing leads to. A way ends where it would meet itself, and nodes on no way
-// from such a start begin one of their own, so that every node is seen.
+// paths lists the ways through a topology along its edges, from nodes that nothing leads to. A
+// path ends before a cycle. Nodes that no such path reaches start their own, so that every
+// node is listed.
 func paths(t *result.Topology) [][]stop {
 	if t == nil {
 		return nil
@@ -76,7 +76,7 @@ func paths(t *result.Topology) [][]stop {
 	return out
 }
 
-// mostNodes is how many nodes of a topology are looked at: no driver makes dozens.
+// mostNodes is how many nodes of a topology are read: no driver makes dozens.
 const mostNodes = 500
 
 // ways are the ways through a topology by the ids of their nodes.
@@ -190,7 +190,7 @@ func (b *builder) modes() []doc.Block {
 	return []doc.Block{doc.Section{ID: "modes", Head: doc.Heading{Text: "Modes and their paths"}, Nav: "Paths", Blocks: []doc.Block{doc.Beside{Blocks: all}}}}
 }
 
-// table is the steps behind a drawing.
+// table is the table of the steps behind a drawing.
 func (d pathDrawing) table(by string) doc.Table {
 	t := doc.Table{Kind: doc.Places, By: by, Caption: "The steps from client to server, as read back, and what their counters showed",
 		Columns: []doc.Column{{Head: "Where"}, {Head: "Step", Row: true}, {Head: "As read back"}, {Head: "Counters"}}, Groups: make([]doc.Group, 1)}
@@ -251,9 +251,8 @@ func (b *builder) modeList() []doc.Block {
 	return []doc.Block{doc.Section{Head: doc.Heading{Text: "Modes and their paths"}, Blocks: all}}
 }
 
-// PathFigure draws the path of a mode as an SVG file: with what its last proof showed,
-// or, of a mode that nobody has measured, with what the counters must show. Nothing
-// where nothing is known of the path.
+// PathFigure draws the path of a mode as an SVG file: with what its last proof showed or, for
+// a mode without trials, with what the counters must show. Empty where the path is unknown.
 func PathFigure(m result.Mode) []byte {
 	d := topologyOf(printable.Value(m))
 	if d == nil {
@@ -262,8 +261,8 @@ func PathFigure(m result.Mode) []byte {
 	return d.Figure.Standalone()
 }
 
-// PathInWords is the way through a mode by its steps, place by place; empty where
-// nothing is known of it.
+// PathInWords is the packet path of a mode by its steps, place by place; empty where it is
+// unknown.
 func PathInWords(m result.Mode) []string {
 	var out []string
 	for _, way := range paths(printable.Value(m).Topology) {
@@ -278,7 +277,8 @@ func PathInWords(m result.Mode) []string {
 	return out
 }
 
-// demanded says what the counters of a step must show, one that rests in a line for all.
+// demanded describes what the counters of a step must show; those that must not move share a
+// line.
 func demanded(found []result.Finding, label string) (out []chart.Reading) {
 	for i, f := range found {
 		name, _ := counted(f.Counter)
@@ -287,14 +287,14 @@ func demanded(found []result.Finding, label string) (out []chart.Reading) {
 		}
 		text := strings.TrimSpace(name + " " + inWords(f.Expect))
 		if rests(f) && (name == "tx" || name == "rx") {
-			text = "itself at rest"
+			text = "must not move"
 		}
 		out = append(out, chart.Reading{Text: shortened(text, label), Tip: f.Counter + ": " + inWords(f.Expect)})
 	}
 	return out
 }
 
-// inWords is what a word of docs/proof.md means, as short as a drawing needs it.
+// inWords is the short meaning of a word of docs/proof.md, for a drawing.
 func inWords(expect string) string {
 	switch expect {
 	case "forward":

@@ -24,10 +24,10 @@ type scenarioRow struct {
 	CPU      *float64 // busy share of the machine, 0..1
 }
 
-// leftOut is the code of the warning that a workload was left out, and why.
+// leftOut is the code of the warning about a skipped workload, and its reason.
 const leftOut = "workload_unsupported"
 
-// scenariosOf gathers the scenarios into tables, in the order of the study.
+// scenariosOf groups the scenarios into tables, in the order of the study.
 func scenariosOf(v view) []scenarioTable {
 	var out []scenarioTable
 	for _, s := range v.Run.Scenarios {
@@ -51,8 +51,8 @@ func scenariosOf(v view) []scenarioTable {
 	return out
 }
 
-// scenario finds the row of a scenario and what it measures. What is not in the
-// run has a row too.
+// scenario returns the row of a scenario and its metric. A scenario that is not in the run has
+// a row, too.
 func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 	r := scenarioRow{Scenario: s, row: row{Mode: result.Mode{ID: s.Mode}}}
 	for _, m := range v.Run.Modes {
@@ -96,8 +96,8 @@ func (t table) of(mode string) (row, bool) {
 	return rows[i], true
 }
 
-// busy is the share of the machine's CPU time that was not idle in the trials that
-// count, in the mean; nil where that was not recorded.
+// busy is the share of the machine's CPU time that was not idle in valid trials, on average;
+// nil where it was not recorded.
 func busy(trials []*result.Trial) *float64 {
 	sum, n := 0.0, 0
 	for _, t := range trials {
@@ -117,7 +117,7 @@ func busy(trials []*result.Trial) *float64 {
 	return ptrTo(sum / float64(n))
 }
 
-// sent and cpu say whether the table has a column for them.
+// sent and cpu report whether the table has a column for them.
 func (t scenarioTable) sent() bool {
 	return slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.Sent != nil })
 }
@@ -129,7 +129,7 @@ func (t scenarioTable) cpu() bool {
 // heading is the main metric with its unit.
 func (t scenarioTable) heading() string {
 	if t.Metric.Name == "" {
-		return "No figure"
+		return "No value"
 	}
 	return table{Metric: t.Metric, Scale: t.Scale}.heading()
 }
@@ -148,7 +148,7 @@ func (r scenarioRow) cpuText() string {
 	return wording.Percent(*r.CPU)
 }
 
-// brieflyJudged is the verdict for where the ratio stands beside it.
+// brieflyJudged is the verdict for use beside the ratio.
 func (r row) brieflyJudged() string {
 	switch {
 	case unmeasured(r.Mode) || r.Cell == nil:
@@ -160,7 +160,7 @@ func (r row) brieflyJudged() string {
 	return wording.Cut(r.verdict(), longReason)
 }
 
-// judged is the verdict with the ratio, for where it is plain what it is a ratio to.
+// judged is the verdict with the ratio, for where the baseline is clear.
 func (r row) judged() string {
 	if r.Cell != nil && !unmeasured(r.Mode) && !r.Mode.Control && besideRatio(*r.Cell) {
 		return wording.Word(r.Cell.Verdict) + ": " + wording.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
@@ -168,13 +168,12 @@ func (r row) judged() string {
 	return r.verdict()
 }
 
-// besideRatio says that a verdict adds but a word to the ratio.
+// besideRatio reports whether a verdict adds only a word to the ratio.
 func besideRatio(c result.Cell) bool {
 	return c.Ratio != nil && (c.Verdict == result.Worse || c.Verdict == result.Better)
 }
 
-// what says what a scenario is: "Containers on two hosts: docker/bridge with
-// tcp_stream".
+// what describes a scenario: "Containers on two hosts: docker/bridge with tcp_stream".
 func (r scenarioRow) what() string {
 	text := r.Mode.ID + " with " + r.Scenario.Workload
 	if l := limitsText(r.Mode); l != "" {
@@ -186,7 +185,7 @@ func (r scenarioRow) what() string {
 	return text
 }
 
-// scenarios are those of the study, and what each carried.
+// scenarios are the scenarios of the study, and what each carried.
 func (b *builder) scenarios() []doc.Block {
 	if len(b.Scenarios) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"tare/internal/result"
 )
 
-// rateShare says how sure a mode is of the rate that a search found for one goal: in
-// how many of the steps at it more was lost than the goal allows.
+// rateShare is the reliability of the rate that a search found for one goal: how many of the
+// steps at that rate lost more than the goal allows.
 type rateShare struct {
 	Mode, Goal string
 	Text       string
@@ -37,10 +37,10 @@ type curvePoint struct {
 }
 
 // searchLegend explains the lossy steps of searches.
-const searchLegend = "A trial is a whole search, and a step one load of it. Lossy is a step that lost more than the goal allows; at the rate found the " +
-	"median step keeps the goal, and in a strict search every step."
+const searchLegend = "A trial is a whole search, and a step is one load of it. A lossy step lost more than the goal allows. At the rate found, the " +
+	"median step meets the goal, and in a strict search every step does."
 
-// searched adds what the searches of a mode found beside its figures.
+// searched adds the results of a mode's searches.
 func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 	if unmeasured(m) {
 		return
@@ -94,8 +94,8 @@ func goalText(g result.SearchGoal) string {
 	return text + ", at most " + wording.Percent(g.ExceedRatio) + " of the steps' time lossier"
 }
 
-// points gathers steps by their load, from the lowest on. Loads that read alike are
-// one; bits are those of a datagram.
+// points gathers steps by their load, from the lowest on. Loads with the same text are merged;
+// bits are the size of a datagram.
 func (c *curve) points(steps []result.Step, bits float64) {
 	var loads []float64
 	for _, s := range steps {
@@ -115,7 +115,7 @@ func (c *curve) points(steps []result.Step, bits float64) {
 			p.Steps++
 			sum += s.Duration
 			if s.Limited {
-				p.Limited++ // and says nothing of the path
+				p.Limited++ // and does not describe the path
 				continue
 			}
 			if s.LossRatio > 0 {
@@ -146,13 +146,13 @@ func loss(v float64) string {
 	return wording.Value(v, "ratio")
 }
 
-// Caption says what a curve is of.
+// Caption describes a curve.
 func (c curve) Caption() string {
 	return c.Mode + ": loss over load, " + wording.Count(c.Searches, "search", "searches")
 }
 
-// rateLines are the shares of lossy steps for a terminal: a line a goal, modes alike
-// together.
+// rateLines are the shares of lossy steps for a terminal: one line for each goal, modes
+// grouped.
 func (w workload) rateLines() []string {
 	var out, goals []string
 	for _, r := range w.Rates {
@@ -180,7 +180,7 @@ func (w workload) rateLines() []string {
 	return out
 }
 
-// searches say how sure modes are of the rates found, and hold what the steps lost over the
+// searches describe how reliable the rates found are, with the loss of the steps over the
 // loads.
 func (b *builder) searches(w workload, id string) []doc.Block {
 	var out []doc.Block
@@ -190,7 +190,7 @@ func (b *builder) searches(w workload, id string) []doc.Block {
 			t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: r.Mode}, {Text: r.Goal}, {Text: r.Text, Tight: true}}})
 		}
 		legend := doc.Paragraph{Role: doc.Legend, Text: searchLegend}
-		out = append(out, forMarkdown(legend, t), forHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "How sure the rates are"}, Blocks: []doc.Block{legend, t}}))
+		out = append(out, forMarkdown(legend, t), forHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "Reliability of the rates"}, Blocks: []doc.Block{legend, t}}))
 		s := doc.Section{Head: doc.Heading{Text: "Steps at the rates found that lost more than the goal allows:", Depth: 1}}
 		for _, text := range w.rateLines() {
 			s.Blocks = append(s.Blocks, doc.Paragraph{Text: text, Depth: 2})
@@ -209,7 +209,7 @@ func (c curve) table() doc.Table {
 	t := doc.Table{Kind: doc.Steps, Label: c.Caption(), Groups: make([]doc.Group, 1), Columns: []doc.Column{
 		{Head: "Load, " + c.Unit, Row: true, Number: true}, {Head: "Median loss", Number: true}, {Head: "Most", Number: true}, {Head: "Lossy", Number: true},
 		{Head: "Steps", Number: true}, {Head: "Time", Number: true},
-		{Head: "Sender short", Title: "Steps in which the sender did not reach the load: they say nothing of the path", Number: true},
+		{Head: "Sender short", Title: "Steps in which the sender did not reach the load, which do not describe the path", Number: true},
 	}}
 	for _, o := range c.Points {
 		t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: o.Load}, {Text: o.Median}, {Text: o.Worst},

@@ -9,11 +9,11 @@ import (
 	"tare/internal/result"
 )
 
-// fewLines is up to how many trials each has a line of its own; of more there is the
-// median with what lies between the lowest and the highest.
+// fewLines is up to how many trials each trial has its own line; more trials are drawn as a
+// median with its range.
 const fewLines = 3
 
-// slot is what the trials of one mode gave over one piece of their windows' time.
+// slot is the values of one mode's trials in one time slot of their windows.
 type slot struct {
 	Values []float64 // one of each trial that has it, sorted
 }
@@ -25,7 +25,7 @@ func (s slot) mid() float64 {
 	return median(s.Values)
 }
 
-// timed is the course of a workload's trials within their timed windows, by mode.
+// timed is the rate of a workload's trials over their timed windows, by mode.
 type timed struct {
 	Metric result.Metric
 	Scale  wording.Scale
@@ -33,13 +33,13 @@ type timed struct {
 	Modes  []row
 	Slots  [][]slot   // by mode
 	Trials []int      // by mode: how many have a series
-	Lines  [][]series // by mode: of few trials each by itself, none of more
+	Lines  [][]series // by mode: each trial, where there are few
 }
 
 type series []float64
 
-// timedOf gathers the series of a workload's valid trials. Its time is cut into at most
-// so many slots, none finer than the coarsest series. False without any.
+// timedOf collects the series of a workload's valid trials, in at most so many time slots,
+// none finer than the coarsest series. False without any.
 func (t table) timedOf(most int) (timed, bool) {
 	var out timed
 	long, grain := 0.0, 0.0
@@ -95,7 +95,7 @@ func (t table) timedOf(most int) (timed, bool) {
 	return out, len(ends) > 0
 }
 
-// usable is the series of a trial that counts, nil where it cannot be drawn.
+// usable is the series of a valid trial, nil where it cannot be drawn.
 func usable(t *result.Trial) *result.Series {
 	s := t.Series
 	if t.Status != result.TrialOK || s == nil || len(s.Values) < 2 || !(s.Interval > 0) || s.Interval > 1e6 {
@@ -104,8 +104,8 @@ func usable(t *result.Trial) *result.Series {
 	return s
 }
 
-// binned makes sum the means of a series over as many slots of that width; where it has
-// nothing they are not a number. It counts in count, which is as long.
+// binned makes sum the means of a series over as many slots of that width; slots without a
+// value are NaN. It counts in count, which is as long.
 func binned(s *result.Series, width float64, sum series, count []float64) {
 	clear(sum)
 	clear(count)
@@ -177,7 +177,7 @@ func (t timed) points(of func(slot int) float64) []chart.XY {
 	return out
 }
 
-// spread words the lowest and the highest median of a mode.
+// spread describes the lowest and the highest median of a mode.
 func (t timed) spread(mode int) string {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range t.Slots[mode] {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/result"
 )
 
-// figure draws a breakdown: a stacked bar for each mode, and beside it what each
-// spends more or less than its baseline. False where there is nothing to draw.
+// figure draws a breakdown: a stacked bar for each mode, and beside it the differences to its
+// baseline. False where there is nothing to draw.
 func (b breakdown) figure() (chart.Figure, bool) {
 	if len(b.Modes) == 0 {
 		return chart.Figure{}, false
@@ -20,7 +20,7 @@ func (b breakdown) figure() (chart.Figure, bool) {
 	f := chart.Figure{
 		Title:  b.Workload + ": where the CPU time went",
 		Desc:   b.description(),
-		Legend: "A bar is a mode's CPU time, split by what sampled stacks were at work on.",
+		Legend: "A bar is a mode's CPU time, split into components by sampled stacks.",
 		Keys:   keys,
 		Panels: []chart.Panel{{Title: "CPU time, " + b.Unit, Axis: chart.Axis{Zero: true}}},
 	}
@@ -53,9 +53,8 @@ func (b breakdown) figure() (chart.Figure, bool) {
 	return f, true
 }
 
-// keys are the components with a colour of their own, those that differ most, with the
-// rows they stand for; the others are one, what no rule knows is the last row and has
-// no key.
+// keys are the components with their own colour, those that differ most, with their rows. The
+// others are merged; unclassified samples are the last row and have no key.
 func (b breakdown) keys() ([]string, []breakdownRow) {
 	var known, unknown []breakdownRow
 	for _, r := range b.Rows {
@@ -91,8 +90,7 @@ func (b breakdown) bases() string {
 	return name
 }
 
-// description says in words what the figure shows: the whole of each mode and what
-// differs most.
+// description describes the figure: the total of each mode and the largest differences.
 func (b breakdown) description() string {
 	var parts []string
 	for j, m := range b.Modes {

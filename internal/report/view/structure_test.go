@@ -78,6 +78,40 @@ type wanted struct {
 	worked                                 bool
 }
 
+func (w *wanted) overview(o doc.Overview) {
+	w.paragraphs = append(w.paragraphs, squeeze(o.Sentence))
+	if len(o.Legend) > 0 {
+		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "~ ", "", "? ", "").Replace(strings.Join(o.Legend, " · "))))
+	}
+	for _, n := range append(append([]doc.Note(nil), o.Notes...), o.Absent...) {
+		w.items = append(w.items, squeeze(n.String()))
+	}
+	if len(o.Columns) == 0 {
+		return
+	}
+	head := []string{squeeze(o.Head)}
+	for _, c := range o.Columns {
+		head = append(head, squeeze(c.Workload+c.Metric))
+	}
+	table := [][]string{head}
+	for _, g := range o.Groups {
+		if g.Name != "" {
+			table = append(table, []string{squeeze(g.Name)})
+		}
+		for _, r := range g.Rows {
+			cells := []string{squeeze(r.Mode)}
+			if r.Out != "" {
+				cells = append(cells, squeeze(r.Out))
+			}
+			for _, c := range r.Cells {
+				cells = append(cells, squeeze(c.Change+c.Interval))
+			}
+			table = append(table, cells)
+		}
+	}
+	w.tables = append(w.tables, table)
+}
+
 func (w *wanted) blocks(blocks []doc.Block) {
 	for _, b := range doc.For(doc.HTML, blocks) {
 		switch b := b.(type) {
@@ -105,6 +139,8 @@ func (w *wanted) blocks(blocks []doc.Block) {
 				}
 				w.items = append(w.items, squeeze(i.Name+text+i.Code))
 			}
+		case doc.Overview:
+			w.overview(b)
 		case doc.Details:
 			w.blocks(b.Blocks)
 		case doc.Beside:
@@ -169,7 +205,7 @@ func tableText(t doc.Table) [][]string {
 			switch {
 			case !r.For.Has(doc.HTML):
 			case r.Kernel != "":
-				out = append(out, []string{squeeze("In the kernel's words: " + r.Kernel)})
+				out = append(out, []string{squeeze("Drop reasons of the kernel: " + r.Kernel)})
 			default:
 				var row []string
 				for n, i := range shown {

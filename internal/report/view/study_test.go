@@ -189,9 +189,9 @@ func TestLimits(t *testing.T) {
 
 func TestSeen(t *testing.T) {
 	for want, ds := range map[string][]float64{
-		"Smallest change this could have seen: 5 %.":                                    {0.05, 0.05},
-		"Smallest change this could have seen: 5 % to > 1000 %, depending on the mode.": {7038, 0.05},
-		"Smallest change this could have seen: 4.7 % to 1000 %, depending on the mode.": {0.047, 10},
+		"Smallest change this could show: 5 %.":                                    {0.05, 0.05},
+		"Smallest change this could show: 5 % to > 1000 %, depending on the mode.": {7038, 0.05},
+		"Smallest change this could show: 4.7 % to 1000 %, depending on the mode.": {0.047, 10},
 		"": {math.Inf(1)},
 	} {
 		var tab table

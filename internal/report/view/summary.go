@@ -9,15 +9,15 @@ import (
 	"tare/internal/result"
 )
 
-// modeSummary is one sentence about a mode: what it costs, by the primary metric of
-// every workload. The mode's name is its first word.
+// modeSummary is one sentence about a mode: its cost by the primary metric of each workload.
+// It begins with the mode's name.
 type modeSummary struct {
 	Mode    string
 	Lead    string // before the clauses: "is a baseline: "
 	Clauses []clause
 }
 
-// clause is what an answer says about one workload.
+// clause is the part of a summary about one workload.
 type clause struct {
 	Tone chart.Tone
 	Text string
@@ -42,13 +42,13 @@ func summaryOf(v view, m result.Mode) modeSummary {
 		a.Lead = "(limited to " + l + ") "
 	}
 	if m.Control {
-		a.Lead += "is " + m.Baseline + " once more, the A/A control: "
+		a.Lead += "is " + m.Baseline + " measured twice, the A/A control: "
 	}
 	const base = "is a baseline: "
 	s := sentence{count: primaries(v)}
 	cost, priced := costClause{}, false
 	limited := len(v.Run.LinkLimited) > 0
-	if limited { // what is carried tells nothing apart: what it costs comes first
+	if limited { // goodput is the link's: CPU cost comes first
 		if cost, priced = v.costOf(m.ID, &s); priced {
 			a.Clauses = append(a.Clauses, clause{cost.row.tone(), cost.text})
 		}
@@ -95,7 +95,7 @@ func summaryOf(v view, m result.Mode) modeSummary {
 	return a
 }
 
-// unjudged words what there is of a mode that has no cell.
+// unjudged describes a mode without a cell.
 func unjudged(v view, m result.Mode) string {
 	n := 0
 	for _, t := range v.Trials {
@@ -106,10 +106,10 @@ func unjudged(v view, m result.Mode) string {
 	if n == 0 {
 		return "has no valid trial"
 	}
-	return "is not judged; it has " + wording.Count(n, "valid trial", "valid trials")
+	return "is not judged and has " + wording.Count(n, "valid trial", "valid trials")
 }
 
-// absence words why a mode has no figures.
+// absence describes why a mode has no values.
 func absence(m result.Mode) string {
 	reason := strings.TrimRight(wording.Cut(m.Reason, longReason), ".")
 	if reason == "" {
@@ -126,7 +126,7 @@ func absence(m result.Mode) string {
 	return "was not measured, " + string(m.Status) + ": " + reason
 }
 
-// primaries counts the workloads that each primary metric appears in.
+// primaries counts the workloads of each primary metric.
 func primaries(v view) map[string]int {
 	n := map[string]int{}
 	for _, w := range v.Workloads {
@@ -139,7 +139,7 @@ func primaries(v view) map[string]int {
 	return n
 }
 
-// sentence remembers what the clauses so far have said.
+// sentence holds what the earlier clauses have named.
 type sentence struct {
 	count map[string]int // workloads by metric
 	verb  bool
@@ -180,8 +180,8 @@ func (s *sentence) clause(t table, c result.Cell) string {
 	return text
 }
 
-// because says in brackets what a difference that cannot be told lies between, and how
-// much more it would take.
+// because returns the interval of an undecided difference and the blocks that would settle it,
+// in brackets.
 func because(c result.Cell) string {
 	text := wording.Range(c)
 	if n := c.BlocksNeeded; n != nil && *n > 0 && !c.AtLeast {
@@ -197,7 +197,7 @@ func because(c result.Cell) string {
 	return " (" + text + ")"
 }
 
-// control is what a control says of a metric: how large noise is.
+// control describes the noise that a control shows in a metric.
 func (s *sentence) control(t table, r row) string {
 	c := *r.Cell
 	text := noun(t.Metric) + " " + wording.Ratio(c.Ratio, c.RatioCI)
@@ -244,7 +244,7 @@ func valueOf(t table, c result.Cell) string {
 	return text
 }
 
-// leads are what must be read before the answers.
+// leads are the paragraphs before the summaries.
 func (b *builder) leads() []doc.Block {
 	var out []doc.Block
 	for _, text := range b.Evidence.Lead {
@@ -253,7 +253,7 @@ func (b *builder) leads() []doc.Block {
 	return out
 }
 
-// items are the answers as those of a list.
+// items are the summaries as list items.
 func (b *builder) items() []doc.Item {
 	var out []doc.Item
 	for _, a := range b.Summaries {
@@ -273,7 +273,7 @@ func (b *builder) summary() []doc.Block {
 	blocks := append(b.leads(), doc.List{Role: doc.Summary, Items: b.items()})
 	if n := len(b.Run.Warnings); n > 0 {
 		blocks = append(blocks, forHTML(doc.Paragraph{Role: doc.Meta, Text: wording.Count(n, "warning bears", "warnings bear") + " on these figures: ",
-			Link: &doc.Link{Text: "what to beware of", To: "warnings"}}))
+			Link: &doc.Link{Text: "all warnings", To: "warnings"}}))
 	}
 	return []doc.Block{doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: blocks}}
 }

@@ -11,7 +11,7 @@ import (
 	"tare/internal/result"
 )
 
-// sweep is a workload at several loads: a row a load, a column a mode.
+// sweep is a workload at several loads: one row for each load, one column for each mode.
 type sweep struct {
 	ID    string
 	Modes []string
@@ -25,7 +25,7 @@ type sweepRow struct {
 	cells []*result.Cell
 }
 
-// words says from which load on a mode loses; empty where nothing is known of it.
+// words describes from which load on a mode loses; empty where it is unknown.
 func (s sweep) words(mode string) string {
 	c := slices.Index(s.Modes, mode)
 	if c < 0 {
@@ -47,14 +47,14 @@ func (s sweep) words(mode string) string {
 	return "loses nothing up to " + known + " in " + s.ID
 }
 
-// swept says whether a workload is one load of a sweep that is told of as a whole.
+// swept reports whether a workload is one load of a sweep.
 func (v view) swept(id string) bool {
 	before, _, ok := strings.Cut(id, "@")
 	return ok && slices.ContainsFunc(v.Sweeps, func(s sweep) bool { return s.ID == before })
 }
 
-// sweepsOf gathers the workloads that are one at several loads, udp_sweep@200Mbit/s
-// and its like, by what stands before the load.
+// sweepsOf groups the workloads that differ in their load, udp_sweep@200Mbit/s for example, by
+// the name before the load.
 func sweepsOf(ws []workload) []sweep {
 	var out []sweep
 	for _, w := range ws {
@@ -85,7 +85,7 @@ func sweepsOf(ws []workload) []sweep {
 	return slices.DeleteFunc(out, func(s sweep) bool { return len(s.Rows) < 2 })
 }
 
-// sweeps are a table for each sweep: a row a load, a column a mode.
+// sweeps are a table for each sweep: one row for each load, one column for each mode.
 func (b *builder) sweeps() []doc.Block {
 	var out []doc.Block
 	for i, s := range b.Sweeps {
@@ -117,7 +117,7 @@ func (b *builder) sweeps() []doc.Block {
 			return []doc.Block{doc.Beside{Single: true, Blocks: []doc.Block{c.figure(id+"-g", s.ID, nil)}}}
 		})
 		out = append(out, doc.Section{ID: id, Nav: s.ID + ": loss by load",
-			Head:   doc.Heading{Name: s.ID, Text: "loss by load", Terminal: "loss ratio, %; a row a load, a column a mode"},
+			Head:   doc.Heading{Name: s.ID, Text: "loss by load", Terminal: "loss ratio, %; one row for each load, one column for each mode"},
 			Blocks: []doc.Block{forMarkdown(doc.Paragraph{Text: caption + "."}), forHTML(doc.Later(drawn)), forPages(t), forTerminal(g)}})
 	}
 	return out

@@ -11,21 +11,19 @@ import (
 	"tare/internal/result"
 )
 
-// maxDeviation is how far from its mode's median a trial of a strip may stand; one further
-// off is drawn at the edge.
+// maxDeviation is how far from its mode's median a trial of a timeline is drawn; a larger
+// deviation is drawn at the edge.
 const maxDeviation = 1.0
 
-// workloadChart is a chart that stands with a workload: what there is to see, in words for
-// those who cannot, and how to read it.
+// workloadChart is a chart of a workload, with a text alternative and a caption.
 type workloadChart struct {
 	Plane         chart.Plane
 	Desc, Caption string
 	Keys          []string // of its lines, A, B, C
 }
 
-// timeline shows the trials of a workload in the order in which they ran, over the whole
-// run: how far each is from the median of its mode, so that drift shows. False where
-// nothing is known of when they ran or of what they gave.
+// timeline shows the trials of a workload over the time of the run, as deviations from the
+// median of their mode, so that drift shows. False where times or values are unknown.
 func (t table) timeline(begin time.Time) (workloadChart, bool) {
 	s := workloadChart{Plane: chart.Plane{Title: "Trials in time order: " + noun(t.Metric)}}
 	unit, long := spanOf(t, begin)
@@ -85,9 +83,9 @@ func (t table) timeline(begin time.Time) (workloadChart, bool) {
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Hi: &long, Label: "time since the run began, " + unitName(unit)}
 	s.Plane.Y = chart.Dim{Lo: ptrTo(-most), Hi: ptrTo(most), Ticks: deviations(most), Kind: chart.Fraction}
-	s.Caption = "A dot is a trial, where it ran and how far it is from the median of its mode. What drifts in all modes alike is the machine."
+	s.Caption = "A dot is a trial, where it ran and how far it is from the median of its mode. Drift in all modes alike comes from the machine."
 	if bad > 0 {
-		s.Caption += " A cross was ruled out, a boxed cross failed, a boxed bar is a trial whose path was not proven; those without a figure stand at the foot."
+		s.Caption += " A cross was ruled out, a boxed cross failed, a boxed bar is a trial whose path was not proven; trials without a value are at the bottom."
 	}
 	if cut {
 		s.Caption += fmt.Sprintf(" Of a mode's trials at most %d are drawn, evenly.", each)
@@ -96,15 +94,15 @@ func (t table) timeline(begin time.Time) (workloadChart, bool) {
 	return s, s.Plane.Has()
 }
 
-// timelineSpot is a trial with its spot in the strip. There may be very many, of which few
-// are drawn.
+// timelineSpot is a trial with its spot in the timeline. There may be many, of which few are
+// drawn.
 type timelineSpot struct {
 	chart.Spot
 	trial *result.Trial
 }
 
-// spot is a trial at x in the strip, without its tip; one without a figure stands at
-// minus infinity, which becomes the foot.
+// spot is a trial at x in the timeline, without its tip; one without a value is at minus
+// infinity, which becomes the bottom.
 func (t table) spot(trial *result.Trial, mid, x float64) timelineSpot {
 	s := timelineSpot{chart.Spot{X: x, Y: math.Inf(-1), No: trial.Block}, trial}
 	v, ok := trial.Metrics[t.Metric.Name]
@@ -123,7 +121,7 @@ func (t table) spot(trial *result.Trial, mid, x float64) timelineSpot {
 	return s
 }
 
-// tip is what is said of a trial in the strip.
+// tip is the tooltip of a trial in the timeline.
 func (t table) tip(trial *result.Trial, mid float64) string {
 	text := fmt.Sprintf("block %d, trial %d", trial.Block, trial.Seq)
 	v, ok := trial.Metrics[t.Metric.Name]
@@ -151,7 +149,7 @@ func (r row) middle(metric string) (mid float64, n int) {
 	return median(values), len(values)
 }
 
-// limitSpots keeps what is not a plain trial as long as there is room.
+// limitSpots reduces the spots, dropping plain trials first.
 func limitSpots(all []timelineSpot, most int) []timelineSpot {
 	if len(all) <= most {
 		return all
@@ -223,8 +221,8 @@ func deviations(most float64) []chart.Tick {
 	return out
 }
 
-// drift says in words how far the trials of each mode were apart, and how the later
-// half compares with the earlier one.
+// drift describes how far the trials of each mode were apart, and how the later half compares
+// with the earlier one.
 func (t table) drift() string {
 	text := ""
 	for _, r := range t.rows() {
@@ -245,7 +243,7 @@ func (t table) drift() string {
 			a, _ := early.middle(t.Metric.Name)
 			b, _ := late.middle(t.Metric.Name)
 			if a > 0 {
-				text += ", the later half " + wording.Change(b/a) + " beside the earlier"
+				text += ", the later half " + wording.Change(b/a) + " against the earlier"
 			}
 		}
 		if lost := len(r.Trials) - len(ok); lost > 0 {

@@ -11,15 +11,15 @@ import (
 	"tare/internal/result"
 )
 
-// pathDrawing is the way through a mode as a drawing, with the words below it and the
-// table behind it.
+// pathDrawing is the packet path of a mode as a drawing, with its caption and the table behind
+// it.
 type pathDrawing struct {
 	Figure  chart.Topology
 	Caption string
 	Rows    []pathRow
 }
 
-// pathRow is a step of the path, or what had to rest beside it.
+// pathRow is a step of the path, or a device beside it that must not move.
 type pathRow struct {
 	Where, Step, Facts string
 	Beside             bool
@@ -29,8 +29,8 @@ type pathRow struct {
 // mostRows bounds the table behind a drawing.
 const mostRows = 100
 
-// topologyOf draws the way through a mode with what its last proof has shown, nil where
-// nothing is known of it.
+// topologyOf draws the packet path of a mode with the findings of its last proof, nil where it
+// is unknown.
 func topologyOf(m result.Mode) *pathDrawing {
 	if m.Topology == nil || len(m.Topology.Nodes) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func topologyOf(m result.Mode) *pathDrawing {
 	return &d
 }
 
-// wayInWords names the steps of a way: "a: process, veth eth0; b: veth eth0, process."
+// wayInWords names the steps of a path: "a: process, veth eth0; b: veth eth0, process."
 func wayInWords(way []string, nodes map[string]result.Node) string {
 	var stops []stop
 	for _, id := range way {
@@ -136,7 +136,7 @@ func drawnStop(n result.Node, p *result.Proof) chart.Stop {
 		return s
 	}
 	if len(found) > 0 && !slices.ContainsFunc(found, func(f result.Finding) bool { return !rests(f) }) {
-		s.Readings = []chart.Reading{atRest(found, "itself at rest: ")}
+		s.Readings = []chart.Reading{atRest(found, "must not move: ")}
 		return s
 	}
 	for _, f := range found {
@@ -145,7 +145,7 @@ func drawnStop(n result.Node, p *result.Proof) chart.Stop {
 	return s
 }
 
-// shortened leaves the name of what is counted away where it is that of the step.
+// shortened drops the name of the counted device where it is that of the step.
 func shortened(text, label string) string {
 	if n := len(label); len(text) > n && text[n] == ' ' && strings.EqualFold(text[:n], label) {
 		return text[n+1:]
@@ -153,7 +153,7 @@ func shortened(text, label string) string {
 	return text
 }
 
-// findingsOf are those of a node's counters: one each, one that does not fit first.
+// findingsOf are the findings of a node's counters: one each, failed ones first.
 func findingsOf(n result.Node, p *result.Proof) (out []result.Finding) {
 	if p == nil {
 		return nil
@@ -172,8 +172,8 @@ func findingsOf(n result.Node, p *result.Proof) (out []result.Finding) {
 	return out
 }
 
-// atRest sums up counters that should have rested: those that do not fit, else the one
-// that moved most.
+// atRest summarises counters that must not move: the failed ones, or else the one that moved
+// most.
 func atRest(found []result.Finding, lead string) chart.Reading {
 	top := found[0]
 	for _, f := range found {
@@ -191,23 +191,23 @@ func atRest(found []result.Finding, lead string) chart.Reading {
 	return chart.Reading{Text: lead + amount(top), Sign: signOf(top), Tip: strings.Join(all, "; ")}
 }
 
-// captionOf says what the signs of a drawing mean.
+// captionOf explains the signs of a drawing.
 func captionOf(p *result.Proof) string {
 	text := provenInWords(p)
 	if p == nil || p.Planned() || len(p.Findings) == 0 || p.Findings[0].Expect == "" {
 		return text + "."
 	}
-	sign := "A tick is one that did"
+	sign := "A tick is a counter that did"
 	if !p.Holds {
-		sign = "A cross is one that did not"
+		sign = "A cross is a counter that did not"
 	}
-	return text + ". " + sign + "; behind \"of\" stands by how much it had to move."
+	return text + ". " + sign + "; behind \"of\" is the expected amount."
 }
 
-// provenInWords says what a mode's last proof found, without a full stop.
+// provenInWords describes what a mode's last proof found, without a full stop.
 func provenInWords(p *result.Proof) string {
 	if p.Planned() {
-		return "Beside a step stands what its counters must show for the path to be proven"
+		return "Beside each step is what its counters must show for the path to be proven"
 	}
 	if p == nil || len(p.Findings) == 0 {
 		return "No trial has counted what crossed this path"
@@ -223,17 +223,17 @@ func provenInWords(p *result.Proof) string {
 	}
 	switch all := wording.Count(len(p.Findings), "counter", "counters"); {
 	case len(misfits) > 0:
-		return wording.Cut(fmt.Sprintf("Not proven in %s: of %s, %d did not move as the traffic had to move it: %s", trial, all, len(misfits), strings.Join(misfits, "; ")), 600)
+		return wording.Cut(fmt.Sprintf("Not proven in %s: of %s, %d did not move by the expected amount: %s", trial, all, len(misfits), strings.Join(misfits, "; ")), 600)
 	case !p.Holds:
 		return "Not proven in " + trial
 	case told:
-		return fmt.Sprintf("Proven in %s: all of %s moved as the traffic had to move them", trial, all)
+		return fmt.Sprintf("Proven in %s: all of %s moved by the expected amount", trial, all)
 	}
-	return "How far counters moved in " + trial + "; the path was proven, but what each counter had to show is not on record"
+	return "How far counters moved in " + trial + "; the path was proven, but the expected amounts are not recorded"
 }
 
-// withProofs gives modes of older runs, which do not tell of their proofs, what their
-// last good trial has counted.
+// withProofs gives modes of older runs, which record no proofs, the counters of their last
+// valid trial.
 func withProofs(modes []result.Mode, trials []result.Trial) {
 	last := map[string]result.Trial{}
 	for _, t := range trials {
@@ -264,8 +264,8 @@ func withProofs(modes []result.Mode, trials []result.Trial) {
 	}
 }
 
-// countersOf finds the counters of a node by their names. Address translation has some
-// that are not the node's; those stood still.
+// countersOf finds the counters of a node by their names. Address translation has counters of
+// other nodes; those did not move.
 func countersOf(n result.Node, counters []string, moved map[string]uint64) (out []string) {
 	at := strings.TrimSuffix(n.Host+"/"+n.Sandbox, "/")
 	label, _, _ := strings.Cut(n.Label, " x ")
@@ -278,7 +278,7 @@ func countersOf(n result.Node, counters []string, moved map[string]uint64) (out 
 	return out
 }
 
-// rests says that a finding is of what no traffic may cross.
+// rests reports whether a finding is of a counter that must not move.
 func rests(f result.Finding) bool {
 	return f.Expect == "still" || f.Expect == "unmet" || f.Expect == "idles"
 }
@@ -293,7 +293,7 @@ func signOf(f result.Finding) chart.Sign {
 	return chart.Misfits
 }
 
-// counted is the name of what a counter counts, and its unit.
+// counted is the name of the counted device, and the unit.
 func counted(counter string) (name, unit string) {
 	_, what := result.Of(counter)
 	for suffix, u := range map[string]string{"bytes": "B", "packets": "packets", "ns": "s"} {
@@ -389,5 +389,5 @@ func exactly(f result.Finding) string {
 	if f.Fits() {
 		return text
 	}
-	return text + ": NOT as it must"
+	return text + ": NOT as expected"
 }

@@ -11,16 +11,16 @@ import (
 	"tare/internal/result"
 )
 
-// Report is a run that was worked out for a report.
+// Report is a run prepared for a report.
 type Report struct{ view view }
 
-// New works out a report.
+// New prepares a report.
 func New(in Input) Report { return Report{newView(in)} }
 
-// Document is what the report says.
+// Document returns the report as a document.
 func (r Report) Document() doc.Document { return r.view.document() }
 
-// view is what the document and the figures are made from.
+// view is the data of the document and the figures.
 type view struct {
 	Input
 	Notices     []notice
@@ -29,7 +29,7 @@ type view struct {
 	Comparisons []comparison
 	Workloads   []workload
 	Sweeps      []sweep
-	Decisions   []string // how the run decided about itself
+	Decisions   []string // the run's decisions
 	TrialCounts trialCounts
 	Lost        []result.Trial // invalid and failed ones, in order
 	Evidence    evidence
@@ -41,12 +41,12 @@ type view struct {
 type workload struct {
 	ID     string
 	Tables []table
-	// Rates and Curves are of rate searches: how sure a mode is at the rates found, and
-	// its loss over load.
+	// Rates and Curves are of rate searches: the reliability of the rates found, and the loss
+	// over load.
 	Rates  []rateShare
 	Curves []curve
 	ECDFs  []result.ECDF
-	// Empty says that no trial gave a figure; empty where one did.
+	// Empty says that no trial gave a value; it is empty where one did.
 	Empty string
 }
 
@@ -65,7 +65,7 @@ type group struct {
 	Rows    []row
 }
 
-// row is one mode. Cell is nil where there is no figure.
+// row is one mode. Cell is nil where there is no value.
 type row struct {
 	Mode     result.Mode
 	No       int  // of the mode, from 1, in the order of reports
@@ -73,9 +73,10 @@ type row struct {
 	Cell     *result.Cell
 	Trials   []*result.Trial // of this mode and workload, in order, without pilots
 	Base     []*result.Trial // of the baseline it is compared with
-	Noisy    bool            // the run is not fit to judge
-	Bounded  bool            // the baseline's figure is only a lower bound
-	Zero     bool            // its own figure or the baseline's is 0
+	Noisy    bool            // the run is too noisy to judge
+	Bounded  bool            // the baseline's value is only a lower bound
+	Zero     bool            // its own value or the baseline's is 0
+	baseZero bool            // the baseline's value is 0
 	Metric   string          // of the table it is in
 }
 
@@ -164,13 +165,13 @@ func newWorkload(in Input, families []family, id string) workload {
 		}
 	}
 	if len(w.Tables) == 0 {
-		w.Empty = "No figure came of " + wording.Count(n, "trial", "trials") + "; what is known of why is among the warnings and the trials that do not count."
+		w.Empty = "No value from " + wording.Count(n, "trial", "trials") + "; see the warnings and the trials that do not count."
 	}
 	return w
 }
 
-// metricsOf lists the metrics of a workload: the primary one first, then in the
-// order of result.Metrics, then those that are not known here by name.
+// metricsOf lists the metrics of a workload: the primary one first, then in the order of
+// result.Metrics, then unknown ones.
 func metricsOf(in Input, workload string) []result.Metric {
 	seen := map[string]result.Metric{}
 	for _, t := range in.Trials {
@@ -219,7 +220,7 @@ func metricsOf(in Input, workload string) []result.Metric {
 	return out
 }
 
-// cellOf finds a cell; one that does not name its baseline gets its mode's.
+// cellOf finds a cell; without a baseline it gets that of its mode.
 func cellOf(in Input, mode result.Mode, workload, metric string) *result.Cell {
 	for _, c := range in.Run.Cells {
 		if c.Mode == mode.ID && c.Workload == workload && c.Metric == metric {
@@ -241,7 +242,7 @@ func (t table) rows() []row {
 	return out
 }
 
-// scale suits the largest figure that the table shows.
+// scale suits the largest value of the table.
 func (t table) scale() wording.Scale {
 	var values []float64
 	for _, r := range t.rows() {
@@ -272,7 +273,7 @@ func tabled(trials []result.Trial, workload string) []*result.Trial {
 		}
 		if t.Status == result.TrialOK && old(t) {
 			again := *t
-			again.Status, again.Reason = result.TrialInvalid, "run once more, with all of its set"
+			again.Status, again.Reason = result.TrialInvalid, "run again, with all of its set"
 			t = &again
 		}
 		out = append(out, t)
@@ -282,13 +283,14 @@ func tabled(trials []result.Trial, workload string) []*result.Trial {
 
 func zero(c *result.Cell) bool { return c != nil && c.Value != nil && *c.Value == 0 }
 
-// bound tells the rows of a group what their baseline's figure is.
+// bound sets what the rows of a group need to know of their baseline.
 func (g group) bound() {
 	for _, b := range g.Rows {
 		for i := range g.Rows {
 			if r := &g.Rows[i]; b.Baseline && !r.Baseline && b.Cell != nil {
 				r.Bounded = b.Cell.AtLeast
-				r.Zero = zero(b.Cell) || zero(r.Cell)
+				r.baseZero = zero(b.Cell)
+				r.Zero = r.baseZero || zero(r.Cell)
 			}
 		}
 	}

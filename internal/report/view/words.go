@@ -10,36 +10,36 @@ import (
 	"tare/internal/result"
 )
 
-// longReason is as much of a reason as a table or a sentence holds; the list of
-// modes has the whole of it.
+// longReason is how many columns of a reason a table or a sentence holds; the list of modes
+// has all of it.
 const longReason = 300
 
-// notice is said at the very top.
+// notice is text at the top of the report.
 type notice struct {
 	Grave bool
 	Text  string
 }
 
-// notices are what must be known before any figure is read.
+// notices are what limits the whole report.
 func notices(v view) []notice {
 	var out []notice
 	switch v.Run.Status {
 	case result.RunComplete:
 	case result.RunInterrupted:
-		out = append(out, notice{true, "This run was interrupted. What follows rests on the " +
-			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " it had by then."})
+		out = append(out, notice{true, "This run was interrupted. The results are from the " +
+			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " before that."})
 	case result.RunFailed:
-		out = append(out, notice{true, "This run failed. What follows rests on the " +
-			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " it had by then."})
+		out = append(out, notice{true, "This run failed. The results are from the " +
+			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " before that."})
 	default:
-		out = append(out, notice{true, "How this run ended is not known."})
+		out = append(out, notice{true, "It is not recorded how this run ended."})
 	}
 	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {
-		out = append(out, notice{true, "No trial counts: there are no figures."})
+		out = append(out, notice{true, "No trial is valid: there are no results."})
 	}
 	if v.Run.Noisy != "" {
-		out = append(out, notice{true, "This run is not fit to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Figures and intervals stand as measured; " +
-			"of every difference it says \"cannot tell\". The exit code of such a run is 4."})
+		out = append(out, notice{true, "This run is too noisy to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Values and intervals are as measured; " +
+			"every verdict is \"cannot tell\". The exit code of such a run is 4."})
 	}
 	out = append(out, differingControls(v)...)
 	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
@@ -49,16 +49,15 @@ func notices(v view) []notice {
 	return out
 }
 
-// differingControls are controls that are told apart, by a main metric, from what they
-// are a copy of.
+// differingControls are controls that differ from the baseline in a main metric.
 func differingControls(v view) []notice {
 	var out []notice
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
 			for _, r := range t.rows() {
 				if t.Metric.Primary && r.strange() {
-					out = append(out, notice{true, fmt.Sprintf("The A/A control, which is %s once more, comes out %s: %s in %s %s. "+
-						"Something other than the mode tells trials apart here: believe no difference of that size.",
+					out = append(out, notice{true, fmt.Sprintf("The A/A control, which is %s measured twice, is %s: %s in %s %s. "+
+						"Something other than the mode affects trials here: do not rely on differences of that size.",
 						r.Cell.Baseline, wording.Word(r.Cell.Verdict), r.ratio(), w.ID, noun(t.Metric))})
 				}
 			}
@@ -67,7 +66,7 @@ func differingControls(v view) []notice {
 	return out
 }
 
-// blocks is how many blocks the run had.
+// blocks is the number of blocks of the run.
 func blocks(v view) int {
 	n := 0
 	for _, t := range v.Trials {
@@ -79,7 +78,7 @@ func blocks(v view) int {
 	return n
 }
 
-// state words what became of a mode that was not measured, without the reason.
+// state describes the status of a mode without values, without the reason.
 func state(m result.Mode) string {
 	switch m.Status {
 	case result.ModeVoid:
@@ -103,7 +102,7 @@ func fate(m result.Mode) string {
 	return string(m.Status) + ": " + m.Reason
 }
 
-// verdict words the answer of a row, whatever became of it.
+// verdict returns the verdict of a row, or its status.
 func (r row) verdict() string {
 	switch {
 	case unmeasured(r.Mode):
@@ -121,8 +120,8 @@ func (r row) verdict() string {
 	return wording.Verdict(*r.Cell)
 }
 
-// unjudged counts the trials of a row that has no cell, and says why there is none
-// where all have come to nothing.
+// unjudged counts the trials of a row without a cell, and gives the reason where none is
+// valid.
 func (r row) unjudged() string {
 	var ok, invalid, failed, figures int
 	why := ""
@@ -158,7 +157,7 @@ func (r row) unjudged() string {
 		return "no valid trial, " + strings.Join(parts, ", ") + why
 	}
 	if r.Metric != "" && figures == 0 {
-		return "no figure from " + wording.Count(ok, "valid trial", "valid trials")
+		return "no value from " + wording.Count(ok, "valid trial", "valid trials")
 	}
 	return "not judged; trials: " + strings.Join(parts, ", ")
 }
@@ -190,7 +189,7 @@ func toneOf(v result.Verdict) chart.Tone {
 	return chart.Plain
 }
 
-// place says where in the run a trial was.
+// place describes a trial by its place in the run.
 func place(t result.Trial) string {
 	s := fmt.Sprintf("trial %d, block %d, %s %s", t.Seq, t.Block, t.Mode, t.Workload)
 	if t.Pilot {
@@ -203,7 +202,7 @@ func place(t result.Trial) string {
 		s += fmt.Sprintf(", attempt %d", t.Attempt)
 	}
 	if t.Requeued {
-		s += ", run once more"
+		s += ", run again"
 	}
 	return s
 }

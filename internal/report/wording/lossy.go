@@ -6,10 +6,9 @@ import (
 	"tare/internal/stats"
 )
 
-// Lossy words in how many of n trials (or whatever things calls them) anything was
-// lost, with what that says of the share of all such trials at 95 %, by Clopper and
-// Pearson: "0 of 21 trials lossy: < 13 % of trials", the one-sided limit, or "1 of 5
-// trials lossy (1-72 %)", both limits.
+// Lossy describes in how many of n trials anything was lost, with the 95 % limits of the share
+// of such trials by Clopper and Pearson: "0 of 21 trials lossy: < 13 % of trials", the
+// one-sided limit, or "1 of 5 trials lossy (1-72 %)", both limits.
 func Lossy(k, n int, things string) string {
 	text := fmt.Sprintf("%d of %d %s lossy", k, n, things)
 	if k == 0 {

@@ -7,8 +7,8 @@ import (
 	"tare/internal/result"
 )
 
-// Scale is a unit to show figures in: base units times its factor. One scale
-// serves a whole column, so that its figures can be compared by eye.
+// Scale is a unit for display: base units times its factor. A column has one scale, so that
+// its values can be compared.
 type Scale struct {
 	Unit   string // as shown, such as "Gbit/s"; empty for a bare count
 	factor float64
@@ -122,8 +122,8 @@ func decimals(v float64, significant int) int {
 	return min(max(0, significant-1-exp), 9)
 }
 
-// absurd is more than anything that is measured comes to: a broken file has it, and its
-// digits would fill a page.
+// absurd is larger than any measured value. It comes from broken files, and its digits would
+// fill a page.
 const absurd = 1e15
 
 // Fixed shows a plain number with so many decimals, and one that is absurdly large by its

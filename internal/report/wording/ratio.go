@@ -37,12 +37,12 @@ func ratioDecimals(r float64) int {
 	return decimals(r, 2)
 }
 
-// narrow says that the limits cannot be told apart with d decimals.
+// narrow reports whether the limits are equal with d decimals.
 func narrow(ci result.Interval, d int) bool {
 	return ci[0] != ci[1] && fixed(ci[0], d) == fixed(ci[1], d)
 }
 
-// apart shows two ratios with as many decimals as tell them apart, but four at most.
+// apart formats two ratios with enough decimals to differ, four at most.
 func apart(lo, hi float64) (from, to string) {
 	from, to = BareRatio(lo), BareRatio(hi)
 	for d := ratioDecimals(lo); d < 4 && from == to; {
@@ -52,7 +52,7 @@ func apart(lo, hi float64) (from, to string) {
 	return from, to
 }
 
-// reachesOne says that rounding to d decimals would carry v to 1.
+// reachesOne reports whether rounding to d decimals moves v to 1.
 func reachesOne(v float64, d int) bool {
 	return v != 1 && fixed(v, d) == fixed(1, d)
 }

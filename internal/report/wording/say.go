@@ -1,11 +1,9 @@
-// Package wording puts figures, times, verdicts and strings of foreign origin into
-// words that a person reads. Reports and live listeners share it, so that the
-// same figure reads alike everywhere.
+// Package wording formats values, times, verdicts and strings of foreign origin for people.
+// Reports and live listeners share it, so that a value has the same text everywhere.
 //
-// It keeps two promises: an unknown figure is [Unknown] and never 0, and
-// rounding never carries a limit of an interval across 1, so that a ratio looks
-// on paper like what was judged.
+// An unknown value is [Unknown] and never 0. Rounding never moves a limit of an interval
+// across 1, so that a ratio looks like its verdict.
 package wording
 
-// Unknown stands where a figure is not known.
+// Unknown is shown for an unknown value.
 const Unknown = "-"

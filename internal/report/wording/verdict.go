@@ -6,20 +6,22 @@ import (
 	"tare/internal/result"
 )
 
-// Verdict words the answer of a cell in full:
+// Verdict returns the verdict of a cell in full:
 //
 //	worse: 0.83 (0.81-0.86) of host
 //	same within 5 %
 //	different, but less than 5 %
 //	cannot tell: between -9 % and +4 %; about 12 more blocks
 //
-// A cell that is compared with nothing gives "not compared"; whether it is a
-// baseline is for the caller to know.
+// A cell without a baseline gives "not compared".
 func Verdict(c result.Cell) string {
 	switch c.Verdict {
 	case result.Worse, result.Better:
 		return string(c.Verdict) + than(c)
 	case result.Same:
+		if c.Ratio == nil && c.Value != nil && *c.Value == 0 {
+			return "none in either"
+		}
 		return "same" + margin(" within ", c)
 	case result.Small:
 		if c.Margin <= 0 {
@@ -81,8 +83,8 @@ func margin(word string, c result.Cell) string {
 	return word + Percent(c.Margin)
 }
 
-// doubts words cannot_tell: what the difference lies between, whether only the
-// correction for several comparisons stands in the way, and what would settle it.
+// doubts describes cannot_tell: the interval of the difference, whether only the correction
+// for several comparisons prevents a verdict, and what would settle it.
 func doubts(c result.Cell) []string {
 	out := []string{"cannot tell"}
 	if c.AtLeast && strings.HasPrefix(c.Metric, "throughput_") {
@@ -107,9 +109,9 @@ func doubts(c result.Cell) []string {
 	return out
 }
 
-// Range words a cell's ratio interval as a range of differences, "between -9 %
-// and +4 %", or of multiples where it is wide, or where its ends would read alike. It is
-// empty when unknown.
+// Range formats a cell's ratio interval as a range of differences, "between -9 % and +4 %", or
+// of multiples where it is wide, or where both limits have the same text. It is empty when
+// unknown.
 func Range(c result.Cell) string {
 	if c.RatioCI == nil || !known(c.RatioCI[0]) || !known(c.RatioCI[1]) {
 		return ""

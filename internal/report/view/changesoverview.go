@@ -1,0 +1,260 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/analysis"
+	"tare/internal/printable"
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// ChangesOverview returns the first screen of what changed from one run to another. The
+// command prints all of it.
+func ChangesOverview(c result.Changes, command string) doc.Overview {
+	v := changesView{printable.Value(c)}
+	columns := v.mainColumns()
+	o := doc.Overview{
+		Title: "Changes from run " + orUnknown(v.Before.ID) + " to run " + orUnknown(v.After.ID), Measured: v.measured(),
+		Notes: v.notes(), Sentence: v.conclusion(columns), Command: wording.Clean(command),
+	}
+	var modes []string
+	for _, cell := range v.Cells {
+		if !slices.Contains(modes, cell.Mode) {
+			modes = append(modes, cell.Mode)
+		}
+	}
+	for _, k := range columns {
+		o.Columns = append(o.Columns, k.OverviewColumn)
+	}
+	g := doc.OverviewGroup{}
+	for _, m := range modes {
+		r := doc.OverviewRow{Mode: m}
+		for _, k := range columns {
+			i := slices.IndexFunc(v.Cells, func(c result.Change) bool {
+				return c.Mode == m && c.Workload == k.Workload && c.Metric == k.metric.Name
+			})
+			cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
+			if i >= 0 {
+				cell = changeCell(v.Cells[i])
+			}
+			r.Cells = append(r.Cells, cell)
+		}
+		g.Rows = append(g.Rows, r)
+	}
+	for _, m := range v.Modes {
+		if m.Lost() && !slices.Contains(modes, m.Mode) {
+			g.Rows = append(g.Rows, doc.OverviewRow{Mode: m.Mode, Out: strings.TrimSpace("now " + statusWord(m.After))})
+		}
+	}
+	o.Groups = []doc.OverviewGroup{g}
+	var cells []result.Cell
+	own := false
+	for _, c := range v.Cells {
+		cells, own = append(cells, c.Cell()), own || c.Own
+	}
+	o.Legend = overviewLegend(o, cells)
+	if own {
+		o.Legend = append(o.Legend, "a baseline changes with the machine: no verdict")
+	}
+	return o
+}
+
+func statusWord(s result.ModeStatus) string {
+	if s == "" {
+		return "not in the run"
+	}
+	return string(s)
+}
+
+// measured says what the two runs are.
+func (v changesView) measured() string {
+	var parts []string
+	for _, r := range []result.RunRef{v.Before, v.After} {
+		text := r.Started + ", tare " + orUnknown(r.Tare.Version)
+		if r.Status != result.RunComplete {
+			text += ", " + string(r.Status)
+		}
+		parts = append(parts, text)
+	}
+	if parts[0] == parts[1] {
+		return parts[0]
+	}
+	return parts[0] + "; " + parts[1]
+}
+
+// changeColumn is a metric of a workload on the first screen.
+type changeColumn struct {
+	doc.OverviewColumn
+	metric result.Metric
+}
+
+// mainColumns are the metrics of the first screen, as for a run: main metrics, CPU costs and
+// 99th percentiles; all that there are where there is none of these.
+func (v changesView) mainColumns() []changeColumn {
+	var all, chosen []changeColumn
+	const others = 3
+	for _, c := range v.Cells {
+		if slices.ContainsFunc(all, func(k changeColumn) bool { return k.Workload == c.Workload && k.metric.Name == c.Metric }) {
+			continue
+		}
+		m, ok := result.MetricNamed(c.Metric)
+		if !ok {
+			m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
+		}
+		class := others
+		switch {
+		case m.Primary:
+			class = 0
+		case strings.HasPrefix(m.Name, "cpu_cost"):
+			class = 1
+		case strings.HasSuffix(m.Name, "_p99") && !m.Detail:
+			class = 2
+		}
+		k := changeColumn{doc.OverviewColumn{Workload: c.Workload, Metric: shortTitle(m), Rank: class}, m}
+		all = append(all, k)
+		if class < others {
+			chosen = append(chosen, k)
+		}
+	}
+	if len(chosen) == 0 {
+		chosen = all
+	}
+	order := make([]int, len(chosen))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return chosen[x].Rank - chosen[y].Rank })
+	for rank, i := range order {
+		chosen[i].Rank = rank
+	}
+	return chosen
+}
+
+func changeCell(c result.Change) doc.OverviewCell {
+	tone := toneOf(c.Verdict)
+	out := doc.OverviewCell{Tone: tone, Mark: marks[tone]}
+	switch {
+	case c.Verdict == result.Same && c.Ratio == nil:
+		return doc.OverviewCell{Tone: chart.Plain, Change: "none in either"}
+	case c.Verdict == "" && c.Ratio == nil: // a maximum
+		return doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
+	case c.Own:
+		out.Tone, out.Mark = chart.Plain, ""
+		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
+	case c.Ratio == nil:
+		out.Change = "(0 in one)"
+	case c.Verdict == result.CannotTell && finite(c.Detectable):
+		out.Change = "(sees " + sees(*c.Detectable) + ")"
+	case c.Verdict == result.CannotTell:
+		out.Change, _ = wording.Delta(c.Ratio, nil)
+	default:
+		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
+	}
+	return out
+}
+
+// notes are what limits the comparison, the most important first.
+func (v changesView) notes() []doc.Note {
+	var out []doc.Note
+	if v.Noisy != "" {
+		out = append(out, doc.Note{Text: "Nothing can be told: " + v.Noisy})
+	}
+	for _, r := range v.Refused {
+		out = append(out, doc.Note{Text: "Not comparable: " + refused(r)})
+	}
+	for _, m := range v.Modes {
+		text := fmt.Sprintf("%s: %s, now %s", m.Mode, statusWord(m.Before), statusWord(m.After))
+		if m.Reason != "" {
+			text += ": " + m.Reason
+		}
+		out = append(out, doc.Note{Text: text})
+	}
+	if n := len(v.Environment); n > 0 {
+		var parts []string
+		for _, d := range v.Environment {
+			parts = append(parts, difference(d.Scope, d.Name, d.Before, d.After))
+		}
+		out = append(out, doc.Note{Text: "The runs differ in " + wording.Count(n, "setting", "settings") + ": " + strings.Join(parts, "; ")})
+	}
+	return out
+}
+
+func refused(r result.Refusal) string {
+	where := strings.TrimSpace(r.Mode + " " + r.Workload)
+	if where == "" {
+		where = "everything"
+	}
+	return where + ": " + r.Reason
+}
+
+// conclusion is the answer for the comparison as a whole, in one sentence.
+func (v changesView) conclusion(columns []changeColumn) string {
+	found := map[result.Verdict][]result.Change{}
+	n := 0
+	for _, c := range v.Cells {
+		shown := slices.ContainsFunc(columns, func(k changeColumn) bool { return k.Workload == c.Workload && k.metric.Name == c.Metric })
+		if !c.Own && c.Verdict != "" && (shown || c.Verdict == result.Worse || c.Verdict == result.Better) {
+			found[c.Verdict] = append(found[c.Verdict], c)
+			n++
+		}
+	}
+	if n == 0 {
+		return "Nothing was compared: no mode with a baseline is in both runs and comparable."
+	}
+	var parts []string
+	for _, verdict := range []result.Verdict{result.Worse, result.Better} {
+		if cells := found[verdict]; len(cells) > 0 {
+			parts = append(parts, string(verdict)+" in "+listed(cells, changed))
+		}
+	}
+	if len(found[result.Worse]) == 0 {
+		parts = append([]string{"nothing is shown to be worse"}, parts...)
+	}
+	if same := len(found[result.Same]) + len(found[result.Small]); same > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d are the same within the margin", same, n))
+	}
+	if cells := found[result.CannotTell]; len(cells) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d cannot be told%s", len(cells), n, moreBlocks(cells)))
+	}
+	return capital(strings.Join(parts, "; ") + ".")
+}
+
+// moreBlocks says how many blocks would settle changes that cannot be told.
+func moreBlocks(cells []result.Change) string {
+	most := 0
+	for _, c := range cells {
+		if by, blocks := analysis.Settle(c.Cell(), false, false); by == analysis.SettleBlocks {
+			most = max(most, blocks)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return " (about " + more(most, "block", "blocks") + " in each run would settle it)"
+}
+
+// mostListed is how many changes a sentence lists.
+const mostListed = 3
+
+func listed(cells []result.Change, word func(result.Change) string) string {
+	var parts []string
+	for i, c := range cells {
+		if i == mostListed && len(cells) > mostListed+1 {
+			parts = append(parts, fmt.Sprintf("%d more", len(cells)-i))
+			break
+		}
+		parts = append(parts, word(c))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changed names a change: "netns/bridge tcp_stream goodput -10 % (-11 .. -9)".
+func changed(c result.Change) string {
+	change, interval := wording.Delta(c.Ratio, c.RatioCI)
+	return strings.TrimSpace(c.Mode + " " + c.Workload + " " + c.Metric + " " + change + " " + interval)
+}

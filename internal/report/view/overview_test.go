@@ -1,0 +1,150 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"tare/internal/report/doc"
+	"tare/internal/report/text"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// screen is the first screen of a run.
+func screen(in Input, opt TextOptions) string { return string(text.Overview(New(in).Overview(), opt)) }
+
+// The default output of a run stays on one screen.
+func TestOverviewGolden(t *testing.T) {
+	for name, in := range map[string]Input{"full": sample(), "sdn": sdn(), "noisy": noisyRun(), "limited": atTheLimit(), "interrupted": inputs()["interrupted"]} {
+		in.Page, in.Full = "tare-runs/x/report.html", "tare report --full tare-runs/x"
+		t.Run(name, func(t *testing.T) {
+			got := screen(in, TextOptions{})
+			bounds(t, name, got, 100)
+			golden(t, name+".screen.txt", []byte(got))
+		})
+	}
+}
+
+// bounds checks that a screen has at most 40 lines of at most so many columns.
+func bounds(t *testing.T, name, screen string, width int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
+	if len(lines) > text.MostLines {
+		t.Errorf("%s at %d: %d lines", name, width, len(lines))
+	}
+	for _, l := range lines {
+		if w := wording.Width(l); w > width {
+			t.Errorf("%s at %d: %d columns: %s", name, width, w, l)
+		}
+		if l != strings.TrimRight(l, " ") {
+			t.Errorf("%s at %d: trailing space: %q", name, width, l)
+		}
+		for _, r := range l {
+			if unicode.In(r, unicode.Cc, unicode.Cf) {
+				t.Errorf("%s: control character %U", name, r)
+			}
+		}
+	}
+	if lines[0] == "" || lines[len(lines)-1] == "" {
+		t.Errorf("%s at %d begins or ends with an empty line", name, width)
+	}
+}
+
+// many is a run of so many families of so many modes each, beside their baselines.
+func many(families, modes int, name string) Input {
+	in := Input{Title: "Many modes", Page: "tare-runs/many/report.html", Full: "tare report --full tare-runs/many",
+		Run: result.Run{Status: result.RunComplete, Profile: "standard", Started: time.Unix(0, 0), Finished: time.Unix(600, 0)}}
+	for f := range families {
+		base := fmt.Sprintf("host%d", f)
+		for m := range modes + 1 {
+			mode := result.Mode{ID: base, Status: result.ModeMeasured}
+			if m > 0 {
+				mode.ID, mode.Baseline = fmt.Sprintf("%s%d-%d", name, f, m), base
+			}
+			in.Run.Modes = append(in.Run.Modes, mode)
+			for i, metric := range []string{"goodput", "transaction_rate", "connection_rate", "rtt_p99", "cpu_cost"} {
+				known, _ := result.MetricNamed(metric)
+				c := result.Cell{Mode: mode.ID, Workload: []string{"tcp_stream", "tcp_rr", "tcp_crr", "tcp_rr", "tcp_stream"}[i], Metric: metric, Unit: known.Unit, Better: known.Better, N: 12, Value: ptr(1e9)}
+				if m > 0 {
+					r := 1 + float64(m)/10
+					c.Baseline, c.Ratio, c.RatioCI, c.Verdict, c.Margin = base, &r, &result.Interval{r - 0.05, r + 0.05}, result.Worse, 0.05
+				}
+				in.Run.Cells = append(in.Run.Cells, c)
+			}
+		}
+	}
+	for i := range 25 {
+		in.Run.Warnings = append(in.Run.Warnings, result.Warning{Code: fmt.Sprintf("made_up_%d", i), Scope: "run", Text: strings.Repeat("a long warning ", 40)})
+	}
+	return in
+}
+
+// No run makes the screen larger, and what does not fit is counted.
+func TestOverviewFits(t *testing.T) {
+	runs := inputs()
+	runs["12x3"] = many(12, 3, "netns/mode")
+	runs["25"] = many(1, 25, "netns/mode")
+	runs["long names"] = many(1, 30, strings.Repeat("netns/long-name-", 12))
+	runs["wide names"] = many(2, 3, "网络模式/覆盖网络-")
+	void := many(1, 25, "m")
+	for i := range void.Run.Modes[1:] {
+		void.Run.Modes[i+1].Status, void.Run.Modes[i+1].Reason = result.ModeVoid, fmt.Sprintf("device %d did not move %s", i, strings.Repeat("very ", 200))
+	}
+	runs["void"] = void
+	alone := many(1, 8, "m")
+	for i := range alone.Run.Modes {
+		alone.Run.Modes[i].Baseline = ""
+	}
+	for i := range alone.Run.Cells {
+		c := &alone.Run.Cells[i]
+		c.Baseline, c.Ratio, c.RatioCI, c.Verdict = "", nil, nil, ""
+	}
+	runs["no baseline"] = alone
+	one := many(1, 3, "m")
+	for i := range one.Run.Cells {
+		if c := &one.Run.Cells[i]; c.Ratio != nil {
+			c.N, c.RatioCI, c.Verdict = 1, nil, result.CannotTell
+		}
+	}
+	runs["one trial"] = one
+	for name, in := range runs {
+		for _, width := range []int{40, 60, 80, 100, 132} {
+			got := screen(in, TextOptions{Width: width})
+			bounds(t, name, got, min(width, 100))
+			checkCounted(t, fmt.Sprintf("%s at %d", name, width), got, New(in).Overview())
+		}
+	}
+}
+
+// checkCounted checks that the screen counts the modes that it does not show, and names
+// the way to them.
+func checkCounted(t *testing.T, name, got string, o doc.Overview) {
+	t.Helper()
+	rows := 0
+	for _, g := range o.Groups {
+		rows += len(g.Rows)
+	}
+	joined := strings.Join(strings.Fields(got), " ")
+	if strings.Contains(joined, " more mode") {
+		return
+	}
+	table, _, _ := strings.Cut(got, "\nMore: ")
+	if lines := strings.Count(table, "\n"); lines < rows {
+		t.Errorf("%s: %d modes, and the screen says nothing of those that it lacks:\n%s", name, rows, got)
+	}
+}
+
+// The table alone has every row.
+func TestOverviewTable(t *testing.T) {
+	in := many(12, 3, "netns/mode")
+	got := text.OverviewTable(New(in).Overview(), TextOptions{})
+	for _, m := range in.Run.Modes {
+		if !bytes.Contains(got, []byte(m.ID+" ")) {
+			t.Errorf("the table lacks %s", m.ID)
+		}
+	}
+}

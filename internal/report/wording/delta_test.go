@@ -1,0 +1,50 @@
+package wording
+
+import (
+	"math"
+	"testing"
+
+	"tare/internal/result"
+)
+
+func TestDelta(t *testing.T) {
+	for _, c := range []struct {
+		ratio    float64
+		lo, hi   float64
+		change   string
+		interval string
+	}{
+		{0.78, 0.76, 0.79, "-22 %", "(-24 .. -21)"},
+		{4.1, 3.9, 4.3, "4.1x", "(3.9 .. 4.3)"},
+		{0.18, 0.15, 0.21, "0.18x", "(0.15 .. 0.21)"},
+		{63.6, 2.27, 1785.3, "64x", "(2 .. 1785)"},
+		{3, 2.9, 3.1, "+200 %", "(+190 .. +210)"},
+		{0.966, 0.911, 1.024, "-3 %", "(-9 .. +2)"},
+		{0.547, 0.5445, 0.5500, "-45 %", "(-46 .. -45)"},
+		{1.034, 1.004, 1.064, "+3.4 %", "(+0.4 .. +6.4)"},
+		{0.998, 0.996, 1.0004, "-0.20 %", "(-0.40 .. +0.04)"},
+		{1.0067, 1.003, 1.0098, "+0.7 %", "(+0.3 .. +1.0)"},
+		{1, 1, 1, "0.0 %", "(0.0 .. 0.0)"},
+		{1.00001, 1.000001, 1.00002, "+0.001 %", "(0.000 .. +0.002)"},
+	} {
+		change, interval := Delta(&c.ratio, &result.Interval{c.lo, c.hi})
+		if change != c.change || interval != c.interval {
+			t.Errorf("Delta(%v, %v, %v) = %q %q, want %q %q", c.ratio, c.lo, c.hi, change, interval, c.change, c.interval)
+		}
+	}
+	for _, c := range []struct {
+		ratio *float64
+		ci    *result.Interval
+		want  string
+	}{
+		{nil, nil, Unknown},
+		{ptr(math.NaN()), nil, Unknown},
+		{ptr(0.83), nil, "-17 %"},
+		{ptr(1.012), &result.Interval{math.NaN(), 2}, "+1.2 %"},
+		{ptr(5.0), nil, "5.0x"},
+	} {
+		if change, interval := Delta(c.ratio, c.ci); change != c.want || interval != "" {
+			t.Errorf("Delta(%v, %v) = %q %q, want %q", c.ratio, c.ci, change, interval, c.want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func long(p traffic.Params) traffic.Params {
 
 // If one endpoint of a trial fails, the other is cancelled, and the error is the one that came
 // first.
-func TestOneEndFails(t *testing.T) {
+func TestOneEndpointFails(t *testing.T) {
 	client, server := begin(t), begin(t)
 	stranger := long(params("tcp_rr"))
 	stranger.Token = "fedcba9876543210"
@@ -86,9 +86,9 @@ func TestOneEndFails(t *testing.T) {
 	if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "wait for the server") {
 		t.Errorf("a client with a wrong token: %v", err)
 	}
-	wants := long(params("tcp_stream"))
-	wants.Streams = 3 // and two came
-	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), wants)
+	waiting := long(params("tcp_stream"))
+	waiting.Streams = 3 // and two came
+	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), waiting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestOneEndFails(t *testing.T) {
 
 // If an agent is killed, its exit is reported, and not the error that follows at the other
 // endpoint.
-func TestOneEndDies(t *testing.T) {
+func TestOneAgentKilled(t *testing.T) {
 	for _, dies := range []string{"client", "server"} {
 		client, server := begin(t), begin(t)
 		p := params("tcp_stream")
@@ -225,7 +225,7 @@ func TestDeadline(t *testing.T) {
 }
 
 // An agent that reads nothing blocks no other wait, and Err still answers.
-func TestNobodyReads(t *testing.T) {
+func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
@@ -259,7 +259,7 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 	return f, nil
 }
 
-func TestBadHello(t *testing.T) {
+func TestHandshakeFails(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
 		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 4"},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},

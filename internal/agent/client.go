@@ -58,8 +58,8 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	}
 	c := &Client{place: place, conn: conn, writing: make(chan struct{}, 1), pending: map[uint64]chan wire.Reply{}}
 	r := wire.NewReader(conn)
-	hello := make(chan error, 1)
-	go func() { hello <- r.Read(&c.Hello) }()
+	handshake := make(chan error, 1)
+	go func() { handshake <- r.Read(&c.Hello) }()
 	wait := handshakeTimeout
 	if slow, ok := l.(transport.SlowLauncher); ok {
 		wait = slow.HandshakeTimeout()
@@ -67,7 +67,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the handshake timed out after %s", wait))
 	defer cancel()
 	select {
-	case err = <-hello:
+	case err = <-handshake:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -86,8 +86,8 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 func exitSuffix(conn transport.Conn) string {
 	// Stdout ends shortly before the exit is known.
 	for until := time.Now().Add(exitReasonTimeout); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if fate := conn.ExitReason(); fate != "" {
-			return " (" + fate + ")"
+		if reason := conn.ExitReason(); reason != "" {
+			return " (" + reason + ")"
 		}
 	}
 	return ""

@@ -49,7 +49,7 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		return wire.Reply{ID: req.ID, Error: "probe request without an address"}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("no probe arrived within %s", req.Wait))
-	knocked := make(chan error, 1)
+	answered := make(chan error, 1)
 	var port uint16
 	if k.Network == "udp" {
 		conn, err := (&net.ListenConfig{}).ListenPacket(ctx, k.Network, k.Address)
@@ -61,7 +61,7 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { conn.Close() })
-			knocked <- timeoutCause(ctx, answerUDPProbes(conn, k.Token))
+			answered <- timeoutCause(ctx, answerUDPProbes(conn, k.Token))
 		}()
 	} else {
 		l, err := (&net.ListenConfig{}).Listen(ctx, k.Network, k.Address)
@@ -73,10 +73,10 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { l.Close() })
-			knocked <- timeoutCause(ctx, answerTCPProbes(l, k.Token))
+			answered <- timeoutCause(ctx, answerTCPProbes(l, k.Token))
 		}()
 	}
-	s.probeListeners[k.Token] = probeListener{knocked, cancel}
+	s.probeListeners[k.Token] = probeListener{answered, cancel}
 	return wire.Reply{ID: req.ID, Port: port}
 }
 

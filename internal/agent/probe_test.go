@@ -15,7 +15,7 @@ import (
 const local = "127.0.0.1:0"
 
 // Both endpoints of a direct connection see the same addresses.
-func TestMeet(t *testing.T) {
+func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
 		m, err := agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second)
@@ -29,7 +29,7 @@ func TestMeet(t *testing.T) {
 }
 
 // If nothing listens, both sides give up and report it, and the port is free again.
-func TestMeetNobody(t *testing.T) {
+func TestProbeWithoutListener(t *testing.T) {
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
@@ -53,7 +53,7 @@ func TestMeetNobody(t *testing.T) {
 }
 
 // A client that misses a reply gets another one.
-func TestMeetAgain(t *testing.T) {
+func TestProbeReplyLost(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
 		l, err := net.Listen("tcp", local)
@@ -62,7 +62,7 @@ func TestMeetAgain(t *testing.T) {
 		}
 		fixed := netip.MustParseAddrPort(l.Addr().String())
 		l.Close()
-		at := forgetful(t, network, fixed.String())
+		at := dropFirstReply(t, network, fixed.String())
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
 			t.Errorf("%s: %v", network, err)
 		}
@@ -70,7 +70,7 @@ func TestMeetAgain(t *testing.T) {
 }
 
 // dropFirstReply is a relay of one line in each direction that drops the first reply.
-func forgetful(t *testing.T, network, to string) netip.AddrPort {
+func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 	t.Helper()
 	ask := func(line []byte) []byte {
 		conn, err := net.Dial(network, to)

@@ -32,13 +32,13 @@ func TestProgress(t *testing.T) {
 			p := long(params(c.kind))
 			p.Duration, p.Progress = 5*time.Minute, traffic.MinProgressInterval
 			c.change(&p)
-			type told struct {
+			type reported struct {
 				by string
 				traffic.Progress
 			}
-			heard := make(chan told, 1000)
-			client.Watch(func(p traffic.Progress) { heard <- told{"client", p} })
-			server.Watch(func(p traffic.Progress) { heard <- told{"server", p} })
+			received := make(chan reported, 1000)
+			client.Watch(func(p traffic.Progress) { received <- reported{"client", p} })
+			server.Watch(func(p traffic.Progress) { received <- reported{"server", p} })
 			trial, err := agent.Begin(t.Context(), client, server, p, p)
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +53,7 @@ func TestProgress(t *testing.T) {
 			last, by := map[string]traffic.Progress{}, map[string]int{}
 			for enough := false; !enough; {
 				select {
-				case h := <-heard:
+				case h := <-received:
 					if rate, ok := h.Rate(last[h.by]); !ok || rate <= 0 {
 						t.Errorf("the %s reported %+v after %+v", h.by, h.Progress, last[h.by])
 					}
@@ -82,7 +82,7 @@ func TestProgress(t *testing.T) {
 }
 
 // An endpoint that did not ask gets no progress, and a trial in slices counts only its own slices.
-func TestProgressAsked(t *testing.T) {
+func TestProgressOnRequest(t *testing.T) {
 	client, server := begin(t), begin(t)
 	none := func(traffic.Progress) { t.Error("progress came without being requested") }
 	client.Watch(none)
@@ -97,8 +97,8 @@ func TestProgressAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	heard := make(chan traffic.Progress, 1000)
-	client.Watch(func(p traffic.Progress) { heard <- p })
+	received := make(chan traffic.Progress, 1000)
+	client.Watch(func(p traffic.Progress) { received <- p })
 	p = long(params("tcp_rr"))
 	p.Slice, p.Progress = 20*time.Millisecond, traffic.MinProgressInterval
 	trial, err = agent.Begin(t.Context(), client, server, p, p)
@@ -116,7 +116,7 @@ func TestProgressAsked(t *testing.T) {
 		}
 		time.Sleep(p.Slice) // the slices of other modes
 		select {
-		case now = <-heard:
+		case now = <-received:
 			if most := time.Since(began) - time.Duration(slices)*p.Slice; now.Busy <= 0 || now.Busy > most {
 				err = fmt.Errorf("%s of traffic after %d slices of %s", now.Busy, slices+1, p.Slice)
 			}

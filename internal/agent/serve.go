@@ -152,14 +152,14 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 
 func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
-	long := p.Limit
-	if long <= 0 {
-		long = p.Warmup + p.Duration + trialGrace
+	limit := p.Limit
+	if limit <= 0 {
+		limit = p.Warmup + p.Duration + trialGrace
 	}
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial did not end within %s", long))
+	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the trial did not end within %s", limit))
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	fail := func(err error) {
 		stop()
@@ -208,8 +208,8 @@ type openTrial struct {
 // open connects and warms up, and replies when the first slice can start. The channel holds the
 // session whenever no request uses it.
 func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, work traffic.Workload, p traffic.Params) {
-	held := make(chan *openTrial, 1)
-	s.session = held
+	sessions := make(chan *openTrial, 1)
+	s.session = sessions
 	go func() {
 		reply := wire.Reply{ID: id}
 		sliced, ok := work.(traffic.Sliced)
@@ -218,32 +218,32 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 		} else if session, err := sliced.Open(ctx, p); err != nil {
 			reply.Error = err.Error()
 		} else {
-			held <- &openTrial{ctx, stop, session}
+			sessions <- &openTrial{ctx, stop, session}
 		}
 		if reply.Error != "" {
 			stop()
-			close(held)
+			close(sessions)
 		}
 		_ = s.send(reply)
 	}()
 }
 
-func (s *server) slice(held chan *openTrial, req wire.Request) {
+func (s *server) slice(sessions chan *openTrial, req wire.Request) {
 	reply := wire.Reply{ID: req.ID}
-	if o, ok := <-held; !ok {
+	if o, ok := <-sessions; !ok {
 		reply.Error = "the trial could not be opened"
 	} else {
 		if err := o.session.Slice(o.ctx, req.Slice); err != nil {
 			reply.Error = err.Error()
 		}
-		held <- o
+		sessions <- o
 	}
 	_ = s.send(reply)
 }
 
-func (s *server) close(held chan *openTrial, id uint64) {
+func (s *server) close(sessions chan *openTrial, id uint64) {
 	reply := wire.Reply{ID: id}
-	if o, ok := <-held; !ok {
+	if o, ok := <-sessions; !ok {
 		reply.Error = "the trial could not be opened"
 	} else {
 		report := o.session.Close()

@@ -77,13 +77,13 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 	var c, s endpointResult
 	select {
 	case c = <-dialled:
-		told := forwardResult(ctx, c, t.server)
+		forwarded := forwardResult(ctx, c, t.server)
 		s = <-t.serverDone
-		err = t.firstError(c, s, told)
+		err = t.firstError(c, s, forwarded)
 	case s = <-t.serverDone:
-		told := forwardResult(ctx, s, t.client)
+		forwarded := forwardResult(ctx, s, t.client)
 		c = <-dialled
-		err = t.firstError(s, c, told)
+		err = t.firstError(s, c, forwarded)
 	}
 	return c.report, s.report, err
 }
@@ -109,9 +109,9 @@ func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
 func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err error) {
 	var c endpointResult
 	c.report, c.err = t.client.Report(ctx)
-	told := forwardResult(ctx, c, t.server)
+	forwarded := forwardResult(ctx, c, t.server)
 	s := <-t.serverDone
-	return c.report, s.report, t.firstError(c, s, told)
+	return c.report, s.report, t.firstError(c, s, forwarded)
 }
 
 // Abort cancels the trial at both endpoints. Run or Close then returns their errors.
@@ -146,11 +146,11 @@ func forwardResult(ctx context.Context, first endpointResult, other *Client) err
 
 // firstError chooses among the errors of a trial: that of the endpoint that ended first, unless an
 // agent has exited, which then caused the error of the other one.
-func (t *Trial) firstError(a, b endpointResult, told error) error {
+func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
 		return gone
 	}
-	for _, err := range []error{a.err, b.err, told} {
+	for _, err := range []error{a.err, b.err, forwarded} {
 		if err != nil {
 			return err
 		}

@@ -8,12 +8,12 @@ import (
 	"tare/internal/warning"
 )
 
-// Verified names a workload and the second tool that it was weighed with.
+// Verified names a workload, its copy with a second traffic generator, and the generator.
 type Verified struct{ Workload, Twin, Tool string }
 
-// Agreements compares, for each measured mode that has a baseline, its costs by
-// both tools, in the main metric of the workload. It warns with tools_disagree of
-// each that differs.
+// Agreements compares the ratios to the baseline by both traffic generators, for each
+// measured mode that has one, in the main metric of the workload. Each that differs has the
+// warning tools_disagree.
 func Agreements(modes []result.Mode, verified []Verified, trials []result.Trial, rule Rule) ([]result.Agreement, []result.Warning) {
 	var names []string
 	for _, v := range verified {
@@ -44,7 +44,7 @@ func Agreements(modes []result.Mode, verified []Verified, trials []result.Trial,
 	return out, warnings
 }
 
-// costs are the ratios of a mode to its baseline, block by block.
+// costs are the ratios of a mode to its baseline, one for each block.
 func (t table) costs(m result.Mode, workload, metric string) []reading {
 	var out []reading
 	for _, r := range ratios(t.values(m.ID, workload, metric), t.values(m.Baseline, workload, metric)) {
@@ -77,6 +77,6 @@ func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
 
 func toolsDisagree(a result.Agreement) result.Warning {
 	return result.Warning{Code: string(warning.ToolsDisagree), Scope: scope(a.Mode, a.Workload, a.Metric), Text: fmt.Sprintf(
-		"the two tools disagree: the ratio to the baseline is %.3g times that by %s; one of them measures "+
-			"a limit of its own, so compare settings and CPU before believing either", *a.Ratio, a.Tool)}
+		"the two traffic generators disagree: the ratio to the baseline is %.3g times that by %s, so one of them measures "+
+			"a limit of its own. Compare their settings and their CPU use.", *a.Ratio, a.Tool)}
 }

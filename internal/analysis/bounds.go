@@ -7,15 +7,15 @@ import (
 	"tare/internal/result"
 )
 
-// limited says whether a trial that counts shows only a lower bound of a metric.
+// limited says whether a valid trial has only a lower bound of a metric.
 func (t table) limited(mode, workload string, m result.Metric) bool {
 	return slices.ContainsFunc(t.trials(mode, workload), func(tr *result.Trial) bool { return tr.Limited(m) })
 }
 
-// boundVerdict takes back what a lower bound does not show, of a comparison of more than two
-// values or with a ratio that was expected. If the ratio may only be higher than
-// measured, a verdict that it is high stands; if it may only be lower, one that it is
-// low. More blocks would not tell more.
+// boundVerdict replaces a verdict that a lower bound does not support with cannot_tell, for a
+// comparison of more than two values or with an expected ratio. If the ratio may only be
+// higher than measured, a verdict that it is high remains; if it may only be lower, one
+// that it is low. More blocks would not help.
 func boundVerdict(c *result.Cell, mayRise, mayFall bool) {
 	high, low := result.Better, result.Worse
 	if c.Better == result.Lower {
@@ -27,19 +27,18 @@ func boundVerdict(c *result.Cell, mayRise, mayFall bool) {
 	c.Verdict, c.BlocksNeeded = result.CannotTell, nil
 }
 
-// levelVerdict takes back what a lower bound does not show, of two values that one and the
-// same sender reached. That they are alike may be the sender's limit and not theirs.
-// That they differ is not: the sender reached more on the other path, so what holds it
-// down here is this path's work, done in its calls or on its CPU, and a sender with
-// less work of its own would show the difference larger, not smaller.
+// levelVerdict replaces a verdict that a lower bound does not support with cannot_tell, for
+// two values of the same sender. That they are the same may be the sender's limit. That they
+// differ is not: the sender reached more on the other path, so this path's cost, in its
+// calls or on its CPU, limits it here, and a faster sender would show a larger difference.
 func levelVerdict(c *result.Cell, limited bool) {
 	if limited && (c.Verdict == result.Same || c.Verdict == result.Small || c.Verdict == result.CannotTell) {
 		c.Verdict, c.BlocksNeeded = result.CannotTell, nil
 	}
 }
 
-// noted turns the notes of the trials that count into warnings, one for each code,
-// mode and workload, with the text of the first.
+// noted turns the notes of valid trials into warnings, one for each code, mode and workload,
+// with the text of the first.
 func (t table) noted(in Input) []result.Warning {
 	var out []result.Warning
 	for _, w := range in.Workloads {
@@ -63,7 +62,7 @@ func (t table) noted(in Input) []result.Warning {
 			for _, code := range codes {
 				text := first[code]
 				if len(trials) > 1 {
-					text = fmt.Sprintf("%s (the first of %d among %d trials)", text, n[code], len(trials))
+					text = fmt.Sprintf("%s (first of %d in %d trials)", text, n[code], len(trials))
 				}
 				out = append(out, result.Warning{Code: code, Scope: scope(m.ID, w), Text: text})
 			}

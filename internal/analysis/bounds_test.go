@@ -61,8 +61,8 @@ func TestNotes(t *testing.T) {
 	failed.Status, failed.Notes = result.TrialFailed, []result.Note{{Code: "slow", Text: "of no account"}}
 	_, got := Cells(hostAnd, []string{"stream"}, append(trials, failed), Rule{Margin: 0.05})
 	want := []result.Warning{
-		{Code: "buffer_full", Scope: "host stream", Text: "it was full (the first of 1 among 3 trials)"},
-		{Code: "slow", Scope: "host stream", Text: "it was slow (the first of 2 among 3 trials)"},
+		{Code: "buffer_full", Scope: "host stream", Text: "it was full (first of 1 in 3 trials)"},
+		{Code: "slow", Scope: "host stream", Text: "it was slow (first of 2 in 3 trials)"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

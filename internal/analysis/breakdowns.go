@@ -10,9 +10,9 @@ import (
 	"tare/internal/warning"
 )
 
-// Breakdowns sums up the sampled trials of each measured mode and workload, in the
-// order of modes, workload by workload. A mode without such a trial has none where no
-// mode has one. Components in which no mode of a workload has a sample are left out.
+// Breakdowns sums up the sampled trials of each measured mode and workload, in the order of
+// workloads, then modes. Workloads without a sampled trial are left out, and so are
+// components in which no mode of a workload has a sample.
 func Breakdowns(modes []result.Mode, workloads []string, trials []result.Trial) []result.Breakdown {
 	var out []result.Breakdown
 	for _, w := range workloads {
@@ -30,7 +30,7 @@ func Breakdowns(modes []result.Mode, workloads []string, trials []result.Trial) 
 			continue
 		}
 		names := slices.DeleteFunc(result.ComponentNames(), func(n string) bool { return !used[n] && n != result.Unclassified })
-		// What a later version of tare told apart has no place in the order.
+		// Components of a later version of tare come last.
 		for _, n := range slices.Sorted(maps.Keys(used)) {
 			if used[n] && !slices.Contains(names, n) {
 				names = append(names, n)
@@ -40,7 +40,7 @@ func Breakdowns(modes []result.Mode, workloads []string, trials []result.Trial) 
 			switch of := sampled[m.ID]; {
 			case m.Status != result.ModeMeasured:
 			case len(of) == 0:
-				out = append(out, result.Breakdown{Mode: m.ID, Workload: w, Components: []result.Component{}, Missing: "no trial of it was sampled to its end"})
+				out = append(out, result.Breakdown{Mode: m.ID, Workload: w, Components: []result.Component{}, Missing: "no trial of it was sampled completely"})
 			default:
 				out = append(out, breakdown(m.ID, w, names, of))
 			}
@@ -71,7 +71,7 @@ func breakdown(mode, workload string, names []string, trials []result.Trial) res
 		costs[i], b.Unit = cost, unit
 	}
 	if b.Samples == 0 {
-		b.Unit, b.Missing = "", "every sample found the CPUs idle"
+		b.Unit, b.Missing = "", "the CPUs were idle in every sample"
 		return b
 	}
 	b.CPUs, b.File = &cpus, result.StacksFile(mode, workload)
@@ -97,7 +97,7 @@ func breakdown(mode, workload string, names []string, trials []result.Trial) res
 	return b
 }
 
-// ownSamples counts the busy samples that are the mode's cost.
+// ownSamples is the number of busy samples that are the mode's cost.
 func ownSamples(s result.Stacks) int {
 	n := s.Busy
 	for name, of := range s.Components {
@@ -108,8 +108,8 @@ func ownSamples(s result.Stacks) int {
 	return n
 }
 
-// overTrials is the mean over trials, which a part of a sum keeps adding up, and its
-// 95 % interval where there are two or more.
+// overTrials is the arithmetic mean over trials, so that parts still add up to the whole, and
+// its 95 % interval where there are two or more.
 func overTrials(xs []float64) (*float64, *result.Interval) {
 	e, err := stats.MeanInterval(xs, 0.95)
 	if err != nil || !finite(e.Value) {
@@ -121,9 +121,8 @@ func overTrials(xs []float64) (*float64, *result.Interval) {
 	return &e.Value, &result.Interval{max(0, e.Lo), e.Hi}
 }
 
-// sampledCost is the CPU cost of a sampled trial and its unit: the bill of the whole
-// machine without what it does anyway, or where there is none what the samples that are
-// the mode's come to.
+// sampledCost is the CPU cost of a sampled trial and its unit: that of the whole machine less
+// its idle use, or where it is unknown that of the mode's samples.
 func sampledCost(t result.Trial) (cost float64, unit string, ok bool) {
 	for _, of := range []struct{ metric, unit string }{
 		{"cpu_cost", "s/Gbit"}, {"cpu_cost_transactions", "s/1000 transactions"}, {"cpu_cost_connections", "s/1000 connections"},
@@ -148,7 +147,7 @@ func sampledCost(t result.Trial) (cost float64, unit string, ok bool) {
 	return 0, "", false
 }
 
-// breakdowns sums up what the stacks of all trials came to.
+// breakdowns sums up the stacks of all trials, and warns of what they lack.
 func (e *evaluation) breakdowns() {
 	e.run.Breakdowns = Breakdowns(e.run.Modes, plan.Names(e.in.Study), e.in.Trials)
 	for i := range e.run.Breakdowns {
@@ -157,15 +156,15 @@ func (e *evaluation) breakdowns() {
 			continue
 		}
 		if b.Unknown > mostUnknown {
-			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
+			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "%s of the sampled stacks match no rule: the components are too small by that share", percent(b.Unknown))
 		}
 		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
-			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to take them", percent(float64(b.Lost)/float64(all)))
+			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to record them", percent(float64(b.Lost)/float64(all)))
 		}
 	}
 }
 
-// Above these shares a breakdown says that it knows less than it looks like.
+// The shares above which a breakdown has a warning.
 const (
 	mostUnknown = 0.15
 	mostLost    = 0.05

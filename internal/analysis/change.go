@@ -8,22 +8,23 @@ import (
 	"tare/internal/stats"
 )
 
-// RunTrials is a run with its trials, to be compared with another.
+// RunTrials is a run with its trials.
 type RunTrials struct {
 	Run    result.Run
 	Trials []result.Trial
 }
 
-// Across judges what changed from one run to a later one: every cell that both have and
-// that no refusal covers, in the order of the later run. Of rule, Margin counts. Two runs
-// are one sample of each side: what differs from run to run and not within one, such as
-// how a machine started up, is in no interval.
+// Across compares a run with a later one: every cell that both have and that no refusal
+// covers, in the order of the later run. Margin is the largest relative difference that
+// counts as the same. Two runs are one sample of each: the intervals do not include what
+// differs from run to run but not within a run, such as how a machine booted. A maximum
+// has no verdict ([Maximum]).
 func Across(before, after RunTrials, refused []result.Refusal, margin float64) result.Changes {
 	out := result.Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
 		Refused: append([]result.Refusal{}, refused...), Modes: fates(before.Run, after.Run), Cells: []result.Change{}}
 	for _, t := range []struct{ which, noisy string }{{"earlier", before.Run.Noisy}, {"later", after.Run.Noisy}} {
 		if t.noisy != "" {
-			out.Noisy = fmt.Sprintf("the %s run is not fit to judge: %s", t.which, t.noisy)
+			out.Noisy = fmt.Sprintf("the %s run is too noisy to judge: %s", t.which, t.noisy)
 		}
 	}
 	b, a := sideOf(before), sideOf(after)
@@ -35,7 +36,7 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 					continue
 				}
 				if w == result.CostPassID && m.Baseline == "" && !sameRate(before.Run.CostPass, after.Run.CostPass) {
-					continue // what it had is what it was offered; the ratios beside it can be compared
+					continue // its rate is the offered one; ratios to it can be compared
 				}
 				c, ok := changeOf(b, a, m, w, metric, margin)
 				if !ok {
@@ -75,12 +76,12 @@ func workloadsOf(r result.Run) []string {
 type changed struct {
 	result.Change
 	ratio            stats.LogRatio
-	known            bool
+	known, none      bool // none: 0 in every trial of both runs
 	mayRise, mayFall bool
 }
 
-// changeOf sets one cell of a mode beside the same of the earlier run. It is false where
-// either has no value, or the mode has another baseline there.
+// changeOf compares one cell of a mode with that of the earlier run. ok is false if either
+// has no value, or the mode has another baseline there.
 func changeOf(before, after side, m result.Mode, workload string, metric result.Metric, margin float64) (changed, bool) {
 	c := changed{Change: result.Change{Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
 		Own: m.Baseline == "", Verdict: result.CannotTell, Margin: margin}}
@@ -97,6 +98,7 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 		c.After, c.AfterCI = summary(own)
 		c.BeforeN, c.AfterN = len(was), len(own)
 		c.ratio, c.known = compare(own, was, PairNone)
+		c.none = noneInEither(metric.Better, own, was, PairNone)
 		c.mayRise, c.mayFall = after.tab.limited(m.ID, workload, metric), before.tab.limited(m.ID, workload, metric)
 		return c, true
 	}
@@ -121,12 +123,21 @@ func ratioOf(l stats.LogRatio) (*float64, *result.Interval, int) {
 	return &r, nil, l.N
 }
 
-// settled judges the changes of one workload and metric: the modes together, each
+// settled judges the changes of one workload and metric: the modes as one family, each
 // baseline alone.
 func settled(changes []changed, margin float64, noisy string) []result.Change {
 	var together []judged
 	cells := make([]result.Cell, len(changes))
 	for i, c := range changes {
+		if Maximum(c.Metric) {
+			c.Verdict = ""
+			changes[i] = c
+			cells[i] = c.Cell()
+			continue
+		}
+		if c.none && noisy == "" {
+			c.Verdict = result.Same
+		}
 		cells[i] = c.Cell()
 		if !c.known {
 			continue
@@ -143,7 +154,7 @@ func settled(changes []changed, margin float64, noisy string) []result.Change {
 	for i, c := range changes {
 		c.Ratio, c.RatioCI, c.P, c.Verdict = cells[i].Ratio, cells[i].RatioCI, cells[i].P, cells[i].Verdict
 		c.Detectable = cells[i].Detectable
-		if !c.Own { // more blocks would tell more of the machine alone
+		if !c.Own { // more blocks would only show more of the machine
 			c.BlocksNeeded = cells[i].BlocksNeeded
 		}
 		out[i] = c.Change
@@ -155,5 +166,5 @@ func covers(r result.Refusal, mode, workload string) bool {
 	return (r.Mode == "" || r.Mode == mode) && (r.Workload == "" || r.Workload == workload)
 }
 
-// sameRate says whether two passes offered the same.
+// sameRate says whether two cost passes have the same rate.
 func sameRate(a, b *result.CostPass) bool { return a != nil && b != nil && a.Rate == b.Rate }

@@ -11,13 +11,13 @@ import (
 	"tare/internal/warning"
 )
 
-// Survey is how the network stacks on the paths of modes were set, as far as that could
+// Survey is the settings of the network stacks on the paths of modes, as far as they could
 // be read.
 type Survey struct {
 	Stacks map[string][]Stack // by mode
-	// Sockets are the settings that decide what a socket is given, in the order in which
-	// differences are told; Bridged the one with which frames that a bridge only switches
-	// meet the packet filter, too.
+	// Sockets are the names of the settings that affect sockets, in the order in which
+	// differences are reported. Bridged is the setting that passes bridged frames to the
+	// packet filter.
 	Sockets []string
 	Bridged string
 }
@@ -26,12 +26,12 @@ type Survey struct {
 type Stack struct {
 	At       string            // such as a/client
 	Settings map[string]string // by their name below /proc/sys
-	Rules    int               // of packet filters that its packets meet
-	Docker   bool              // Docker's are among them
+	Rules    int               // of packet filters that its packets pass
+	Docker   bool              // some rules are Docker's
 }
 
-// comparePaths warns where a mode's path differs from its baseline's in what is not the
-// mode's own work, and where a packet filter is on a path that should have none.
+// comparePaths warns where a mode's path differs from its baseline's in something other
+// than the mode, and where a packet filter is on a path that should have none.
 func (e *evaluation) comparePaths() {
 	for _, s := range e.run.Modes {
 		if s.Status != result.ModeMeasured {
@@ -45,12 +45,12 @@ func (e *evaluation) comparePaths() {
 		b := e.run.Modes[at]
 		e.mtuDiffers(s, b)
 		if device, which := offloadLacking(s.Topology, b.Topology); device != "" {
-			e.warn(warning.OffloadsDiffer, s.ID, "%s has no %s, which every device of %s has: part of the cost is that the kernel does in software, "+
-				"packet by packet, what the baseline leaves for later; the same offloads on both, or lab: {offload: off}, mends it", device, which, b.ID)
+			e.warn(warning.OffloadsDiffer, s.ID, "%s lacks %s, which every device of %s has: part of the cost is that the kernel does it in software, "+
+				"packet by packet. Set the same offloads on both, or lab: {offload: off}.", device, which, b.ID)
 		}
 		if names := e.settingsDiffer(s, b); len(names) > 0 {
-			e.warn(warning.SettingsDiffer, s.ID, "the ends' network stacks are set otherwise than those of %s (%s): what sockets are given differs, "+
-				"and with it the figures, which is not the mode's work; the same values on both mend it", b.ID, strings.Join(names, ", "))
+			e.warn(warning.SettingsDiffer, s.ID, "network settings of client and server differ from those of %s (%s): part of the difference "+
+				"is not the mode's. Set the same values on both.", b.ID, strings.Join(names, ", "))
 		}
 	}
 	for _, w := range measured(e.in.Study) {
@@ -58,7 +58,7 @@ func (e *evaluation) comparePaths() {
 	}
 }
 
-// mtuDiffers warns of another MTU unless it was said of the mode's segments.
+// mtuDiffers warns of another MTU, unless there is a warning about the mode's segments.
 func (e *evaluation) mtuDiffers(s, b result.Mode) {
 	said := slices.ContainsFunc(e.run.Warnings, func(w result.Warning) bool {
 		return w.Code == "mss_differs" && (w.Scope == s.ID || strings.HasPrefix(w.Scope, s.ID+" "))
@@ -68,11 +68,11 @@ func (e *evaluation) mtuDiffers(s, b result.Mode) {
 	if said || mtu == 0 || base == 0 || mtu == base {
 		return
 	}
-	e.warn(warning.MTUDiffers, s.ID, "the smallest MTU on the path is %d bytes, of %s, and %d in %s: what needs more than one packet needs more of them here, "+
-		"or fewer; that is real as the mode is in use, but not its work on a packet", mtu, of, base, b.ID)
+	e.warn(warning.MTUDiffers, s.ID, "the smallest MTU on the path is %d bytes (%s) and %d in %s: payload that needs several packets needs another number of them, "+
+		"which is real in use, but not the mode's cost per packet", mtu, of, base, b.ID)
 }
 
-// fragmented warns of datagrams that do not fit the path in one piece.
+// fragmented warns of datagrams that are larger than the smallest MTU on the path.
 func (e *evaluation) fragmented(w study.Workload) {
 	if w.PayloadSize <= 0 {
 		return
@@ -86,31 +86,31 @@ func (e *evaluation) fragmented(w study.Workload) {
 		if s.Status != result.ModeMeasured || mtu == 0 || size <= mtu {
 			continue
 		}
-		e.warn(warning.UDPFragments, s.ID+" "+w.Name(), "datagrams of %d bytes with headers do not fit the MTU of %d of %s: each crosses it in pieces, "+
-			"and is lost with any of them; a payload_size of %d or less mends it", size, mtu, of, int(w.PayloadSize)-size+mtu)
+		e.warn(warning.UDPFragments, s.ID+" "+w.Name(), "datagrams of %d bytes with headers do not fit the MTU of %d of %s: each is fragmented, and is lost with any of its fragments. "+
+			"Set a payload_size of %d or less.", size, mtu, of, int(w.PayloadSize)-size+mtu)
 	}
 }
 
-// filtered warns of packet filters on the path of a baseline, and on bridges that
-// hand their frames to them.
+// filtered warns of packet filters on the path of a baseline, and of bridges that pass
+// frames to them.
 func (e *evaluation) filtered(s result.Mode) {
 	for _, st := range e.in.Survey.Stacks[s.ID] {
 		rules, by := st.Rules, ""
 		if st.Docker {
-			by = ", Docker's among them"
+			by = ", some of them Docker's"
 		}
 		if s.Baseline == "" && rules > 0 {
-			e.warn(warning.BaselineFiltered, s.ID, "packets of this baseline meet %s of a packet filter in %s%s: the baseline pays for them, and every mode "+
-				"beside it looks cheaper than it is; a baseline in a stack of its own, or no rules, mends it", rulesText(rules), st.At, by)
+			e.warn(warning.BaselineFiltered, s.ID, "packets of this baseline pass %s of a packet filter in %s%s: the baseline pays for them, so every other mode "+
+				"looks cheaper than it is. Use a baseline in a network namespace of its own, or remove the rules.", rulesText(rules), st.At, by)
 		}
 		if st.Settings[e.in.Survey.Bridged] == "1" && bridged(s.Topology, st.At) {
-			e.warn(warning.BridgeNetfilter, s.ID, "in %s frames that a bridge only switches are handed to the packet filter too (%s, %s%s): part of what this mode costs is br_netfilter, "+
-				"which a machine without it does not pay; `sysctl -w net.bridge.bridge-nf-call-iptables=0` there mends it", st.At, e.in.Survey.Bridged, rulesText(rules), by)
+			e.warn(warning.BridgeNetfilter, s.ID, "in %s the bridge passes frames to the packet filter (%s, %s%s): part of the cost is br_netfilter, "+
+				"which a machine without it does not have. Run `sysctl -w net.bridge.bridge-nf-call-iptables=0` there.", st.At, e.in.Survey.Bridged, rulesText(rules), by)
 		}
 	}
 }
 
-// bridged is whether a path has a bridge in the stack at.
+// bridged says whether a path has a bridge in the stack at.
 func bridged(t *result.Topology, at string) bool {
 	return t != nil && slices.ContainsFunc(t.Nodes, func(n result.Node) bool {
 		in := n.Host
@@ -121,8 +121,7 @@ func bridged(t *result.Topology, at string) bool {
 	})
 }
 
-// smallestMTU is the least that a device on a path takes in one piece, and which it
-// is; 0 is unknown.
+// smallestMTU is the smallest MTU of the devices on a path, and the device; 0 is unknown.
 func smallestMTU(t *result.Topology) (least int, of string) {
 	if t == nil {
 		return 0, ""
@@ -136,9 +135,9 @@ func smallestMTU(t *result.Topology) (least int, of string) {
 	return least, of
 }
 
-// offloadLacking finds a device of a path that lacks an offload which all devices of
-// the baseline have. Receive offload is left out: which devices have it depends on
-// their kind, and not on how they are set.
+// offloadLacking finds a device of a path that lacks an offload that all devices of the
+// baseline have. Receive offload is left out: it depends on the kind of device and not on
+// its settings.
 func offloadLacking(t, baseline *result.Topology) (of, which string) {
 	for _, offload := range []string{"tso", "gso", "tx-checksum"} {
 		if baseline == nil || t == nil || !eachHas(baseline, offload) {
@@ -153,8 +152,7 @@ func offloadLacking(t, baseline *result.Topology) (of, which string) {
 	return "", ""
 }
 
-// eachHas is whether all devices of a path, of which there is one at least, have an
-// offload.
+// eachHas says whether a path has devices and all of them have an offload.
 func eachHas(t *result.Topology, offload string) bool {
 	devices := 0
 	for _, n := range t.Nodes {
@@ -186,7 +184,7 @@ func factOf(n result.Node, name string) string {
 	return n.Facts[i].Value
 }
 
-// device names a device with where it is.
+// device is the name and the place of a device.
 func device(n result.Node) string {
 	at := n.Host
 	if n.Sandbox != "" {
@@ -195,8 +193,8 @@ func device(n result.Node) string {
 	return fmt.Sprintf("%s in %s", n.Label, at)
 }
 
-// settingsDiffer lists the variables of the ends' stacks that differ from the
-// baseline's, with both values.
+// settingsDiffer lists the settings of client and server that differ from the baseline's,
+// with both values.
 func (e *evaluation) settingsDiffer(s, b result.Mode) []string {
 	client, server, known := endStacks(e.in.Survey.Stacks[s.ID], s.Topology)
 	baseClient, baseServer, baseKnown := endStacks(e.in.Survey.Stacks[b.ID], b.Topology)
@@ -212,7 +210,7 @@ func (e *evaluation) settingsDiffer(s, b result.Mode) []string {
 			v, has := end.of.Settings[name]
 			base, baseHas := end.base.Settings[name]
 			if has && baseHas && v != base {
-				out = append(out, fmt.Sprintf("%s of the %s is %s, there %s", name[strings.LastIndexByte(name, '/')+1:], end.at, v, base))
+				out = append(out, fmt.Sprintf("%s of the %s is %s, not %s", name[strings.LastIndexByte(name, '/')+1:], end.at, v, base))
 				break
 			}
 		}
@@ -220,8 +218,8 @@ func (e *evaluation) settingsDiffer(s, b result.Mode) []string {
 	return out
 }
 
-// compareEnds warns where modes differed from their baseline in what should have
-// been alike, and where a buffer was not granted.
+// compareEnds warns where client and server of a mode differ from its baseline's in
+// something that should be the same, and where a buffer was not granted.
 func (e *evaluation) compareEnds(asked study.Workload) {
 	first := map[string]result.Trial{}
 	for _, t := range e.in.Trials {
@@ -235,17 +233,17 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 			continue
 		}
 		if b, ok := first[m.Baseline]; ok && asked.WriteSize > 0 && b.Client.MSS != t.Client.MSS {
-			which := "part of the cost is the smaller MTU, as it is in use"
+			which := "part of the cost is the smaller MTU"
 			if t.Client.MSS > b.Client.MSS {
-				which = "the larger MTU, as it is in use, hides part of the cost"
+				which = "the larger MTU hides part of the cost"
 			}
 			e.warn(warning.MSSDiffers, m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", t.Client.MSS, b.Client.MSS, m.Baseline, which)
 		}
 		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
-			e.warn(warning.CongestionControl, m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
+			e.warn(warning.CongestionControl, m.ID, "congestion control was %s, not %s as in the study: the mode is not comparable. Use a kernel that has it.", cc, asked.Congestion)
 		} else if b, ok := first[m.Baseline]; ok && asked.Congestion == "" && cc != "" && b.Client.Congestion != "" && b.Client.Congestion != cc {
-			e.warn(warning.CongestionDiffers, m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, and the study leaves it to each stack: part of the difference "+
-				"is the algorithm; congestion_control in the study mends it", cc, b.Client.Congestion, m.Baseline)
+			e.warn(warning.CongestionDiffers, m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, because the study leaves it to each stack: part of the difference "+
+				"is the algorithm. Set congestion_control in the study.", cc, b.Client.Congestion, m.Baseline)
 		}
 		if b, ok := first[m.Baseline]; ok {
 			e.buffersDiffer(m, asked, t, b)
@@ -255,9 +253,9 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 	}
 }
 
-// buffersDiffer warns of socket buffers of a fixed size that were granted otherwise
-// than to the baseline, whose stack may have another limit. Those that the kernel
-// sizes by itself differ from trial to trial.
+// buffersDiffer warns of a fixed-size socket buffer that was granted with another size than
+// the baseline's, whose stack may have another limit. Buffers that the kernel sizes
+// automatically differ from trial to trial.
 func (e *evaluation) buffersDiffer(m result.Mode, asked study.Workload, t, b result.Trial) {
 	for _, end := range []struct {
 		which     string
@@ -268,25 +266,25 @@ func (e *evaluation) buffersDiffer(m result.Mode, asked study.Workload, t, b res
 		{"receive", asked.ReceiveBuffer.Bytes > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
 	} {
 		if end.fixed && end.got > 0 && end.base > 0 && end.got != end.base {
-			e.warn(warning.BuffersDiffer, m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+
-				"a smaller %s_buffer in the study, or the same limits in both stacks, mend it", end.which, end.got, end.base, m.Baseline, end.which)
+			e.warn(warning.BuffersDiffer, m.ID+" "+asked.ID, "the kernel granted a %s buffer of %d bytes here and %d in %s: part of the difference is the buffer. "+
+				"Set a smaller %s_buffer in the study, or the same limits in both stacks.", end.which, end.got, end.base, m.Baseline, end.which)
 		}
 	}
 }
 
-// clamped warns of a socket buffer below what was asked for. The kernel reports
-// twice what it was asked to grant, to make room for its own bookkeeping
-// (socket(7)). A granted 0 is unknown, as of an external tool.
+// clamped warns of a socket buffer smaller than requested. The kernel reports twice the
+// requested size, of which it needs a part itself (socket(7)). A granted size of 0 is
+// unknown, as with an external generator.
 func (e *evaluation) clamped(workload, which string, asked, granted int) {
 	if asked < 0 || granted == 0 || granted >= 2*asked {
 		return
 	}
-	e.warn(warning.BufferClamped, workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",
+	e.warn(warning.BufferClamped, workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was requested and %d granted, in every mode. Raise net.core.%s.",
 		which, asked, granted/2, map[string]string{"send": "wmem_max", "receive": "rmem_max"}[which]))
 }
 
-// endStacks are the stacks of a path that its client and its server run in: the first and
-// the last. It is false where neither is known.
+// endStacks are the stacks of client and server: the first and the last of a path. known is
+// false if neither is known.
 func endStacks(stacks []Stack, t *result.Topology) (client, server Stack, known bool) {
 	if t == nil || len(t.Nodes) == 0 {
 		return client, server, false

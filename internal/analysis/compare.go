@@ -8,20 +8,20 @@ import (
 	"tare/internal/result"
 )
 
-// ComparisonRequest is a comparison that a study asks for: A against B, each the id of a
-// scenario or of a mode, or of two of them that stand for the ratio of the first to
-// the second ("did it scale": (d / c) over (b / a)). A mode is taken with every
-// workload. Expect is the ratio that would be no news; 0 stands for 1.
+// ComparisonRequest is a comparison that a study asks for: A against B. Each is the id of a
+// scenario or of a mode, or two of them for the ratio of the first to the second ("did it
+// scale": (d / c) over (b / a)). A mode is compared in every workload. Expect is the
+// expected ratio; 0 is 1.
 type ComparisonRequest struct {
 	ID, Title string
 	A, B      []string
 	Expect    float64
 }
 
-// Compare judges what a study asked to be compared, as [Judge] judges modes beside
-// their baselines: for each asked, in the order given, in every metric that all its
-// terms have; modes alone in each of the workloads, a mode beside a scenario in that
-// scenario's. What cannot be compared is in the result all the same, with the reason.
+// Compare judges the comparisons of a study as [Judge] judges modes and baselines: each, in
+// the order given, in every metric that all its terms have. Modes are compared in each of
+// the workloads, a mode and a scenario in that of the scenario. A comparison that is not
+// possible is in the result with the reason.
 func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)
@@ -42,7 +42,7 @@ func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) [
 	return c.out
 }
 
-// comparer collects comparisons.
+// comparer makes the comparisons of a study.
 type comparer struct {
 	Input
 	scenarios []result.Scenario
@@ -50,14 +50,14 @@ type comparer struct {
 	out       []result.Comparison
 }
 
-// ask adds one that was asked for, once for each workload.
+// ask adds a requested comparison, once for each workload.
 func (c *comparer) ask(asked ComparisonRequest) {
 	found := result.Comparison{ID: asked.ID, Title: asked.Title, A: c.side(asked.A), B: c.side(asked.B)}
 	if asked.Expect > 0 && asked.Expect != 1 {
 		found.Expect = &asked.Expect
 	}
 	terms := termsOf(&found)
-	workload := "" // that of the scenarios among the terms goes for the modes, too
+	workload := "" // that of a scenario among the terms is that of the modes, too
 	for _, t := range terms {
 		if workload == "" {
 			workload = t.Workload
@@ -83,7 +83,7 @@ func (c *comparer) ask(asked ComparisonRequest) {
 	}
 }
 
-// side finds what ids stand for; a mode has no workload yet.
+// side is the scenario, mode or ratio that ids name; a mode has no workload yet.
 func (c *comparer) side(ids []string) result.Side {
 	if len(ids) == 1 {
 		for _, s := range c.scenarios {
@@ -100,7 +100,7 @@ func (c *comparer) side(ids []string) result.Side {
 	return s
 }
 
-// joinTerms gives a ratio what its two terms share.
+// joinTerms sets the mode and the workload of a ratio if both terms have the same.
 func joinTerms(s *result.Side) {
 	if len(s.Of) != 2 {
 		return
@@ -116,7 +116,7 @@ func joinTerms(s *result.Side) {
 
 func termsOf(c *result.Comparison) []*result.Side { return append(c.A.Terms(), c.B.Terms()...) }
 
-// notComparable says why a comparison has no figures, empty if it may have.
+// notComparable is the reason why a comparison has no values, empty if it can have them.
 func (c *comparer) notComparable(found result.Comparison, asked ComparisonRequest) string {
 	if len(asked.A) != len(asked.B) || len(asked.A) < 1 || len(asked.A) > 2 {
 		return "a ratio can only be compared with a ratio"
@@ -125,7 +125,7 @@ func (c *comparer) notComparable(found result.Comparison, asked ComparisonReques
 		i := slices.IndexFunc(c.Modes, func(m result.Mode) bool { return m.ID == t.Mode })
 		switch {
 		case i < 0:
-			return t.Mode + " is not among the modes of the run"
+			return t.Mode + " is not a mode of the run"
 		case c.Modes[i].Status == result.ModeMeasured:
 		case c.Modes[i].Reason == "":
 			return fmt.Sprintf("%s is %s", t.Mode, c.Modes[i].Status)
@@ -136,7 +136,7 @@ func (c *comparer) notComparable(found result.Comparison, asked ComparisonReques
 	return ""
 }
 
-// atWorkload is the comparison of modes at a workload.
+// atWorkload is the comparison of modes with a workload.
 func atWorkload(c result.Comparison, workload string) result.Comparison {
 	c.A.Of, c.B.Of = slices.Clone(c.A.Of), slices.Clone(c.B.Of)
 	for _, t := range termsOf(&c) {
@@ -151,7 +151,7 @@ func atWorkload(c result.Comparison, workload string) result.Comparison {
 func (c *comparer) metrics(found result.Comparison) {
 	for _, t := range termsOf(&found) {
 		if !c.table.has(t.Mode, t.Workload) {
-			found.Reason = fmt.Sprintf("%s has no ok trial of %s", t.Mode, t.Workload)
+			found.Reason = fmt.Sprintf("%s has no valid trial of %s", t.Mode, t.Workload)
 			c.out = append(c.out, found)
 			return
 		}
@@ -163,12 +163,12 @@ func (c *comparer) metrics(found result.Comparison) {
 		}
 	}
 	if len(c.out) == before {
-		found.Reason = "the two have no metric in common"
+		found.Reason = "they have no metric in common"
 		c.out = append(c.out, found)
 	}
 }
 
-// metric is the comparison in one metric, not judged yet.
+// metric is the comparison in one metric, without a verdict. ok is false if a term has no value.
 func (c *comparer) metric(one result.Comparison, m result.Metric) (result.Comparison, bool) {
 	one.A.Of, one.B.Of = slices.Clone(one.A.Of), slices.Clone(one.B.Of)
 	every := map[int]int{} // how many terms have a block
@@ -213,13 +213,12 @@ func (c *comparer) readings(s *result.Side, m result.Metric) []reading {
 	return c.table.values(s.Mode, s.Workload, m.Name)
 }
 
-// positive says whether there is a value and each has a logarithm.
+// positive says whether there is a value and all are finite and above 0.
 func positive(rs []reading) bool {
 	return len(rs) > 0 && !slices.ContainsFunc(rs, func(r reading) bool { return !(r.value > 0) || !finite(r.value) })
 }
 
-// judge fills in what is known of the comparisons in one metric: those that are
-// corrected together.
+// judge fills in the comparisons in one metric, which are corrected together.
 func (c *comparer) judge(m result.Metric) {
 	var family []judged
 	var at []int // in out
@@ -228,9 +227,16 @@ func (c *comparer) judge(m result.Metric) {
 		if o.Metric != m.Name {
 			continue
 		}
+		if Maximum(m.Name) {
+			continue
+		}
 		o.Verdict = result.CannotTell
-		l, ok := compare(c.readings(&o.A, m), c.readings(&o.B, m), c.pairing(o))
+		a, b := c.readings(&o.A, m), c.readings(&o.B, m)
+		l, ok := compare(a, b, c.pairing(o))
 		if !ok {
+			if len(o.A.Of) == 0 && o.Expect == nil && c.Rule.Noisy == "" && noneInEither(m.Better, a, b, c.pairing(o)) {
+				o.Verdict = result.Same
+			}
 			continue
 		}
 		cell := o.Cell()
@@ -252,7 +258,7 @@ func (c *comparer) judge(m result.Metric) {
 	}
 }
 
-// pairing is the rule's, but a ratio has values only where there are blocks.
+// pairing is that of the rule; a ratio has values only in blocks.
 func (c *comparer) pairing(o *result.Comparison) Pairing {
 	if len(o.A.Of) > 0 {
 		return PairBlocks
@@ -260,7 +266,7 @@ func (c *comparer) pairing(o *result.Comparison) Pairing {
 	return c.Rule.Pairing
 }
 
-// loose says whether a side's true value may lie above or below its own figure.
+// loose says whether the true value of a side may be above or below its measured value.
 func loose(s *result.Side) (above, below bool) {
 	if len(s.Of) > 0 {
 		return s.Of[0].AtLeast, s.Of[1].AtLeast

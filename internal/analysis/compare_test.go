@@ -95,11 +95,11 @@ func TestCompare(t *testing.T) {
 			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 		}},
 		{"not in the run", []ComparisonRequest{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
-			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
+			{"x", "Z Z ", "bridge bridge ", "Z is not a mode of the run", "", 0, 0, none, ""},
 		}},
 		{"no trial of one workload", []ComparisonRequest{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, result.Worse},
-			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
+			{"x", "overlay overlay segments", "host host segments", "host has no valid trial of segments", "", 0, 0, none, ""},
 		}},
 		{"missing blocks", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
 			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
@@ -112,7 +112,7 @@ func TestCompare(t *testing.T) {
 			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, result.CannotTell},
 		}},
 		{"nothing in common", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
-			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
+			{"D/B", "D overlay stream", "B bridge stream", "they have no metric in common", "", 0, 0, none, ""},
 		}},
 		{"only what both have", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{
 			{Block: 1, Mode: "bridge", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},

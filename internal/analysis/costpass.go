@@ -10,8 +10,8 @@ import (
 	"tare/internal/warning"
 )
 
-// RequestedPass is the pass at one rate that a study asks for, before the first trial: its
-// rate is 0 where the run is to choose it. Nil where the study asks for none.
+// RequestedPass is the cost pass of a study before the first trial, nil without one. Its rate
+// is 0 where the run chooses it.
 func RequestedPass(s study.Study) *result.CostPass {
 	asked := s.CostPass
 	if !asked.On() {
@@ -27,17 +27,17 @@ func RequestedPass(s study.Study) *result.CostPass {
 	return c
 }
 
-// PassChoice is what the rate of a pass is chosen from.
+// PassChoice is what the rate of a cost pass is chosen from.
 type PassChoice struct {
 	Pass   plan.Pass
 	Modes  []result.Mode
 	Trials []result.Trial
-	// GaveUp says that a workload is not tried any more with a mode; nil: that is unknown.
+	// GaveUp says that a workload is no longer run with a mode; nil: unknown.
 	GaveUp func(mode, workload string) bool
 }
 
-// Before is the rate that trials of the pass had, and how it had been chosen; false where
-// there are none.
+// Before is the rate of the pass in these trials and how it was chosen. ok is false if the
+// pass has no trials.
 func (c PassChoice) Before(trials []result.Trial) (result.CostPass, bool) {
 	for _, t := range trials {
 		if t.Workload == study.CostPassID && t.Rate > 0 {
@@ -46,15 +46,15 @@ func (c PassChoice) Before(trials []result.Trial) (result.CostPass, bool) {
 					return found, true
 				}
 			}
-			return result.CostPass{Rate: t.Rate}, true // a mode that it was chosen from is gone
+			return result.CostPass{Rate: t.Rate}, true // the run lacks a mode that it was chosen from
 		}
 	}
 	return result.CostPass{}, false
 }
 
-// After is half of what the slowest mode had in the blocks up to the last one.
-// After the first each mode must have been seen, later one is enough. What was run
-// once more at the end is left out, so that a run that is resumed chooses the same.
+// After is half of the rate of the slowest mode in the blocks up to last. After the first
+// block every mode must have a rate, later one is enough. Groups repeated at the end are
+// left out, so that a resumed run chooses the same rate.
 func (c PassChoice) After(last int) (result.CostPass, bool) {
 	slowest := result.CostPass{Block: last}
 	least := math.Inf(1)
@@ -74,10 +74,9 @@ func (c PassChoice) After(last int) (result.CostPass, bool) {
 	return slowest, slowest.Rate > 0
 }
 
-// had is the most payload in bit/s that a mode carried in one of the workloads that
-// the pass is made of, as the mean of its trials up to a block, and in which; 0 where
-// that is unknown. A trial that was ruled out tells enough for that: the rate is a
-// choice, and no figure.
+// had is the highest payload rate in bit/s of a mode in one of the workloads of the pass, as
+// the mean of its trials up to a block, and that workload; 0 if unknown. Invalid trials
+// count: the rate is a choice and not a result.
 func (c PassChoice) had(mode string, last int) (most float64, workload string) {
 	for _, figure := range c.Pass.Values() {
 		for _, name := range c.Pass.From {
@@ -114,7 +113,7 @@ func passRate(of float64) float64 {
 	return math.Floor(of/2/unit) * unit
 }
 
-// passed notes the pass at one rate, and says where there was to be one and is none.
+// passed records the cost pass, and warns if the study asks for one that is missing.
 func (e *evaluation) passed() {
 	if e.run.CostPass == nil {
 		e.run.CostPass = e.passOfTrials()
@@ -128,14 +127,14 @@ func (e *evaluation) passed() {
 		c.Missing = "the run ended before its rate could be chosen"
 		return
 	}
-	c.Missing = "no mode had a trial of the traffic that it is made of from which a rate could be chosen"
+	c.Missing = "no mode has a trial of its workloads from which a rate can be chosen"
 	if !slices.ContainsFunc(plan.Make(e.in.Study).Trials, plan.Trial.InCostPass) {
 		c.Missing = "the run has no block for it"
 	}
-	e.warn(warning.CostPassMissing, "run", "there is no pass at one rate, and CPU use at different rates is not to be compared: %s", c.Missing)
+	e.warn(warning.CostPassMissing, "run", "there is no cost pass, so CPU use is only known at different rates, which is not comparable: %s", c.Missing)
 }
 
-// passOfTrials is what the trials tell of the pass of a run of which nothing else is left.
+// passOfTrials is the cost pass as the trials show it, for a run that has no other record.
 func (e *evaluation) passOfTrials() *result.CostPass {
 	c := RequestedPass(e.in.Study)
 	if c == nil || c.Missing != "" || c.Rate > 0 {

@@ -6,9 +6,9 @@ import (
 	"tare/internal/result"
 )
 
-// ECDFs puts the distributions of each measured mode and workload together, in the order
-// of modes, workload by workload. Those of trials without distributions, as of external
-// tools and older programs, are not there.
+// ECDFs merges the distributions of each measured mode and workload over its trials, in the
+// order of workloads, then modes. Trials without distributions, such as those of external
+// generators and older versions, are left out.
 func ECDFs(modes []result.Mode, workloads []string, trials []result.Trial) []result.ECDF {
 	tab := tabulate(modes, workloads, trials)
 	var out []result.ECDF
@@ -26,7 +26,7 @@ func ECDFs(modes []result.Mode, workloads []string, trials []result.Trial) []res
 	return out
 }
 
-// kinds are what trials have distributions of, in the order in which they come.
+// kinds are the kinds of distributions that trials have, in the order of their first trial.
 func kinds(trials []*result.Trial) []string {
 	var out []string
 	for _, t := range trials {

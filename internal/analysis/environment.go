@@ -8,9 +8,9 @@ import (
 	"tare/internal/result"
 )
 
-// Environment lists in what two runs were made with they differ: the program, the
-// hosts' facts, and those of the modes that both have. What is of the moment, such as
-// the load, is left out.
+// Environment lists the differences between the environments of two runs: the version of
+// tare, the facts of the hosts, and those of the modes that both have. Facts that vary from
+// moment to moment, such as the load, are left out.
 func Environment(before, after result.Run) []result.Difference {
 	out := []result.Difference{}
 	add := func(scope, name, was, is string) {
@@ -41,7 +41,7 @@ func Environment(before, after result.Run) []result.Difference {
 	return out
 }
 
-// differing tells the facts that two lists have otherwise, in the order of the first.
+// differing calls tell for each fact that differs between two lists, in the order of the first.
 func differing(before, after []result.Fact, tell func(name, was, is string)) {
 	value := func(fs []result.Fact, name string) string {
 		var vs []string
@@ -61,12 +61,12 @@ func differing(before, after []result.Fact, tell func(name, was, is string)) {
 	}
 }
 
-// momentary is whether a fact is of the moment and not of the machine.
+// momentary says whether a fact varies from moment to moment.
 func momentary(name string) bool {
 	return strings.HasPrefix(name, "load") || strings.HasSuffix(name, "_now") || name == "made" || name == "memory_available"
 }
 
-// fates lists the modes of which the two runs made different things.
+// fates lists the modes whose status differs between the two runs.
 func fates(before, after result.Run) []result.ModeChange {
 	out := []result.ModeChange{}
 	for _, m := range before.Modes {

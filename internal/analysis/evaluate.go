@@ -10,26 +10,26 @@ import (
 	"tare/internal/warning"
 )
 
-// Evidence is what a run is judged by beside its modes. Study and Trials are in its
-// directory. The rest is only known while the run goes on; what is absent is not judged.
+// Evidence is what a run is judged by, apart from its modes. Study and Trials are in its
+// directory. The rest is only known during the run; what is absent is not judged.
 type Evidence struct {
 	Study  study.Study // resolved
 	Trials []result.Trial
-	// Lab says that the modes stand in the lab, whose underlays have the rates of the study.
+	// Lab says that the modes are in a lab, whose underlays have the rates of the study.
 	Lab bool
-	// Elsewhere says that the trials' figures of the machine are not of the machines that
-	// the two ends ran on.
+	// Elsewhere says that the machine values of the trials are not those of the machines of
+	// client and server.
 	Elsewhere bool
-	// Survey is how the network stacks of the modes were set.
+	// Survey is the settings of the modes' network stacks.
 	Survey Survey
-	// MissingCPUCost are the trials of which the CPU cost is unknown, and why.
+	// MissingCPUCost are the trials without a CPU cost, each with the reason.
 	MissingCPUCost []string
 }
 
-// Evaluate gives a run everything that follows from its trials: the tally, cells,
-// comparisons, agreements, sums and limits, whether it is fit to judge, and the warnings
-// about them, each once and behind those that the run has. Of the run its Modes, Status,
-// CostPass and Warnings count. Where it has no CostPass, the trials tell what there was.
+// Evaluate returns a run with everything that follows from its trials: the tally, cells,
+// comparisons, agreements, sums, limits, whether it is too noisy to judge, and the warnings
+// about them, each once and after those that the run has. It reads Modes, Status, CostPass
+// and Warnings of the run. Without a CostPass, it is derived from the trials.
 func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
@@ -59,8 +59,8 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	return e.run
 }
 
-// EvaluateNumbers gives a run what follows from numbers of which nothing but their modes is
-// known: the tally, cells, and the warnings about them.
+// EvaluateNumbers returns a run with what follows from values alone: the tally, cells, and
+// the warnings about them.
 func EvaluateNumbers(run result.Run, in Input) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run}
@@ -69,7 +69,7 @@ func EvaluateNumbers(run result.Run, in Input) result.Run {
 	return e.run
 }
 
-// evaluation is a run while it is judged.
+// evaluation is a run during Evaluate.
 type evaluation struct {
 	run result.Run
 	in  Evidence
@@ -88,21 +88,21 @@ func (e *evaluation) add(warnings []result.Warning) {
 	}
 }
 
-// judge makes the cells. Their warnings are for later: they come behind all others.
+// judge makes the cells and returns their warnings, which come after all others.
 func (e *evaluation) judge(in Input) []result.Warning {
 	cells, warnings := Judge(in)
 	e.run.Cells, e.run.Trials, e.run.Noisy = cells, result.Count(in.Trials), in.Rule.Noisy
 	return warnings
 }
 
-// warnMissingCPUCost tells in one warning of how many trials the CPU cost is unknown.
+// warnMissingCPUCost warns of trials without a CPU cost, in one warning.
 func (e *evaluation) warnMissingCPUCost() {
 	if n := len(e.in.MissingCPUCost); n > 0 {
-		e.warn(warning.NoCPUCost, "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.MissingCPUCost[0])
+		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", n, e.in.MissingCPUCost[0])
 	}
 }
 
-// ruledOut tells in one warning how many trials the rules cost.
+// ruledOut warns of invalid trials, in one warning.
 func (e *evaluation) ruledOut() {
 	n := result.Count(e.in.Trials)
 	if n.Invalid == 0 {
@@ -121,12 +121,12 @@ func (e *evaluation) ruledOut() {
 		}
 	}
 	first := e.in.Trials[slices.IndexFunc(e.in.Trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
-	e.warn(warning.InvalidTrials, "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
+	e.warn(warning.InvalidTrials, "run", "%d of %d trials were invalid by the study's rules, and %d were repeated at the end, in %d groups; the first, %s %s in block %d: %s",
 		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
 }
 
-// busyTurns warns of what others took of the machine while modes took turns: it
-// rules nothing out, but the figures of each are not those of a quiet machine.
+// busyTurns warns of the CPU time that others used while modes were interleaved. It makes no
+// trial invalid, but the values are not those of a quiet machine.
 func (e *evaluation) busyTurns() {
 	rules := e.in.Study.Invalid
 	if e.in.Elsewhere {
@@ -156,8 +156,8 @@ func (e *evaluation) busyTurns() {
 			}
 		}
 		if what.on && over > 0 {
-			e.warn(warning.BusyTurns, "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
-				"but the figures of each are not those of a quiet machine", over, all, what.text, percent(what.most), percent(worst))
+			e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
+				"but values are lower than on a quiet machine and vary more", over, all, what.text, percent(what.most), percent(worst))
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package analysis is what follows from the trials of a run: cells, comparisons, sums and
-// warnings. It is pure: it reads no file and no clock, and writes nothing down.
+// Package analysis computes what follows from the trials of a run: cells, comparisons, sums
+// and warnings. It is pure: it reads no file and no clock, and writes nothing.
 package analysis
 
 import (
@@ -10,21 +10,21 @@ import (
 	"tare/internal/stats"
 )
 
-// Pairing says which values of a mode and its baseline belong together.
+// Pairing says which values of a mode and of its baseline are compared.
 type Pairing string
 
 // The pairings.
 const (
-	// PairBlocks compares values of one block: what its trials share cancels.
+	// PairBlocks compares the values of each block: noise that its trials share cancels.
 	PairBlocks Pairing = ""
-	// PairNone compares all values with all: Welch's test of the logarithms.
+	// PairNone compares all values of both: Welch's test of the logarithms.
 	PairNone Pairing = "none"
 )
 
-// Rule is how the cells of a run are judged. Margin is the relative difference
-// that still counts as the same, 0.05 for 5 %. Indicative marks every cell of a
-// run too short for more than a hint. Noisy, unless empty, says why the run is not
-// fit to judge: figures and intervals stay, every verdict is [result.CannotTell].
+// Rule is how the cells of a run are judged. Margin is the largest relative difference
+// that counts as the same, 0.05 for 5 %. Indicative marks every cell of a run that is
+// short. Noisy is the reason why no verdict is possible, empty if there is none: values
+// and intervals remain, and every verdict is [result.CannotTell].
 type Rule struct {
 	Margin     float64
 	Indicative bool
@@ -32,8 +32,8 @@ type Rule struct {
 	Noisy      string
 }
 
-// Input is what there is to judge: modes and workloads in the order of the cells,
-// and the trials. Metrics are those that count, in order; nil stands for [result.MetricsOf] the trials.
+// Input is what is judged: modes and workloads in the order of the cells, and the trials.
+// Metrics are the metrics in order; nil is [result.MetricsOf] of the trials.
 type Input struct {
 	Modes     []result.Mode
 	Workloads []string
@@ -42,35 +42,35 @@ type Input struct {
 	Rule      Rule
 }
 
-// Cells judges the trials of a run in the metrics of [result.MetricsOf] them, as [Judge] does.
+// Cells is [Judge] with the metrics of [result.MetricsOf].
 func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule Rule) ([]result.Cell, []result.Warning) {
 	return Judge(Input{Modes: modes, Workloads: workloads, Trials: trials, Rule: rule})
 }
 
-// Judge sums up trials, one cell for each workload, metric and measured mode that
-// has a value, and says what a careful reader must know about them.
+// Judge returns one cell for each workload, metric and measured mode that has a value,
+// and the warnings about them.
 //
-// Only ok trials of measured modes count, and no pilots. Of several for the same
-// block, mode and workload the last one in Trials counts. The value is a mode's
-// own, over all its trials. The ratio is over the blocks in which both the mode and
-// its baseline have a trial, so that a block which lacks one of them is left out of
-// this pair alone; by the paired log-ratio interval, Holm's correction over the
-// modes of one workload and metric, and the test of equivalence of [stats.Decide].
-// Without pairing it is over all values of both. A control, which is no claim about
-// a mode, is corrected alone.
+// Only valid trials of measured modes count, and no pilots. Of several trials of one
+// block, mode and workload the last one in Trials counts. The value is the mode's own,
+// over all its trials. The ratio is over the blocks in which both the mode and its
+// baseline have a trial: a block that lacks one of them is left out of this pair only.
+// The verdict is that of [stats.Decide]: the paired interval of the log ratio, Holm's
+// correction over the modes of one workload and metric, and a test of equivalence.
+// Without pairing, the ratio is over all values of both. A control is corrected alone,
+// because its verdict is not a claim about a mode.
 //
-// A ratio is unknown where no block has both or where a value is 0, as a count of
-// retransmits may be. The verdict is then [result.CannotTell] and N counts the mode's own
-// trials. Only a cell whose mode has a baseline has a verdict.
+// A ratio is unknown where no block has both or where a value is 0. The verdict is then
+// [result.CannotTell], and N counts the mode's own trials. It is [result.Same] without a
+// ratio if both have no value other than 0 of a metric of which less is better, such as
+// retransmits: none in either. Only a cell whose mode has a baseline has a verdict, and
+// a maximum has none ([Maximum]).
 //
-// Where a trial of a cell shows no more than that a rate is as high as this, because
-// the generator could not keep up with its schedule or a search ended at its most,
-// the cell is a lower bound; of the verdicts only one that holds for every value
-// above the bound remains.
+// A cell is a lower bound where the generator could not keep its schedule in a trial, or
+// a rate search ended at its highest load. Of the verdicts, only one that is true for
+// every value above the bound remains.
 //
 // The codes of the warnings are unknown_metric, bad_value, baseline_missing,
-// beats_baseline, control_differs and two_bands, and those of the notes of the
-// trials.
+// beats_baseline, control_differs and two_bands, and those of the notes of the trials.
 func Judge(in Input) ([]result.Cell, []result.Warning) {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)
@@ -97,6 +97,11 @@ func Judge(in Input) ([]result.Cell, []result.Warning) {
 	return cells, warnings
 }
 
+// Maximum says whether a metric is the maximum of a trial. It has a value but no ratio and
+// no verdict: one exchange decides it, and the more exchanges a trial has, the larger it
+// is, so that its spread over trials does not show what a mode costs.
+func Maximum(metric string) bool { return metric == "rtt_max" }
+
 // family is the cells of one workload and metric, with the modes' values.
 type family struct {
 	metric  result.Metric
@@ -104,6 +109,7 @@ type family struct {
 	cells   []result.Cell
 	control []bool
 	values  [][]reading
+	bands   []*levels // of the cells; nil: the values do not form two bands
 }
 
 func (f *family) add(t table, m result.Mode, workload string) {
@@ -117,14 +123,17 @@ func (f *family) add(t table, m result.Mode, workload string) {
 	}
 	c.Value, c.CI = summary(own)
 	c.AtLeast = t.limited(m.ID, workload, f.metric)
-	c.Bands = bands(own)
 	c.Lossy = lossy(f.metric, own)
 	c.Unpaired = m.Baseline != "" && f.rule.Pairing == PairNone
 	f.cells, f.control, f.values = append(f.cells, c), append(f.control, m.Control), append(f.values, own)
 }
 
-// judge compares what has a baseline: the modes together, controls each alone.
+// judge compares the cells with a baseline: the modes as one family, each control alone.
 func (f *family) judge() {
+	f.findBands()
+	if Maximum(f.metric.Name) {
+		return
+	}
 	var modes []judged
 	for i := range f.cells {
 		c := &f.cells[i]
@@ -132,12 +141,15 @@ func (f *family) judge() {
 			continue
 		}
 		c.Verdict, c.Margin = result.CannotTell, f.rule.Margin
-		base := slices.IndexFunc(f.cells, func(b result.Cell) bool { return b.Mode == c.Baseline })
+		base := f.baseOf(i)
 		if base < 0 {
 			continue
 		}
 		l, ok := compare(f.values[i], f.values[base], f.rule.Pairing)
 		if !ok {
+			if f.rule.Noisy == "" && noneInEither(f.metric.Better, f.values[i], f.values[base], f.rule.Pairing) {
+				c.Verdict = result.Same
+			}
 			continue
 		}
 		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true}
@@ -153,15 +165,20 @@ func (f *family) judge() {
 	judge(modes, f.rule)
 }
 
-// warnings are those about the cells of the metric that stands for its workload.
+// baseOf is the index of the cell that a cell is compared with, -1 if there is none.
+func (f *family) baseOf(i int) int {
+	return slices.IndexFunc(f.cells, func(b result.Cell) bool { return f.cells[i].Baseline != "" && b.Mode == f.cells[i].Baseline })
+}
+
+// warnings are those about the cells of a primary metric.
 func (f *family) warnings() []result.Warning {
 	if !f.metric.Primary {
 		return nil
 	}
 	var out []result.Warning
-	for _, c := range f.cells {
-		if c.Bands != nil {
-			out = append(out, twoBands(c))
+	for i, c := range f.cells {
+		if f.bands[i] != nil {
+			out = append(out, twoBands(c, *f.bands[i]))
 		}
 	}
 	for i, c := range f.cells {
@@ -175,9 +192,9 @@ func (f *family) warnings() []result.Warning {
 	return out
 }
 
-// summary is the mean of a mode's own trials with its 95 % interval, nil where
-// unknown: geometric, or arithmetic if a trial gave 0, which has no logarithm.
-// Trials that all gave 0 do not say how near to 0 the mean is: no interval.
+// summary is the mean of a mode's own trials with its 95 % interval, nil where unknown.
+// The mean is geometric, or arithmetic if a value is 0, which has no logarithm. If all
+// values are 0 there is no interval.
 func summary(own []reading) (*float64, *result.Interval) {
 	xs := plain(own)
 	mean := stats.GeoMeanInterval
@@ -191,22 +208,11 @@ func summary(own []reading) (*float64, *result.Interval) {
 	if !e.HasInterval || !finite(e.Lo) || !finite(e.Hi) || slices.Max(xs) == 0 {
 		return &e.Value, nil
 	}
-	// Nothing measured here can be negative, and an interval cut off at what is
-	// possible covers as often.
+	// No value can be negative, and an interval that is cut off at 0 covers as often.
 	return &e.Value, &result.Interval{max(0, e.Lo), e.Hi}
 }
 
-// bands are the two levels that values fall into, nil if they do not.
-func bands(own []reading) *result.Bands {
-	b, ok := stats.TwoBands(plain(own))
-	if !ok {
-		return nil
-	}
-	return &result.Bands{Low: result.Band(b.Low), High: result.Band(b.High)}
-}
-
-// lossy counts the values of a ratio of loss that are above 0, nil for any other
-// metric.
+// lossy counts the values of loss_ratio that are above 0, nil for any other metric.
 func lossy(m result.Metric, own []reading) *result.Lossy {
 	if m.Name != "loss_ratio" {
 		return nil
@@ -225,9 +231,8 @@ func lossy(m result.Metric, own []reading) *result.Lossy {
 	return &l
 }
 
-// compare pairs the values of the blocks that both have, or takes all of both. A
-// pair with a 0 leaves the ratio unknown: leaving out that block would favour one
-// side.
+// compare is the ratio over the blocks that both have, or over all values of both. It is
+// unknown if a value is 0: leaving out that block would favour one side.
 func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
 	var l stats.LogRatio
 	var err error
@@ -239,19 +244,29 @@ func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
 	return l, err == nil && finite(l.Ratio()) && l.Ratio() > 0
 }
 
+// noneInEither says whether two or more values of each are all 0, in blocks that both
+// have, for a metric of which less is better.
+func noneInEither(better result.Direction, own, base []reading, pairing Pairing) bool {
+	x, b := plain(own), plain(base)
+	if pairing == PairBlocks {
+		x, b = inBoth(own, base)
+	}
+	return better == result.Lower && min(len(x), len(b)) >= 2 && slices.Max(x) == 0 && slices.Max(b) == 0
+}
+
 // judged is a cell with the ratio that it is judged by.
 type judged struct {
 	cell  *result.Cell
 	ratio stats.LogRatio
-	// expect is the ratio that would be no news, 0 for 1.
+	// expect is the expected ratio; 0 is 1.
 	expect float64
-	// mayRise and mayFall say that the true ratio may lie above or below the one
-	// measured, because a value in it is only a lower bound; oneSender that it is of
-	// two values of the same traffic, so that the same sender made both.
+	// mayRise and mayFall say that the true ratio may be above or below the measured one,
+	// because a value in it is a lower bound. oneSender says that both values are of the
+	// same traffic and have the same sender.
 	mayRise, mayFall, oneSender bool
 }
 
-// judge fills in what is known of cells that are corrected together.
+// judge fills in the cells that are corrected together.
 func judge(family []judged, rule Rule) {
 	ratios, ps := make([]stats.LogRatio, len(family)), make([]float64, len(family))
 	for i, j := range family {
@@ -271,7 +286,7 @@ func judge(family []judged, rule Rule) {
 		c.P = known(ps[i])
 		c.Detectable = known(ratios[i].Detectable())
 		if rule.Noisy != "" {
-			c.Verdict = result.CannotTell // more of the same would not help
+			c.Verdict = result.CannotTell // more blocks of the same would not help
 			continue
 		}
 		c.Verdict = verdict(stats.Decide(ratios[i], ps[i], rule.Margin), ratios[i].Mean, c.Better)
@@ -303,7 +318,7 @@ func verdict(a stats.Answer, logRatio float64, better result.Direction) result.V
 	return result.CannotTell
 }
 
-// known is nil for what JSON cannot say and a reader cannot use.
+// known is nil for a number that JSON cannot represent.
 func known(x float64) *float64 {
 	if !finite(x) {
 		return nil

@@ -12,28 +12,27 @@ import (
 	"tare/internal/warning"
 )
 
-// linkReached is the share of what a link carries from which on it is what limits a
-// mode: kernel networking beside bare metal on a saturated 10 Gbit/s link had 0.97 to
-// 1.00. A link does not carry more than it can: a mode beyond linkPassed does not
-// cross it, as one on a single host.
+// linkReached is the share of a link's capacity above which the link limits a mode: kernel
+// networking on a saturated 10 Gbit/s link had 0.97 to 1.00 of bare metal. A mode above
+// linkPassed does not cross the link, such as a mode on a single host.
 const (
 	linkReached = 0.97
 	linkPassed  = 1.03
 )
 
-// Link is what a mode's traffic in a workload has to cross, as far as it is known.
+// Link is the link that a mode's traffic in a workload crosses, as far as it is known.
 type Link struct {
 	Mode, Workload string
 	Rate           float64 // bit/s, each way
 	Frame          int     // bytes of a full packet that count against Rate, headers included
-	Payload        int     // bytes of payload in it; 0 for a TCP segment, of which the trials say so
+	Payload        int     // bytes of payload in it; 0 for a TCP segment, whose size the trials have
 	Ways           int     // directions with payload: 1 or 2
 }
 
-// LinkLimits finds the bulk workloads in which every mode with a figure reached what
-// its link carries, of at least two modes that cross one, each of the same rate. What
-// is unknown of a mode leaves its workload out. The figure is the goodput, or of a rate
-// search the highest rate found.
+// LinkLimits finds the bulk workloads in which every mode that crosses a link reached its
+// capacity, if there are at least two and all links have the same rate. A workload with a
+// mode whose link or value is unknown is left out. The value is the goodput, or the highest
+// rate of a rate search.
 func LinkLimits(links []Link, cells []result.Cell, trials []result.Trial) ([]result.LinkLimited, []result.Warning) {
 	var out []result.LinkLimited
 	var warnings []result.Warning
@@ -47,14 +46,14 @@ func LinkLimits(links []Link, cells []result.Cell, trials []result.Trial) ([]res
 		if found, ok := limitedBy(same, cells, trials); ok {
 			out = append(out, found)
 			warnings = append(warnings, result.Warning{Code: string(warning.LinkLimited), Scope: l.Workload, Text: fmt.Sprintf(
-				"every mode that crosses it reached at least %.3g %% of what the underlay of %s carries, which is %s of payload: "+
-					"their goodput does not tell them apart, their CPU cost does", 100*found.Least, rounded(found.Link, "bit/s"), rounded(found.Payload, "bit/s"))})
+				"every mode that crosses the underlay of %s reached at least %.3g %% of its capacity, %s of payload: "+
+					"goodput does not show a difference. Compare the CPU cost.", rounded(found.Link, "bit/s"), 100*found.Least, rounded(found.Payload, "bit/s"))})
 		}
 	}
 	return out, warnings
 }
 
-// limitedBy looks at the modes with one workload.
+// limitedBy is LinkLimits of one workload.
 func limitedBy(links []Link, cells []result.Cell, trials []result.Trial) (result.LinkLimited, bool) {
 	found := result.LinkLimited{Workload: links[0].Workload, Link: links[0].Rate}
 	modes := 0
@@ -80,8 +79,8 @@ func limitedBy(links []Link, cells []result.Cell, trials []result.Trial) (result
 	return found, modes > 1
 }
 
-// best are the cells of a workload by which its modes are held to their links: one a
-// mode, that with the most bit/s of its goodput or of what a search found.
+// best are the cells of a workload that are compared with the links: for each mode that
+// with the highest goodput or rate of a search.
 func best(cells []result.Cell, workload string) []result.Cell {
 	var out []result.Cell
 	for _, c := range cells {
@@ -99,7 +98,7 @@ func best(cells []result.Cell, workload string) []result.Cell {
 	return out
 }
 
-// carries is the most payload that fits through the link, bit/s; 0 if unknown.
+// carries is the payload capacity of the link in bit/s, 0 if unknown.
 func (l Link) carries(trials []result.Trial) float64 {
 	payload := l.Payload
 	for _, t := range trials {
@@ -114,8 +113,8 @@ func (l Link) carries(trials []result.Trial) float64 {
 }
 
 // Saturated warns of each mode that filled its underlay in a workload in which not all
-// did: its own cost may be less than the ratio shows, because beside it the underlay
-// was what limited. Where all filled it, [LinkLimits] says so.
+// modes did: the underlay limits it, and its difference from the others is understated.
+// Where all filled it, [LinkLimits] reports it.
 func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited []result.LinkLimited) []result.Warning {
 	var out []result.Warning
 	for _, l := range links {
@@ -129,7 +128,7 @@ func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited
 			}
 			if reached := *c.Value / carries; reached >= linkReached && reached <= linkPassed {
 				out = append(out, result.Warning{Code: string(warning.UnderlaySaturated), Scope: scope(l.Mode, l.Workload), Text: fmt.Sprintf(
-					"its %s is %.3g %% of what the underlay of %s carries: it could be faster on a faster one, and what it costs beside others is understated",
+					"its %s is %.3g %% of the capacity of the underlay of %s: it might be faster on a faster underlay, so its difference from other modes is understated. Compare the CPU cost.",
 					c.Metric, 100*min(1, reached), rounded(l.Rate, "bit/s"))})
 			}
 		}
@@ -137,9 +136,8 @@ func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited
 	return out
 }
 
-// What counts of a packet against the rate of a lab's underlay, beside IP: the
-// Ethernet header alone (the token bucket knows no preamble); and the headers of UDP
-// and of IP.
+// Header sizes in bytes. Of Ethernet, only the header counts against the rate of a lab's
+// underlay: the token bucket does not count a preamble.
 const (
 	ethernetHeader = 14
 	udpHeader      = 8
@@ -147,15 +145,14 @@ const (
 	ipv6Header     = 40
 )
 
-// Links are the underlays that the bulk workloads of a study have to cross with each
-// measured mode, where their rate is known: in a lab with a rate limit. What a mode
-// that stays on one host has in its way is not among them, and neither is a network
-// card: nothing here reads its speed.
+// Links are the underlays that the bulk workloads of a study cross with each measured mode,
+// where their rate is known: in a lab with a rate limit. Links within one host are left
+// out, and so are network cards, whose speed is not read.
 func Links(s study.Study, modes []result.Mode) []Link {
 	var out []Link
 	for _, w := range plan.Workloads(s) {
 		if w.PayloadSize == 0 && w.WriteSize == 0 {
-			continue // no bulk: it sends no full packets one behind the other
+			continue // not a bulk transfer
 		}
 		for _, m := range modes {
 			asked, known := s.ModeNamed(m.ID)
@@ -169,8 +166,8 @@ func Links(s study.Study, modes []result.Mode) []Link {
 	return out
 }
 
-// link is the underlay of one mode, with the packets that a workload puts on it.
-// Datagrams that do not fit are in pieces, each with a header of its own.
+// link is the underlay of one mode, with the packet size of a workload. Datagrams larger
+// than the MTU are fragmented, and each fragment has its own headers.
 func link(mode string, w study.Workload, in study.Lab) Link {
 	l := Link{Mode: mode, Workload: w.Name(), Rate: float64(in.Rate), Frame: in.MTU + ethernetHeader, Ways: 1}
 	if w.Direction == study.Both {

@@ -6,9 +6,8 @@ import (
 	"tare/internal/result"
 )
 
-// SumLosses adds up where each mode lost the datagrams of each workload, over its ok
-// trials that have an account. A mode that lost nothing is in it, too: that is an
-// answer.
+// SumLosses adds up the places where each mode lost the datagrams of each workload, over its
+// valid trials that have them. A mode that lost nothing is included.
 func SumLosses(modes []result.Mode, workloads []string, trials []result.Trial) []result.LossSummary {
 	var out []result.LossSummary
 	for _, w := range workloads {
@@ -28,7 +27,7 @@ func SumLosses(modes []result.Mode, workloads []string, trials []result.Trial) [
 	return out
 }
 
-// addLosses takes in one trial. One that was not booked only says why.
+// addLosses adds one trial. A trial without counts has only the reason.
 func addLosses(s *result.LossSummary, l result.Losses) {
 	for _, text := range l.Missing {
 		if !slices.Contains(s.Missing, text) {

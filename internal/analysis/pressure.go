@@ -9,30 +9,30 @@ import (
 	"tare/internal/warning"
 )
 
-// From where on pressure is worth a warning. None of it rules a trial out: what waits
-// is counted with the ends of the trial in it, and how long a mode makes them wait
-// may be what it costs.
+// The limits above which there is a warning about pressure. Pressure does not make a trial
+// invalid: it includes client and server, and how long a mode makes them wait may be its
+// cost.
 const (
 	muchMemoryStall = 0.01      // share of a trial's time
 	muchCPUStall    = 0.25      // share of a workload's trials' time, at the median
 	muchSwap        = 1 << 20   // bytes in a trial
 	littleMemory    = 128 << 20 // bytes available
-	fullTracking    = 0.9       // share of the room for tracked connections
+	fullTracking    = 0.9       // share of the connection tracking table
 )
 
-// pressed warns of what the trials lacked: memory, CPUs, room for connections.
+// pressed warns of a lack of memory, CPUs or connection tracking entries during trials.
 func (e *evaluation) pressed() {
 	e.add(underPressure(e.in.Trials, measured(e.in.Study)))
 }
 
-// underPressure is what of memory, pressure and connection tracking is to be told of trials
-// that count.
+// underPressure are the warnings about memory, CPU pressure and connection tracking in valid
+// trials.
 func underPressure(trials []result.Trial, workloads []study.Workload) []result.Warning {
 	counted := slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Status != result.TrialOK || t.Pilot })
 	out := shortOfMemory(counted)
 	for _, w := range workloads {
 		if w.Placement == study.OneCore {
-			continue // both ends share a CPU because they are told to
+			continue // client and server share a CPU because the study says so
 		}
 		of := slices.DeleteFunc(slices.Clone(counted), func(t result.Trial) bool { return t.Workload != w.Name() })
 		out = append(out, shortOfCPU(w.Name(), of)...)
@@ -40,8 +40,8 @@ func underPressure(trials []result.Trial, workloads []study.Workload) []result.W
 	return append(out, trackingFull(counted)...)
 }
 
-// tally counts the trials in which a figure is above a limit, and the most there was.
-// All trials of one block and workload in turns have the same figure.
+// tally counts the trials in which a value is above a limit, those in which it is known,
+// and returns the largest. Interleaved trials of one block and workload have the same value.
 func tally(trials []result.Trial, figure func(result.Trial) (float64, bool), over float64) (n, known int, most float64) {
 	for _, t := range trials {
 		v, ok := figure(t)
@@ -57,7 +57,7 @@ func tally(trials []result.Trial, figure func(result.Trial) (float64, bool), ove
 	return n, known, most
 }
 
-// machineFigure reads a figure of the machine.
+// machineFigure reads a machine value of a trial.
 func machineFigure(name string) func(result.Trial) (float64, bool) {
 	return func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[name]
@@ -65,7 +65,7 @@ func machineFigure(name string) func(result.Trial) (float64, bool) {
 	}
 }
 
-// perTime is a figure in seconds as a share of the trial's time.
+// perTime is a value in seconds as a share of the trial's time.
 func perTime(name string) func(result.Trial) (float64, bool) {
 	return func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[name]
@@ -81,31 +81,31 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 	warn := func(code warning.Code, format string, args ...any) {
 		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
 	}
-	const mend = "end what else uses memory, or run where there is more"
+	const fix = "Stop other programs that use memory, or use a machine with more."
 	if n, known, most := tally(trials, perTime(result.MachinePressureMemory), muchMemoryStall); n > 0 {
-		warn(warning.MemoryPressure, "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and spread more than "+
-			"the modes make them, and buffers may have been kept small; %s", n, known, percent(muchMemoryStall), percent(most), mend)
+		warn(warning.MemoryPressure, "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and vary more, "+
+			"and buffers may be small. %s", n, known, percent(muchMemoryStall), percent(most), fix)
 	}
 	if n, known, most := tally(trials, machineFigure(result.MachineGroupStalls), 0); n > 0 {
-		warn(warning.MemoryPressure, "in %d of %d trials a control group's limit on memory stood in the way, up to %.0f times: what sockets hold counts against it, "+
-			"so that rates show the limit; a higher limit mends it", n, known, most)
+		warn(warning.MemoryPressure, "in %d of %d trials a control group reached its memory limit, up to %.0f times: socket buffers count against it, "+
+			"so rates show the limit. Set a higher limit.", n, known, most)
 	}
 	below := func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[result.MachineAvailable]
 		return -v, ok
 	}
 	if n, known, _ := tally(trials, below, -littleMemory); n > 0 {
-		warn(warning.MemoryPressure, "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short; %s",
-			n, known, littleMemory>>20, mend)
+		warn(warning.MemoryPressure, "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short. %s",
+			n, known, littleMemory>>20, fix)
 	}
 	if n, known, most := tally(trials, machineFigure(result.MachineSwapped), muchSwap); n > 0 {
-		warn(warning.Swapping, "in %d of %d trials memory was swapped to a disk or back, up to %.3g MiB: whoever is swapped out answers late, and the longest round trips are its; %s",
-			n, known, most/(1<<20), mend)
+		warn(warning.Swapping, "in %d of %d trials memory was swapped, up to %.3g MiB: a program that is swapped out answers late, which makes the longest round trips. %s",
+			n, known, most/(1<<20), fix)
 	}
 	for _, figure := range []string{result.MachineKills, result.MachineGroupKills} {
 		if n, known, _ := tally(trials, machineFigure(figure), 0); n > 0 {
-			warn(warning.OOMKill, "in %d of %d trials that count the kernel ended processes for lack of memory: none of the trial's own, but what was left had a machine "+
-				"that was short of memory; %s", n, known, mend)
+			warn(warning.OOMKill, "in %d of %d valid trials the kernel killed processes for lack of memory: none of the trial's own, but memory was short. %s",
+				n, known, fix)
 			break
 		}
 	}
@@ -127,9 +127,8 @@ func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 	if median <= muchCPUStall {
 		return nil
 	}
-	return []result.Warning{{Code: string(warning.CPUPressure), Scope: workload, Text: fmt.Sprintf("in half of the trials programs that were ready to run waited for a CPU for %s of the time or more: "+
-		"the ends, the packet work and whatever else runs here compete for the CPUs, so that rates show what the CPUs allow, and a mode that needs more of them "+
-		"loses more than it would on a larger machine; fewer streams or threads, or more CPUs, mend it", percent(median))}}
+	return []result.Warning{{Code: string(warning.CPUPressure), Scope: workload, Text: fmt.Sprintf("in half of the trials runnable programs waited for a CPU for %s of the time or more: "+
+		"rates show what the CPUs allow, and expensive modes lose more than on a larger machine. Use fewer streams or threads, or more CPUs.", percent(median))}}
 }
 
 func trackingFull(trials []result.Trial) (out []result.Warning) {
@@ -147,8 +146,8 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 	}
 	for _, k := range order {
 		out = append(out, result.Warning{Code: string(warning.ConntrackFull), Scope: k.mode + " " + k.workload, Text: fmt.Sprintf(
-			"connection tracking was filled to %s when a trial ended: with no room left new connections, and datagrams of new flows, are dropped; "+
-				"`sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it", percent(worst[k]))})
+			"connection tracking was %s full when a trial ended: when it is full, new connections and datagrams of new flows are dropped. "+
+				"Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", percent(worst[k]))})
 	}
 	return out
 }

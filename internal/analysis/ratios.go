@@ -5,18 +5,17 @@ import (
 	"tare/internal/stats"
 )
 
-// ModeRatio is how a mode compares with its baseline in the metric that stands for
-// a workload. Known is false where there is no ratio: no block has both, or a value
-// is 0.
+// ModeRatio is the ratio of a mode to its baseline in a primary metric. Known is false where
+// there is no ratio: no block has both, or a value is 0.
 type ModeRatio struct {
 	Mode, Workload, Metric string
 	Ratio                  stats.LogRatio
 	Known                  bool
 }
 
-// Ratios lists how each measured mode compares with its baseline in the primary
-// metrics of the workloads, before any verdict: what a run's stopping looks at.
-// Controls are left out, and metrics that the mode has no value of.
+// Ratios lists the ratio of each measured mode to its baseline in the primary metrics of the
+// workloads, without a verdict; a run decides by them when to stop. Controls are left out,
+// and metrics of which the mode has no value.
 func Ratios(in Input) []ModeRatio {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)

@@ -11,14 +11,14 @@ import (
 	"tare/internal/warning"
 )
 
-// A CPU is full from saturatedAt on, and one with room to spare is below spareBelow.
+// A CPU is saturated from saturatedAt on, and has capacity to spare below spareBelow.
 const (
 	saturatedAt = 0.95
 	spareBelow  = 0.90
 )
 
-// saturated warns of what filled a CPU or its underlay, or was paced by bbr, in a way
-// that bears on a comparison.
+// saturated warns of modes that saturate a CPU or the underlay, or that bbr paces, where it
+// affects a comparison.
 func (e *evaluation) saturated() {
 	if e.in.Lab {
 		links := Links(e.in.Study, e.run.Modes)
@@ -36,9 +36,9 @@ func (e *evaluation) saturated() {
 	}
 }
 
-// fullCores warns of modes that filled a CPU with a workload although others did not,
-// or although they had no more to do than a given rate. That every mode fills one as
-// it goes as fast as it can is what such a workload measures.
+// fullCores warns of modes that saturated a CPU with a workload although others did not, or
+// although the workload has a rate. Where every mode saturates one without a rate, that is
+// what the workload measures, and there is no warning.
 func (e *evaluation) fullCores(w study.Workload) {
 	full, spare := map[string]float64{}, false
 	for _, m := range e.run.Modes {
@@ -56,22 +56,22 @@ func (e *evaluation) fullCores(w study.Workload) {
 		switch {
 		case !ok:
 		case paced(w):
-			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, though no more was asked of them than a rate: "+
-				"what the mode did there it did at its limit, and delays and losses show the CPU's queue, too", percent(share))
+			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials although the workload has a rate: "+
+				"delay and loss include the queue for the CPU. Set a lower rate, or compare the CPU cost.", percent(share))
 		case spare:
 			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
-				"here the CPU set the figure, there something else did, such as the underlay or a window; what the modes cost in CPU compares them better", percent(share), percent(spareBelow))
+				"here the CPU limits the result, there something else, such as the underlay or a window. Compare the CPU cost.", percent(share), percent(spareBelow))
 		}
 	}
 }
 
-// paced says whether a workload has a rate to keep to.
+// paced says whether a workload has a rate.
 func paced(w study.Workload) bool {
 	return w.Rate != 0 && w.Rate != study.Unlimited || w.PacketRate != 0 || w.TransactionRate != 0
 }
 
-// meanFullest is how full the fullest CPU was in the mean over a mode's trials of a
-// workload that count.
+// meanFullest is the busy share of the busiest CPU, as the mean over a mode's valid trials of
+// a workload.
 func (e *evaluation) meanFullest(mode, workload string) (mean float64, known bool) {
 	n := 0.0
 	for _, t := range e.in.Trials {
@@ -79,7 +79,7 @@ func (e *evaluation) meanFullest(mode, workload string) (mean float64, known boo
 			continue
 		}
 		share, ok := 0.0, false
-		for name, v := range t.Machine { // of two machines, each has its own
+		for name, v := range t.Machine { // each of two machines has one
 			if strings.HasSuffix(name, result.MachineFullest) {
 				share, ok = max(share, v), true
 			}
@@ -91,7 +91,7 @@ func (e *evaluation) meanFullest(mode, workload string) (mean float64, known boo
 	return mean / max(1, n), n > 0
 }
 
-// bbrPaces warns of modes whose connections were under bbr.
+// bbrPaces warns of modes whose connections used bbr.
 func (e *evaluation) bbrPaces(workload string) {
 	var modes []string
 	for _, t := range e.in.Trials {
@@ -105,7 +105,7 @@ func (e *evaluation) bbrPaces(workload string) {
 		}
 	}
 	if len(modes) > 0 {
-		e.warn(warning.BBRPaces, workload, "%s", fmt.Sprintf("bbr was in force (%s): it sends no faster than it has estimated the path to be, by a timer of its own. "+
-			"On a path through one kernel that timer sets the goodput before the path does, which hides what a mode costs; cubic or reno show it", strings.Join(modes, ", ")))
+		e.warn(warning.BBRPaces, workload, "%s", fmt.Sprintf("congestion control was bbr (%s), which paces by its own timer: on a path through one kernel the timer limits the goodput before the path does, "+
+			"which hides what a mode costs. Set congestion_control: cubic.", strings.Join(modes, ", ")))
 	}
 }

@@ -47,10 +47,10 @@ func TestSaturated(t *testing.T) {
 	}{
 		"all as fast as their CPU goes": {stream, full(1, 0.99, 0.96), full(50e6, 40e6, 30e6), "cubic", nil},
 		"one at its CPU's limit":        {stream, full(0.4, 0.92, 0.97), full(50e6, 50e6, 30e6), "cubic", []string{"core_saturated netns/vxlan tcp_stream|busy for 97 % of its trials, and in those of another mode none was"}},
-		"a rate, and no CPU for it":     {slow, full(0.96, 0.97, 0.94), full(50e6, 50e6, 50e6), "cubic", []string{"core_saturated host tcp_stream|no more was asked", "core_saturated netns/bridge tcp_stream|no more was asked"}},
+		"a rate, and no CPU for it":     {slow, full(0.96, 0.97, 0.94), full(50e6, 50e6, 50e6), "cubic", []string{"core_saturated host tcp_stream|although the workload has a rate", "core_saturated netns/bridge tcp_stream|although the workload has a rate"}},
 		"unknown":                       {slow, nil, full(50e6, 50e6, 50e6), "cubic", nil},
 		"one at the underlay's limit": {stream, full(0.5, 0.5, 0.5), full(carries, 0.98*carries, 0.9*carries), "cubic", []string{
-			"underlay_saturated host tcp_stream|100 % of what the underlay of 100 Mbit/s carries", "underlay_saturated netns/bridge tcp_stream|98 %"}},
+			"underlay_saturated host tcp_stream|100 % of the capacity of the underlay of 100 Mbit/s", "underlay_saturated netns/bridge tcp_stream|98 %"}},
 		"bbr": {stream, full(1, 1, 1), full(50e6, 50e6, 50e6), "bbr", []string{"bbr_paces tcp_stream|(host, netns/bridge, netns/vxlan)"}},
 	} {
 		e := crowded(c.w, c.fullest, c.goodput, c.congestion)

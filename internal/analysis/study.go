@@ -10,7 +10,7 @@ import (
 	"tare/internal/study"
 )
 
-// verified lists the workloads of a study that are weighed with a second tool.
+// verified lists the workloads of a study that have a second traffic generator.
 func verified(s study.Study) []Verified {
 	var out []Verified
 	twins := plan.Verifications(s)
@@ -22,7 +22,7 @@ func verified(s study.Study) []Verified {
 	return out
 }
 
-// scenarios are those of a study, as results have them: one of a sweep for each rate.
+// scenarios are those of a study as a result has them, one for each rate of a sweep.
 func scenarios(s study.Study) []result.Scenario {
 	var out []result.Scenario
 	for _, sc := range plan.Scenarios(s) {
@@ -31,7 +31,7 @@ func scenarios(s study.Study) []result.Scenario {
 	return out
 }
 
-// asked lists the comparisons that a study asks for, those of sweeps for each rate.
+// asked lists the comparisons of a study, one for each rate of a sweep.
 func asked(s study.Study) []ComparisonRequest {
 	var out []ComparisonRequest
 	for _, c := range s.Compare {
@@ -44,32 +44,31 @@ func asked(s study.Study) []ComparisonRequest {
 	return out
 }
 
-// RuleOf is how the cells of a study are judged, whose trials came out as given: with
-// too many ruled out, they tell nothing.
+// RuleOf is the rule of a study with these trials: it is noisy if too many are invalid.
 func RuleOf(s study.Study, trials []result.Trial) Rule {
 	return Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, Noisy: noisy(trials, s.Invalid)}
 }
 
-// Ordinary leaves out the trials of the cost pass.
+// Ordinary returns the trials without those of the cost pass.
 func Ordinary(trials []result.Trial) []result.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Workload == study.CostPassID })
 }
 
-// noisy says why a run is not fit to judge: more of its trials were ruled out than
-// the study allows. Empty: it is fit. The cost pass, which alone runs outside of
-// turns as a rule, does not decide about the figures of the others.
+// noisy is the reason why a run is too noisy to judge: more of its trials are invalid than
+// the study allows. It is empty otherwise. The trials of the cost pass do not count, because
+// they are usually the only ones that are not interleaved.
 func noisy(trials []result.Trial, rules study.Invalid) string {
 	n := result.Count(Ordinary(trials))
 	all := n.OK + n.Invalid
 	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(rules.Most.Of))
+	return fmt.Sprintf("%d of %d trials are invalid, more than %s: no verdict is possible", n.Invalid, all, percent(rules.Most.Of))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// measured are the workloads of a study, with that of its cost pass.
+// measured are the workloads of a study and that of its cost pass.
 func measured(s study.Study) []study.Workload {
 	all := plan.Workloads(s)
 	if pass, _, ok := plan.CostPass(s); ok {
@@ -78,8 +77,8 @@ func measured(s study.Study) []study.Workload {
 	return all
 }
 
-// ModeOf is a mode of a study as results have it before anything became of it. Its title
-// is that of the study, or the one given, and baseline is what its driver compares it with.
+// ModeOf is a mode of a study as a result has it before the run. Its title is that of the
+// study, or else the given one, and baseline is the one of its driver.
 func ModeOf(s study.Study, id, title, baseline string) result.Mode {
 	asked, _ := s.ModeNamed(id)
 	m := result.Mode{

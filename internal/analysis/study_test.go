@@ -29,8 +29,8 @@ func TestNoisy(t *testing.T) {
 	}{
 		{0, 0, 0, study.ShareOf(0.2), ""},
 		{8, 2, 0, study.ShareOf(0.2), ""},
-		{8, 3, 9, study.ShareOf(0.2), "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
-		{0, 4, 0, study.ShareOf(0.2), "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{8, 3, 9, study.ShareOf(0.2), "3 of 11 trials are invalid, more than 20 %: no verdict is possible"},
+		{0, 4, 0, study.ShareOf(0.2), "4 of 4 trials are invalid, more than 20 %: no verdict is possible"},
 		{0, 4, 0, study.NotApplied(), ""},
 		{0, 4, 0, study.Share{}, ""},
 	} {

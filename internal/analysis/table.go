@@ -10,17 +10,17 @@ import (
 	"tare/internal/warning"
 )
 
-// table holds what counts of the trials, by mode and workload.
+// table has the valid trials by mode and workload.
 type table map[key]*column
 
 type key struct{ mode, workload string }
 
-// column is one mode with one workload: its trials, one a block in order of
-// blocks, and of each metric the usable values in the same order.
+// column is one mode with one workload: its trials in the order of blocks, one for each, and
+// the usable values of each metric in the same order.
 type column struct {
 	trials []*result.Trial
 	values map[string][]reading
-	bad    map[string]int // values that no measurement can give
+	bad    map[string]int // negative or non-finite values, by metric
 }
 
 // reading is one trial's value of one metric.
@@ -29,9 +29,8 @@ type reading struct {
 	value float64
 }
 
-// tabulate picks the trials that count in a cell of these modes and workloads: ok,
-// no pilot, not superseded by a set that was run once more, and of several of one
-// block the last.
+// tabulate selects the trials that count in a cell of these modes and workloads: ok, no
+// pilot, not superseded by a repeated group, and of several of one block the last.
 func tabulate(modes []result.Mode, workloads []string, trials []result.Trial) table {
 	tab := table{}
 	for _, m := range modes {
@@ -101,8 +100,7 @@ func (t table) values(mode, workload, metric string) []reading {
 	return nil
 }
 
-// usable is what a metric may be: every one of them is a rate, a time, a count or
-// a share.
+// usable says whether a metric can have a value: each is a rate, a time, a count or a share.
 func usable(v float64) bool { return finite(v) && v >= 0 }
 
 func plain(rs []reading) []float64 {
@@ -113,13 +111,13 @@ func plain(rs []reading) []float64 {
 	return xs
 }
 
-// inBoth are the values of the blocks that both have, side by side.
+// inBoth are the values of the blocks that both have.
 func inBoth(own, base []reading) (x, b []float64) {
 	eachInBoth(own, base, func(own, base reading) { x, b = append(x, own.value), append(b, base.value) })
 	return x, b
 }
 
-// ratios are the quotients of two values, block by block.
+// ratios are the ratios of the values in each block that both have.
 func ratios(own, base []reading) (out []reading) {
 	eachInBoth(own, base, func(own, base reading) { out = append(out, reading{own.block, own.value / base.value}) })
 	return out
@@ -139,8 +137,8 @@ func eachInBoth(own, base []reading, do func(own, base reading)) {
 	}
 }
 
-// leftOut names the values that are left out: once a metric that is not known,
-// and once a cell those that no measurement can give.
+// leftOut warns of the values that are left out: of unknown metrics, one warning for each,
+// and negative or non-finite values, one for each cell.
 func (t table) leftOut(in Input) []result.Warning {
 	var unknown []string
 	var out []result.Warning
@@ -158,7 +156,7 @@ func (t table) leftOut(in Input) []result.Warning {
 			for _, metric := range in.Metrics {
 				if n := c.bad[metric.Name]; n > 0 {
 					out = append(out, result.Warning{Code: string(warning.BadValue), Scope: scope(m.ID, w, metric.Name),
-						Text: fmt.Sprintf("values that are negative or no finite number are left out of this cell: %d", n)})
+						Text: fmt.Sprintf("%d negative or non-finite values are left out of this cell", n)})
 				}
 			}
 		}
@@ -166,15 +164,15 @@ func (t table) leftOut(in Input) []result.Warning {
 	slices.Sort(unknown)
 	for _, name := range slices.Compact(unknown) {
 		out = append(out, result.Warning{Code: string(warning.UnknownMetric), Scope: "run",
-			Text: fmt.Sprintf("this version of tare knows no metric %q; its values are left out", name)})
+			Text: fmt.Sprintf("this version of tare does not know the metric %q: its values are left out", name)})
 	}
 	return out
 }
 
 func scope(parts ...string) string { return strings.Join(parts, " ") }
 
-// Counted says of each trial whether it counts in a cell: ok, of a measured mode, no
-// pilot, and the one of its block that stands.
+// Counted says for each trial whether it counts in a cell: ok, of a measured mode, no pilot,
+// and the last of its block.
 func Counted(modes []result.Mode, trials []result.Trial) []bool {
 	var workloads []string
 	for _, t := range trials {

@@ -7,8 +7,8 @@ import (
 	"tare/internal/study"
 )
 
-// limitTCP sums up the trials that count, for each mode and TCP workload that
-// transfers in bulk. Where nothing is known of any trial, it says why.
+// limitTCP sums up what limited TCP in the valid trials of each mode and bulk TCP workload.
+// Where no trial has it, the sum has the reason.
 func (e *evaluation) limitTCP() []result.TCPLimits {
 	if e.in.Study.Evidence.Counters == study.Off {
 		return nil
@@ -30,11 +30,11 @@ func (e *evaluation) limitTCP() []result.TCPLimits {
 	return out
 }
 
-// tcpBulk says whether a workload is one in which TCP sends as much as it can.
+// tcpBulk says whether a workload is a bulk TCP transfer.
 func tcpBulk(w study.Workload) bool { return w.Kind == "tcp_stream" }
 
-// sumLimits is the mean of the shares and the sum of the counts of trials of one mode
-// and workload, for each sender.
+// sumLimits is, for each sender, the mean of the shares and the sum of the counts over the
+// trials of one mode and workload.
 func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TCPLimits {
 	var out []result.TCPLimits
 	for _, sender := range senders(w) {
@@ -46,7 +46,7 @@ func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TC
 					continue
 				}
 				if l.Retransmits != nil && sum.Retransmits == nil {
-					sum.Retransmits = map[string]int64{} // a count, if of nothing
+					sum.Retransmits = map[string]int64{} // known, even if 0
 				}
 				for cause, n := range l.Retransmits {
 					sum.Retransmits[cause] += n
@@ -72,15 +72,15 @@ func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TC
 	return out
 }
 
-// noLimits says why nobody knows who limited a sender.
+// noLimits is the reason why it is unknown what limited a sender.
 func noLimits(sender string, t result.Trial) string {
 	if t.Tool != nil {
-		return fmt.Sprintf("who limited TCP: the connections are %s's own, which does not tell", t.Tool.Name)
+		return fmt.Sprintf("what limited TCP is unknown: %s does not report it", t.Tool.Name)
 	}
-	return fmt.Sprintf("who limited TCP: the kernel of the %s does not tell (TCP_INFO of Linux 4.10 and later does)", sender)
+	return fmt.Sprintf("what limited TCP is unknown: the kernel of the %s does not report it (Linux 4.10 and later do, in TCP_INFO)", sender)
 }
 
-// senders are the ends that send payload with a workload.
+// senders are the sides that send payload in a workload.
 func senders(w study.Workload) []string {
 	switch w.Direction {
 	case study.Both:

@@ -31,8 +31,8 @@ func TestLimitTCP(t *testing.T) {
 	}
 	want := []result.TCPLimits{
 		{Mode: "host", Workload: "up", Sender: "client", Trials: 2, Application: n(0.5), ReceiveWindow: n(0), SendBuffer: n(0), Network: n(0.5), Retransmits: map[string]int64{"fast": 4}},
-		{Mode: "bridge", Workload: "up", Sender: "client", Missing: []string{"who limited TCP: the kernel of the client does not tell (TCP_INFO of Linux 4.10 and later does)"}},
-		{Mode: "tool", Workload: "up", Sender: "client", Missing: []string{"who limited TCP: the connections are iperf3's own, which does not tell"}},
+		{Mode: "bridge", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: the kernel of the client does not report it (Linux 4.10 and later do, in TCP_INFO)"}},
+		{Mode: "tool", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: iperf3 does not report it"}},
 	}
 	if d := cmp.Diff(want, e.limitTCP()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -9,47 +9,51 @@ import (
 	"tare/internal/warning"
 )
 
-// baselineMissing warns of a mode that is compared with nothing, and says why.
+// baselineMissing is the warning about a mode without a baseline to compare it with.
 func baselineMissing(m result.Mode, modes []result.Mode, workload string) result.Warning {
-	why := "it has no ok trial of this workload"
+	why := "has no valid trial of this workload"
 	i := slices.IndexFunc(modes, func(b result.Mode) bool { return b.ID == m.Baseline })
 	switch {
 	case i < 0:
-		why = "it is not among the modes of the run"
+		why = "is not a mode of the run"
 	case modes[i].Status != result.ModeMeasured:
-		why = "it is " + string(modes[i].Status)
+		why = "is " + string(modes[i].Status)
 		if modes[i].Reason != "" {
 			why += " (" + modes[i].Reason + ")"
 		}
 	}
 	return result.Warning{Code: string(warning.BaselineMissing), Scope: scope(m.ID, workload),
-		Text: fmt.Sprintf("nothing to compare %s with: its baseline is %s, but %s", m.ID, m.Baseline, why)}
+		Text: fmt.Sprintf("%s cannot be compared: its baseline %s %s", m.ID, m.Baseline, why)}
 }
 
-// beatsBaseline warns of a mode that seems to cost less than nothing: the raw
-// path does all that the mode does, and less.
+// beatsBaseline is the warning about a mode that is better than its baseline, whose path
+// does a part of what the mode's path does.
 func beatsBaseline(c result.Cell) result.Warning {
 	return result.Warning{Code: string(warning.BeatsBaseline), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
-		"%s is better than its baseline %s (%.3g times its %s), which a longer path should not be; before believing it, check "+
-			"that traffic did not take a short cut (path counters), that MTU, offloads, congestion control and socket buffers "+
-			"are alike, and that both were pinned alike", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
+		"%s is better than its baseline %s (%.3g times its %s), which a longer path should not be. Check the path counters for a shorter path, "+
+			"and that MTU, offloads, congestion control, socket buffers and CPU placement are the same.", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
 }
 
-// controlDiffers warns of a control that is told apart from what it is a copy of.
+// controlDiffers is the warning about an A/A control that differs from its baseline.
 func controlDiffers(c result.Cell) result.Warning {
 	return result.Warning{Code: string(warning.ControlDiffers), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
-		"%s is %s once more, and yet it is %s (%.3g times its %s): something other than the mode tells trials apart here, "+
-			"so believe no difference of that size", c.Mode, c.Baseline, c.Verdict, *c.Ratio, c.Metric)}
+		"%s is a second copy of %s, and yet it is %s (%.3g times its %s): something other than the mode causes differences of this size, "+
+			"so doubt them. Use a quieter machine or more blocks.", c.Mode, c.Baseline, c.Verdict, *c.Ratio, c.Metric)}
 }
 
-// twoBands warns of trials that switch between two levels.
-func twoBands(c result.Cell) result.Warning {
+// twoBands is the warning about a cell whose blocks form two bands.
+func twoBands(c result.Cell, l levels) result.Warning {
+	of, show := "values form", func(v float64) string { return rounded(v, c.Unit) }
+	things := "values"
+	if l.ratio {
+		of, things, show = "ratios to "+c.Baseline+" form", "blocks", func(v float64) string { return fmt.Sprintf("%.3g", v) }
+	}
 	return result.Warning{Code: string(warning.TwoBands), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
-		"the trials fall into two bands, %d near %s and %d near %s; their mean stands for neither",
-		c.Bands.Low.N, rounded(c.Bands.Low.Value, c.Unit), c.Bands.High.N, rounded(c.Bands.High.Value, c.Unit))}
+		"the %s two bands, %d %s near %s, %d near %s: the mean describes neither. Look at the single trials; pin CPUs, or set buffers to a fixed size.",
+		of, l.Low.N, things, show(l.Low.Value), l.High.N, show(l.High.Value))}
 }
 
-// rounded is a figure with three digits and, where it is large, a prefix.
+// rounded is a value with three significant digits and, where it is large, a prefix.
 func rounded(v float64, unit string) string {
 	for _, p := range []struct {
 		from   float64

@@ -19,27 +19,27 @@ func TestCellWarnings(t *testing.T) {
 		want   []result.Warning
 	}{
 		{"nothing to say", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80)), nil},
-		{"two bands", hostAnd, join(rows("host", "goodput", 8e9, 8.1e9, 12e9, 11.9e9, 12.1e9), rows("veth", "goodput", 7e9, 7.1e9, 7e9, 7.1e9, 7e9)), []result.Warning{
-			{Code: "two_bands", Scope: "host stream goodput", Text: "the trials fall into two bands, 2 near 8.05 Gbit/s and 3 near 12 Gbit/s; their mean stands for neither"}}},
+		{"two bands", hostAnd, join(rows("host", "goodput", 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9), rows("veth", "goodput", 6e9, 6.1e9, 9e9, 9e9, 9.1e9, 6e9, 9e9, 9e9, 6e9, 9e9)), []result.Warning{
+			{Code: "two_bands", Scope: "veth stream goodput", Text: "the ratios to host form two bands, 4 blocks near 0.602, 6 near 0.902: the mean describes neither. Look at the single trials; pin CPUs, or set buffers to a fixed size."}}},
+		{"too few blocks for bands", hostAnd, join(rows("host", "goodput", 8e9, 8.1e9, 12e9, 11.9e9, 12.1e9), rows("veth", "goodput", 7e9, 7.1e9, 7e9, 7.1e9, 7e9)), nil},
 		{"two bands of a metric that is not primary", hostAnd, rows("host", "rtt_p99", 1, 1, 2, 2), nil},
 		{"beats its baseline", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 125, 125, 124)), []result.Warning{
-			{Code: "beats_baseline", Scope: "veth stream goodput", Text: "veth is better than its baseline host (1.25 times its goodput), which a longer path should not be; " +
-				"before believing it, check that traffic did not take a short cut (path counters), that MTU, offloads, congestion control and socket buffers are alike, " +
-				"and that both were pinned alike"}}},
+			{Code: "beats_baseline", Scope: "veth stream goodput", Text: "veth is better than its baseline host (1.25 times its goodput), which a longer path should not be. " +
+				"Check the path counters for a shorter path, and that MTU, offloads, congestion control, socket buffers and CPU placement are the same."}}},
 		{"beats it in a metric that is not primary", hostAnd, join(rows("host", "rtt_p50", 100, 101, 99), rows("veth", "rtt_p50", 75, 75, 74)), nil},
 		{"beats it by less than the margin", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 102, 103.1, 101)), nil},
 		{"no baseline trials", hostAnd, rows("veth", "goodput", 80), []result.Warning{
-			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it has no ok trial of this workload"}}},
+			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host has no valid trial of this workload"}}},
 		{"void baseline", void, join(rows("host", "goodput", 100), rows("veth", "goodput", 80)), []result.Warning{
-			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it is void (counters stood still)"}}},
+			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is void (counters stood still)"}}},
 		{"baseline not in the run", missing, rows("veth", "goodput", 80), []result.Warning{
-			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it is not among the modes of the run"}}},
+			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is not a mode of the run"}}},
 		{"neither has trials", hostAnd, nil, nil},
 		{"unknown metrics", hostAnd, join(rows("host", "zeal", 1, 2), rows("host", "ardour", 1, 2)), []result.Warning{
 			// Trials of one block replace each other: only the later ones count.
-			{Code: "unknown_metric", Scope: "run", Text: `this version of tare knows no metric "ardour"; its values are left out`}}},
+			{Code: "unknown_metric", Scope: "run", Text: `this version of tare does not know the metric "ardour": its values are left out`}}},
 		{"unusable values", hostAnd, rows("host", "goodput", 100, math.NaN(), -1, math.Inf(1)), []result.Warning{
-			{Code: "bad_value", Scope: "host stream goodput", Text: "values that are negative or no finite number are left out of this cell: 3"}}},
+			{Code: "bad_value", Scope: "host stream goodput", Text: "3 negative or non-finite values are left out of this cell"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got := Cells(c.modes, []string{"stream"}, c.trials, Rule{Margin: 0.05})

@@ -189,7 +189,7 @@ func TestHostNetwork(t *testing.T) {
 }
 
 // The exit of an agent is reported with its cause.
-func TestFates(t *testing.T) {
+func TestExitReasons(t *testing.T) {
 	b := newBench(t)
 	wait := func(t *testing.T, c *agent.Client) string {
 		t.Helper()
@@ -230,7 +230,7 @@ func TestFates(t *testing.T) {
 	})
 	t.Run("out of memory", func(t *testing.T) {
 		for range 2 {
-			conn, err := c.Launch(t.Context(), eater)
+			conn, err := c.Launch(t.Context(), memoryHog)
 			if err != nil {
 				t.Fatal(err)
 			}

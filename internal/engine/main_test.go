@@ -12,9 +12,9 @@ import (
 
 // What the test binary does in a container with one of these arguments.
 const (
-	eater  = "eat"    // use more memory than allowed
-	parent = "parent" // leave an orphan behind
-	orphan = "orphan" // report that it is one, and exit
+	memoryHog = "eat"    // use more memory than allowed
+	parent    = "parent" // leave an orphan behind
+	orphan    = "orphan" // report that it is one, and exit
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Print("orphan")
 		os.Exit(0)
-	case len(os.Args) == 2 && arg == eater:
+	case len(os.Args) == 2 && arg == memoryHog:
 		var held [][]byte
 		for range 64 {
 			b := make([]byte, 8<<20)

@@ -88,7 +88,7 @@ func TestArchive(t *testing.T) {
 }
 
 // A tag identifies its run, and no other tag does.
-func TestHolder(t *testing.T) {
+func TestImageOwner(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
 	own := "0123456789ab-" + machineID() + "-"
 	for tag, want := range map[string]string{

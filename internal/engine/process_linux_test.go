@@ -104,7 +104,7 @@ func children(t *testing.T, pid int) (found []string) {
 }
 
 // A container's first process reaps orphans and exits on a signal.
-func TestHold(t *testing.T) {
+func TestPause(t *testing.T) {
 	b := newBench(t)
 	c := b.Container(t, b.Spec("client"))
 	hold := hostPID(t, c)

@@ -207,7 +207,7 @@ func (e *Engine) removeSwarmRecord(ctx context.Context, id, name string, noted i
 			err = e.LeaveSwarm(ctx)
 		}
 	default:
-		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run created; if you do not need it, run docker swarm leave on that machine", e.Name)
+		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run created; if the Swarm is not yours, run docker swarm leave on that machine", e.Name)
 	}
 	return errors.Join(err, e.removeContainer(ctx, id, name))
 }

@@ -214,7 +214,7 @@ func unitOrNone(unit string) string {
 
 // resolveMetrics determines which direction is better for each metric, and sorts the metrics: those
 // known to this program in the order of its reports, then the others in order of appearance.
-func (b *builder) settleMetrics() []result.Metric {
+func (b *builder) resolveMetrics() []result.Metric {
 	var out, more []result.Metric // unknown, or known by name only, such as those of searches
 	for i := range b.metrics {
 		m := &b.metrics[i]

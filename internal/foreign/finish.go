@@ -34,7 +34,7 @@ func (b *builder) finish() (Numbers, error) {
 		return Numbers{}, err
 	}
 	n := Numbers{Pairing: pairing, Input: analysis.Input{
-		Modes: modes, Workloads: b.loads.list, Metrics: b.settleMetrics(), Trials: b.trials(order),
+		Modes: modes, Workloads: b.loads.list, Metrics: b.resolveMetrics(), Trials: b.trials(order),
 	}}
 	if pairing == NoPairs {
 		n.Input.Rule.Pairing = analysis.PairNone

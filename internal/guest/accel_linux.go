@@ -26,18 +26,18 @@ const kvmDevice = "/dev/kvm"
 type Accelerators struct {
 	mu   sync.Mutex
 	name string // empty until known
-	why  string // TCG works everywhere
+	why  string // the reason why it is not KVM
 }
 
-// Choose returns the accelerator for guests of a kernel, and the reason if it is TCG. asked is the
-// user's choice, empty for none.
-func (a *Accelerators) Choose(ctx context.Context, asked string, host *linuxnet.NS, run string, k kernel.Kernel) (name, why string, err error) {
-	switch asked {
+// Choose returns the accelerator for guests of a kernel, and the reason if it is TCG. requested is
+// the user's choice, empty for none.
+func (a *Accelerators) Choose(ctx context.Context, requested string, host *linuxnet.NS, run string, k kernel.Kernel) (name, why string, err error) {
+	switch requested {
 	case "":
 	case KVM, TCG:
-		return asked, "requested by the user", nil
+		return requested, "requested by the user", nil
 	default:
-		return "", "", fmt.Errorf("there is no accelerator %q; use kvm or tcg", asked)
+		return "", "", fmt.Errorf("there is no accelerator %q; use kvm or tcg", requested)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,16 +51,16 @@ func (a *Accelerators) Choose(ctx context.Context, asked string, host *linuxnet.
 	}
 	f.Close()
 	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tests KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true})
-	switch _, lacking := AsUnavailable(err); {
+	switch _, missing := AsUnavailable(err); {
 	case err == nil:
 		a.name = KVM
 		return a.name, "", m.Close()
-	case lacking || ctx.Err() != nil:
-		return "", "", err // of another kind: KVM may still work
+	case missing || ctx.Err() != nil:
+		return "", "", err // another problem: it is not yet known whether KVM works
 	}
-	var dumb *silentError
-	if a.name, a.why = TCG, fmt.Sprintf("KVM did not run a test guest on this machine: %v", err); errors.As(err, &dumb) {
-		a.why = fmt.Sprintf("KVM did not run a test guest on this machine: %v", dumb)
+	var silent *silentError
+	if a.name, a.why = TCG, fmt.Sprintf("KVM did not run a test guest on this machine: %v", err); errors.As(err, &silent) {
+		a.why = fmt.Sprintf("KVM did not run a test guest on this machine: %v", silent)
 	}
 	return a.name, a.why, nil
 }

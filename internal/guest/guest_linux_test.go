@@ -31,8 +31,8 @@ func spec(t *testing.T) guest.Spec {
 	return guest.Spec{Run: l.Spec.Claim.ID, Label: "test", Place: "a/vm", Host: l.A.NS, Kernel: k, Accel: guest.TCG}
 }
 
-// endsWithin bounds what takes a moment on an idle machine.
-const endsWithin = time.Minute
+// endTimeout bounds what takes a moment on an idle machine.
+const endTimeout = time.Minute
 
 // A guest boots, sets up its network as requested, runs programs, reports how they exited, reports
 // its network stack, and powers itself off when its port is closed.
@@ -90,7 +90,7 @@ func TestBoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), endTimeout)
 	defer cancel()
 	if err := conn.Close(ctx); err != nil || conn.ExitReason() == "" {
 		t.Errorf("a process whose stdin ended: %q, %v", conn.ExitReason(), err)
@@ -98,7 +98,7 @@ func TestBoot(t *testing.T) {
 	m.HangUp()
 	select {
 	case <-m.Ended():
-	case <-time.After(endsWithin):
+	case <-time.After(endTimeout):
 		t.Errorf("the guest still runs: %s", m.Console())
 	}
 }

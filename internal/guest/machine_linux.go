@@ -135,10 +135,10 @@ func (m *Machine) startQEMU(program string, s Spec, initrd, direct *os.File) err
 }
 
 // silentError is the error of a guest that used CPU time and printed nothing.
-type silentError struct{ worked time.Duration }
+type silentError struct{ used time.Duration }
 
 func (e *silentError) Error() string {
-	return fmt.Sprintf("a guest used %s of CPU time and printed nothing", e.worked.Round(10*time.Millisecond))
+	return fmt.Sprintf("a guest used %s of CPU time and printed nothing", e.used.Round(10*time.Millisecond))
 }
 
 // maxSilentCPUTime is how much CPU time a guest may use before its first output, if it prints from
@@ -167,8 +167,8 @@ func (m *Machine) waitHandshake(ctx context.Context, s Spec) error {
 			if waited := runDelay(m.qemu.PID()); time.Since(began)-waited > within {
 				return fmt.Errorf("the handshake timed out after %s", within)
 			}
-			if worked, ok := cpuTime(m.qemu.PID()); ok && s.earlyConsole && worked > maxSilentCPUTime && m.log.size() == 0 {
-				return &silentError{worked}
+			if used, ok := cpuTime(m.qemu.PID()); ok && s.earlyConsole && used > maxSilentCPUTime && m.log.size() == 0 {
+				return &silentError{used}
 			}
 		}
 	}
@@ -194,8 +194,8 @@ func (m *Machine) explainBootError(s Spec, err error) error {
 		return &UnavailableError{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, m.qemu.StderrTail())}
 	}
 	err = fmt.Errorf("boot %s (QEMU with %s, kernel %s): %w", s.Place, s.Accel, s.Kernel.Version, err)
-	var dumb *silentError
-	if s.earlyConsole || errors.As(err, &dumb) || m.log.size() == 0 {
+	var silent *silentError
+	if s.earlyConsole || errors.As(err, &silent) || m.log.size() == 0 {
 		return err
 	}
 	if last := m.log.last(); last != "" && !strings.Contains(err.Error(), last) {

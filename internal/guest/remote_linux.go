@@ -136,9 +136,9 @@ type task struct {
 	exitReason string
 }
 
-func (p *task) finish(code int, fate string) {
+func (p *task) finish(code int, reason string) {
 	p.once.Do(func() {
-		p.code, p.exitReason = code, fate
+		p.code, p.exitReason = code, reason
 		close(p.ended)
 	})
 }

@@ -35,15 +35,15 @@ func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, err
 	if c, s := client.Tool, server.Tool; c.Version != s.Version {
 		notes = append(notes, traffic.Note{Code: NoteVersions, Text: fmt.Sprintf("the client ran %s %s and the server %s", c.Name, c.Version, s.Version)})
 	}
-	for _, way := range []struct {
+	for _, direction := range []struct {
 		on       bool
 		name     string
 		from, to traffic.Report
 	}{{!p.Reverse || p.Both, "forward", client, server}, {p.Reverse || p.Both, "reverse", server, client}} {
-		if !way.on {
+		if !direction.on {
 			continue
 		}
-		more, err := checkDirection(p, way.name, way.from, way.to)
+		more, err := checkDirection(p, direction.name, direction.from, direction.to)
 		if err != nil {
 			return nil, err
 		}

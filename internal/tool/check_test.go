@@ -79,7 +79,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // The window consists of the intervals in the middle, and a partial one does not count.
-func TestCut(t *testing.T) {
+func TestCutWindow(t *testing.T) {
 	var a, b flow
 	for i := range 10 {
 		a.rows = append(a.rows, row{start: float64(i) / 10, seconds: 0.1, bytes: 100, retransmits: 1})
@@ -102,7 +102,7 @@ func TestCut(t *testing.T) {
 }
 
 // An upper bound of what is on the wire is never below what was sent.
-func TestBound(t *testing.T) {
+func TestSetUpperBound(t *testing.T) {
 	j := job{Params: traffic.Params{Kind: tcpStream}}
 	r := traffic.Report{Sent: 1 << 30}
 	kernelCount{}.setUpperBound(&r, j) // without counters
@@ -122,7 +122,7 @@ func TestBound(t *testing.T) {
 }
 
 // Of a long output, the head and the tail are kept.
-func TestKept(t *testing.T) {
+func TestTruncateOutput(t *testing.T) {
 	got := truncateOutput([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
 	if len(got) > maxKeptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
 		t.Errorf("kept %d bytes", len(got))

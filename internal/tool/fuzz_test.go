@@ -43,7 +43,7 @@ func sane(t *testing.T, r traffic.Report) {
 func fuzz(f *testing.F, tool Tool, put func([]byte) output) {
 	seeds(f, func(text []byte) { f.Add(text, false, false) })
 	f.Fuzz(func(t *testing.T, text []byte, udp, server bool) {
-		fix := fixture{tool: tool.Name, kind: tcpStream, streams: 1, way: "forward", side: side(server), version: "3.12"}
+		fix := fixture{tool: tool.Name, kind: tcpStream, streams: 1, direction: "forward", side: side(server), version: "3.12"}
 		if udp {
 			fix.kind = udpStream
 		}

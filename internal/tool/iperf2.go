@@ -15,7 +15,7 @@ func iperf2() Tool {
 	}
 }
 
-// Versions of iperf2: -R and --full-duplex came with 2.1.
+// oldestIperf2 is the oldest supported minor version of iperf 2: -R and --full-duplex came with 2.1.
 const oldestIperf2 = 1
 
 func probeIperf2(banner, help string) (build, error) {

@@ -46,7 +46,7 @@ const ntttcpFile = "ntttcp.xml"
 // ntttcpCooldown is how long the sender continues while the receiver ends its window, in seconds.
 const ntttcpCooldown = 1
 
-// ntttcp takes whole seconds.
+// wholeSeconds rounds up to the whole seconds that ntttcp takes.
 func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds - 1e-9))) }
 
 func (j job) window() (warmup, duration string) {

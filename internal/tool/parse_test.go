@@ -22,7 +22,7 @@ type fixture struct {
 	tool, file string
 	kind       string
 	streams    int
-	way        string // forward, reverse or both
+	direction  string // forward, reverse or both
 	side       side
 	version    string
 }
@@ -33,7 +33,7 @@ func (f fixture) job(t testing.TB) job {
 	j := job{side: f.side, port: 5301, host: "127.0.0.1", grantedBuffer: 200 << 10}
 	j.Params = traffic.Params{Kind: f.kind, Tool: f.tool, CPU: -1, Streams: max(1, f.streams), SendBuffer: -1, ReceiveBuffer: -1,
 		Congestion: "nosuch", Warmup: 200 * time.Millisecond, Duration: 800 * time.Millisecond,
-		Reverse: f.way == "reverse", Both: f.way == "both"}
+		Reverse: f.direction == "reverse", Both: f.direction == "both"}
 	if f.kind == udpStream {
 		j.PayloadSize = 1400
 	}
@@ -74,9 +74,9 @@ func (f fixture) read(t testing.TB) (parsedOutput, error) {
 
 func fixtures() []fixture {
 	var all []fixture
-	add := func(tool, version, file, kind string, streams int, way string, sides ...side) {
+	add := func(tool, version, file, kind string, streams int, direction string, sides ...side) {
 		for _, s := range sides {
-			all = append(all, fixture{tool, strings.ReplaceAll(file, "*", s.String()), kind, streams, way, s, version})
+			all = append(all, fixture{tool, strings.ReplaceAll(file, "*", s.String()), kind, streams, direction, s, version})
 		}
 	}
 	const c, s = atClient, atServer
@@ -111,13 +111,13 @@ func fixtures() []fixture {
 	for _, f := range []struct {
 		name, kind string
 		streams    int
-		way        string
+		direction  string
 	}{
 		{"tcp", tcpStream, 1, "forward"}, {"tcp2", tcpStream, 2, "forward"}, {"tcprev", tcpStream, 1, "reverse"}, {"tcpfd", tcpStream, 1, "both"},
 		{"udp", udpStream, 1, "forward"}, {"udp2", udpStream, 2, "forward"}, {"udprev", udpStream, 1, "reverse"}, {"udpfd", udpStream, 1, "both"},
 		{"udpfd2", udpStream, 2, "both"}, {"udp-unlimited", udpStream, 1, "forward"}, {"wtoobig", tcpStream, 1, "forward"},
 	} {
-		add(iperf2Name, "2.1.8", "iperf-2.1.8/"+f.name+".*.csv", f.kind, f.streams, f.way, c, s)
+		add(iperf2Name, "2.1.8", "iperf-2.1.8/"+f.name+".*.csv", f.kind, f.streams, f.direction, c, s)
 	}
 	for _, name := range []string{"badcc", "refused"} {
 		add(iperf2Name, "2.1.8", "iperf-2.1.8/"+name+".*.csv", tcpStream, 1, "forward", c)
@@ -145,7 +145,7 @@ func fixtures() []fixture {
 func TestFixtures(t *testing.T) {
 	var got strings.Builder
 	for _, f := range fixtures() {
-		fmt.Fprintf(&got, "%s as %s %s %s\n", f.file, f.way, f.kind, f.side)
+		fmt.Fprintf(&got, "%s as %s %s %s\n", f.file, f.direction, f.kind, f.side)
 		s, err := f.read(t)
 		var r traffic.Report
 		if err == nil {

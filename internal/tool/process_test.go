@@ -129,7 +129,7 @@ func TestFakeNtttcp(t *testing.T) {
 }
 
 // A server that does not exit after its client is killed, and one that never listens is reported.
-func TestServerThatStays(t *testing.T) {
+func TestServerDoesNotExit(t *testing.T) {
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestServerThatStays(t *testing.T) {
 	}
 }
 
-func TestServerThatDies(t *testing.T) {
+func TestServerExitsEarly(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
 	p := fakeParams(iperf3Name)
 	p.Address = "198.18.99.1:5301" // the address does not exist: the fake listens elsewhere, and exits

@@ -49,11 +49,11 @@ func (b *BinCounter) Add(at time.Duration, n int64) {
 func Series(p Params, counters []*BinCounter) []float64 {
 	out := make([]float64, len(counters[0].Bins))
 	for i := range out {
-		long := min(SeriesInterval, p.Duration-time.Duration(i)*SeriesInterval)
+		length := min(SeriesInterval, p.Duration-time.Duration(i)*SeriesInterval)
 		for _, b := range counters {
 			out[i] += float64(b.Bins[i])
 		}
-		out[i] /= long.Seconds()
+		out[i] /= length.Seconds()
 	}
 	return out
 }

@@ -55,8 +55,8 @@ func (p Params) SliceTransfer(d time.Duration) Params {
 // ClientDriven is the client of a workload whose timing the client controls. It runs a warm-up and
 // a timed part, in one piece or in slices.
 type ClientDriven interface {
-	// Drive runs the traffic for warmup + long and counts the second part.
-	Drive(ctx context.Context, warmup, long time.Duration) error
+	// Drive runs the traffic for warmup + timed and counts the second part.
+	Drive(ctx context.Context, warmup, timed time.Duration) error
 	// Close ends the trial and reports on all of it.
 	Close() Report
 }

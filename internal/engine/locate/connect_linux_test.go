@@ -10,23 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rightless is the environment variable with the target to which this test connects without root's
+// unprivilegedVariable is the environment variable with the target to which this test connects without root's
 // capabilities.
-const rightless = "TARE_TEST_RIGHTLESS"
+const unprivilegedVariable = "TARE_TEST_RIGHTLESS"
 
 // A user without access to the socket gets an error that says how to get access.
 func TestConnectWithoutPermission(t *testing.T) {
-	if target := os.Getenv(rightless); target != "" {
+	if target := os.Getenv(unprivilegedVariable); target != "" {
 		refused(t, target, "permission denied", "usermod -aG docker")
 		return
 	}
 	noEngine(t)
-	path := onSocket(t, speaks("1.41"))
+	path := onSocket(t, fakeEngine("1.41"))
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), rightless+"=unix://"+path)
+	cmd.Env = append(os.Environ(), unprivilegedVariable+"=unix://"+path)
 	ended := make(chan error)
 	go func() {
 		// Programs that this thread starts do not have the capabilities that it drops. The thread

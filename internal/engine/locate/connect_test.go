@@ -36,8 +36,8 @@ func noEngine(t *testing.T) string {
 	return dir
 }
 
-// speaks answers like an engine of that API version.
-func speaks(version string) http.Handler {
+// fakeEngine answers like an engine of that API version.
+func fakeEngine(version string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", version)
 		w.Header().Set("Ostype", "linux")
@@ -243,7 +243,7 @@ func refused(t *testing.T, target string, words ...string) {
 // The order of the docker CLI: DOCKER_HOST, DOCKER_CONTEXT, the current context, the default.
 func TestConnectAsTheDockerCLI(t *testing.T) {
 	config := noEngine(t)
-	one, two, three := onSocket(t, speaks("1.41")), onSocket(t, speaks("1.41")), onSocket(t, speaks("1.99"))
+	one, two, three := onSocket(t, fakeEngine("1.41")), onSocket(t, fakeEngine("1.41")), onSocket(t, fakeEngine("1.99"))
 	writeContext(t, config, "second", "unix://"+two)
 	writeContext(t, config, "third", "unix://"+three)
 	connects(t, "unix://"+one, "unix://"+one)
@@ -262,7 +262,7 @@ func TestConnectAsTheDockerCLI(t *testing.T) {
 func TestConnectNegotiates(t *testing.T) {
 	noEngine(t)
 	for answers, want := range map[string]string{"1.40": "1.40", "1.41": "1.41", "1.99": ""} {
-		e, err := Connect(t.Context(), "unix://"+onSocket(t, speaks(answers)))
+		e, err := Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestConnectWithTLS(t *testing.T) {
 	config := noEngine(t)
 	ca := newAuthority(t)
 	own := ca.identity(t, nil)
-	address := onPort(t, ca.demanding(t, own), speaks("1.41"))
+	address := onPort(t, ca.demanding(t, own), fakeEngine("1.41"))
 	ca.store(t, writeContext(t, config, "safe", "tcp://"+address), &own)
 	connects(t, "docker:safe", "docker:safe")
 
@@ -295,10 +295,10 @@ func TestConnectTLSRefused(t *testing.T) {
 	noEngine(t)
 	ca, other := newAuthority(t), newAuthority(t)
 	own := ca.identity(t, nil)
-	safe := "tcp://" + onPort(t, ca.demanding(t, own), speaks("1.41"))
-	open := "tcp://" + onPort(t, nil, speaks("1.41"))
-	named := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.IPAddresses = nil; c.DNSNames = []string{"engine.example"} })), speaks("1.41"))
-	old := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), speaks("1.41"))
+	safe := "tcp://" + onPort(t, ca.demanding(t, own), fakeEngine("1.41"))
+	open := "tcp://" + onPort(t, nil, fakeEngine("1.41"))
+	named := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.IPAddresses = nil; c.DNSNames = []string{"engine.example"} })), fakeEngine("1.41"))
+	old := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), fakeEngine("1.41"))
 
 	refused(t, safe, "TLS refused", "requires TLS", "DOCKER_TLS_VERIFY=1")
 
@@ -354,13 +354,13 @@ func TestConnectRefused(t *testing.T) {
 	refused(t, "unix://"+plain, "is not a socket")
 	refused(t, "unix://"+web, "not a Docker Engine")
 	refused(t, "unix://"+broken, "the disk", "journalctl")
-	refused(t, "unix://"+onSocket(t, speaks("1.39")), "1.39", "1.40", "upgrade")
+	refused(t, "unix://"+onSocket(t, fakeEngine("1.39")), "1.39", "1.40", "upgrade")
 	refused(t, "tcp://"+closed.Addr().String(), "connection refused", "-H tcp://")
 	refused(t, "tcp://engine.invalid:2375", "engine.invalid")
 	refused(t, "docker:missing", "no such context", "docker context ls")
 	refused(t, "docker:empty", "no address")
 	t.Setenv("DOCKER_API_VERSION", "1.24")
-	refused(t, "unix://"+onSocket(t, speaks("1.41")), "DOCKER_API_VERSION", "1.24")
+	refused(t, "unix://"+onSocket(t, fakeEngine("1.41")), "DOCKER_API_VERSION", "1.24")
 
 	t.Setenv("DOCKER_API_VERSION", "")
 	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte("{"), 0o600); err != nil {

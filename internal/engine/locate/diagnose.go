@@ -45,7 +45,7 @@ func (s source) diagnose(ctx context.Context, err error) error {
 }
 
 // explainSocket dials the socket again to find the error number, which the client does not return.
-func explainSocket(ctx context.Context, path string, err error) (why, mend string) {
+func explainSocket(ctx context.Context, path string, err error) (reason, fix string) {
 	conn, dial := redial(ctx, "unix", path)
 	if dial == nil {
 		_ = conn.Close()
@@ -71,7 +71,7 @@ func redial(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // explainAnswer explains an error of a server that listens.
-func explainAnswer(err error) (why, mend string) {
+func explainAnswer(err error) (reason, fix string) {
 	if errdefs.IsNotFound(err) {
 		return "the server is not a Docker Engine", "set the address of an engine: docker context ls lists them"
 	}
@@ -80,27 +80,27 @@ func explainAnswer(err error) (why, mend string) {
 
 // explainSSH explains an error by the last output of ssh, or of the docker command on the other
 // machine.
-func explainSSH(ctx context.Context, target string, err error) (why, mend string) {
+func explainSSH(ctx context.Context, target string, err error) (reason, fix string) {
 	_, host, _ := strings.Cut(target, "://")
 	host, _, _ = strings.Cut(host, "/")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "the ssh command was not found", "install an ssh client, such as Debian's openssh-client"
 	}
-	words := sshLastLine(err)
-	if words == "" {
+	output := sshLastLine(err)
+	if output == "" {
 		// The connection ended before the request was written, and the output was lost.
-		if words = sshLastLine(sshError(ctx, target)); words == "" {
-			words = err.Error()
+		if output = sshLastLine(sshError(ctx, target)); output == "" {
+			output = err.Error()
 		}
 	}
 	if name, port, ok := strings.Cut(host, ":"); ok {
 		host = "-p " + port + " " + name
 	}
-	mend = "make this work without a prompt: ssh " + host + " docker version"
-	if strings.Contains(words, "permission denied while trying to connect") {
-		mend = "allow that user to use the engine: run on that machine sudo usermod -aG docker USER"
+	fix = "make this work without a prompt: ssh " + host + " docker version"
+	if strings.Contains(output, "permission denied while trying to connect") {
+		fix = "allow that user to use the engine: run on that machine sudo usermod -aG docker USER"
 	}
-	return oneLine(words), mend
+	return oneLine(output), fix
 }
 
 // sshLastLine returns the output in an error of an ssh connection.
@@ -108,8 +108,8 @@ func sshLastLine(err error) string {
 	if err == nil {
 		return ""
 	}
-	_, words, _ := strings.Cut(err.Error(), "stderr=")
-	return strings.TrimSpace(words)
+	_, output, _ := strings.Cut(err.Error(), "stderr=")
+	return strings.TrimSpace(output)
 }
 
 // sshError opens an ssh connection, sends nothing and returns how it ends. A working one does not
@@ -180,7 +180,7 @@ func certDir() string {
 
 // explainNetwork explains why a remote engine cannot be reached. The client does not return the
 // error number, so it dials again.
-func explainNetwork(ctx context.Context, s source, err error) (why, mend string) {
+func explainNetwork(ctx context.Context, s source, err error) (reason, fix string) {
 	_, address, _ := strings.Cut(s.host, "://")
 	address, _, _ = strings.Cut(address, "/")
 	conn, dial := redial(ctx, "tcp", address)
@@ -188,23 +188,23 @@ func explainNetwork(ctx context.Context, s source, err error) (why, mend string)
 		_ = conn.Close()
 		return explainAnswer(err)
 	}
-	why, mend = oneLine(dial.Error()), "use an address and port that dockerd listens on (-H tcp://...), and allow it in the firewall"
+	reason, fix = oneLine(dial.Error()), "use an address and port that dockerd listens on (-H tcp://...), and allow it in the firewall"
 	var unknown *net.DNSError
 	var timeout net.Error
 	switch {
 	case errors.As(dial, &unknown):
 		return "the name " + unknown.Name + " cannot be resolved", "use the address, or check /etc/hosts and DNS"
 	case errors.Is(dial, syscall.ECONNREFUSED):
-		return "connection refused: nothing listens on that port", mend
+		return "connection refused: nothing listens on that port", fix
 	case errors.As(dial, &timeout) && timeout.Timeout():
-		return "no answer: the connection timed out", mend
+		return "no answer: the connection timed out", fix
 	}
-	return why, mend
+	return reason, fix
 }
 
 // unavailable returns the error for an engine that cannot be used, with the reason on one line.
-func unavailable(name, tried, why, mend string) *engine.Unavailable {
-	return &engine.Unavailable{Engine: name, Tried: tried, Reason: oneLine(why), Fix: mend}
+func unavailable(name, tried, reason, fix string) *engine.Unavailable {
+	return &engine.Unavailable{Engine: name, Tried: tried, Reason: oneLine(reason), Fix: fix}
 }
 
 // oneLine joins the lines of a text and truncates it.

@@ -152,8 +152,8 @@ func contextSource(name, context string) (source, error) {
 // addressSource returns the engine at an address, with the TLS settings of the environment.
 func addressSource(name, host string) (source, error) {
 	s := source{name: name, host: host}
-	fail := func(tried string, err error, mend string) (source, error) {
-		return s, unavailable(name, tried, err.Error(), mend)
+	fail := func(tried string, err error, fix string) (source, error) {
+		return s, unavailable(name, tried, err.Error(), fix)
 	}
 	helper, err := connhelper.GetConnectionHelper(host)
 	if err != nil {

@@ -84,13 +84,13 @@ func TestConnectBySSH(t *testing.T) {
 	if err := e.RemoveRun(t.Context(), b.ID); err != nil {
 		t.Error(err)
 	}
-	said, err := os.ReadFile(arguments)
+	calls, err := os.ReadFile(arguments)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
-		if !strings.Contains(string(said), want) {
-			t.Errorf("ssh was called with %q, without %q", said, want)
+		if !strings.Contains(string(calls), want) {
+			t.Errorf("ssh was called with %q, without %q", calls, want)
 		}
 	}
 }

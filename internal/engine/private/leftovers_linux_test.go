@@ -28,8 +28,8 @@ func controller(t *testing.T) {
 // found and removed, including an engine that was stopped and could not end. What a live run has is
 // not a leftover.
 func TestControllerKilled(t *testing.T) {
-	live, p := onLab(t)
-	cmd := as(t, "controller")
+	live, p := startOnLab(t)
+	cmd := inRole(t, "controller")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"tare/internal/lab"
 )
 
-// onLab starts an engine on host a of its own lab. Both end with the test.
-func onLab(t *testing.T) (*lab.Lab, *private.Engine) {
+// startOnLab starts an engine on host a of its own lab. Both end with the test.
+func startOnLab(t *testing.T) (*lab.Lab, *private.Engine) {
 	t.Helper()
 	b := enginetest.New(t)
 	return b.Lab, b.Engine
@@ -120,12 +120,12 @@ func TestAddressesOfEngines(t *testing.T) {
 }
 
 // Neither this process's environment nor the user's settings reach an engine.
-func TestApart(t *testing.T) {
+func TestEngineIsIsolated(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "HTTP_PROXY", "https_proxy", "NOTIFY_SOCKET"} {
 		t.Setenv(name, "unix:///nowhere")
 	}
-	_, p := onLab(t)
+	_, p := startOnLab(t)
 	dockerd := child(t, p.InitPID(), "dockerd")
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ"))
 	if err != nil {
@@ -189,7 +189,7 @@ func TestStartFails(t *testing.T) {
 
 // An existing engine is not affected by a second one of the same name.
 func TestStartTwice(t *testing.T) {
-	l, p := onLab(t)
+	l, p := startOnLab(t)
 	if _, err := private.Start(t.Context(), l, l.A); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a second engine of the same name: %v", err)
 	}
@@ -199,8 +199,8 @@ func TestStartTwice(t *testing.T) {
 }
 
 // When dockerd exits, everything that it has started ends, and that is reported.
-func TestKilled(t *testing.T) {
-	l, p := onLab(t)
+func TestDockerdKilled(t *testing.T) {
+	l, p := startOnLab(t)
 	c := holder(t, l, p, "server", nil)
 	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)
 	if err != nil {

@@ -37,8 +37,8 @@ func installed(ctx context.Context, program string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	said, err := exec.CommandContext(ctx, path, "--version").Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	output, err := exec.CommandContext(ctx, path, "--version").Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	if err != nil || line == "" {
 		return "does not report its version (" + path + ")"
 	}

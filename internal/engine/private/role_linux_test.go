@@ -33,16 +33,16 @@ func TestRole(t *testing.T) {
 		}
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "unified":
-		unified(t)
+		startOnVersion2(t)
 	case "badly set up":
-		badlySetUp(t)
+		startBesideBadSettings(t)
 	default:
 		t.Fatalf("no role %s", os.Getenv(role))
 	}
 }
 
-// as prepares this test's program to run in a role.
-func as(t *testing.T, what string) *exec.Cmd {
+// inRole prepares this test's program to run in a role.
+func inRole(t *testing.T, what string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestRole$", "-test.v")
 	cmd.Env = append(os.Environ(), role+"="+what)
@@ -53,7 +53,7 @@ func as(t *testing.T, what string) *exec.Cmd {
 // The settings of the machine's own engine are not read; with these it would fail to start.
 func TestSettingsAreNotRead(t *testing.T) {
 	drivertest.NeedEngine(t)
-	cmd := as(t, "badly set up")
+	cmd := inRole(t, "badly set up")
 	// It changes /etc in its own mounts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
@@ -62,8 +62,8 @@ func TestSettingsAreNotRead(t *testing.T) {
 	}
 }
 
-// badlySetUp starts an engine on a machine with invalid settings.
-func badlySetUp(t *testing.T) {
+// startBesideBadSettings starts an engine on a machine with invalid settings.
+func startBesideBadSettings(t *testing.T) {
 	layer := t.TempDir()
 	if err := unix.Mount("tmpfs", layer, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func badlySetUp(t *testing.T) {
 	if _, err := os.Stat("/etc/docker/daemon.json"); err != nil {
 		t.Fatal(err)
 	}
-	_, p := onLab(t)
+	_, p := startOnLab(t)
 	if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(p.InitPID()), "root/etc/docker/daemon.json")); err == nil {
 		t.Error("the engine sees the machine's settings")
 	}
@@ -99,7 +99,7 @@ func badlySetUp(t *testing.T) {
 // An engine uses its control groups in the single hierarchy of version 2, and leaves none there.
 func TestUnifiedControlGroups(t *testing.T) {
 	drivertest.NeedEngine(t)
-	cmd := as(t, "unified")
+	cmd := inRole(t, "unified")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
 	if err != nil || !strings.Contains(string(out), "PASS: TestRole") {
@@ -107,8 +107,8 @@ func TestUnifiedControlGroups(t *testing.T) {
 	}
 }
 
-// unified starts an engine on a system with control groups of version 2 only.
-func unified(t *testing.T) {
+// startOnVersion2 starts an engine on a system with control groups of version 2 only.
+func startOnVersion2(t *testing.T) {
 	const groups = "/sys/fs/cgroup"
 	had, err := private.Hierarchies()
 	if err != nil {
@@ -125,7 +125,7 @@ func unified(t *testing.T) {
 	if all, err := private.Hierarchies(); err != nil || !slices.Equal(all, []string{groups}) {
 		t.Fatalf("hierarchies %v, %v", all, err)
 	}
-	l, p := onLab(t)
+	l, p := startOnLab(t)
 	holder(t, l, p, "server", nil)
 	if _, err := os.Stat(filepath.Join(groups, p.Cgroup())); err != nil {
 		t.Error(err)
@@ -139,9 +139,9 @@ func unified(t *testing.T) {
 }
 
 // Missing requirements of an engine are named, with the fix.
-func TestLacking(t *testing.T) {
+func TestMissingRequirements(t *testing.T) {
 	drivertest.NeedEngine(t)
-	cmd := as(t, "lacking")
+	cmd := inRole(t, "lacking")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
@@ -149,7 +149,7 @@ func TestLacking(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs root; run tare as root") {
 		t.Errorf("in a user namespace: %v\n%s", err, out)
 	}
-	cmd = as(t, "stripped")
+	cmd = inRole(t, "stripped")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs dockerd, runc, iptables, which") ||
 		!strings.Contains(string(out), "apt-get install docker.io iptables") {

@@ -21,17 +21,17 @@ func schedules(t *testing.T, pid string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unified := ""
+	startOnVersion2 := ""
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if slices.Contains(strings.Split(f[1], ","), "cpu") {
 			return f[2]
 		}
 		if f[1] == "" {
-			unified = f[2]
+			startOnVersion2 = f[2]
 		}
 	}
-	return unified
+	return startOnVersion2
 }
 
 // agentOf finds the process of the agent in a place.

@@ -42,7 +42,7 @@ func TestKernelPaths(t *testing.T) {
 			}
 			m := g.boot(t, k, programs)
 			for i, modes := range g.runs {
-				weighed(t, m, tare, study(i), modes)
+				measured(t, m, tare, study(i), modes)
 			}
 			if code, said := in(t, m, "/bin/tare", "gc"); code != 0 || !strings.Contains(said, "nothing to remove") {
 				t.Errorf("something remains in the guest: exit code %d\n%s", code, said)
@@ -114,21 +114,21 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	args := []string{"-test.v", "-test.run", "^" + tt.run + "$"}
 	code, said := in(t, m, append([]string{"/bin/" + tt.name}, args...)...)
-	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.lacks) {
+	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.missing) {
 		t.Errorf("in the guest: exit code %d\n%s", code, said)
 	}
 	outside, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("on this machine: %v\n%s", err, outside)
 	}
-	t.Logf("this machine's kernel has it: %t", !bytes.Contains(outside, []byte(tt.lacks)))
+	t.Logf("this machine's kernel has it: %t", !bytes.Contains(outside, []byte(tt.missing)))
 }
 
 // study is the study file of one of the runs in a guest.
 func study(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
 
-// weighed runs a study in the guest and checks its modes on this machine.
-func weighed(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
+// measured runs a study in the guest and checks its modes on this machine.
+func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	t.Helper()
 	began := time.Now()
 	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study)

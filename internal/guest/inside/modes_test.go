@@ -30,7 +30,7 @@ type guest struct {
 // guests run concurrently. To add a mode, add a line here.
 var guests = []guest{
 	{name: "tunnels", tests: []tested{
-		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, lacks: "add an IPsec ESP association"},
+		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, missing: "add an IPsec ESP association"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -45,7 +45,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "switches", tests: []tested{
-		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", lacks: "lacks Open vSwitch's datapath"},
+		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", missing: "lacks the Open vSwitch datapath"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -61,7 +61,7 @@ var guests = []guest{
 type tested struct {
 	name, folder, run string
 	modules           []string
-	lacks             string
+	missing           string
 }
 
 // esp are the modules of IPsec with AES-GCM, which the kernel would load automatically if modprobe

@@ -180,7 +180,7 @@ func TestLoad(t *testing.T) {
 	if _, err := k.Load([]string{"broken"}, nil); !errors.As(err, &none) || none.Module != "nowhere" {
 		t.Errorf("a module whose dependency is missing: %v", err)
 	}
-	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circle") {
+	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circular") {
 		t.Errorf("two modules that depend on each other: %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// FuzzFind: for any image there is an error or a version.
+// FuzzFind checks that for any image there is an error or a version.
 func FuzzFind(f *testing.F) {
 	f.Add(image("6.1.0"))
 	f.Add([]byte("HdrS"))

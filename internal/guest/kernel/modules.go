@@ -38,8 +38,8 @@ func (k Kernel) Load(names, optional []string) ([]Module, error) {
 		}
 	}
 	for _, name := range optional {
-		var lacking *NoModuleError
-		if err := l.need(name); err != nil && !errors.As(err, &lacking) {
+		var missing *NoModuleError
+		if err := l.need(name); err != nil && !errors.As(err, &missing) {
 			return nil, err
 		}
 	}

@@ -60,7 +60,7 @@ func TestStreams(t *testing.T) {
 }
 
 // Several goroutines may write to one session at once.
-func TestTogether(t *testing.T) {
+func TestConcurrentWriters(t *testing.T) {
 	a, b, _ := pair(t)
 	var wg sync.WaitGroup
 	for id := range 8 {
@@ -93,7 +93,7 @@ func TestTogether(t *testing.T) {
 }
 
 // When one side ends, readers and writers of the other get an error.
-func TestGone(t *testing.T) {
+func TestSessionEnds(t *testing.T) {
 	a, b, cut := pair(t)
 	s := b.Open(5)
 	read := make(chan error, 1)

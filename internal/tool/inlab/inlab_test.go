@@ -29,19 +29,19 @@ func TestProof(t *testing.T) {
 				if _, err := exec.LookPath(executable); err != nil {
 					t.Skipf("scripts/setup-tests installs what is missing: %v", err)
 				}
-				for _, way := range []string{"forward", "reverse", "both"} {
+				for _, direction := range []string{"forward", "reverse", "both"} {
 					for _, kind := range []string{"tcp_stream", "udp_stream"} {
 						p := drivertest.Params(kind)
 						p.Tool, p.Warmup, p.Duration = name, 100*time.Millisecond, 400*time.Millisecond
-						p.PayloadSize, p.Reverse, p.Both = 1200, way == "reverse", way == "both"
+						p.PayloadSize, p.Reverse, p.Both = 1200, direction == "reverse", direction == "both"
 						if kind == "udp_stream" {
 							p.Rate = 20e6
 						}
 						client, server, err := s.Trial(t, p, s.Lab.IPv6 && p.Reverse)
 						if err != nil {
-							t.Errorf("%s %s %s: %v", name, kind, way, err)
+							t.Errorf("%s %s %s: %v", name, kind, direction, err)
 						}
-						figures(t, p, client, server)
+						checkMetrics(t, p, client, server)
 					}
 				}
 			}
@@ -49,7 +49,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-func figures(t *testing.T, p traffic.Params, client, server traffic.Report) {
+func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
 	if _, err := tool.Check(p, client, server); err != nil {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 // A call on a full or empty socket counts 0 bytes. Counting -1 for each once made more bytes arrive
 // than were sent.
-func TestStreamThatWouldWait(t *testing.T) {
+func TestFullAndEmptySocket(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

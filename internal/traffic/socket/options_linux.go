@@ -90,13 +90,13 @@ func setReset(fd int) error {
 // readTCPInfo reads TCP_INFO. An older kernel fills in fewer fields: size is how many bytes it
 // wrote, and the rest is zero.
 func readTCPInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
-	long := uint32(unix.SizeofTCPInfo)
+	length := uint32(unix.SizeofTCPInfo)
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&long)), 0)
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&length)), 0)
 	if errno != 0 {
 		return info, 0, fmt.Errorf("read TCP_INFO: %w", errno)
 	}
-	return info, uintptr(long), nil
+	return info, uintptr(length), nil
 }
 
 // chronographOf returns the times that a kernel from Linux 4.10 on reports.

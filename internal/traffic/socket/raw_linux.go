@@ -86,17 +86,17 @@ func (p *Poller) Add(fd, id int, events uint32) error {
 	return nil
 }
 
-// Wait waits for events, for at most long, and returns none if interrupted.
-func (p *Poller) Wait(long time.Duration) ([]unix.EpollEvent, error) {
+// Wait waits for events, for at most d, and returns none if interrupted.
+func (p *Poller) Wait(d time.Duration) ([]unix.EpollEvent, error) {
 	// The millisecond timeout of epoll_wait is too coarse for a schedule, so ppoll waits on the
 	// epoll descriptor.
-	if fine := long % time.Millisecond; fine != 0 {
-		if ready, err := PollFD(p.fd, unix.POLLIN, long); !ready || err != nil {
+	if fine := d % time.Millisecond; fine != 0 {
+		if ready, err := PollFD(p.fd, unix.POLLIN, d); !ready || err != nil {
 			return nil, err
 		}
-		long = 0
+		d = 0
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(long.Milliseconds()), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(d.Milliseconds()), 0, 0)
 	switch errno {
 	case 0:
 		return p.events[:n], nil
@@ -106,10 +106,10 @@ func (p *Poller) Wait(long time.Duration) ([]unix.EpollEvent, error) {
 	return nil, fmt.Errorf("wait for sockets: %w", errno)
 }
 
-// PollFD waits for one descriptor, for at most long.
-func PollFD(fd int, events int16, long time.Duration) (ready bool, err error) {
+// PollFD waits for one descriptor, for at most d.
+func PollFD(fd int, events int16, d time.Duration) (ready bool, err error) {
 	p := unix.PollFd{Fd: int32(fd), Events: events}
-	ts := unix.NsecToTimespec(int64(max(long, 0)))
+	ts := unix.NsecToTimespec(int64(max(d, 0)))
 	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 	switch errno {
 	case 0:
@@ -127,7 +127,7 @@ func SleepUntil(ns int64) {
 }
 
 // Sleep sleeps for d, or shorter.
-func Sleep(long time.Duration) {
-	ts := unix.NsecToTimespec(int64(long))
+func Sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }

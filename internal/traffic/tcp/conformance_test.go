@@ -81,7 +81,7 @@ func TestConformance(t *testing.T) {
 						t.Fatal(err)
 					}
 					agree(t, p, client, server)
-					figures(t, p, client, server, want, interval)
+					checkMetrics(t, p, client, server, want, interval)
 				})
 			}
 		}
@@ -145,8 +145,8 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	}
 }
 
-// figures checks the metrics and that the mean of the series equals the first one.
-func figures(t *testing.T, p traffic.Params, client, server traffic.Report, intervals int, interval float64) {
+// checkMetrics checks the metrics and that the mean of the series equals the first one.
+func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report, intervals int, interval float64) {
 	t.Helper()
 	w := kindOf(All(), p.Kind)
 	m, series := w.Metrics(p, client, server)
@@ -183,8 +183,8 @@ func figures(t *testing.T, p traffic.Params, client, server traffic.Report, inte
 }
 
 // Foreign connections on the data port are refused and never counted, in every shape.
-func TestStrangers(t *testing.T) {
-	for _, on := range pathways() {
+func TestForeignConnections(t *testing.T) {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
@@ -198,12 +198,12 @@ func TestStrangers(t *testing.T) {
 				defer cancel()
 				far := kindOf(over(on.server), s.kind)
 				address, end := serve(ctx, t, far, p)
-				for _, says := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
+				for _, sent := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
 					c, err := net.Dial("tcp", address)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, err := c.Write([]byte(says)); err != nil {
+					if _, err := c.Write([]byte(sent)); err != nil {
 						t.Fatal(err)
 					}
 					defer c.Close() // the silent one stays, and must not delay the trial
@@ -224,8 +224,8 @@ func TestStrangers(t *testing.T) {
 }
 
 // Cancelling a trial ends both endpoints, and each reports why.
-func TestGivenUp(t *testing.T) {
-	for _, on := range pathways() {
+func TestCancelledTrial(t *testing.T) {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
@@ -251,8 +251,8 @@ func TestGivenUp(t *testing.T) {
 				if err == nil || a.err == nil && s.kind != "tcp_rr" || !strings.Contains(fmt.Sprint(err, a.err), "enough") {
 					t.Errorf("cancelled, but the client returned %v and the server %v", err, a.err)
 				}
-				if took := time.Since(began); took > 20*time.Second {
-					t.Errorf("it took %s", took)
+				if elapsed := time.Since(began); elapsed > 20*time.Second {
+					t.Errorf("it took %s", elapsed)
 				}
 			})
 		}

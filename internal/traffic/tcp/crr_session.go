@@ -50,11 +50,11 @@ func (w *crrWindow) stall(from, to time.Duration) {
 
 // countSearch adds the time that opening a connection took, which includes the search for a source
 // port. A single long one does not count: it was probably delayed by another process on its CPU.
-func (w *crrWindow) countSearch(long time.Duration) {
-	if long > slowPortSearch && w.searched {
-		w.searching += long
+func (w *crrWindow) countSearch(timed time.Duration) {
+	if timed > slowPortSearch && w.searched {
+		w.searching += timed
 	}
-	w.searched = long > slowPortSearch
+	w.searched = timed > slowPortSearch
 }
 
 // noPortTimeout is how long a flow waits before it tries again to get a source port.
@@ -90,10 +90,10 @@ type crrSession struct {
 	restore        func()
 }
 
-// Drive opens connections for warmup + long and counts those that end in the second part.
-func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+// Drive opens connections for warmup + timed and counts those that end in the second part.
+func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	t := s.t
-	t.Warmup, t.Duration = warmup, long
+	t.Warmup, t.Duration = warmup, timed
 	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
@@ -107,10 +107,10 @@ func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) erro
 	s.searching += w.searching
 	s.stalled += w.stalled / time.Duration(t.Streams)
 	s.window.Messages += w.bins.Window
-	s.window.Seconds += long.Seconds()
-	if long > 0 {
+	s.window.Seconds += timed.Seconds()
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }

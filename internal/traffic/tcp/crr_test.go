@@ -69,7 +69,7 @@ func TestCRRSlices(t *testing.T) {
 
 // Foreign connections during the trial, silent or not, are refused, do not stop the trial and are
 // not counted.
-func TestCRRStrangers(t *testing.T) {
+func TestCRRForeignConnections(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
 		for _, flows := range []int{1, 4} {
@@ -93,17 +93,17 @@ func TestCRRStrangers(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				// A silent one, one with another token, one with garbage and one that closes at
 				// once.
-				for _, says := range []string{"", "fedcba9876543210", "GET / HTTP/1.1\r\n\r\n", "x"} {
+				for _, sent := range []string{"", "fedcba9876543210", "GET / HTTP/1.1\r\n\r\n", "x"} {
 					c, err := net.Dial("tcp", p.Address)
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					t.Cleanup(func() { c.Close() })
-					if _, err := io.WriteString(c, says); err != nil {
+					if _, err := io.WriteString(c, sent); err != nil {
 						t.Error(err)
 					}
-					if says == "x" {
+					if sent == "x" {
 						c.Close()
 					}
 				}
@@ -194,7 +194,7 @@ func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 
 // An endpoint that exits or is cancelled ends the other one. A client without the token is never
 // served.
-func TestCRRPeerGone(t *testing.T) {
+func TestCRRPeerExits(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
 		p := params("tcp_crr")

@@ -117,9 +117,9 @@ func (c *crrClient) run() error {
 
 // wait waits for events and advances the flows that have some.
 func (c *crrClient) wait() error {
-	long := socket.PollTimeout
+	timeout := socket.PollTimeout
 	if c.flowsWithoutPort > 0 {
-		long = noPortTimeout
+		timeout = noPortTimeout
 	}
 	if c.poll == nil && c.busy > 0 {
 		f := &c.flows[0]
@@ -127,7 +127,7 @@ func (c *crrClient) wait() error {
 		if f.state == crrAsking {
 			want = unix.POLLOUT
 		}
-		ready, err := socket.PollFD(f.fd, want, long)
+		ready, err := socket.PollFD(f.fd, want, timeout)
 		if ready && err == nil {
 			return c.advance(0)
 		}
@@ -137,7 +137,7 @@ func (c *crrClient) wait() error {
 		socket.Sleep(noPortTimeout)
 		return nil
 	}
-	events, err := c.poll.Wait(long)
+	events, err := c.poll.Wait(timeout)
 	for _, e := range events {
 		if err := c.advance(int(e.Fd)); err != nil {
 			return err

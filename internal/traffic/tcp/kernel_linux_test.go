@@ -18,7 +18,7 @@ import (
 // without retransmissions, and received, with nothing besides the payload but the handshake and the
 // stop bytes.
 func TestKernelAgrees(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, both := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
@@ -28,10 +28,10 @@ func TestKernelAgrees(t *testing.T) {
 					t.Fatalf("%s: %v", on, err)
 				}
 				n := int64(connections(p))
-				greeting := n * int64(len(handshakeBytes(p, roleForward)))
-				toServer, toClient := greeting, n+n // go, and a stop byte from the server as receiver
+				tokens := n * int64(len(handshakeBytes(p, roleForward)))
+				toServer, toClient := tokens, n+n // go, and a stop byte from the server as receiver
 				if both {
-					toServer, toClient = greeting+n/2, n+n/2
+					toServer, toClient = tokens+n/2, n+n/2
 				}
 				// Token from the client, go from the server, stop byte from each receiver.
 				for what, c := range map[string]struct{ kernel, ours int64 }{
@@ -74,7 +74,7 @@ func TestUnknownCongestion(t *testing.T) {
 // Congestion control and buffers are the requested ones in both implementations, and the report has
 // the granted sizes.
 func TestSocketOptions(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
 			p := params("tcp_stream")
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
@@ -146,7 +146,7 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 }
 
 // Raw system calls are used if there are processors to spare, and transfer the same data.
-func TestRawWay(t *testing.T) {
+func TestRawCalls(t *testing.T) {
 	old := runtime.GOMAXPROCS(8)
 	defer runtime.GOMAXPROCS(old)
 	for _, rate := range []uint64{0, 50e6} {
@@ -157,7 +157,7 @@ func TestRawWay(t *testing.T) {
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("raw system calls were not used")
 			}
-			client, server, err := pair(t, way{fastest(), fastest()}, p)
+			client, server, err := pair(t, pairing{fastest(), fastest()}, p)
 			if err != nil {
 				t.Fatal(err)
 			}

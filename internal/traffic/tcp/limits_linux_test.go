@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 	for i, c := range []struct {
 		what   string
 		change func(*traffic.Params)
-		most   func(traffic.Limits) float64
+		share  func(traffic.Limits) float64
 	}{
 		{"a tiny receive buffer", func(p *traffic.Params) { p.ReceiveBuffer, p.SendBuffer, p.WriteSize = 2048, 1<<20, 128<<10 }, func(l traffic.Limits) float64 { return l.ReceiveWindow }},
 		{"little to send", func(p *traffic.Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l traffic.Limits) float64 { return l.Application }},
@@ -28,11 +28,11 @@ func TestLimits(t *testing.T) {
 			if sliced {
 				p.Slice, p.Rounds = 150*time.Millisecond, 2
 			}
-			shown := false
-			for n := 0; n < attempts && !shown; n++ {
-				shown = limitedAs(t, c.what, on, p, c.most)
+			limited := false
+			for n := 0; n < attempts && !limited; n++ {
+				limited = limitedAs(t, c.what, on, p, c.share)
 			}
-			if !shown {
+			if !limited {
 				t.Errorf("%s, %s, sliced %t: in none of %d trials was it the main limit", on, c.what, sliced, attempts)
 			}
 		}
@@ -46,7 +46,7 @@ const attempts = 10
 
 // limitedAs runs one trial and reports whether it was limited as expected for most of the time. The
 // shares must always add up.
-func limitedAs(t *testing.T, what string, on way, p traffic.Params, most func(traffic.Limits) float64) bool {
+func limitedAs(t *testing.T, what string, on pairing, p traffic.Params, share func(traffic.Limits) float64) bool {
 	t.Helper()
 	client, server, err := pair(t, on, p)
 	if err != nil {
@@ -59,5 +59,5 @@ func limitedAs(t *testing.T, what string, on way, p traffic.Params, most func(tr
 	if sum := l.Application + l.ReceiveWindow + l.SendBuffer + l.Network; sum < 0.999*l.Seconds || sum > 1.001*l.Seconds {
 		t.Errorf("%s, %s: the shares do not add up: %+v", on, what, *l)
 	}
-	return l.Seconds > 0 && most(*l) > 0.6*l.Seconds
+	return l.Seconds > 0 && share(*l) > 0.6*l.Seconds
 }

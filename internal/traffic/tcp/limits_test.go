@@ -24,7 +24,7 @@ func TestLimitsOf(t *testing.T) {
 		"the network alone":     {at(0, 0, 0), at(1000, 0, 0), limits(1, 0, 0, 0, 1)},
 		"ticks beyond the time": {at(0, 0, 0), at(1004, 1004, 4), limits(1, 0, 1, 0, 0)},
 	} {
-		got, ok := limitsOf(c.before, c.after, time.Second)
+		got, ok := limitTimes(c.before, c.after, time.Second)
 		if !ok || !near(got, c.want) {
 			t.Errorf("%s: %+v, %t, want %+v", what, got, ok, c.want)
 		}
@@ -41,7 +41,7 @@ func TestLimitsOf(t *testing.T) {
 		"unknown after":  {at(1, 0, 0), socket.Chronograph{}, time.Second},
 		"no time":        {at(0, 0, 0), at(1, 0, 0), 0},
 	} {
-		if got, ok := limitsOf(c.before, c.after, c.elapsed); ok {
+		if got, ok := limitTimes(c.before, c.after, c.elapsed); ok {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}

@@ -15,32 +15,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// way is a pair of implementations for the two endpoints of a trial.
-type way struct{ server, client path }
+// pairing is a pair of implementations for the two endpoints of a trial.
+type pairing struct{ server, client path }
 
-func (w way) String() string { return w.server.name + " server, " + w.client.name + " client" }
+func (w pairing) String() string { return w.server.name + " server, " + w.client.name + " client" }
 
-// pathways returns all pairs of this system's implementations.
-func pathways() []way {
+// pairings returns all pairs of this system's implementations.
+func pairings() []pairing {
 	f, p := fastest(), portablePath()
 	if f.name == p.name {
-		return []way{{p, p}}
+		return []pairing{{p, p}}
 	}
-	return []way{{f, f}, {f, p}, {p, f}, {p, p}}
+	return []pairing{{f, f}, {f, p}, {p, f}, {p, p}}
 }
 
-// covering returns two of the pathways for each of many cases, in which each endpoint is once fast
+// covering returns two of the pairings for each of many cases, in which each endpoint is once fast
 // and once portable. Adjacent cases get the other two, so that the cases together cover every
 // pathway.
-func covering(i int) []way {
-	all := pathways()
+func covering(i int) []pairing {
+	all := pairings()
 	if len(all) == 1 {
 		return all
 	}
 	if i%2 == 0 {
-		return []way{all[0], all[3]}
+		return []pairing{all[0], all[3]}
 	}
-	return []way{all[1], all[2]}
+	return []pairing{all[1], all[2]}
 }
 
 func params(kind string) traffic.Params {
@@ -75,7 +75,7 @@ func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Para
 }
 
 // pair runs both endpoints of a trial, in slices if it has any.
-func pair(t *testing.T, on way, p traffic.Params) (client, server traffic.Report, err error) {
+func pair(t *testing.T, on pairing, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

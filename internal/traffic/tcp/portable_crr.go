@@ -156,8 +156,8 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
 	read := readSome(s)
 	var tag crrTag
-	shown := readFull(ctx, s, tag[:]) == nil
-	if !shown || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
+	received := readFull(ctx, s, tag[:]) == nil
+	if !received || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
 		return false, false, nil // not of this trial
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))

@@ -86,11 +86,11 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 }
 
 // pause sleeps with the precision of the system's timers.
-func pause(ctx context.Context, long time.Duration) error {
-	if long <= 0 {
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(long)
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

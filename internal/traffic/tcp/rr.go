@@ -159,10 +159,10 @@ type rrSession struct {
 	restore func()
 }
 
-// Drive runs exchanges for warmup + long and counts those of the second part.
-func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+// Drive runs exchanges for warmup + timed and counts those of the second part.
+func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := s.p
-	p.Warmup, p.Duration = warmup, long
+	p.Warmup, p.Duration = warmup, timed
 	w := newRRWindow(p, s)
 	began := time.Now()
 	err := s.path.request(ctx, s.c, w)
@@ -170,15 +170,15 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 	if err != nil {
 		return err
 	}
-	s.planned += warmup + long
+	s.planned += warmup + timed
 	s.total += w.bins.Total
 	s.window.Messages += w.bins.Window
-	s.window.Seconds += long.Seconds()
+	s.window.Seconds += timed.Seconds()
 	s.window.Slots += w.slots()
 	s.window.Missed += w.missed
-	if long > 0 {
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }

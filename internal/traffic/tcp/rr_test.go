@@ -98,7 +98,7 @@ func carrying(ctx context.Context, client, server traffic.Workload, p traffic.Pa
 
 // exchange is one row of a table of trials of tcp_rr and tcp_crr.
 type exchange struct {
-	on                way
+	on                pairing
 	flows             int
 	request, response int
 	other             bool // a parameter of the workload
@@ -123,7 +123,7 @@ func exchanges(sizes [][2]int) (out []exchange) {
 
 // The table of exchanges has every pair.
 func TestExchangesCoverPairs(t *testing.T) {
-	if len(pathways()) == 1 {
+	if len(pairings()) == 1 {
 		t.Skip("this system has one network")
 	}
 	pairs := map[string]bool{}
@@ -360,7 +360,7 @@ func TestRRBadParams(t *testing.T) {
 
 // The schedule assigns each slot to exactly one flow, and the skipped slots are exactly those not
 // sent.
-func TestScheduleDeals(t *testing.T) {
+func TestScheduleAssignsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: rapid.Uint64Range(1, 5000).Draw(t, "rate"),
 			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")),

@@ -20,9 +20,9 @@ func (s *slow) CloseWrite() error           { return nil }
 func (s *slow) Info() socket.TCPInfo        { return socket.TCPInfo{} }
 func (s *slow) Unacknowledged() (int, bool) { return 0, false }
 
-type telling struct{ *slow }
+type acknowledging struct{ *slow }
 
-func (s telling) Unacknowledged() (int, bool) {
+func (s acknowledging) Unacknowledged() (int, bool) {
 	n := s.left[0]
 	if len(s.left) > 1 {
 		s.left = s.left[1:]
@@ -37,11 +37,11 @@ func TestDrain(t *testing.T) {
 		puts int // in units of the timeout
 		says string
 	}{
-		"it arrives slowly":               {telling{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive: the receiver acknowledged none of them within 8s"},
-		"nothing arrives":                 {telling{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
-		"nobody reads it":                 {telling{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to the end within 30s"},
+		"it arrives slowly":               {acknowledging{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive: the receiver acknowledged none of them within 8s"},
+		"nothing arrives":                 {acknowledging{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
+		"nobody reads it":                 {acknowledging{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to the end within 30s"},
 		"acknowledgements unknown":        {&slow{}, 0, "within 30s"},
-		"acknowledgements become unknown": {telling{&slow{left: []int{900, 700, -1}}}, 1, "data in flight did not arrive"},
+		"acknowledgements become unknown": {acknowledging{&slow{left: []int{900, 700, -1}}}, 1, "data in flight did not arrive"},
 	} {
 		e := &streamEnd{Stream: c.s, start: time.Now().Add(-time.Hour), send: true, warm: true}
 		if err := e.finish(); err != nil || !e.draining {

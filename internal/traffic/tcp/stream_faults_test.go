@@ -147,7 +147,7 @@ func TestStreamBadServer(t *testing.T) {
 
 // A client without the token is refused, and its own error says so.
 func TestStreamWrongToken(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		p := params("tcp_stream")
 		ctx, cancel := context.WithCancel(t.Context())
 		address, end := serve(ctx, t, stream{on.server}, p)
@@ -165,7 +165,7 @@ func TestStreamWrongToken(t *testing.T) {
 
 // If one stream of a client fails, as sender or receiver, the trial ends at once on all streams,
 // with the reason of that stream.
-func TestStreamClientGone(t *testing.T) {
+func TestStreamClientExits(t *testing.T) {
 	for _, n := range []path{fastest(), portablePath()} {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
@@ -205,8 +205,8 @@ func TestStreamClientGone(t *testing.T) {
 }
 
 // A rate beyond the capacity is missed and reported as missed: it neither hangs nor counts as sent.
-func TestStreamRateBeyondAll(t *testing.T) {
-	for _, on := range pathways() {
+func TestStreamRateTooHigh(t *testing.T) {
+	for _, on := range pairings() {
 		for _, threads := range []int{0, 1} {
 			p := params("tcp_stream")
 			p.Rate, p.WriteSize, p.Threads, p.Streams, p.Duration = 1e15, 1400, threads, 2, 300*time.Millisecond
@@ -224,7 +224,7 @@ func TestStreamRateBeyondAll(t *testing.T) {
 
 // Threads that an implementation does not have are reported as missing.
 func TestStreamThreadsNote(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		p := params("tcp_stream")
 		p.Streams, p.Threads = 2, 1
 		client, server, err := pair(t, on, p)

@@ -108,9 +108,9 @@ func side(p traffic.Params) string {
 	return "the client"
 }
 
-// limitsOf is what a kernel booked within elapsed; false where it does not tell. Ticks
-// may be more than what passed between two readings: they are cut to that.
-func limitsOf(before, after socket.Chronograph, elapsed time.Duration) (traffic.Limits, bool) {
+// limitTimes returns the times that the kernel counted within elapsed; ok is false if it reports
+// none. Ticks may add up to more than elapsed and are then limited to it.
+func limitTimes(before, after socket.Chronograph, elapsed time.Duration) (traffic.Limits, bool) {
 	if !before.Known || !after.Known || elapsed <= 0 {
 		return traffic.Limits{}, false
 	}

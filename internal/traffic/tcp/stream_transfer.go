@@ -156,7 +156,7 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 		r.Window.Sent += e.bins.Window
 		known = known && e.before.Known && e.after.Known
 		resent += e.after.Retransmits - e.before.Retransmits
-		if l, ok := limitsOf(e.before.Times, e.after.Times, e.window); ok {
+		if l, ok := limitTimes(e.before.Times, e.after.Times, e.window); ok {
 			r.Window.Limits = r.Window.Limits.Plus(&l)
 		}
 		if e.pace != nil {

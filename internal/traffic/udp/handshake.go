@@ -33,7 +33,7 @@ type endpoint struct {
 func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*endpoint, error) {
 	e := &endpoint{tag: datagramTag(p.Token), clock: newClock()}
 	peers := make([]netip.AddrPort, max(1, p.Streams))
-	came := 0
+	arrived := 0
 	buf := make([]byte, maxMessage+1)
 	for {
 		n, from, err := port.Receive(buf)
@@ -42,7 +42,7 @@ func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*
 			return nil, fmt.Errorf("wait for the client: %w", err)
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("wait for the client: %d of %d flows arrived, and %d datagrams without the trial's token: %w",
-				came, len(peers), e.refused, context.Cause(ctx))
+				arrived, len(peers), e.refused, context.Cause(ctx))
 		case err != nil:
 			continue
 		}
@@ -57,13 +57,13 @@ func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*
 		known := &peers[m.flow]
 		if !known.IsValid() {
 			*known = from
-			came++
+			arrived++
 		}
 		if *known != from { // a replay of the client's message from another address
 			e.refused++
 			continue
 		}
-		if m.kind == msgReady && came == len(peers) {
+		if m.kind == msgReady && arrived == len(peers) {
 			e.sharedClock = m.clock == e.clock.id && m.clock != 0
 			e.wire, err = port.Connect(peers)
 			return e, err

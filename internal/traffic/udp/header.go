@@ -64,10 +64,10 @@ func parseHeader(b []byte) (h header, ok bool) {
 // check is a checksum of the header's words, so that a corrupt datagram is not counted. UDP's own
 // checksum is not computed if the sending device is trusted to compute it.
 func check(words ...uint64) uint32 {
-	const odd = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	const multiplier = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 	var x uint64
 	for _, w := range words {
-		x = (x ^ w) * odd
+		x = (x ^ w) * multiplier
 		x ^= x >> 29
 	}
 	return uint32(x >> 32)

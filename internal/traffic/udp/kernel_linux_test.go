@@ -146,62 +146,62 @@ func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 // a handshake without loss.
 func TestUDPAgreesWithKernel(t *testing.T) {
 	const handshake = 4
-	for way, ends := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate = 100e6
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
 		// A hello that is answered late is repeated, and so may be its reply.
-		greetings := moved["OutDatagrams"] - sent
-		if greetings < handshake || greetings > 5*handshake || moved["InDatagrams"] != got+greetings || moved["InErrors"] != 0 || sent != got {
-			t.Errorf("%s: %d sent and %d received; the kernel says %v", way, sent, got, moved)
+		handshakes := moved["OutDatagrams"] - sent
+		if handshakes < handshake || handshakes > 5*handshake || moved["InDatagrams"] != got+handshakes || moved["InErrors"] != 0 || sent != got {
+			t.Errorf("%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
 		}
 	}
-	for way, ends := range ways(newRR) {
+	for pairing, endpoints := range pairings(newRR) {
 		p := params("udp_rr")
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		// At least one bye was sent; the server may have exited before the next.
 		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byeCount {
-			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
+			t.Errorf("%s: %d and %d sent; the kernel says %v", pairing, client.Messages, server.Messages, moved)
 		}
 	}
 }
 
 // A receive buffer that is too small loses as many datagrams as the kernel counts.
 func TestUDPLossIsTheKernels(t *testing.T) {
-	for way, ends := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
 		before := backlogDrops()
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		dropped := backlogDrops() - before
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		var got int64
 		for _, f := range server.Datagrams.Flows {
 			got += f.Received
 		}
 		if lost := client.Messages - got; lost == 0 || lost < moved["RcvbufErrors"] || lost > moved["RcvbufErrors"]+dropped {
-			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", way, lost, client.Messages, moved, dropped)
+			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", pairing, lost, client.Messages, moved, dropped)
 		}
 		// The sockets' own counters agree, if they can be read.
 		switch drops := server.Datagrams.SocketDrops; {
-		case drops == nil && ends[0] == traffic.Workload(stream{socket.FastestUDP()}):
-			t.Errorf("%s: the drops of the receiver's sockets are unknown", way)
+		case drops == nil && endpoints[0] == traffic.Workload(stream{socket.FastestUDP()}):
+			t.Errorf("%s: the drops of the receiver's sockets are unknown", pairing)
 		case drops != nil && *drops != moved["RcvbufErrors"]:
-			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", way, *drops, moved["RcvbufErrors"])
+			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", pairing, *drops, moved["RcvbufErrors"])
 		}
-		if m, _ := ends[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
-			t.Errorf("%s: %v", way, m)
+		if m, _ := endpoints[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
+			t.Errorf("%s: %v", pairing, m)
 		}
 	}
 }
@@ -241,10 +241,10 @@ func TestUDPOversize(t *testing.T) {
 
 // The fast implementation does not allocate per datagram: more datagrams cause no more allocations.
 func TestUDPAllocatesNothing(t *testing.T) {
-	allocs := func(long time.Duration, offload bool, rate uint64) (float64, int64) {
+	allocs := func(duration time.Duration, offload bool, rate uint64) (float64, int64) {
 		var sent int64
 		p := params("udp_stream")
-		p.Warmup, p.Duration, p.Offload, p.Rate = 0, long, offload, rate
+		p.Warmup, p.Duration, p.Offload, p.Rate = 0, duration, offload, rate
 		w := stream{socket.FastestUDP()}
 		n := testing.AllocsPerRun(1, func() {
 			client, _, err := trial(t, w, w, p)
@@ -260,8 +260,8 @@ func TestUDPAllocatesNothing(t *testing.T) {
 			few, a := allocs(20*time.Millisecond, offload, rate)
 			many, b := 0.0, int64(0)
 			// A busy machine may send few in a while.
-			for long := 400 * time.Millisecond; long < 10*time.Second && b-a < 1000; long *= 2 {
-				many, b = allocs(long, offload, rate)
+			for duration := 400 * time.Millisecond; duration < 10*time.Second && b-a < 1000; duration *= 2 {
+				many, b = allocs(duration, offload, rate)
 			}
 			if more := b - a; more < 1000 || many-few > float64(more)/50 {
 				t.Errorf("offload %t, rate %d: %g allocations for %d datagrams, %g for %d", offload, rate, few, a, many, b)

@@ -123,7 +123,7 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	over, stop := thread.Cancelled(ctx)
 	defer stop()
 	var sender traffic.Report
-	var told int64 // clock reading when the report arrived
+	var reported int64 // clock reading when the report arrived
 	sleep := r.net.Sleeper()
 	for {
 		err := r.wire.Receive(r.in)
@@ -142,19 +142,19 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 		case errors.Is(err, socket.ErrRefused): // of the handshake; a closed port says nothing more
 		case !socket.IsAgain(err):
 			return traffic.Report{}, fmt.Errorf("receive: %w", err)
-		case r.reverse && r.firstArrival == 0 && told == 0:
+		case r.reverse && r.firstArrival == 0 && reported == 0:
 			r.sendReady()
 		}
 		if over.Load() {
-			return traffic.Report{}, r.cancelError(ctx, told != 0)
+			return traffic.Report{}, r.cancelError(ctx, reported != 0)
 		}
-		if told == 0 {
+		if reported == 0 {
 			select {
 			case sender = <-peer:
 				if sender.Datagrams == nil || len(sender.Datagrams.Flows) != len(r.trackers) {
 					return traffic.Report{}, errors.New("receive: the sender's report has a different number of flows than this endpoint")
 				}
-				told = now
+				reported = now
 				if err := r.wire.SetTimeout(drainPollTimeout); err != nil {
 					return traffic.Report{}, fmt.Errorf("receive: %w", err)
 				}
@@ -162,8 +162,8 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 			}
 			continue
 		}
-		late := now-told > int64(drainTimeout)
-		if r.complete(sender) || now-max(told, r.lastArrival) > int64(drainIdleTimeout) || late {
+		late := now-reported > int64(drainTimeout)
+		if r.complete(sender) || now-max(reported, r.lastArrival) > int64(drainIdleTimeout) || late {
 			if late {
 				r.countUnread()
 			}
@@ -189,13 +189,13 @@ func (r *receiver) countUnread() {
 }
 
 // cancelError returns an error that says what was missing when the trial was cancelled.
-func (r *receiver) cancelError(ctx context.Context, told bool) error {
+func (r *receiver) cancelError(ctx context.Context, reported bool) error {
 	var n int64
 	for i := range r.trackers {
 		n += r.trackers[i].received
 	}
 	what := "the sender did not report how many it sent"
-	if told {
+	if reported {
 		what = "the drain was not complete"
 	}
 	return fmt.Errorf("receive: %d datagrams arrived, but %s: %w", n, what, context.Cause(ctx))
@@ -318,9 +318,9 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 	d.Variation = r.variation
 	out.Datagrams = d
 	out.Window.Seconds = sender.Window.Seconds
-	for i, long := range r.slotSeconds {
-		out.Window.Interval = max(out.Window.Interval, long)
-		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/long)
+	for i, length := range r.slotSeconds {
+		out.Window.Interval = max(out.Window.Interval, length)
+		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/length)
 	}
 	return out, nil
 }

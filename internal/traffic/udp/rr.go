@@ -134,17 +134,17 @@ type rrSession struct {
 	restore           func()
 }
 
-// Drive runs exchanges for warmup + long and counts those that end in the second part. With a rate,
+// Drive runs exchanges for warmup + timed and counts those that end in the second part. With a rate,
 // an exchange starts at its slot, or later as soon as the previous one has ended, and its round
 // trip is measured from the slot.
-func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
-	p := traffic.Params{Warmup: warmup, Duration: long}
+func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
+	p := traffic.Params{Warmup: warmup, Duration: timed}
 	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
 	err := thread.Run(1, s.p.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var open *pacer
-		var nap slotSleeper
+		var sleeper slotSleeper
 		start := s.clock.now()
 		if s.p.TransactionRate > 0 {
 			sched, err := newSchedule(1, s.p.TransactionRate)
@@ -152,7 +152,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				return err
 			}
 			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.End))}
-			nap = newSlotSleeper(sched, s.net.Sleeper())
+			sleeper = newSlotSleeper(sched, s.net.Sleeper())
 			s.window.Slots += open.end - sched.before(int64(warmup))
 		}
 		for at := time.Duration(0); at < b.End; {
@@ -163,7 +163,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				}
 				begun = time.Duration(open.at(open.next))
 				if at < begun {
-					nap.wait(int64(begun - at))
+					sleeper.wait(int64(begun - at))
 					at = time.Duration(s.clock.now() - start)
 					if over.Load() {
 						return context.Cause(ctx)
@@ -172,7 +172,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				}
 				open.next++
 			}
-			counts := begun >= warmup && long > 0
+			counts := begun >= warmup && timed > 0
 			ok, err := s.exchange(start+int64(at), counts)
 			if err != nil {
 				return err
@@ -199,10 +199,10 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 		return err
 	}
 	s.window.Messages += b.Window
-	s.window.Seconds += long.Seconds()
-	if long > 0 {
+	s.window.Seconds += timed.Seconds()
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }

@@ -87,32 +87,32 @@ func (s *sender) noOffload(why error) {
 	s.notes = append(s.notes, traffic.Note{Code: string(warning.OffloadUnavailable), Text: fmt.Sprintf("UDP segmentation offload is unavailable (%v), so datagrams were sent one at a time", why)})
 }
 
-// drive sends for warmup + long. It marks the datagrams of the second part as counted, in intervals
+// drive sends for warmup + timed. It marks the datagrams of the second part as counted, in intervals
 // of the series that start at first.
-func (s *sender) drive(ctx context.Context, warmup, long time.Duration, first uint32) error {
+func (s *sender) drive(ctx context.Context, warmup, timed time.Duration, first uint32) error {
 	var stop func() bool
 	s.over, stop = thread.Cancelled(ctx)
 	defer stop()
 	return thread.Run(1, s.p.CPU, func(int) (err error) {
 		start := s.clock.now()
 		if s.unlimited() {
-			err = s.flood(ctx, start, warmup, long, first)
+			err = s.flood(ctx, start, warmup, timed, first)
 		} else {
-			err = s.pace(ctx, start, warmup, long, first)
+			err = s.pace(ctx, start, warmup, timed, first)
 		}
 		s.driven += time.Duration(s.clock.now() - start)
-		s.window.Seconds += long.Seconds()
+		s.window.Seconds += timed.Seconds()
 		return err
 	})
 }
 
 // flood sends as fast as the kernel accepts it.
-func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+func (s *sender) flood(ctx context.Context, start int64, warmup, timed time.Duration, first uint32) error {
 	n := len(s.out.Mem) / s.out.Size
 	for {
 		now := s.clock.now()
 		at := time.Duration(now - start)
-		if at >= warmup+long {
+		if at >= warmup+timed {
 			return nil
 		}
 		h := header{sent: now}
@@ -130,16 +130,16 @@ func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Durat
 }
 
 // pace sends the datagrams of each slot when they are due, rotating through the flows.
-func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Duration, first uint32) error {
 	sched, err := datagramSchedule(s.p, s.unit)
 	if err != nil {
 		return err
 	}
 	warm, unit := sched.before(int64(warmup)), int64(s.unit)
-	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + long))}
+	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + timed))}
 	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
 	s.window.Slots += (p.end - warm) * unit
-	nap := newSlotSleeper(sched, s.net.Sleeper())
+	sleeper := newSlotSleeper(sched, s.net.Sleeper())
 	for p.next < p.end {
 		if s.over.Load() {
 			return fmt.Errorf("send: %w", context.Cause(ctx))
@@ -147,7 +147,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 		now := s.clock.now()
 		n := p.due(now)
 		if n == 0 {
-			nap.wait(p.until(now))
+			sleeper.wait(p.until(now))
 			continue
 		}
 		if s.unit > 1 || len(s.flows) > 1 {

@@ -77,14 +77,14 @@ func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, 
 	return ends[0].r, ends[1].r, err
 }
 
-// ways are the pairs of implementations that must interoperate.
-func ways(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
+// pairings are the pairs of implementations that must interoperate.
+func pairings(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
 	fast, slow := of(socket.FastestUDP()), of(socket.Portable{})
 	return map[string][2]traffic.Workload{"fast": {fast, fast}, "portable": {slow, slow}, "fast to portable": {slow, fast}, "portable to fast": {fast, slow}}
 }
 
-// covering returns two of the ways for each of many cases, in which each endpoint is once fast and
-// once portable. Adjacent cases get the other two, so that the cases together cover every way.
+// covering returns two of the pairings for each of many cases, in which each endpoint is once fast and
+// once portable. Adjacent cases get the other two, so that the cases together cover every pairing.
 func covering(i int) []string {
 	if i%2 == 0 {
 		return []string{"fast", "portable"}
@@ -150,7 +150,7 @@ func TestUDPStream(t *testing.T) {
 			name := fmt.Sprintf("%s, %s", c.name, on)
 			p := params("udp_stream")
 			c.change(&p)
-			ends := ways(newStream)[on]
+			ends := pairings(newStream)[on]
 			client, server, err := trial(t, ends[0], ends[1], p)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -201,9 +201,9 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 // In slices, all slices count and no datagram is lost.
 func TestUDPSlices(t *testing.T) {
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
-		for way, ends := range ways(of) {
+		for pairing, ends := range pairings(of) {
 			kind := ends[0].Spec().Kind
-			name := kind + ", " + way
+			name := kind + ", " + pairing
 			p := params(kind)
 			p.Slice, p.Rounds = 50*time.Millisecond, 4
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -247,11 +247,11 @@ func TestUDPSlices(t *testing.T) {
 }
 
 func TestUDPRR(t *testing.T) {
-	for way, ends := range ways(newRR) {
+	for pairing, ends := range pairings(newRR) {
 		for _, rate := range []uint64{0, 500} {
 			p := params("udp_rr")
 			p.TransactionRate, p.ResponseSize = rate, 600
-			name := fmt.Sprintf("%s, rate %d", way, rate)
+			name := fmt.Sprintf("%s, rate %d", pairing, rate)
 			client, server, err := trial(t, ends[0], ends[1], p)
 			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // this machine was not scheduled
 				client, server, err = trial(t, ends[0], ends[1], p)
@@ -286,7 +286,7 @@ func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
 }
 
 // acceptHandshake answers the handshake until the client is ready.
-func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
+func acceptHandshake(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 	buf := make([]byte, maxMessage)
 	for {
 		n, from, err := c.ReadFrom(buf)
@@ -315,7 +315,7 @@ func TestUDPRRLost(t *testing.T) {
 	c := bareServer(t, &p)
 	defer c.Close()
 	go func() {
-		to, err := greetBack(c, p)
+		to, err := acceptHandshake(c, p)
 		if err != nil {
 			return
 		}
@@ -350,8 +350,8 @@ func TestUDPRRLost(t *testing.T) {
 }
 
 // Datagrams of another sender, or replayed ones, on the data port are never counted.
-func TestUDPGarbage(t *testing.T) {
-	for way, ends := range ways(newStream) {
+func TestUDPForeignDatagrams(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Duration = 400 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -381,7 +381,7 @@ func TestUDPGarbage(t *testing.T) {
 		})
 		client, err := ends[1].Dial(ctx, p, nil)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		if during.Stop() {
 			spray()
@@ -393,12 +393,12 @@ func TestUDPGarbage(t *testing.T) {
 		cancel()
 		stranger.Close()
 		if server.err != nil {
-			t.Fatalf("%s: %v", way, server.err)
+			t.Fatalf("%s: %v", pairing, server.err)
 		}
-		consistent(t, way, p, client, server.r)
+		consistent(t, pairing, p, client, server.r)
 		d := server.r.Datagrams
 		if server.r.Refused < 6 || int64(server.r.Refused)+d.Foreign != 12 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
-			t.Errorf("%s: refused %d, %+v, received %d of %d", way, server.r.Refused, d, server.r.Received, client.Sent)
+			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 		}
 	}
 }
@@ -446,8 +446,8 @@ func TestUDPReplay(t *testing.T) {
 
 // A peer without the token gets no reply: both endpoints fail with a reason.
 func TestUDPWrongToken(t *testing.T) {
-	for way, ends := range ways(newStream) {
-		t.Run(way, func(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
+		t.Run(pairing, func(t *testing.T) {
 			t.Parallel()
 			p := params("udp_stream")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -466,13 +466,13 @@ func TestUDPWrongToken(t *testing.T) {
 }
 
 // If the receiver exits, the sender fails before its time is over.
-func TestUDPReceiverGone(t *testing.T) {
+func TestUDPReceiverExits(t *testing.T) {
 	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
 		c := bareServer(t, &p)
 		go func() {
-			_, err := greetBack(c, p)
+			_, err := acceptHandshake(c, p)
 			if err != nil {
 				t.Error(err)
 			}
@@ -486,8 +486,8 @@ func TestUDPReceiverGone(t *testing.T) {
 
 // If the sender exits, or the controller does not report what was sent, the receiver ends with its
 // context.
-func TestUDPSenderGone(t *testing.T) {
-	for way, ends := range ways(newStream) {
+func TestUDPSenderExits(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
 		p := params("udp_stream")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
@@ -496,7 +496,7 @@ func TestUDPSenderGone(t *testing.T) {
 		}
 		cancel(errors.New("enough"))
 		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "the sender did not report how many it sent: enough") {
-			t.Errorf("%s: %v", way, a.err)
+			t.Errorf("%s: %v", pairing, a.err)
 		}
 	}
 }
@@ -527,9 +527,9 @@ func TestUDPWrongPeerReport(t *testing.T) {
 }
 
 // Both endpoints of a cancelled trial end at once.
-func TestUDPGivenUp(t *testing.T) {
+func TestUDPCancelled(t *testing.T) {
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
-		for way, ends := range ways(of) {
+		for pairing, ends := range pairings(of) {
 			for _, reverse := range []bool{false, true} {
 				p := params(ends[0].Spec().Kind)
 				p.Duration, p.Reverse = time.Minute, reverse
@@ -538,7 +538,7 @@ func TestUDPGivenUp(t *testing.T) {
 				time.AfterFunc(150*time.Millisecond, func() { cancel(errors.New("enough")) })
 				_, err := ends[1].Dial(ctx, p, make(chan traffic.Report))
 				if a := <-served; err == nil || a.err == nil && p.Kind != "udp_rr" {
-					t.Errorf("%s, %s, reverse %t: cancelled, but the client returned %v and the server %v", p.Kind, way, reverse, err, a.err)
+					t.Errorf("%s, %s, reverse %t: cancelled, but the client returned %v and the server %v", p.Kind, pairing, reverse, err, a.err)
 				}
 			}
 		}
@@ -546,7 +546,7 @@ func TestUDPGivenUp(t *testing.T) {
 }
 
 // A rate that the sender cannot reach is reported as the generator's limit, never as loss.
-func TestUDPRateBeyondAll(t *testing.T) {
+func TestUDPRateTooHigh(t *testing.T) {
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
 	w := stream{socket.FastestUDP()}

@@ -141,7 +141,7 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 	}
 	lines := append(a.s.Above(), a.s.Lines()...)
 	whole := strings.Join(lines, "") // as no line is longer than the terminal is wide
-	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts come at the end") || !strings.Contains(whole, "tare run --resume") || !strings.Contains(whole, "netns/bridge") {
+	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts follow at the end") || !strings.Contains(whole, "tare run --resume") || !strings.Contains(whole, "netns/bridge") {
 		t.Errorf("the screen at the end shows:\n%s", strings.Join(lines, "\n"))
 	}
 	for _, l := range lines {

@@ -48,12 +48,12 @@ func (m *machine) cpus() {
 
 	switch {
 	case errAllowed != nil:
-	case len(allowed) < enoughCPUs:
+	case len(allowed) < minCPUs:
 		m.warn(warning.FewCores, fmt.Sprintf("Only %s for client, server, packet processing and tare: rates are lower and vary more than on two machines, "+
-			"and expensive modes lose more. Use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), enoughCPUs))
-	case errCores == nil && cores < enoughCPUs:
+			"and expensive modes lose more. Use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), minCPUs))
+	case errCores == nil && cores < minCPUs:
 		m.warn(warning.SMT, fmt.Sprintf("The %d available CPUs are hardware threads of only %s, which slow each other down: rates depend on where the scheduler "+
-			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), enoughCPUs))
+			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), minCPUs))
 	}
 }
 

@@ -197,7 +197,7 @@ func (m *machine) conntrack() {
 		return
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
-	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
+	if errMost == nil && most > 0 && float64(now) > conntrackNearlyFull*float64(most) {
 		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries: when it is full, new connections and datagrams of new flows are dropped, "+
 			"which looks like the mode's loss. Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most))
 	}

@@ -37,7 +37,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 		{name: "on one engine only", mode: "docker/network:half", prepare: func(ctx context.Context, s docker.Stage) error {
 			_, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "half"})
 			return err
-		}, want: "engine b: look at network half"},
+		}, want: "engine b: inspect network half"},
 		{name: "another driver on the other", mode: "docker/network:odd", prepare: func(ctx context.Context, s docker.Stage) error {
 			spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "odd"}
 			_, err := s.A.CreateNetwork(ctx, spec)

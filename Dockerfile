@@ -5,7 +5,7 @@
 FROM scratch
 ARG TARGETPLATFORM
 LABEL org.opencontainers.image.title="tare" \
-	org.opencontainers.image.description="Weighs what a container network mode costs" \
+	org.opencontainers.image.description="Measures the network overhead that containers add" \
 	org.opencontainers.image.licenses="Apache-2.0"
 COPY $TARGETPLATFORM/tare /usr/bin/tare
 # Where to mount the directory of studies and runs.

@@ -10,7 +10,7 @@ func TestDominated(t *testing.T) {
 		want         string
 	}{
 		{2, 1, uneven, even, "yes"},
-		{1, 2, uneven, even, "no"}, // dearer
+		{1, 2, uneven, even, "no"}, // more expensive
 		{2, 1, even, uneven, "no"}, // less even
 		{1, 1, even, even, "no"},
 	} {

@@ -96,7 +96,7 @@ func TestElsewhere(t *testing.T) {
 	}{
 		{"run", 3, `^$`, `^tare: the embedded lab cannot be made here: [^\n]* need Linux, [^\n]*Linux virtual machine[^\n]*\n$`},
 		{"run --modes nothing", 2, `^$`, `nothing`},
-		{"modes", 0, `netns/vxlan +host +both ends`, `^$`},
+		{"modes", 0, `netns/vxlan +host +both endpoints`, `^$`},
 		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `tried 1 of `},
 		{"plan", 0, `netns/bridge`, `^$`},
 		{"doctor", 3, `netns/vxlan +unsupported +network namespaces need Linux`, `Linux machine`},

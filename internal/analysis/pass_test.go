@@ -38,7 +38,7 @@ func TestCostPassOfTrials(t *testing.T) {
 	}
 	s.CostPass = study.CostPass{Rate: study.NoPass}
 	if c := of(s); c != nil {
-		t.Errorf("nobody asked for %+v", c)
+		t.Errorf("%+v was not requested", c)
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // verified lists the workloads of a study that have a second traffic generator.
 func verified(s study.Study) []Verified {
 	var out []Verified
-	twins := plan.Verifications(s)
+	verifications := plan.Verifications(s)
 	for _, w := range s.Workloads {
 		if w.VerifyWith != "" {
-			out = append(out, Verified{Workload: w.Name(), Twin: twins[w.Name()], Tool: w.VerifyWith})
+			out = append(out, Verified{Workload: w.Name(), Twin: verifications[w.Name()], Tool: w.VerifyWith})
 		}
 	}
 	return out

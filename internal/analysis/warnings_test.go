@@ -10,7 +10,7 @@ import (
 )
 
 func TestCellWarnings(t *testing.T) {
-	void := []result.Mode{{ID: "host", Status: result.ModeVoid, Reason: "counters stood still"}, hostAnd[1]}
+	void := []result.Mode{{ID: "host", Status: result.ModeVoid, Reason: "counters did not move"}, hostAnd[1]}
 	missing := []result.Mode{hostAnd[1]}
 	for _, c := range []struct {
 		name   string
@@ -31,7 +31,7 @@ func TestCellWarnings(t *testing.T) {
 		{"no baseline trials", hostAnd, rows("veth", "goodput", 80), []result.Warning{
 			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host has no valid trial of this workload"}}},
 		{"void baseline", void, join(rows("host", "goodput", 100), rows("veth", "goodput", 80)), []result.Warning{
-			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is void (counters stood still)"}}},
+			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is void (counters did not move)"}}},
 		{"baseline not in the run", missing, rows("veth", "goodput", 80), []result.Warning{
 			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is not a mode of the run"}}},
 		{"neither has trials", hostAnd, nil, nil},

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestBrowser is one test, so that all that is in it share one browser, which is the
-// dearest thing here, and so that its clean-up ends that browser even when one panics.
+// most expensive step here, and so that its clean-up ends that browser even when one panics.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts Chromium (scripts/setup-tests installs it); run without -short")

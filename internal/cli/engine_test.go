@@ -85,7 +85,7 @@ func TestExistingEngines(t *testing.T) {
 	t.Run("afar", func(t *testing.T) { afar(t, a) })
 }
 
-// afar weighs on an engine that is spoken to as if it were on another machine: what its
+// afar measures on an engine that is spoken to as if it were on another machine: what its
 // machine was short of is then read by the agents, and nothing is said of this one.
 func afar(t *testing.T, e *private.Engine) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

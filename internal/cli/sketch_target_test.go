@@ -109,7 +109,7 @@ func loopback() (driver.Counters, error) {
 	return driver.Counters{"left/lo.tx_bytes": n}, err
 }
 
-// A target that nobody has thought of is measured, billed through its agents, judged and
+// A new kind of target is measured, its CPU cost read through its agents, judged and
 // reported by what it says of itself.
 func TestSketchTarget(t *testing.T) {
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func TestSketchTarget(t *testing.T) {
 			t.Fatalf("tare %s ends with %d: %s%s", strings.Join(args, " "), code, stdout.String(), stderr.String())
 		}
 		if args[0] != "export" && !strings.Contains(stdout.String(), "command/again") {
-			t.Errorf("tare %s says nothing of the mode:\n%s", args[0], stdout.String())
+			t.Errorf("tare %s does not name the mode:\n%s", args[0], stdout.String())
 		}
 	}
 	run, trials := loaded(t, out)

@@ -36,7 +36,7 @@ workloads:
   - {workload: tcp_rr, warmup: 50ms, duration: 200ms}
 `
 
-// An ordinary user weighs the same modes inside a user namespace.
+// An ordinary user measures the same modes inside a user namespace.
 func TestOrdinaryUser(t *testing.T) {
 	needRoot(t) // to become another user
 	dir := studyIn(t, allModes)

@@ -73,7 +73,7 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 		{"cut short in the third block", func(r result.Run) result.Run { return r }, trials[:31]},
 		{"with a mode that came to nothing", func(r result.Run) result.Run {
 			r.Modes = slices.Clone(r.Modes)
-			r.Modes[1].Status, r.Modes[1].Reason = result.ModeVoid, "its counters stood still"
+			r.Modes[1].Status, r.Modes[1].Reason = result.ModeVoid, "its counters did not move"
 			return r
 		}, trials},
 	} {
@@ -163,6 +163,6 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	if _, ok := Named("xlsx"); ok {
-		t.Error("there is a format that nobody wrote")
+		t.Error("a format that does not exist is accepted")
 	}
 }

@@ -91,11 +91,11 @@ func TestBillOfKnownLoad(t *testing.T) {
 			t.Skipf("needs a steady set of CPUs: %v", err)
 		}
 		all, own := (to.all - from.all).Seconds(), (to.own - from.own).Seconds()
-		billed := busy - (all - own) // the spinner's, by the CPU cost
-		last = fmt.Sprintf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
+		charged := busy - (all - own) // the spinner's, by the CPU cost
+		last = fmt.Sprintf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%)", busy, all, own, charged, 100*(charged/own-1))
 		stolen := s.Metrics()["cpu_steal"]
 		last += fmt.Sprintf("; stolen were %.4g", stolen)
-		if within := 0.05 * busy; own > 0 && billed <= own+within && billed+stolen >= own-within {
+		if within := 0.05 * busy; own > 0 && charged <= own+within && charged+stolen >= own-within {
 			t.Log(last)
 			return
 		}

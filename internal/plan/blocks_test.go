@@ -91,7 +91,7 @@ func TestPilots(t *testing.T) {
 		}
 		if s.Pilot == study.WaitOf(0) {
 			if pilots > 0 {
-				t.Fatalf("%d pilots that nobody asked for", pilots)
+				t.Fatalf("%d pilots that were not requested", pilots)
 			}
 			return
 		}

@@ -63,7 +63,7 @@ func TestCostPass(t *testing.T) {
 			t.Errorf("%s has its rate from (-want +got):\n%s", name, diff)
 		}
 		if (Trial{Workload: p.Workload}).Sliced() {
-			t.Errorf("%s is driven in turns", name)
+			t.Errorf("%s is interleaved", name)
 		}
 		if asked := Offered(p.Workload); c.rate != study.PassAuto && asked != float64(c.rate) || c.rate == study.PassAuto && asked != 0 {
 			t.Errorf("%s offers %g bit/s in all", name, asked)

@@ -150,11 +150,11 @@ func TestEstimate(t *testing.T) {
 	if got := estimate(); got != want {
 		t.Errorf("all at once %s, want %s", got, want)
 	}
-	// In turns: one wait for each group, and each slice has a part that does not
+	// Interleaved: one wait for each group, and each slice has a part that does not
 	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
 	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
 	want = 4 * (3*(settle+TrialOverhead+2*time.Second) + settle + 3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond))
 	if got := estimate(); got != want {
-		t.Errorf("in turns %s, want %s", got, want)
+		t.Errorf("interleaved %s, want %s", got, want)
 	}
 }

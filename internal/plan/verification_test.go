@@ -20,9 +20,9 @@ func TestTwins(t *testing.T) {
 		t.Errorf("names (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(map[string]string{"tcp_stream": "tcp_stream.iperf3"}, Verifications(s)); d != "" {
-		t.Errorf("twins (-want +got):\n%s", d)
+		t.Errorf("verifications (-want +got):\n%s", d)
 	}
-	twins := map[int]int{}
+	verifications := map[int]int{}
 	for _, tr := range p.Trials {
 		w := tr.Workload
 		if w.ID != "tcp_stream.iperf3" {
@@ -31,14 +31,14 @@ func TestTwins(t *testing.T) {
 			}
 			continue
 		}
-		twins[tr.Block]++
+		verifications[tr.Block]++
 		if w.Tool != "iperf3" || w.VerifyWith != "" || w.Duration != s.Workloads[0].Duration || tr.Sliced() {
 			t.Errorf("twin %+v", w)
 		}
 	}
 	for block := 1; block <= s.Blocks; block++ {
-		if twins[block] != len(s.Modes) {
-			t.Errorf("block %d has %d twins of %d", block, twins[block], len(s.Modes))
+		if verifications[block] != len(s.Modes) {
+			t.Errorf("block %d has %d verifications of %d", block, verifications[block], len(s.Modes))
 		}
 	}
 }

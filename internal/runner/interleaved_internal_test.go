@@ -44,7 +44,7 @@ func TestSlowSlicesHaveTime(t *testing.T) {
 	w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(15 * time.Second)}
 	r, tr := alone(0, w)
 	if !tr.Sliced() {
-		t.Fatal("the trial is not in turns")
+		t.Fatal("the trial is not interleaved")
 	}
 	slow := time.Duration(tr.Rounds()) * 2 * tr.Workload.Slice.Std() // each takes as long again
 	if got := r.longest(tr.Trial); got < slow {

@@ -53,7 +53,7 @@ func TestRules(t *testing.T) {
 			tr.flaps = []string{"a/eth0", "b/eth0"}
 			return tr
 		}(), "the link of a/eth0, b/eth0 went down or up"},
-		{"in turns, where all share it", rules(), func() *trialRun {
+		{"interleaved, where all share it", rules(), func() *trialRun {
 			tr := trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9})
 			tr.observed.Shared = true
 			return tr
@@ -108,10 +108,10 @@ func TestUnsteady(t *testing.T) {
 		{"a step", []*result.Series{series(step)}, []bool{true}},
 		{"too short to say", []*result.Series{short}, []bool{false}},
 		{"no series", []*result.Series{nil, nil}, []bool{false, false}},
-		{"in turns, all steady", []*result.Series{series(steady), series(steady), series(steady)}, []bool{false, false, false}},
-		{"in turns, a machine with a step", []*result.Series{series(step), series(step), series(step)}, []bool{false, false, false}},
-		{"in turns, one with a step", []*result.Series{series(steady), series(step)}, []bool{true, true}},
-		{"in turns, lengths that differ", []*result.Series{series(steady), short}, []bool{false, false}},
+		{"interleaved, all steady", []*result.Series{series(steady), series(steady), series(steady)}, []bool{false, false, false}},
+		{"interleaved, a machine with a step", []*result.Series{series(step), series(step), series(step)}, []bool{false, false, false}},
+		{"interleaved, one with a step", []*result.Series{series(steady), series(step)}, []bool{true, true}},
+		{"interleaved, lengths that differ", []*result.Series{series(steady), short}, []bool{false, false}},
 	} {
 		var group []*trialRun
 		for _, s := range tt.of {

@@ -104,7 +104,7 @@ func diedAt(t *testing.T, l result.Losses, places ...string) {
 		}
 	}
 	if l.Lost < 100 || l.Lost != l.Sent-l.Received || float64(there) < 0.95*float64(l.Lost) || float64(there) > 1.05*float64(l.Lost) {
-		t.Errorf("%d of %d lost datagrams are booked to %s, want 95 %%: %+v", there, l.Lost, places, l)
+		t.Errorf("%d of %d lost datagrams are attributed to %s, want 95 %%: %+v", there, l.Lost, places, l)
 	}
 }
 
@@ -173,12 +173,12 @@ func TestAloneLossesAreBooked(t *testing.T) {
 		if d == nil || d.Slots == nil || *d.Slots-*d.MissedSlots != *d.Sent || tr.Losses.Sent != *d.Sent {
 			t.Errorf("%+v: what was missed counts as sent: %+v", d, tr.Losses)
 		}
-		var booked int64
+		var attributed int64
 		for _, p := range tr.Losses.Places {
-			booked += p.Count
+			attributed += p.Count
 		}
-		if off := booked - tr.Losses.Lost; off*20 > tr.Losses.Lost || -off*20 > tr.Losses.Lost {
-			t.Errorf("booked %d of %d lost: %+v", booked, tr.Losses.Lost, tr.Losses)
+		if off := attributed - tr.Losses.Lost; off*20 > tr.Losses.Lost || -off*20 > tr.Losses.Lost {
+			t.Errorf("attributed %d of %d lost: %+v", attributed, tr.Losses.Lost, tr.Losses)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("comparison %s: %+v", id, run.Comparisons)
 		}
 	}
-	for code, text := range map[string]string{"limits_skipped": "raw, one, two, vm:"} {
+	for code, text := range map[string]string{"limits_skipped": "raw, one, two, vm,"} {
 		if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == code && strings.Contains(w.Text, text) }) {
 			t.Errorf("no warning %s with %q: %+v", code, text, run.Warnings)
 		}

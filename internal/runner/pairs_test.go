@@ -30,7 +30,7 @@ func inPairs(change func(*study.Study)) func(*study.Study) {
 // Several pairs are driven at once, summed and shown apart; a workload with fewer
 // leaves the others idle, and every path is proven.
 func TestPairs(t *testing.T) {
-	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+	for name, change := range map[string]func(*study.Study){"at once": nil, "interleaved": inTurns} {
 		t.Run(name, func(t *testing.T) {
 			run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/bridge", "netns/vxlan"}, inPairs(change), nil)
 			if err != nil {
@@ -80,7 +80,7 @@ func TestOnePairKilled(t *testing.T) {
 	}
 	for name, change := range map[string]func(*study.Study){
 		"at once":  long,
-		"in turns": func(s *study.Study) { long(s); inTurns(s) },
+		"interleaved": func(s *study.Study) { long(s); inTurns(s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, trials, err := runStudy(t, netns.Driver{}, []string{"netns/bridge"}, change, killer(t, "netns/bridge", 1, "b/server2"))
@@ -144,12 +144,12 @@ func TestVerifyWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twins := 0
+	verifications := 0
 	for _, tr := range trials {
 		if tr.Workload != "tcp_stream.iperf3" {
 			continue
 		}
-		twins++
+		verifications++
 		if tr.Status != result.TrialOK {
 			t.Logf("%s: %s", tr.Mode, tr.Reason)
 			if !strings.Contains(tr.Reason, "iperf3") {
@@ -157,7 +157,7 @@ func TestVerifyWith(t *testing.T) {
 			}
 		}
 	}
-	if twins == 0 {
+	if verifications == 0 {
 		t.Error("no trial of the twin")
 	}
 	if run.Trials.Failed > 0 {

@@ -32,7 +32,7 @@ func TestPulse(t *testing.T) {
 	hear(2, 1500, 300*ms, 1600*ms) // nothing new: the rate stays
 	p.listenerOf(0)
 	p.listenerOf(2)
-	hear(0, 100, 100*ms, 2500*ms) // a trial that begins anew is not measured against the one before
+	hear(0, 100, 100*ms, 2500*ms) // a trial that starts again is not measured against the one before
 	hear(2, 100, 100*ms, 2510*ms)
 	want := []said{{100 * ms, 15000}, {200 * ms, 15000}, {300 * ms, 15000}, {100 * ms, 2000}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// account is one flow's account at both ends of a UDP trial.
+// account is what client and server counted of one flow in a UDP trial.
 func account(sent, counted, received, inTime, late int64) (client, server traffic.Report) {
 	client = traffic.Report{CPU: -1, Sent: sent * 100, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: counted}}, LargestBurst: 3}}
 	client.Window.Slots, client.Window.Missed = counted+10, 10
@@ -95,8 +95,8 @@ func TestFit(t *testing.T) {
 		"tare":           {"", none, none, ""},
 		"mixed versions": {"iperf3", of("iperf3", "3.12"), of("iperf3", "3.16"), "3.16"},
 		"mixed tools":    {"iperf3", of("iperf3", "3.12"), of("iperf2", "2.1.8"), "iperf2"},
-		"at one end":     {"iperf3", of("iperf3", "3.12"), none, "the other was not"},
-		"not at all":     {"iperf3", none, none, "iperf3 was asked for"},
+		"at one end":     {"iperf3", of("iperf3", "3.12"), none, "the other did not"},
+		"not at all":     {"iperf3", none, none, "the study requests iperf3"},
 	} {
 		p := &pair{clientSide: traffic.Params{Tool: tt.asked}, client: tt.client, server: tt.server}
 		checkError(t, name, p.checkTool(), tt.want)

@@ -266,7 +266,7 @@ func testRun(t *testing.T, change func(*study.Study)) {
 // An agent killed once costs its trial, which is tried again in the same block.
 func TestAgentKilledOnce(t *testing.T) {
 	t.Run("at once, a", func(t *testing.T) { testAgentKilledOnce(t, "a", nil) })
-	t.Run("in turns, b", func(t *testing.T) { testAgentKilledOnce(t, "b", inTurns) })
+	t.Run("interleaved, b", func(t *testing.T) { testAgentKilledOnce(t, "b", inTurns) })
 }
 
 func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
@@ -363,7 +363,7 @@ func TestVoidMode(t *testing.T) {
 	t.Run("interleaved", func(t *testing.T) { testVoidMode(t, inTurns) })
 }
 
-// A trial that carried too little for a proof says nothing of its path: it is tried
+// A trial that carried too little for a proof does not tell its path: it is tried
 // again, and failed when that is no better.
 func TestTooLittleForAProof(t *testing.T) {
 	trials := 0
@@ -395,7 +395,7 @@ func testVoidMode(t *testing.T, change func(*study.Study)) {
 	trials := 0
 	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		if mode == "netns/macvlan" {
-			return unproven(p, &trials, errors.New("the bridge stood still")), nil
+			return unproven(p, &trials, errors.New("the bridge did not count")), nil
 		}
 		return p, nil
 	}}
@@ -403,7 +403,7 @@ func testVoidMode(t *testing.T, change func(*study.Study)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || !strings.Contains(m.Reason, "the bridge stood still") {
+	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || !strings.Contains(m.Reason, "the bridge did not count") {
 		t.Errorf("mode %+v", m)
 	}
 	for _, c := range run.Cells {
@@ -423,12 +423,12 @@ func TestVoidIsRemembered(t *testing.T) {
 		t.Skip("real runs are left out of the short tests")
 	}
 	done := []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
-		Status: result.TrialFailed, Void: true, Reason: "the bridge stood still"}}
+		Status: result.TrialFailed, Void: true, Reason: "the bridge did not count"}}
 	run, _, err := runStudyAfter(t, done, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge stood still" {
+	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge did not count" {
 		t.Errorf("mode %+v", m)
 	}
 	if run.Trials.OK != 2 || run.Trials.Failed != 1 {

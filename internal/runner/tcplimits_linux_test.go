@@ -38,7 +38,7 @@ func TestWhoLimits(t *testing.T) {
 		limits[l.Workload] = l
 	}
 	// A segment that finds the tiny buffer full is dropped and sent again, and the kernel
-	// books that wait to the network: one of them takes 0.4 of the window.
+	// attributes that wait to the network: one of them takes 0.4 of the window.
 	for id, c := range map[string]struct {
 		most   func(result.TCPLimits) *float64
 		least  float64

@@ -79,7 +79,7 @@ func TestControl(t *testing.T) {
 		}
 	}
 	if s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog()); len(s.Modes) != 1 {
-		t.Errorf("a control that nobody asked for: %v", s.ModeNames())
+		t.Errorf("a control that was not requested: %v", s.ModeNames())
 	}
 }
 

@@ -213,7 +213,7 @@ func TestResolveShares(t *testing.T) {
 	}
 }
 
-// TestResolveErrors covers studies that no file stands behind.
+// TestResolveErrors covers studies without a file.
 func TestResolveErrors(t *testing.T) {
 	rr := []study.Workload{{Kind: "tcp_rr"}}
 	for name, c := range map[string]struct {

@@ -67,7 +67,7 @@ func (r *RateRange) Fields() []Field {
 	return []Field{
 		required("from", rate(&r.From, leastSought), "the first rate"),
 		required("to", rate(&r.To, leastSought), "the last rate"),
-		required("steps", count(&r.Steps, 2, 100), "number of rates, both ends included"),
+		required("steps", count(&r.Steps, 2, 100), "number of rates, the first and the last included"),
 	}
 }
 

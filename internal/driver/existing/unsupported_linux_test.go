@@ -351,7 +351,7 @@ func TestExistingKilled(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	if run == "" {
-		t.Fatalf("it never stood: %s", text)
+		t.Fatalf("it was never set up: %s", text)
 	}
 	left, err := s.a.Leftovers(t.Context(), []string{run})
 	if err != nil || len(left) != 0 {

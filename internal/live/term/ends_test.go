@@ -46,7 +46,7 @@ func TestBadEnds(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
-			// As its clock stands still, nothing more is drawn then.
+			// Its clock does not advance, so nothing more is drawn.
 			g.until("the matrix", shows(t, "middle_80", prompt))
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)

@@ -83,7 +83,7 @@ func (g *glass) until(what string, is func(seen string) bool) {
 	}
 }
 
-// start begins to draw there, with a clock that stands still.
+// start begins to draw there, with a clock that does not advance.
 func (g *glass) start(environ ...string) *Listener {
 	if environ == nil {
 		environ = []string{"TERM=xterm-256color", "LANG=C.UTF-8"}
@@ -220,7 +220,7 @@ func TestStoppedTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := Start(tty, Options{Environ: []string{"TERM=xterm"}})
-	// Nobody reads the other end: its buffer is full soon.
+	// The other end is not read: its buffer fills up.
 	for i := range 20000 {
 		l.Handle(live.TrialStarted{Done: i, Total: 20000, Block: 1, Blocks: 1, Modes: []string{"host"}, Workload: strings.Repeat("w", i%190)})
 	}

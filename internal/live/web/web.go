@@ -146,7 +146,7 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.page(w, func(b *bytes.Buffer) error {
-		// The page embeds its figures.
+		// The page embeds its charts.
 		in.FiguresDir = ""
 		return report.HTML(b, in)
 	})

@@ -66,10 +66,10 @@ func TestAttribute(t *testing.T) {
 		"only the machine saw it: as much as is missing": {100, 60, []losses.Stack{
 			stack("a", counters{"softnet.dropped": 5000}, sender(100)), stack("b", counters{"softnet.dropped": 5000, "Udp.RcvbufErrors": 30}, receiver(60, 30))},
 			map[string]int64{result.PlaceReceive: 30, result.PlaceBacklog: 10}, 0, ""},
-		"a full ring: the backlogs stood still": {100, 80, []losses.Stack{
+		"a full ring: the backlogs did not move": {100, 80, []losses.Stack{
 			stack("a", counters{"dev/eth0.tx_dropped": 20, "softnet.dropped": 0}, sender(100)), stack("b", counters{"softnet.dropped": 0}, receiver(80, 0))},
 			map[string]int64{result.PlaceDeviceTx: 20}, 0, ""},
-		"a tunnel's or a card's queue: the backlogs stood still": {100, 80, []losses.Stack{
+		"a tunnel's or a card's queue: the backlogs did not move": {100, 80, []losses.Stack{
 			stack("a", counters{"softnet.dropped": 0}, sender(100)), stack("b", counters{"dev/vxlan0.rx_dropped": 20, "softnet.dropped": 0}, receiver(80, 0))},
 			map[string]int64{result.PlaceDeviceRx: 20}, 0, ""},
 		"backlogs that cannot be read: the receiving device is believed": {100, 80, []losses.Stack{

@@ -62,7 +62,7 @@ func (s *Classifier) rule(function string) *rule {
 //
 // Some rules are weak: those for memory. If the next outer frame that a rule matches
 // belongs to a layer in the middle of a path, such as a bridge that clones a packet, the
-// sample belongs to that layer; at the ends of the path, at sockets and drivers, it belongs
+// sample belongs to that layer; at its first and last step, at sockets and drivers, it belongs
 // to memory.
 //
 // Kernel work on behalf of another program belongs to that program, unless it was

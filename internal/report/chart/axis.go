@@ -19,7 +19,7 @@ type span struct {
 	some   bool
 }
 
-// add widens the range to v. Nobody measures values as extreme as those it
+// add widens the range to v. No measurement is as extreme as the values that it
 // leaves out, and the arithmetic of the axis must not overflow on them.
 func (s *span) add(v float64) {
 	const most = 1e100

@@ -1,7 +1,7 @@
 // Package chart draws dot-and-interval charts, stacked bars, and lanes over time, load
 // or share as SVG.
 //
-// A row stands for one mode: every trial is a dot, nothing is hidden behind an
+// A row is one mode: every trial is a dot, nothing is hidden behind an
 // average, and below the dots lies the estimate with its interval. Colour is
 // never alone: each verdict has a mark of its own shape and its words stand in
 // the row; each piece of a bar has a letter. The same input gives the same bytes. Text of any origin is cleaned

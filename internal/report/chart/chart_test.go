@@ -45,7 +45,7 @@ func row(label string, tone Tone, mid, lo, hi float64, dots ...float64) Row {
 	return r
 }
 
-// stack is a figure of stacked bars: what modes cost, and what they cost more or less
+// stack is a chart of stacked bars: what modes cost, and what they cost more or less
 // than the first.
 func stack() Figure {
 	bar := func(label string, values ...float64) Row {

@@ -9,8 +9,8 @@ const (
 	lossGap   = 0.8 // from 0 to the floor, in decades
 )
 
-// LossAt is where a ratio of loss, 0..1, stands on an axis with [LossTicks]: a decade
-// apart for every factor of ten, and 0 below all. What is below 0.001 % stands at that.
+// LossAt is the position of a ratio of loss, 0..1, on an axis with [LossTicks]: a decade
+// apart for every factor of ten, and 0 below all. Less than 0.001 % is drawn at that.
 func LossAt(ratio float64) float64 {
 	if !(ratio > 0) {
 		return 0
@@ -30,8 +30,8 @@ func LossTicks() []Tick {
 	return out
 }
 
-// QuantileAt is where the quantile q, 0..1, stands on an axis of 1 - 10^-k: the median
-// near 0.3, 90 % at 1, 99 % at 2, 99.9 % at 3. The greatest of all, q = 1, stands at
+// QuantileAt is the position of the quantile q, 0..1, on an axis of 1 - 10^-k: the median
+// near 0.3, 90 % at 1, 99 % at 2, 99.9 % at 3. The maximum, q = 1, is at
 // most, which is for the caller to choose beyond the others.
 func QuantileAt(q, most float64) float64 {
 	if !(q < 1) {

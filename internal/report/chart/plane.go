@@ -109,7 +109,7 @@ type Flag struct {
 const (
 	laneTall  = 44.0
 	laneInset = 48.0 // from the panel's left edge to the horizontal axis: room for the vertical one's labels
-	lanePad   = 5.0  // from a lane's edges to the ends of the vertical axis
+	lanePad   = 5.0  // from a lane's edges to the vertical axis
 )
 
 func (p Plane) tall() float64 {

@@ -37,7 +37,7 @@ func keyClass(key int) string {
 	return "k" + string(rune('0'+key))
 }
 
-// letter stands on a piece and in the legend, so that colour is never alone.
+// letter is on a piece and in the legend, so that colour is never alone.
 func letter(key int) string {
 	if key < 0 || key > 25 {
 		return "?"

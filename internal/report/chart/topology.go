@@ -5,7 +5,7 @@ import "tare/internal/report/wording"
 // Topology is a drawing of the way that packets take through a mode: a column for each
 // host, from the client's process down the left and up the right to the server's, and
 // the underlay below. On one host the way goes down one column and up the other. What
-// a counter has shown stands with the stop that it counts, with a mark of its own shape.
+// a counter has shown is beside the step that it counts, with a mark of its own shape.
 type Topology struct {
 	Title, Desc string
 	Legend      string // below a standalone drawing
@@ -46,7 +46,7 @@ type Reading struct {
 // Sign says whether a counter moved as it had to.
 type Sign int
 
-// The signs. Unsaid is for a counter of which nobody knows what it had to show.
+// The signs. Unsaid is for a counter without a known requirement.
 const (
 	Unsaid Sign = iota
 	Fits

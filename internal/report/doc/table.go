@@ -74,7 +74,7 @@ type Row struct {
 }
 
 // Cell is one cell. In a column of verdicts Tone is the verdict's, Remarks are what must
-// be read with it, and Terminal has it in the words for where no ratio stands beside it.
+// be read with it, and Terminal has it in words for where no ratio is beside it.
 type Cell struct {
 	Text     string
 	Blank    bool // nothing belongs there

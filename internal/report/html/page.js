@@ -134,7 +134,7 @@ const sort = (table, th, at) => {
     const last = all('tr.sum', body);
     const keyed = rows.map((r, i) => {
       const c = r.cells.length > at && [...r.cells].every(x => x.colSpan === 1) ? r.cells[at].textContent.trim() : '';
-      // A baseline's own figure stands among ratios: it is 1 of itself.
+      // A baseline's own value is shown among ratios: its ratio is 1.
       const n = table.id === 'matrix-table' && c.endsWith('baseline') ? 1 : number(c);
       return {r, i, n, text: c, none: c === '' || c === '-'};
     });

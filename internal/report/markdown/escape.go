@@ -74,13 +74,13 @@ func longestRun(s string, of byte) int {
 	return longest
 }
 
-// number escapes a number of a table's cell with what stands beside it: signs at its start
+// number escapes a number of a table's cell with what is beside it: signs at its start
 // mean nothing there.
 func number(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|").Replace(s)
 }
 
-// entities escapes text within HTML that stands in Markdown, where a backslash would
+// entities escapes text within HTML that is in Markdown, where a backslash would
 // be seen: whatever means something in either is written as a number.
 func entities(s string) string {
 	var b strings.Builder

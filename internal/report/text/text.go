@@ -226,7 +226,7 @@ func head(c doc.Column) string {
 	return c.Head
 }
 
-// beside writes the verdict of a row behind its figures, and the remarks below it. It wraps
+// beside writes the verdict of a row after its values, and the remarks below it. It wraps
 // below itself; where too little space is left, it has its own lines.
 func (p *printer) beside(lead string, verdict doc.Cell) {
 	room := p.width - wording.Width(lead)

@@ -62,7 +62,7 @@ func TestStrip(t *testing.T) {
 	for _, spot := range s.Plane.Lanes[1].Spots {
 		looks[spot.Look]++
 		if math.IsInf(spot.Y, 0) || math.Abs(spot.Y) > maxDeviation {
-			t.Errorf("%+v stands nowhere", spot)
+			t.Errorf("%+v is not placed", spot)
 		}
 	}
 	if diff := cmp.Diff(map[chart.SpotLook]int{chart.Counts: 4, chart.Broken: 1, chart.Void: 1, chart.Ruled: 1}, looks); diff != "" {

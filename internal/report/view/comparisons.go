@@ -173,7 +173,7 @@ func (l comparedLine) value(s result.Side) string {
 	return wording.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Estimate(s.Value, s.CI))
 }
 
-// figures are both sides' means with the unit: "660 against 1600 Mbit/s".
+// figures are the means of both sides with the unit: "660 against 1600 Mbit/s".
 func (l comparedLine) figures() string {
 	bare := func(s result.Side) string {
 		if s.Value == nil {

@@ -87,7 +87,7 @@ func busyHead(m result.Metric) string {
 // processesLegend heads the processes of modes.
 const processesLegend = "Of which the mode's own processes (including time when other modes ran):"
 
-// isCPUMetric says that a metric is part of a CPU bill; costs that it is what is to pay for
+// isCPUMetric says that a metric is part of the CPU cost; isCPUCost that it is the cost of
 // what was carried.
 func isCPUMetric(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_") }
 

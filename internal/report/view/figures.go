@@ -163,7 +163,7 @@ type point struct {
 
 func (p point) out() bool { return p.trial.Status != result.TrialOK }
 
-// points are all trials of a row that gave a figure.
+// points are all trials of a row with a value.
 func (r row) points(t table) []point {
 	if unmeasured(r.Mode) {
 		return nil
@@ -177,7 +177,7 @@ func (r row) points(t table) []point {
 	return out
 }
 
-// dots are trials of a row, in the table's unit: all that gave a figure, or as many as
+// dots are trials of a row, in the table's unit: all with a value, or as many as
 // can be told apart.
 func (r row) dots(t table) []chart.Dot {
 	var out []chart.Dot

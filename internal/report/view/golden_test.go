@@ -100,7 +100,7 @@ func hostile() Input {
 				{Mode: mode, Workload: evil, Metric: "cpu_cost", Unit: evil, Better: result.Lower, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Better},
 				{Mode: "control " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Bands: &result.Bands{},
 					Lossy: &result.Lossy{Lossy: 5, Trials: 3, Upper: math.NaN()}, Ratio: &ratio, RatioCI: &result.Interval{math.NaN(), 0.6}, Verdict: result.Worse},
-				// A figure of a mode that was not measured must not be shown.
+				// A value of a mode that was not measured must not be shown.
 				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: ptr(777e9), Ratio: ptr(7.77), Verdict: result.Better},
 			},
 			Scenarios: []result.Scenario{
@@ -111,7 +111,7 @@ func hostile() Input {
 			Comparisons: []result.Comparison{
 				{ID: evil, Title: evil, A: result.Side{ID: evil, Mode: mode, Workload: evil, Value: &value}, B: result.Side{ID: "base " + evil, Mode: "base " + evil, Workload: evil}, Metric: evil,
 					Unit: evil, Better: result.Higher, N: 3, Missing: 1, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
-				// A figure of a mode that was not measured must not be shown.
+				// A value of a mode that was not measured must not be shown.
 				{A: result.Side{ID: "long", Mode: "long", Value: ptr(777e9)}, B: result.Side{ID: mode, Mode: mode}, Metric: evil, Ratio: ptr(7.77), Verdict: result.Better},
 				{ID: evil, A: result.Side{ID: evil, Of: []result.Side{{ID: evil, Mode: mode}, {ID: "long", Mode: "long", Value: ptr(777e9)}}}, B: result.Side{ID: evil}, Metric: evil, Ratio: ptr(7.77)},
 				{ID: evil, A: result.Side{ID: evil, Mode: mode}, B: result.Side{ID: evil}, Metric: evil, Ratio: &ratio, Expect: ptr(0.0), Verdict: result.Worse},

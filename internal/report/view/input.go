@@ -23,7 +23,7 @@ type Input struct {
 	Description string
 	Command     string // how to repeat the run; not shown when empty
 	// FiguresDir is where, relative to the Markdown page, the files of Figures
-	// are; the page shows no figures when it is empty.
+	// are; the page shows no charts when it is empty.
 	FiguresDir string
 	// Page is the file of the report as a page and Full the command that prints the whole
 	// report, as the first screen names them; empty without one.

@@ -23,7 +23,7 @@ type limitTable struct {
 type limitRow struct {
 	Mode, Sender string
 	Shares       [4]*float64 // of limitNames, 0..1; nil where unknown
-	Retransmits  string      // by cause; empty where there were none or nobody counted
+	Retransmits  string      // by cause; empty where there were none or none were counted
 	counted      bool
 }
 

@@ -235,7 +235,7 @@ func TestWorkloadWithoutFigures(t *testing.T) {
 	}
 }
 
-// Steps that the sender did not reach say nothing of the path's loss.
+// Steps that the sender did not reach do not tell the path's loss.
 func TestCurveLeavesOutLimitedSteps(t *testing.T) {
 	var c curve
 	c.points([]result.Step{

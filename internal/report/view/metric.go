@@ -152,7 +152,7 @@ func (b *builder) metricTable(t table, anchor string, told bool) doc.Table {
 	return out
 }
 
-// cell is the verdict of a row, for where its ratio stands beside it.
+// cell is the verdict of a row, for where its ratio is beside it.
 func (r row) cell(s wording.Scale) doc.Cell {
 	return doc.Cell{Text: r.brieflyJudged(), Tone: r.tone(), Notes: r.notes(s)}
 }

@@ -409,8 +409,10 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string)
 	switch {
 	case !slices.ContainsFunc(told, func(c compared) bool { return c.Cell.Verdict != result.Same && c.Cell.Verdict != result.Small }):
 		text = fmt.Sprintf("no mode differs from %s by more than the margin of %s in %s", strings.TrimPrefix(against, "against "), wording.Percent(told[0].Cell.Margin), what)
+	case len(told) == 1:
+		text = alone(told[0].Mode.ID, against, columns)
 	case len(least) == len(told):
-		text = fmt.Sprintf("by %s %s, the modes differ by %s, and their intervals overlap", what, against, spread(told))
+		text = fmt.Sprintf("by %s %s, %s cost about the same (%s, with intervals that overlap)", what, against, modeNames(told), spread(told))
 	default:
 		text = fmt.Sprintf("by %s %s, %s cost%s least (%s) and %s most (%s)", what, against, modeNames(least), third(least), spread(least), modeNames(most), spread(most))
 	}

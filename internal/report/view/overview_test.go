@@ -134,7 +134,7 @@ func checkCounted(t *testing.T, name, got string, o doc.Overview) {
 	}
 	table, _, _ := strings.Cut(got, "\nMore: ")
 	if lines := strings.Count(table, "\n"); lines < rows {
-		t.Errorf("%s: %d modes, and the screen says nothing of those that it lacks:\n%s", name, rows, got)
+		t.Errorf("%s: %d modes, and the screen does not count those that it lacks:\n%s", name, rows, got)
 	}
 }
 

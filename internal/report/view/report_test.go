@@ -49,7 +49,7 @@ func TestHostileStrings(t *testing.T) {
 			}
 		}
 		if strings.Contains(text, "777") || strings.Contains(text, "7.77") {
-			t.Errorf("%s shows a figure of a mode that failed", form)
+			t.Errorf("%s shows a value of a mode that failed", form)
 		}
 		if scripts := strings.Count(text, "<script"); form != "text" && form != "Markdown" && scripts > 0 && (form != "HTML" || scripts > 1) {
 			t.Errorf("%s holds %d scripts", form, scripts)

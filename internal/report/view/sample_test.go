@@ -24,8 +24,8 @@ func sample() Input {
 		Hosts:    []result.Host{{Name: "a", Facts: sampleFacts()}, {Name: "b", Facts: sampleFacts()}},
 		Modes:    sampleModes(),
 		Warnings: []result.Warning{
-			{Code: "shared_kernel", Scope: "run", Text: "Both hosts of the lab share one kernel and its 2 CPUs: sender and receiver compete, and what a second machine would add is not in these figures."},
-			{Code: "no_wire", Scope: "run", Text: "The underlay is a veth pair: the wire, its NICs and their offloads are not in these figures."},
+			{Code: "shared_kernel", Scope: "run", Text: "Both hosts of the lab share one kernel and its 2 CPUs: sender and receiver compete, and what a second machine would add is not measured."},
+			{Code: "no_wire", Scope: "run", Text: "The underlay is a veth pair: the wire, its NICs and their offloads are not measured."},
 		},
 	}
 	trials := sampleTrials()

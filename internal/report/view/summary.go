@@ -272,7 +272,7 @@ func (b *builder) summary() []doc.Block {
 	}
 	blocks := append(b.leads(), doc.List{Role: doc.Summary, Items: b.items()})
 	if n := len(b.Run.Warnings); n > 0 {
-		blocks = append(blocks, forHTML(doc.Paragraph{Role: doc.Meta, Text: wording.Count(n, "warning bears", "warnings bear") + " on these figures: ",
+		blocks = append(blocks, forHTML(doc.Paragraph{Role: doc.Meta, Text: wording.Count(n, "warning applies", "warnings apply") + " to these values: ",
 			Link: &doc.Link{Text: "all warnings", To: "warnings"}}))
 	}
 	return []doc.Block{doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: blocks}}

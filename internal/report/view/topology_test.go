@@ -12,7 +12,7 @@ import (
 	"tare/internal/result"
 )
 
-// finding is one of a proof. A most of 0 stands for none, but where something rests.
+// finding is one of a proof. A most of 0 means no bound, except for a counter that must not move.
 func finding(counter, expect string, moved, least, most uint64) result.Finding {
 	f := result.Finding{Counter: counter, Expect: expect, Moved: &moved, Least: least}
 	if most > 0 || rests(f) {
@@ -110,7 +110,7 @@ func TestProofIsShown(t *testing.T) {
 		}
 	}
 	if _, drawn := all["path-netns_ipvlan.svg"]; drawn {
-		t.Error("a path is drawn that nobody has built")
+		t.Error("a path is drawn that was not built")
 	}
 }
 

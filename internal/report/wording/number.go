@@ -133,7 +133,7 @@ func Fixed(v float64, decimals int) string { return fixed(v, decimals) }
 // fixed is v with so many decimals, without a sign on zero.
 func fixed(v float64, decimals int) string {
 	if !known(v) {
-		return Unknown // the largest figures overflow in another unit
+		return Unknown // the largest values overflow in another unit
 	}
 	if math.Abs(v) >= absurd {
 		return strconv.FormatFloat(v, 'e', 2, 64)

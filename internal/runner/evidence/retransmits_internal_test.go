@@ -30,7 +30,7 @@ func TestRetransmitCauses(t *testing.T) {
 			sum += n
 		}
 		if c.want != nil && sum != int64(c.moved["Tcp.RetransSegs"]) {
-			t.Errorf("%s: %d are booked", what, sum)
+			t.Errorf("%s: %d are attributed", what, sum)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"tare/internal/warning"
 )
 
-// config is that of a run of two modes of which nobody hears.
+// config is that of a run of two modes without a listener.
 func config(s study.Study) Config {
 	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeMeasured}}
 	return Config{

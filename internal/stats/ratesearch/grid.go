@@ -3,7 +3,7 @@ package ratesearch
 import "math"
 
 // grid is the loads that a search may try: from the minimum to the maximum, evenly spaced
-// in the logarithm, both ends included. On it brackets halve exactly and the goals of a
+// in the logarithm, the first and the last included. On it brackets halve exactly and the goals of a
 // search measure the same loads.
 type grid struct {
 	least, most float64

@@ -81,7 +81,7 @@ func TestSearchNoisy(t *testing.T) {
 	}
 }
 
-// Method 5, item 11: an upper bound that stands alone is doubted. On the way up from a
+// Method 5, item 11: a single upper bound is doubted. On the way up from a
 // livelock a search looks at many loads below the knee, and two bad trials of three
 // at one of them would end it there: in 1 search of 200, without the doubt.
 func TestSearchIsRarelyFooled(t *testing.T) {

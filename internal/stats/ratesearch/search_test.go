@@ -103,7 +103,7 @@ func notes(t *testing.T, o Outcome, want ...string) {
 	}
 }
 
-// Method 5, item 13: what the sender cannot send says nothing of the network. The
+// Method 5, item 13: what the sender cannot send does not tell what the network can carry. The
 // answer is "at least", from the most that could be sent.
 func TestSearchSenderLimited(t *testing.T) {
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 0.5 * capacity}) {

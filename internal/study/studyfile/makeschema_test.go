@@ -114,7 +114,7 @@ func object(fields []study.Field) *jsonschema.Schema {
 	return s
 }
 
-// value is the schema of what stands behind a key.
+// value is the schema of the value of a key.
 func value(f study.Field) *jsonschema.Schema {
 	switch v := f.Value.(type) {
 	case study.Section:

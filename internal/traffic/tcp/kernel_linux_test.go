@@ -122,7 +122,7 @@ func TestStreamAllocatesNothing(t *testing.T) {
 	}
 }
 
-// connected returns both ends of a connection over loopback.
+// connected returns both sockets of a connection over loopback.
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
 	p := params("tcp_stream")

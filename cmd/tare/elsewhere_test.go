@@ -94,7 +94,7 @@ func TestElsewhere(t *testing.T) {
 		code           int
 		stdout, stderr string // expressions
 	}{
-		{"run", 3, `^$`, `^tare: the embedded lab cannot be made here: [^\n]* need Linux, [^\n]*Linux virtual machine[^\n]*\n$`},
+		{"run", 3, `^$`, `^tare: the embedded lab cannot be created here: [^\n]* need Linux, [^\n]*Linux virtual machine[^\n]*\n$`},
 		{"run --modes nothing", 2, `^$`, `nothing`},
 		{"modes", 0, `netns/vxlan +host +both endpoints`, `^$`},
 		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `tried 1 of `},
@@ -102,7 +102,7 @@ func TestElsewhere(t *testing.T) {
 		{"doctor", 3, `netns/vxlan +unsupported +network namespaces need Linux`, `Linux machine`},
 		{"doctor --json", 3, `"ready": false`, `Linux machine`},
 		{"ls", 0, `one\n`, `^$`},
-		{"report tare-runs/one", 0, `tcp_rr`, `report: `},
+		{"report tare-runs/one", 0, `tcp_rr(.|\n)*report\.html`, `^$`},
 		{"gc", 0, `nothing to remove`, `^$`},
 		{"version", 0, `^tare `, `^$`},
 	} {

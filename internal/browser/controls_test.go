@@ -62,7 +62,7 @@ func testControls(t *testing.T, b browser) {
 	p.do("paste", chromedp.KeyEvent("v", chromedp.KeyModifiers(chromedp.ModifierCtrl), func(k *input.DispatchKeyEventParams) { k.Commands = []string{"paste"} }))
 	p.until("there is something in the clipboard", `document.getElementById("paste").value !== ""`)
 	lines := strings.Split(strings.TrimSpace(eval[string](p, `document.getElementById("paste").value`)), "\n")
-	if len(lines) < 4 || !strings.HasPrefix(lines[0], "Mode,") || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "netns/vxlan,") }) {
+	if len(lines) < 4 || !strings.HasPrefix(lines[0], "against host,") || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "netns/vxlan,") }) {
 		t.Errorf("what was pasted is\n%s", strings.Join(lines, "\n"))
 	}
 	for _, l := range lines[1:] {

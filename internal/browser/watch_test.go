@@ -71,5 +71,5 @@ func testWatch(t *testing.T, b browser) {
 	if err := os.RemoveAll(d.Path()); err != nil {
 		t.Fatal(err)
 	}
-	p.until("the page says that it is gone", "document.body.innerText.includes('run lost was removed')")
+	p.until("the page says that it is gone", "document.body.innerText.includes('run lost does not exist')")
 }

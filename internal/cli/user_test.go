@@ -43,7 +43,7 @@ func TestOrdinaryUser(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
 	if code := p.wait(t); code != 0 {
-		if strings.Contains(p.stderr.String(), "no lab can be made here") {
+		if strings.Contains(p.stderr.String(), "no lab can be created here") {
 			t.Skipf("this kernel lets no ordinary user make namespaces: %s", p.stderr.String())
 		}
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
@@ -108,7 +108,7 @@ func TestNoRights(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d, want 3", code)
 	}
-	if !strings.Contains(string(text), "no lab can be made here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
+	if !strings.Contains(string(text), "no lab can be created here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
 		t.Errorf("said:\n%s", text)
 	}
 	if exists(filepath.Join(dir, "run")) {

@@ -141,7 +141,7 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 	}
 	lines := append(a.s.Above(), a.s.Lines()...)
 	whole := strings.Join(lines, "") // as no line is longer than the terminal is wide
-	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts follow at the end") || !strings.Contains(whole, "tare run --resume") || !strings.Contains(whole, "netns/bridge") {
+	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts follow at the end") || !strings.Contains(whole, "--resume "+out) || !strings.Contains(whole, "netns/bridge") {
 		t.Errorf("the screen at the end shows:\n%s", strings.Join(lines, "\n"))
 	}
 	for _, l := range lines {
@@ -166,7 +166,7 @@ func TestDumbTerminal(t *testing.T) {
 	if err := a.cmd.Wait(); err != nil {
 		t.Errorf("%v:\n%s", err, a.raw.String())
 	}
-	if raw := a.raw.String(); strings.Contains(raw, "\x1b") || !regexp.MustCompile(`(?m)^block 1/2  trial \d/8  host tcp_`).MatchString(raw) {
+	if raw := a.raw.String(); strings.Contains(raw, "\x1b") || !regexp.MustCompile(`(?m)^block 1 of 2, at most `).MatchString(raw) {
 		t.Errorf("on a dumb terminal:\n%q", raw)
 	}
 }

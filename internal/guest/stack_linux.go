@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
@@ -17,6 +18,13 @@ type Stack struct {
 	m  *Machine
 	ns string
 }
+
+// A path finds out by assertion what its stacks support.
+var (
+	_ pathspec.Reader         = Stack{}
+	_ pathspec.SettingsReader = Stack{}
+	_ transport.SlowLauncher  = launcher{}
+)
 
 // Stack returns that of a sandbox of the guest, or with "" that of the guest itself.
 func (m *Machine) Stack(ns string) Stack { return Stack{m, ns} }
@@ -51,8 +59,8 @@ func (s Stack) Survey(ctx context.Context) (driver.Settings, error) {
 	return *r.Stack, nil
 }
 
-// Tracked reads the number of tracked connections.
-func (s Stack) Tracked(ctx context.Context) (t driver.ConnTrack, tracks bool, err error) {
+// ReadTracked reads the number of tracked connections.
+func (s Stack) ReadTracked(ctx context.Context) (t driver.ConnTrack, tracks bool, err error) {
 	r, err := s.m.remote.call(ctx, request{Op: opTracked, NS: s.ns})
 	if err != nil || r.Tracked == nil {
 		return t, false, err

@@ -79,7 +79,7 @@ func TestOnePairKilled(t *testing.T) {
 		s.Workloads[0].Duration = study.Duration(time.Second)
 	}
 	for name, change := range map[string]func(*study.Study){
-		"at once":  long,
+		"at once":     long,
 		"interleaved": func(s *study.Study) { long(s); inTurns(s) },
 	} {
 		t.Run(name, func(t *testing.T) {

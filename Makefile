@@ -84,7 +84,8 @@ bin/goreleaser: scripts/setup-dist
 ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/lab
 
 # Tests of these packages boot virtual machines, each of which uses a whole CPU for
-# emulation: they run separately, two at a time.
+# emulation: they run separately, one package at a time. Beside a second package, passt
+# stalled a connection for more than 10 s.
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
 # Tests of these packages take longest: they start first.
@@ -95,7 +96,7 @@ LONG := ./internal/traffic/tcp ./internal/traffic/udp ./internal/runner ./intern
 TEST := go test -count=1 -vet=all -timeout 30m
 define SUITE
 	$(TEST) -p 2 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(ALONE) $(GUESTS))")
-	$(TEST) -p 2 $(GUESTS)
+	$(TEST) -p 1 $(GUESTS)
 	$(TEST) -p 1 -parallel 4 $(ALONE)
 	$(TEST) -p 1 -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
 		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)

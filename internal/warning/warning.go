@@ -178,7 +178,7 @@ func All() []Entry {
 		{Verdicts, verdicts()}, {Traffic, traffic()}, {Run, run()}, {Machine, machine()}, {Existing, existing()}, {Foreign, foreign()}, {Tools, tools()},
 	} {
 		for _, e := range part.entries {
-			e.Section, e.Causes = part.section, causes[e.Code]
+			e.Section, e.Causes = part.section, causes()[e.Code]
 			out = append(out, e)
 		}
 	}
@@ -196,13 +196,16 @@ func Find(code string) (e Entry, place int, ok bool) {
 	return all[i], i, true
 }
 
-var causes = map[Code][]Code{
-	CPUPressure:     {FewCores, SMT, CPUQuota},
-	OneCPU:          {FewCores},
-	BusyMachine:     {FewCores, BusyTurns, OthersNow},
-	MemoryPressure:  {MemoryLimit},
-	Swapping:        {MemoryLimit, MemoryPressure},
-	OOMKill:         {MemoryLimit, MemoryPressure},
-	ConntrackFilled: {ConntrackFull},
-	HostFiltered:    {BaselineFiltered},
+// causes lists the warnings of which others are consequences.
+func causes() map[Code][]Code {
+	return map[Code][]Code{
+		CPUPressure:     {FewCores, SMT, CPUQuota},
+		OneCPU:          {FewCores},
+		BusyMachine:     {FewCores, BusyTurns, OthersNow},
+		MemoryPressure:  {MemoryLimit},
+		Swapping:        {MemoryLimit, MemoryPressure},
+		OOMKill:         {MemoryLimit, MemoryPressure},
+		ConntrackFilled: {ConntrackFull},
+		HostFiltered:    {BaselineFiltered},
+	}
 }

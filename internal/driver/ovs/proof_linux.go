@@ -113,7 +113,7 @@ func (p *path) readSwitchPort(h hosts, s *side) {
 		}
 		t, ok := ports[eth]
 		if !ok {
-			return fmt.Errorf("Open vSwitch on host %s no longer has port %s", s.At, eth)
+			return fmt.Errorf("the Open vSwitch on host %s no longer has port %s", s.At, eth)
 		}
 		into[received], into[sent] = t.rx, t.tx
 		return nil

@@ -137,7 +137,7 @@ func (v changesView) mainColumns() []changeColumn {
 
 func changeCell(c result.Change) doc.OverviewCell {
 	tone := toneOf(c.Verdict)
-	out := doc.OverviewCell{Tone: tone, Mark: marks[tone]}
+	out := doc.OverviewCell{Tone: tone, Mark: markOf(tone)}
 	switch {
 	case c.Verdict == result.Same && c.Ratio == nil:
 		return doc.OverviewCell{Tone: chart.Plain, Change: "none in either"}

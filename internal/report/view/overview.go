@@ -17,8 +17,8 @@ import (
 // Overview returns the first screen of the report.
 func (r Report) Overview() doc.Overview { return newBuilder(r.view).overview() }
 
-// marks are the verdicts' marks on a terminal and in Markdown.
-var marks = chart.Signs()
+// markOf is the mark of a verdict on a terminal and in Markdown.
+func markOf(tone chart.Tone) string { return chart.Signs()[tone] }
 
 // mainColumn is a metric of a workload that the first screen shows.
 type mainColumn struct {
@@ -210,7 +210,7 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	c := r.Cell
 	plain := func(text string) doc.OverviewCell { return doc.OverviewCell{Tone: chart.Plain, Change: text} }
 	unsure := func(text string) doc.OverviewCell {
-		return doc.OverviewCell{Tone: chart.Unsure, Mark: marks[chart.Unsure], Change: text}
+		return doc.OverviewCell{Tone: chart.Unsure, Mark: markOf(chart.Unsure), Change: text}
 	}
 	switch {
 	case c == nil && len(r.Trials) == 0:
@@ -226,7 +226,7 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	case t.load && c.Value != nil:
 		cell := plain(t.Scale.Value(*c.Value))
 		if tone := r.tone(); tone == chart.Worse || tone == chart.Better {
-			cell.Tone, cell.Mark = tone, marks[tone]
+			cell.Tone, cell.Mark = tone, markOf(tone)
 		}
 		return cell
 	case c.Verdict == result.CannotTell && r.Noisy:
@@ -242,7 +242,7 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 		return unsure(text)
 	}
 	out := doc.OverviewCell{Tone: r.tone()}
-	out.Mark = marks[toneOf(c.Verdict)]
+	out.Mark = markOf(toneOf(c.Verdict))
 	out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
 	return out
 }
@@ -281,8 +281,8 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	}
 	var out []string
 	for _, m := range []struct{ mark, means string }{
-		{marks[chart.Worse], "worse"}, {marks[chart.Better], "better"}, {marks[chart.Same], "same " + within},
-		{marks[chart.Unsure], "cannot tell (sees: smallest visible change)"},
+		{markOf(chart.Worse), "worse"}, {markOf(chart.Better), "better"}, {markOf(chart.Same), "same " + within},
+		{markOf(chart.Unsure), "cannot tell (sees: smallest visible change)"},
 	} {
 		if seen[m.mark] {
 			out = append(out, m.mark+" "+m.means)

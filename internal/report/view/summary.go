@@ -265,15 +265,3 @@ func (b *builder) items() []doc.Item {
 	}
 	return out
 }
-
-func (b *builder) summary() []doc.Block {
-	if len(b.Summaries) == 0 {
-		return nil
-	}
-	blocks := append(b.leads(), doc.List{Role: doc.Summary, Items: b.items()})
-	if n := len(b.Run.Warnings); n > 0 {
-		blocks = append(blocks, forHTML(doc.Paragraph{Role: doc.Meta, Text: wording.Count(n, "warning applies", "warnings apply") + " to these values: ",
-			Link: &doc.Link{Text: "all warnings", To: "warnings"}}))
-	}
-	return []doc.Block{doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: blocks}}
-}

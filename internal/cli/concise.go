@@ -30,15 +30,13 @@ type concise struct {
 func (c *concise) Handle(e live.Event) {
 	switch e := e.(type) {
 	case live.WarningRaised:
-		if g := analysis.Group([]result.Warning{e.Warning})[0]; g.Severity != warning.Bias {
-			if g.Machine {
-				c.notes++
-			}
-			return
-		} else {
+		g := analysis.Group([]result.Warning{e.Warning})[0]
+		if g.Severity == warning.Bias {
 			c.to.Handle(live.WarningRaised{Warning: result.Warning{Code: e.Warning.Code, Scope: e.Warning.Scope, Text: g.Text}})
-			return
+		} else if g.Machine {
+			c.notes++
 		}
+		return
 	case live.TrialStarted:
 		c.start(e)
 	case live.ModeSettled:

@@ -79,6 +79,20 @@ func limitedBy(links []Link, cells []result.Cell, trials []result.Trial) (result
 	return found, modes > 1
 }
 
+// FillsLink reports whether the goodput of a trial is the capacity of its underlay, so that
+// nothing else can have limited it. It is false if the capacity is unknown.
+func FillsLink(w study.Workload, in study.Lab, t result.Trial) bool {
+	if in.Rate == 0 || in.MTU == 0 || w.PayloadSize == 0 && w.WriteSize == 0 || t.Client == nil {
+		return false
+	}
+	l := link(t.Mode, w, in)
+	if l.Payload == 0 {
+		l.Payload = t.Client.MSS
+	}
+	reached := t.Metrics["goodput"] / l.capacity()
+	return reached >= linkReached && reached <= linkPassed
+}
+
 // best are the cells of a workload that are compared with the links: for each mode that
 // with the highest goodput or rate of a search.
 func best(cells []result.Cell, workload string) []result.Cell {
@@ -106,10 +120,16 @@ func (l Link) carries(trials []result.Trial) float64 {
 			payload = t.Client.MSS
 		}
 	}
-	if l.Frame <= 0 || payload <= 0 {
+	l.Payload = payload
+	return l.capacity()
+}
+
+// capacity is the payload capacity of the link in bit/s, 0 if its packets are unknown.
+func (l Link) capacity() float64 {
+	if l.Frame <= 0 || l.Payload <= 0 {
 		return 0
 	}
-	return l.Rate * float64(payload) / float64(l.Frame) * float64(max(1, l.Ways))
+	return l.Rate * float64(l.Payload) / float64(l.Frame) * float64(max(1, l.Ways))
 }
 
 // Saturated warns of each mode that filled its underlay in a workload in which not all

@@ -198,6 +198,9 @@ func ruling(i study.Invalid) string {
 	if i.Others.On() {
 		rules = append(rules, fmt.Sprintf("other programs take more than %s", wording.Percent(i.Others.Of)))
 	}
+	if i.CPUWait.On() {
+		rules = append(rules, fmt.Sprintf("datagrams at a fixed rate wait for a CPU for more than %s of the time because of these", wording.Percent(i.CPUWait.Of)))
+	}
 	if i.Unsettled == study.On {
 		rules = append(rules, "it does not become steady")
 	}

@@ -92,6 +92,9 @@ type Recreated struct {
 // blocks.
 type Decision struct{ Text string }
 
+// Waiting reports that the run waits for a quieter machine: why, and for how long at most.
+type Waiting struct{ Text string }
+
 // Ended is the last event of a run.
 type Ended struct {
 	Status result.RunStatus
@@ -107,4 +110,5 @@ func (Provisional) event()   {}
 func (Recreated) event()     {}
 func (Decision) event()      {}
 func (WarningRaised) event() {}
+func (Waiting) event()       {}
 func (Ended) event()         {}

@@ -9,6 +9,7 @@ const (
 	MachineFullest        = "cpu_fullest"            // share of MachineTime in which the busiest CPU was not idle
 	MachineOthers         = "others_cpu"             // CPU seconds of other programs, during MachineElapsed
 	MachineElapsed        = "clock_elapsed"          // seconds between the first and the last reading
+	MachineEndpointWait   = "endpoint_cpu_wait"      // seconds that the endpoint which waited longer was ready but had no CPU
 	MachinePressureCPU    = "pressure_cpu"           // seconds in which programs waited for a CPU
 	MachinePressureMemory = "pressure_memory"        // seconds in which programs waited for memory
 	MachinePressureTime   = "pressure_elapsed"       // seconds over which pressure was read, if read at the endpoints

@@ -17,13 +17,14 @@ func alone(rate study.Rate, w study.Workload) (*run, *trialRun) {
 	s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
 	s.mode.ID = "host"
 	r := &run{tested: []*modeUnderTest{s}}
-	return r, &trialRun{Trial: plan.Trial{Mode: "host", Workload: w}, tested: s, pairs: []*pair{{}}}
+	t := plan.Trial{Mode: "host", Workload: w}
+	return r, &trialRun{Trial: t, tested: s, pairs: []*pair{{}}, budget: r.budget(t)}
 }
 
 // A slice that hangs times out alone, long before the trials interleaved with it.
 func TestSliceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, tr := alone(0, study.Workload{Kind: "tcp_stream"})
+		_, tr := alone(0, study.Workload{Kind: "tcp_stream", Duration: study.Duration(time.Second)})
 		began := time.Now()
 		tr.timedPart(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
 			<-ctx.Done()
@@ -54,4 +55,37 @@ func TestSlowSlicesHaveTime(t *testing.T) {
 	if got, want := limited.longest(tr.Trial)-r.longest(tr.Trial), time.Duration(tr.Rounds()+1)*limited.drainLimit(tr.Trial); got != want {
 		t.Errorf("for the underlay's rate it has %s more, want %s", got, want)
 	}
+}
+
+// A mode whose slices are slow exhausts its own time and fails with that reason. The modes
+// interleaved with it complete all their slices before the deadline that they share.
+func TestSlowModeUsesItsOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)}
+		r, slow := alone(0, w)
+		_, fast := alone(0, w)
+		limit := r.groupLimit([]plan.Trial{slow.Trial, fast.Trial})
+		began, slices := time.Now(), 0
+		for range fast.Rounds() {
+			for tr, takes := range map[*trialRun]time.Duration{slow: 8 * time.Second, fast: 125 * time.Millisecond} {
+				tr.timedPart(t.Context(), "a slice", tr.Workload.Slice.Std(), func(ctx context.Context, _ *pair) error {
+					select {
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					case <-time.After(takes):
+						return nil
+					}
+				})
+			}
+			if fast.err == nil {
+				slices++
+			}
+		}
+		if took := time.Since(began); slices != fast.Rounds() || took > limit {
+			t.Errorf("the fast mode completed %d of %d slices (%v) in %s, limit %s", slices, fast.Rounds(), fast.err, took, limit)
+		}
+		if slow.err == nil || !strings.Contains(slow.err.Error(), "its slices take long to end") || slow.elapsed > slow.budget {
+			t.Errorf("the slow mode took %s of %s: %v", slow.elapsed, slow.budget, slow.err)
+		}
+	})
 }

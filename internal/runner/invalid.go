@@ -5,10 +5,14 @@ import (
 	"math"
 	"strings"
 
+	"tare/internal/analysis"
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/schedule"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // markInvalid checks the trials of a group against the rules that the study fixed
@@ -17,8 +21,10 @@ import (
 //
 // CPU time that other programs use while trials are interleaved is taken from all modes
 // alike and does not change their ratios. The limits of steal and of other programs
-// therefore apply only to trials that ran alone. The steady-state rule detects a
-// disturbance of one mode within interleaved trials.
+// therefore apply only to trials that ran alone. This does not hold for datagrams at a
+// fixed rate: how many are lost depends on the moments at which an endpoint has no CPU,
+// which differ between modes. The steady-state rule detects a disturbance of one mode
+// within interleaved trials.
 func (r *run) markInvalid(group []*trialRun) {
 	steady := steadyStates(group, r.cfg.Study.Invalid)
 	for i, tr := range group {
@@ -27,7 +33,8 @@ func (r *run) markInvalid(group []*trialRun) {
 		}
 		var why []string
 		if tr.observed.Local() {
-			why = append(why, exceededLimits(tr, r.cfg.Study.Invalid)...)
+			load := append(exceededLimits(tr, r.cfg.Study.Invalid), lackedCPU(tr, r.cfg.Study.Invalid.CPUWait)...)
+			why = append(why, keptAtLink(tr, load)...)
 			why = append(why, clockSet(tr.observed.Window.Metrics)...)
 		}
 		if down := tr.flaps; len(down) > 0 {
@@ -72,6 +79,75 @@ func exceededLimits(tr *trialRun, rules study.Invalid) (why []string) {
 		}
 	}
 	return why
+}
+
+// keptAtLink returns the reasons why load makes a trial invalid: none if its goodput is the
+// capacity of the link, which the load then cannot have changed. A note records that. Its
+// set counts only if all its trials are valid; see package schedule.
+func keptAtLink(tr *trialRun, load []string) []string {
+	if len(load) == 0 || !analysis.FillsLink(tr.Workload, tr.underlay, tr.out) {
+		return load
+	}
+	tr.out.Notes = append(tr.out.Notes, result.Note{Code: string(warning.KeptAtLink), Text: strings.Join(load, "; ") + ": valid nevertheless, because the link limited the goodput"})
+	return nil
+}
+
+// sendsAtRate reports whether a trial sends datagrams at a fixed rate.
+func (tr *trialRun) sendsAtRate() bool {
+	return tr.Workload.PayloadSize > 0 && tr.search == nil && plan.Offered(tr.Workload) > 0
+}
+
+// lackedCPU reports that an endpoint of a trial at a fixed rate of datagrams had no CPU for
+// too long. How long its thread was ready without running also contains the time for which
+// the mode's own processing kept the CPU, which is the mode's cost. Only as much of it
+// counts as other programs used in total, and what the hypervisor took during the trial.
+func lackedCPU(tr *trialRun, most study.Share) []string {
+	wait, known := tr.endpointWait()
+	if known {
+		tr.setMachine(result.MachineEndpointWait, wait)
+	}
+	if !most.On() || !tr.sendsAtRate() {
+		return nil
+	}
+	var share float64
+	var by []string
+	if others, long := tr.observed.Window.Metrics[result.MachineOthers], tr.observed.Window.Metrics[result.MachineElapsed]; known && others > 0 && long > 0 && tr.out.Traffic > 0 {
+		share += min(wait/tr.out.Traffic, others/long, 1)
+		by = append(by, "other programs")
+	}
+	if steal, long := tr.out.Machine[result.MachineSteal], tr.out.Machine[result.MachineTime]; steal > 0 && long > 0 {
+		share += steal / long
+		by = append(by, "the hypervisor")
+	}
+	if share <= most.Of {
+		return nil
+	}
+	text := fmt.Sprintf("an endpoint had no CPU for %s of the time because of %s, more than %s", percent(share), strings.Join(by, " and "), percent(most.Of))
+	if words := tr.observed.Window.Notes[result.MachineOthers]; words != "" {
+		text += " (" + words + ")"
+	}
+	return []string{text}
+}
+
+// endpointWait is how long the endpoint that waited longer was ready to run but had no CPU,
+// in seconds.
+func (tr *trialRun) endpointWait() (longest float64, known bool) {
+	for _, p := range tr.pairs {
+		for _, end := range []traffic.Report{p.client, p.server} {
+			if end.CPUWait != nil {
+				longest, known = max(longest, *end.CPUWait), true
+			}
+		}
+	}
+	return longest, known
+}
+
+// setMachine records a value of the machine with the trial.
+func (tr *trialRun) setMachine(name string, v float64) {
+	if tr.out.Machine == nil {
+		tr.out.Machine = map[string]float64{}
+	}
+	tr.out.Machine[name] = v
 }
 
 // machineClockStep is the metric of how far the wall clock was set; see package observe.

@@ -17,7 +17,7 @@ import (
 
 // rules are those of method 1.10.
 func rules() study.Invalid {
-	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), Unsettled: study.On, Most: study.ShareOf(0.2)}
+	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), CPUWait: study.ShareOf(0.1), Unsettled: study.On, Most: study.ShareOf(0.2)}
 }
 
 // trialWith returns a trial of block 1 whose window of 10 s has these machine metrics.

@@ -126,6 +126,9 @@ func TestDatagrams(t *testing.T) {
 		if *sender.Sent == 0 || *receiver.Received == 0 || *receiver.Received > *sender.Sent || receiver.Lost == nil || *receiver.Lost < 0 || sender.Slots == nil || tr.GeneratorLimited == nil {
 			t.Errorf("%s of %s: sender %+v, receiver %+v", tr.Workload, tr.Mode, *sender, *receiver)
 		}
+		if _, known := tr.Machine[result.MachineEndpointWait]; !known {
+			t.Errorf("%s of %s: unknown how long its endpoints waited for a CPU: %v", tr.Workload, tr.Mode, tr.Machine)
+		}
 		if (len(tr.Pairs) == 2) != (tr.Workload == "pairs") {
 			t.Errorf("%s of %s: %d pairs", tr.Workload, tr.Mode, len(tr.Pairs))
 		}

@@ -77,7 +77,8 @@ type run struct {
 	observer *evidence.Observer
 	tested   []*modeUnderTest
 	out      result.Run
-	telling  sync.Mutex // agents report progress concurrently
+	telling  sync.Mutex    // agents report progress concurrently
+	patience time.Duration // how much longer the run waits, in all, for a quieter machine
 }
 
 // scheduling creates the schedule, which decides between the run's blocks.
@@ -116,6 +117,7 @@ func (r *run) execute(ctx context.Context) error {
 	takes := r.cfg.Drivers.SetupTime(r.cfg.Study)
 	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
+	r.patience = r.schedule.Announced / patienceShare
 	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.MinBlocks })
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.schedule.Plan.Modes, Columns: columns(r.cfg.Study),

@@ -55,14 +55,15 @@ func (r *run) runBlocks(ctx context.Context) error {
 // estimates of later blocks.
 func (r *run) block(ctx context.Context, block int) error {
 	rest := r.schedule.BlockTrials(block)
-	began, estimate := time.Now(), r.schedule.Plan.Estimate(rest)
+	began, patience, estimate := time.Now(), r.patience, r.schedule.Plan.Estimate(rest)
 	for _, group := range plan.Groups(rest) {
 		if err := r.runGroup(ctx, group); err != nil {
 			return err
 		}
 		r.schedule.Done += len(group)
 	}
-	r.schedule.RecordTime(time.Since(began), estimate)
+	waited := patience - r.patience
+	r.schedule.RecordTime(time.Since(began)-waited, estimate)
 	r.provisional(block)
 	return nil
 }
@@ -150,7 +151,7 @@ func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 			break
 		}
 		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: r.schedule.Plan.Blocks, Modes: modesOf(pending),
-			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Plan.Estimate(r.schedule.Todo[min(r.schedule.Done, len(r.schedule.Todo)):])})
+			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Estimate(r.schedule.Rest())})
 		var err error
 		if pending, err = r.attempt(ctx, pending, attempt); err != nil {
 			return err

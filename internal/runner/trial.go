@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
@@ -38,7 +39,8 @@ type trialRun struct {
 	server        traffic.Report
 	before        driver.Counters
 	out           result.Trial
-	limit         time.Duration // for all trials interleaved with this one
+	budget        time.Duration // maximum time of this trial, without the slices of others
+	limit         time.Duration // for all trials interleaved with this one: the sum of their budgets
 	drain         time.Duration // time for data in flight at the end of a window; see run.drainLimit
 	elapsed       time.Duration // time of this trial, without the slices of others
 	search        *search       // nil for other workloads
@@ -59,13 +61,10 @@ var errNoRate = errors.New("the cost pass has no rate yet (a bug: the run must s
 type voidError struct{ error }
 
 func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
-	limit := trialGrace
-	for _, t := range trials {
-		limit += r.longest(t)
-	}
+	limit := r.groupLimit(trials)
 	var group []*trialRun
 	for _, t := range trials {
-		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drainLimit(t)}
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), budget: r.budget(t), limit: limit, drain: r.drainLimit(t)}
 		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
@@ -113,7 +112,20 @@ const (
 // the slice. A trial that hangs is cancelled in its slice; see runSlice.
 const sliceTimeFactor = 5
 
-// longest is the time limit of a trial.
+// budget is the maximum time of a trial, its set-up and its proof included.
+func (r *run) budget(t plan.Trial) time.Duration { return r.longest(t) + trialGrace }
+
+// groupLimit is the deadline that the trials of a group share: the sum of their budgets. A
+// mode whose slices are slow exhausts its own budget, and no other mode loses time because
+// of it.
+func (r *run) groupLimit(trials []plan.Trial) (limit time.Duration) {
+	for _, t := range trials {
+		limit += r.budget(t)
+	}
+	return limit
+}
+
+// longest is the maximum time of a trial's traffic.
 func (r *run) longest(t plan.Trial) time.Duration {
 	once := r.drainLimit(t)
 	if t.Sliced() {
@@ -150,12 +162,15 @@ func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
 		}
 	}
-	r.observer.ObserveIdle(ctx, observedTrials(group), func() {
-		select {
-		case <-time.After(r.schedule.Plan.Settle):
-		case <-ctx.Done():
-		}
-	})
+	idleFor := func(long time.Duration) observe.Window {
+		return r.observer.ObserveIdle(ctx, observedTrials(group), func() {
+			select {
+			case <-time.After(long):
+			case <-ctx.Done():
+			}
+		})
+	}
+	r.awaitQuiet(ctx, group, idleFor(r.schedule.Plan.Settle), func() observe.Window { return idleFor(quietWindow) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -371,7 +386,12 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun) {
 // traffic remains in their slices.
 func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
 	most := long + tr.drain + trialGrace
-	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s timed out after %s", what, long, most))
+	why := fmt.Errorf("%s of %s timed out after %s", what, long, most)
+	if left := tr.budget - tr.elapsed; left < most {
+		most = left
+		why = fmt.Errorf("the trial used up its %s, because its slices take long to end: data in flight arrives slowly. Use fewer streams or smaller buffers", tr.budget)
+	}
+	within, cancel := context.WithTimeoutCause(ctx, most, why)
 	defer cancel()
 	tr.forEachPair(within, func(p *pair) error { return do(within, p) })
 	if tr.err != nil {

@@ -38,9 +38,9 @@ func (s *Stop) Least(most int) int {
 // Invalid contains the rules that make a trial invalid. They are fixed before the run: no
 // trial is excluded because of its result.
 type Invalid struct {
-	Steal, Others Share
-	Unsettled     string
-	Most          Share
+	Steal, Others, CPUWait Share
+	Unsettled              string
+	Most                   Share
 }
 
 // Fields declares the keys of an Invalid and their rules.
@@ -48,6 +48,7 @@ func (i *Invalid) Fields() []Field {
 	return []Field{
 		key("steal", share(&i.Steal), "maximum time taken by the hypervisor, as a share of one CPU"),
 		key("others", share(&i.Others), "maximum CPU time of programs that are not part of the run, as a share of one CPU"),
+		key("cpu_wait", share(&i.CPUWait), "maximum time in which an endpoint of datagrams at a fixed rate had no CPU because of other programs or the hypervisor, as a share of the trial"),
 		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial without a steady state is invalid"),
 		key("most", share(&i.Most), "maximum share of invalid trials; with more the run gives no verdicts"),
 	}

@@ -37,7 +37,7 @@ func stopDefaults() Stop { return Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 
 
 // InvalidDefaults are the rules of every profile.
 func InvalidDefaults() Invalid {
-	return Invalid{Steal: ShareOf(0.02), Others: ShareOf(0.05), Unsettled: On, Most: ShareOf(0.2)}
+	return Invalid{Steal: ShareOf(0.02), Others: ShareOf(0.05), CPUWait: ShareOf(0.1), Unsettled: On, Most: ShareOf(0.2)}
 }
 
 // The bounds within which a run may choose the length of a bulk trial.

@@ -91,7 +91,7 @@ func (p profile) stopping(s Study) Study {
 // or fills what i leaves open from def.
 func (i Invalid) or(def Invalid) Invalid {
 	return Invalid{
-		Steal: cmp.Or(i.Steal, def.Steal), Others: cmp.Or(i.Others, def.Others),
+		Steal: cmp.Or(i.Steal, def.Steal), Others: cmp.Or(i.Others, def.Others), CPUWait: cmp.Or(i.CPUWait, def.CPUWait),
 		Unsettled: cmp.Or(i.Unsettled, def.Unsettled), Most: cmp.Or(i.Most, def.Most),
 	}
 }

@@ -63,6 +63,7 @@ renew: once
 invalid:
   steal: 0.02
   others: 0.05
+  cpu_wait: 0.1
   unsettled: "on"
   most: 0.2
 evidence:
@@ -119,6 +120,7 @@ renew: 1
 invalid:
   steal: 0.02
   others: 0.05
+  cpu_wait: 0.1
   unsettled: "on"
   most: 0.2
 evidence:
@@ -168,6 +170,7 @@ renew: auto
 invalid:
   steal: 0.02
   others: 0.05
+  cpu_wait: 0.1
   unsettled: "on"
   most: 0.2
 evidence:

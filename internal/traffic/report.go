@@ -22,6 +22,7 @@ type Report struct {
 	SendBuffer    int        `json:"send_buffer"`         // granted, bytes
 	ReceiveBuffer int        `json:"receive_buffer"`      // granted, bytes
 	CPU           int        `json:"cpu"`                 // pinned to, -1 for none
+	CPUWait       *float64   `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
 	Tool          *ToolRun   `json:"tool,omitempty"`      // of an external generator
 	Notes         []Note     `json:"notes,omitempty"`     // circumstances that matter for reading the values
 }

@@ -29,6 +29,7 @@ func Sum(a, b Report) Report {
 	b.TCP.Resent += a.TCP.Resent
 	b.TCP.Received += a.TCP.Received
 	b.TCP.Segments += a.TCP.Segments
+	b.CPUWait = sumKnown(a.CPUWait, b.CPUWait)
 	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
 	w, v := &b.Window, a.Window
@@ -73,8 +74,8 @@ func AddSeries(a, b []float64) []float64 {
 	return a
 }
 
-// sumKnown returns the sum of two counts, nil if either is unknown.
-func sumKnown(a, b *int64) *int64 {
+// sumKnown returns the sum of two values, nil if either is unknown.
+func sumKnown[T int64 | float64](a, b *T) *T {
 	if a == nil || b == nil {
 		return nil
 	}

@@ -98,6 +98,8 @@ const (
 	NoCPUCost          Code = "no_cpu_bill"
 	PilotFailed        Code = "pilot_failed"
 	PilotUnsettled     Code = "pilot_unsettled"
+	KeptAtLink         Code = "kept_at_link"
+	NotQuiet           Code = "not_quiet"
 	MaxTime            Code = "max_time"
 	InvalidTrials      Code = "invalid_trials"
 	StacksUnavailable  Code = "stacks_unavailable"

@@ -64,6 +64,8 @@ func (l *Listener) Handle(e live.Event) {
 		}
 	case live.Decision:
 		l.lines(e.Text)
+	case live.Waiting:
+		l.lines(e.Text)
 	case live.WarningRaised:
 		l.lines(warned(e.Warning))
 	case live.Ended:

@@ -105,6 +105,8 @@ func (s *state) note(e live.Event, now time.Time) {
 		s.provisional(e)
 	case live.WarningRaised:
 		s.warn(e.Warning)
+	case live.Waiting:
+		s.decision = text(e.Text)
 	case live.Decision:
 		s.decision = text(e.Text)
 	}

@@ -25,7 +25,7 @@ type idlePeriod struct {
 }
 
 // ObserveIdle observes the wait before the given trials, which has no traffic.
-func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()) {
+func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()) observe.Window {
 	var modes []Mode
 	for _, t := range trials {
 		modes = append(modes, t.Mode)
@@ -35,6 +35,7 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	w := session.Stop()
 	o.warnMissing(w)
 	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
+	return w
 }
 
 // otherCPUs is how many CPUs other programs kept busy, nil if unknown.

@@ -94,6 +94,9 @@ func (sc *Schedule) RecordTime(took, estimate time.Duration) {
 	sc.pace = max(sc.pace, float64(took)/float64(max(estimate, 1)))
 }
 
+// Rest lists the trials that have not run.
+func (sc *Schedule) Rest() []plan.Trial { return sc.Todo[min(sc.Done, len(sc.Todo)):] }
+
 // BlockTrials lists the remaining trials of a block, which are consecutive.
 func (sc *Schedule) BlockTrials(block int) []plan.Trial {
 	rest := sc.Todo[sc.Done:]

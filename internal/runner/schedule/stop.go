@@ -24,17 +24,17 @@ func (sc *Schedule) Enough(block int) bool {
 			return true
 		}
 	}
-	sc.timeUp = !sc.inTime(sc.estimate(sc.BlockTrials(block)) + sc.recreateTime(block))
+	sc.timeUp = !sc.inTime(sc.Estimate(sc.BlockTrials(block)) + sc.recreateTime(block))
 	return sc.timeUp
 }
 
-// estimate estimates how long trials will take, corrected by the blocks so far.
-func (sc *Schedule) estimate(trials []plan.Trial) time.Duration {
+// Estimate estimates how long trials will take, corrected by the blocks so far.
+func (sc *Schedule) Estimate(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, sc.pace) * float64(sc.Plan.Estimate(trials)))
 }
 
 // InTime reports whether trials would end before the time limit.
-func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.estimate(trials)) }
+func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.Estimate(trials)) }
 
 func (sc *Schedule) inTime(more time.Duration) bool {
 	limit := sc.Limit()

@@ -36,6 +36,7 @@ type sender struct {
 	retried     int64
 	totalDenied int64 // sends that a packet filter refused, in total
 	over        *atomic.Bool
+	cpuWait     thread.CPUWait
 }
 
 // maxPacedBatch is how many datagrams of a schedule are sent with one reading of the clock. It is
@@ -93,16 +94,18 @@ func (s *sender) drive(ctx context.Context, warmup, timed time.Duration, first u
 	var stop func() bool
 	s.over, stop = thread.Cancelled(ctx)
 	defer stop()
-	return thread.Run(1, s.p.CPU, func(int) (err error) {
-		start := s.clock.now()
-		if s.unlimited() {
-			err = s.flood(ctx, start, warmup, timed, first)
-		} else {
-			err = s.pace(ctx, start, warmup, timed, first)
-		}
-		s.driven += time.Duration(s.clock.now() - start)
-		s.window.Seconds += timed.Seconds()
-		return err
+	return thread.Run(1, s.p.CPU, func(int) error {
+		return s.cpuWait.Measure(func() (err error) {
+			start := s.clock.now()
+			if s.unlimited() {
+				err = s.flood(ctx, start, warmup, timed, first)
+			} else {
+				err = s.pace(ctx, start, warmup, timed, first)
+			}
+			s.driven += time.Duration(s.clock.now() - start)
+			s.window.Seconds += timed.Seconds()
+			return err
+		})
 	})
 }
 
@@ -282,7 +285,7 @@ func (s *sender) tooLong() error {
 // report returns the sender's report.
 func (s *sender) report() traffic.Report {
 	st := s.wire.State()
-	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
+	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window, CPUWait: s.cpuWait.Seconds(),
 		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Notes: slices.Clone(s.notes)}
 	d := &traffic.Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.UnknownPeers,
 		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.totalDenied}

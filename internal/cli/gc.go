@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,8 @@ import (
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/report/wording"
+	"tare/internal/runid"
 )
 
 func (a App) gcCommand() *cobra.Command {
@@ -21,7 +24,7 @@ func (a App) gcCommand() *cobra.Command {
 		Use: "gc", Short: "Remove what dead runs left behind",
 		Example: "  tare gc",
 		Args:    exactly(0),
-		Long: "Remove the processes, namespaces and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
+		Long: "Remove the processes, namespaces, files and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
 			"Active runs are not touched. Only root can remove what a run by root left.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
 			"named with --engine, else on the one that the docker command uses, if any.",
@@ -43,18 +46,22 @@ func (a App) gcCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
+			own := slices.DeleteFunc(slices.Clone(found), leftover.foreign)
 			var errs []error
-			for _, l := range found {
+			for _, l := range own {
 				if !dry {
 					if err := l.remove(c.Context()); err != nil {
 						errs = append(errs, err)
 						continue
 					}
 				}
-				fmt.Fprintf(a.Stdout, "%s %s of run %s\n", verb, l.what, l.run)
+				fmt.Fprintf(a.Stdout, "%s %s of run %s\n", verb, wording.Clean(l.what), l.run)
 			}
-			if len(found) == 0 {
+			if len(own) == 0 {
 				fmt.Fprintln(a.Stdout, "nothing to remove")
+			}
+			if others := len(found) - len(own); others > 0 {
+				fmt.Fprintf(a.Stderr, "tare: %s of other users' runs not touched: only they and root can remove what they left (sudo tare gc)\n", counted(others, "leftover"))
 			}
 			return errors.Join(errs...)
 		},
@@ -97,7 +104,13 @@ func (a App) existing(ctx context.Context, targets []string) ([]*engine.Engine, 
 // leftover is something of a run that is no longer alive, whoever found it.
 type leftover struct {
 	run, what string
+	owner     int
 	remove    func(context.Context) error
+}
+
+// foreign reports whether it belongs to another user, and this one is not root.
+func (l leftover) foreign() bool {
+	return os.Geteuid() > 0 && l.owner != os.Geteuid() && l.owner != runid.UnknownUser
 }
 
 // leftovers finds what dead runs have left, in the order in which it can be
@@ -109,7 +122,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	for _, l := range ofLab {
-		found = append(found, leftover{l.Run, l.What, func(context.Context) error { return l.Remove() }})
+		found = append(found, leftover{l.Run, l.What, l.Owner, func(context.Context) error { return l.Remove() }})
 	}
 	alive, err := lab.Alive()
 	if err != nil {
@@ -120,7 +133,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	for _, l := range ofEngines {
-		found = append(found, leftover{l.Run, l.What, l.Remove})
+		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove})
 	}
 	for _, e := range engines {
 		on, err := e.Leftovers(ctx, alive)
@@ -128,7 +141,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 			return nil, err
 		}
 		for _, l := range on {
-			found = append(found, leftover{l.Run, l.What, l.Remove})
+			found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove})
 		}
 	}
 	// Who is alive is asked once more, after all was found: what a run made that
@@ -136,5 +149,5 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 	if alive, err = lab.Alive(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(l leftover) bool { return slices.Contains(alive, l.run) }), nil
+	return slices.DeleteFunc(found, func(l leftover) bool { return alive.Hold(l.run, l.owner) }), nil
 }

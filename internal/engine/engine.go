@@ -114,6 +114,8 @@ const (
 	// LabelMachine is the machine whose tare gc may decide whether the run is dead: several
 	// machines may use the same engine.
 	LabelMachine = "io.tare.machine"
+	// LabelUser is the number of the user on that machine whose run it is.
+	LabelUser = "io.tare.user"
 )
 
 // Identify asks the engine for its versions and sets Versions. The first call also negotiates the

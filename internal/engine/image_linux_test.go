@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
+	"tare/internal/runid"
 )
 
 // user returns a client of the bench's engine without tare.
@@ -125,7 +126,7 @@ func TestLeftovers(t *testing.T) {
 	make(dead)
 	before = slices.DeleteFunc(before, func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
 
-	left, err := b.Leftovers(ctx, []string{alive})
+	left, err := b.Leftovers(ctx, runid.Claims{{Run: alive}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,16 +8,20 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
+
+	"tare/internal/runid"
 )
 
 // Leftover is an object of a dead run on an engine.
 type Leftover struct {
 	Run    string
-	What   string                      // for people: container NAME, network NAME, image NAME
+	What   string // for people: container NAME, network NAME, image NAME
+	Owner  int    // the user whose run made it, or runid.UnknownUser
 	Remove func(context.Context) error // not an error if the object is already gone
 }
 
@@ -25,7 +29,7 @@ type Leftover struct {
 // can be removed: containers, networks, Swarm memberships, then images. It finds only objects with
 // the labels of a run, and of an image only the tag of the dead run. Objects of other machines are
 // ignored.
-func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
+func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
 	if err != nil {
@@ -40,9 +44,9 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		return nil, e.fail(err, "list its images")
 	}
 	var out, notes []Leftover
-	add := func(to *[]Leftover, run, kind, name string, remove func(context.Context) error) {
+	add := func(to *[]Leftover, run string, owner int, kind, name string, remove func(context.Context) error) {
 		if run != "" {
-			*to = append(*to, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), remove})
+			*to = append(*to, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), owner, remove})
 		}
 	}
 	for _, c := range containers.Items {
@@ -51,10 +55,10 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
 		if c.Labels[LabelPart] == partSwarm {
-			add(&notes, deadRun(c.Labels, alive), "Swarm membership recorded by container", name, func(ctx context.Context) error { return e.removeSwarmRecord(ctx, c.ID, name, c.Created) })
+			add(&notes, deadRun(c.Labels, alive), ownerOf(c.Labels), "Swarm membership recorded by container", name, func(ctx context.Context) error { return e.removeSwarmRecord(ctx, c.ID, name, c.Created) })
 			continue
 		}
-		add(&out, deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
+		add(&out, deadRun(c.Labels, alive), ownerOf(c.Labels), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
 	}
 	manager, err := e.manager(ctx, networks.Items)
 	if err != nil {
@@ -64,13 +68,13 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		if n.Scope == ScopeSwarm && !manager {
 			continue // the Swarm's managers list it as well, and only they can remove it
 		}
-		add(&out, deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
+		add(&out, deadRun(n.Labels, alive), ownerOf(n.Labels), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
 	}
 	out = append(out, notes...) // leave a Swarm only after its networks are removed
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
-			if run, ok := imageOwner(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
-				add(&out, run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
+			if run, ok := imageOwner(tag, i.Labels[labelContent]); ok && !alive.Hold(run, runid.UnknownUser) {
+				add(&out, run, runid.UnknownUser, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
 			}
 		}
 	}
@@ -115,18 +119,26 @@ func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 
 // labels returns the labels of an object of a run.
 func labels(run, part string) map[string]string {
-	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: machineID()}
+	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: machineID(), LabelUser: strconv.Itoa(os.Getuid())}
 }
 
 // deadRun returns the run of this machine that an object with these labels belongs to, "" if there
 // is none or it is alive. A user's container that was created from this program's image inherits
 // the labels of an image, and is not removed.
-func deadRun(labels map[string]string, alive []string) string {
+func deadRun(labels map[string]string, alive runid.Claims) string {
 	run := labels[LabelRun]
-	if labels[LabelMachine] != machineID() || labels[LabelPart] == partImage || slices.Contains(alive, run) {
+	if !runid.IsID(run) || labels[LabelMachine] != machineID() || labels[LabelPart] == partImage || alive.Hold(run, ownerOf(labels)) {
 		return ""
 	}
 	return run
+}
+
+// ownerOf returns the user whose run made an object with these labels.
+func ownerOf(labels map[string]string) int {
+	if user, err := strconv.ParseUint(labels[LabelUser], 10, 32); err == nil {
+		return int(user)
+	}
+	return runid.UnknownUser
 }
 
 // machineID identifies this machine among those that use the same engine. It is a hash, so that the

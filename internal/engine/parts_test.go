@@ -9,11 +9,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/runid"
 	"tare/internal/study"
 )
 
@@ -113,13 +115,19 @@ func TestImageOwner(t *testing.T) {
 
 // Only what a dead run of this machine has created is a leftover.
 func TestDeadRun(t *testing.T) {
+	self := os.Getuid()
 	for name, tt := range map[string]struct {
 		change map[string]string
-		alive  []string
+		alive  runid.Claims
 		want   string
 	}{
-		"dead":                   {nil, []string{"00000002"}, "00000001"},
-		"alive":                  {nil, []string{"00000002", "00000001"}, ""},
+		"dead":                   {nil, runid.Claims{{Run: "00000002", User: self}}, "00000001"},
+		"alive":                  {nil, runid.Claims{{Run: "00000002", User: self}, {Run: "00000001", User: self}}, ""},
+		"alive, of root":         {nil, runid.Claims{{Run: "00000001"}}, ""},
+		"claimed by another":     {nil, runid.Claims{{Run: "00000001", User: self + 1}}, "00000001"},
+		"claimed by its user":    {map[string]string{LabelUser: strconv.Itoa(self + 1)}, runid.Claims{{Run: "00000001", User: self + 1}}, ""},
+		"of an unknown user":     {map[string]string{LabelUser: ""}, runid.Claims{{Run: "00000001", User: self + 1}}, ""},
+		"not an id":              {map[string]string{LabelRun: "\x1b[2J"}, nil, ""},
 		"another machine's":      {map[string]string{LabelMachine: "01234567"}, nil, ""},
 		"of no machine":          {map[string]string{LabelMachine: ""}, nil, ""},
 		"of no run":              {map[string]string{LabelRun: ""}, nil, ""},
@@ -169,7 +177,7 @@ func TestOrder(t *testing.T) {
 		"image":      {config["Image"], "sha256:1234"},
 		"entry":      {config["Entrypoint"], []any{"/tare"}},
 		"command":    {config["Cmd"], []any{"hold", "--run", "0123abcd", "--at", "tare-0123abcd-server"}},
-		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machineID()}},
+		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machineID(), LabelUser: strconv.Itoa(os.Getuid())}},
 		"network":    {host["NetworkMode"], "net"},
 		"CPUs":       {host["NanoCpus"], 3e8},
 		"memory":     {host["Memory"], 64.0 * (1 << 20)},

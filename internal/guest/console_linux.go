@@ -2,9 +2,8 @@ package guest
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -89,8 +88,13 @@ func (c *console) last() string {
 	return strings.Join(lines[max(0, len(lines)-shownLines):], " | ")
 }
 
-// keep writes the kept output to a file in the temporary directory.
+// keep writes the kept output to a file in the temporary directory, for people. It stays until
+// tare gc removes it.
 func (c *console) keep(run, label string) (string, error) {
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("%s%s-%s.boot.log", lab.Prefix, run, label))
-	return path, os.WriteFile(path, []byte(c.text()), 0o600)
+	f, err := lab.CreateTemp(run, strings.ReplaceAll(label, "/", ".")+".boot.log")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(c.text())
+	return f.Name(), errors.Join(err, f.Close())
 }

@@ -202,7 +202,7 @@ func (m *Machine) explainBootError(s Spec, err error) error {
 		err = fmt.Errorf("%w; its last console output: %s", err, last)
 	}
 	if path, kept := m.log.keep(s.Run, s.Label); kept == nil {
-		err = fmt.Errorf("%w (full output: %s)", err, path)
+		err = fmt.Errorf("%w (full output: %s; tare gc removes it)", err, path)
 	}
 	return err
 }

@@ -3,43 +3,112 @@
 package lab
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
+	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
+	"strings"
 
 	"tare/internal/runid"
 )
 
-// slotSocket begins the name of the abstract Unix socket that reserves a slot. All users
-// use the same names, so that the kernel rejects a second bind.
+// slotSocket begins the name of the abstract Unix socket that reserves a slot. The number of
+// the slot and a random text follow, so that no other user can take the name beforehand.
 const slotSocket = "@tare-slot/"
 
 // ErrFull reports that all slots are in use.
 var ErrFull = errors.New("every address slot of this machine is in use by a run; wait for one to end")
 
-// Claim is an address slot on this machine that no other run has. The kernel frees the slot
-// when the process dies.
+// Claim is an address slot on this machine that no other run of root or of the same user has,
+// and no run of another user unless these have all slots. The kernel frees the slot when the
+// process dies.
 type Claim struct {
 	ID      string // of the run
 	Slot    int
 	release func()
 }
 
+// claimTries bounds how often NewClaim tries again because another process claims the same slot
+// at the same moment.
+const claimTries = 100
+
 // NewClaim reserves a free slot for the run with this id. It returns ErrFull if there is
 // none.
 func NewClaim(run string) (Claim, error) {
-	for slot := range Slots {
-		release, err := runid.Bind(slotSocket + strconv.Itoa(slot))
-		if err == nil {
+	for try := range claimTries {
+		free, err := freeSlots()
+		if err != nil {
+			return Claim{}, err
+		}
+		if len(free) == 0 {
+			break
+		}
+		slot := free[0]
+		if try > 0 { // two processes that try the same slot again and again would never end
+			slot = free[mathrand.IntN(len(free))] //nolint:gosec // it needs not be secret
+		}
+		name := slotSocket + strconv.Itoa(slot) + "/" + rand.Text()
+		release, err := runid.Bind(name)
+		if err != nil {
+			return Claim{}, fmt.Errorf("claim an address slot: %w", err)
+		}
+		// Of two processes that claim a slot at once, at least one sees the other here.
+		taken, err := takenSlots(name)
+		if err == nil && !taken[slot] {
 			return Claim{ID: run, Slot: slot, release: release}, nil
 		}
-		if !errors.Is(err, unix.EADDRINUSE) {
-			return Claim{}, fmt.Errorf("claim an address slot: %w", err)
+		release()
+		if err != nil {
+			return Claim{}, err
 		}
 	}
 	return Claim{}, ErrFull
+}
+
+// freeSlots lists the slots that nobody has, else those that only other users have: runs of
+// different users do not see each other's namespaces, and no user can take all slots of
+// another.
+func freeSlots() ([]int, error) {
+	taken, err := takenSlots("")
+	if err != nil {
+		return nil, err
+	}
+	var free, foreign []int
+	for slot := range Slots {
+		ours, claimed := taken[slot]
+		switch {
+		case !claimed:
+			free = append(free, slot)
+		case !ours:
+			foreign = append(foreign, slot)
+		}
+	}
+	if len(free) == 0 {
+		free = foreign
+	}
+	return free, nil
+}
+
+// takenSlots returns the slots that are claimed, except by the socket named except, and
+// whether root or this user is among those who have them.
+func takenSlots(except string) (map[int]bool, error) {
+	sockets, err := runid.Bound(slotSocket)
+	if err != nil {
+		return nil, fmt.Errorf("list the address slots in use: %w", err)
+	}
+	taken := map[int]bool{}
+	for _, s := range sockets {
+		number, _, _ := strings.Cut(strings.TrimPrefix(s.Name, slotSocket), "/")
+		slot, err := strconv.Atoi(number)
+		if err != nil || s.Name == except {
+			continue
+		}
+		ours := s.User == 0 || s.User == os.Geteuid() || s.User == runid.UnknownUser
+		taken[slot] = taken[slot] || ours
+	}
+	return taken, nil
 }
 
 // Release frees the slot. It may be called again.

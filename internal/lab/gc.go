@@ -20,17 +20,20 @@ import (
 
 // Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
-	Run  string
-	What string // namespace NAME or process PID, for messages
-	pid  int
-	name string
+	Run   string
+	What  string // namespace NAME, process PID, file PATH or directory PATH, for messages
+	Owner int    // the user who has it; nobody but that user and root can remove it
+	pid   int    // of a process
+	name  string // of a namespace
+	path  string // of a file
 }
 
-// Leftovers lists what dead runs have left on this machine, as far as this user can see and
-// remove it: processes first, then named namespaces. Links, rules and addresses are inside
-// the namespaces and are removed with them.
+// Leftovers lists what dead runs have left on this machine: processes first, then named
+// namespaces, then files. Links, rules and addresses are inside the namespaces and are removed
+// with them. Processes and files are those of this user, or of all users if that is root.
+// Namespaces are root's.
 func Leftovers() ([]Leftover, error) {
-	alive, err := runid.Running()
+	alive, err := runid.List()
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +48,19 @@ func Leftovers() ([]Leftover, error) {
 	}
 	for _, name := range names {
 		id, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "-")
-		if !ok || !runid.IsID(id) || slices.Contains(alive, id) {
+		if !ok || !runid.IsID(id) || alive.Hold(id, 0) {
 			continue
 		}
 		found = append(found, Leftover{Run: id, What: "namespace " + name, name: name})
 	}
-	return found, nil
+	files, err := tempLeftovers(alive)
+	return append(found, files...), err
 }
 
 // Alive lists the runs that are alive on this machine, including those of which only
 // processes are visible because they were claimed in another network namespace.
-func Alive() ([]string, error) {
-	alive, err := runid.Running()
+func Alive() (runid.Claims, error) {
+	alive, err := runid.List()
 	if err != nil {
 		return nil, err
 	}
@@ -68,33 +72,37 @@ func Alive() ([]string, error) {
 // They exit when their stdin is closed, so this covers only stopped or stuck ones. A
 // process whose parent is still its controller belongs to a live run, even if that run's
 // claim is invisible because it was made in another network namespace; led lists those
-// runs.
-func findOrphans(alive []string) (found []Leftover, led []string, err error) {
+// runs. A command line can say anything: it counts only for its user.
+func findOrphans(alive runid.Claims) (found []Leftover, led runid.Claims, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range dirs {
 		id, ok := subcommandRun(dir)
-		if !ok || slices.Contains(alive, id) {
+		if !ok {
 			continue
-		}
-		if hasController(dir) {
-			led = append(led, id)
-			continue
-		}
-		var st unix.Stat_t
-		if unix.Stat(dir, &st) != nil || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
-			continue // it has exited, or belongs to another user
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), pid: pid})
+		owner, err := linuxnet.Owner(pid)
+		if err != nil || alive.Hold(id, owner) {
+			continue // it has exited, or is of a live run
+		}
+		if hasController(dir, owner) {
+			led = append(led, runid.Claim{Run: id, User: owner})
+			continue
+		}
+		if os.Geteuid() != 0 && owner != os.Geteuid() {
+			continue // it belongs to another user
+		}
+		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), Owner: owner, pid: pid})
 	}
 	return found, led, nil
 }
 
-// hasController reports whether a process's parent runs the same program.
-func hasController(dir string) bool {
+// hasController reports whether a process's parent runs the same program for the same user
+// or for root.
+func hasController(dir string, owner int) bool {
 	own, err := os.Stat(filepath.Join(dir, "exe"))
 	if err != nil {
 		return false
@@ -110,8 +118,16 @@ func hasController(dir string) bool {
 	if len(fields) < 2 {
 		return false
 	}
+	pid, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return false
+	}
 	parent, err := os.Stat(filepath.Join("/proc", fields[1], "exe"))
-	return err == nil && os.SameFile(own, parent)
+	if err != nil || !os.SameFile(own, parent) {
+		return false
+	}
+	leader, err := linuxnet.Owner(pid)
+	return err == nil && (leader == owner || leader == 0)
 }
 
 // hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
@@ -137,6 +153,9 @@ func subcommandRun(dir string) (id string, ok bool) {
 
 // Remove removes a leftover.
 func (l Leftover) Remove() error {
+	if l.path != "" {
+		return l.removeTemp()
+	}
 	if l.pid == 0 {
 		return linuxnet.Unpin(l.name)
 	}

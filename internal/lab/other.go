@@ -2,7 +2,10 @@
 
 package lab
 
-import "tare/internal/linuxnet"
+import (
+	"tare/internal/linuxnet"
+	"tare/internal/runid"
+)
 
 // Claim is an address slot of a run. It exists on Linux only.
 type Claim struct {
@@ -17,7 +20,7 @@ func NewClaim(string) (Claim, error) { return Claim{}, linuxnet.ErrSystem }
 func (*Claim) Release() {}
 
 // Alive returns no runs.
-func Alive() ([]string, error) { return nil, nil }
+func Alive() (runid.Claims, error) { return nil, nil }
 
 // Up returns ErrSystem.
 func Up(Spec) (*Lab, error) { return nil, linuxnet.ErrSystem }
@@ -28,6 +31,7 @@ func (*Lab) Close() error { return nil }
 // Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run, What string
+	Owner     int
 }
 
 // Leftovers returns nothing: runs create nothing on this system.

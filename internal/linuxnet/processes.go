@@ -39,6 +39,27 @@ func (ns *NS) Processes() ([]int, error) {
 	return pids, nil
 }
 
+// Owner returns the user of a process. A process that acts for one user with the rights of
+// another, such as one with the setuid bit, has none. The owner of its directory in /proc does
+// not tell: any process can have that be root (PR_SET_DUMPABLE, proc(5)).
+func Owner(pid int) (user int, err error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, fmt.Errorf("find the user of process %d: %w", pid, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		ids, ok := strings.CutPrefix(line, "Uid:")
+		if !ok {
+			continue
+		}
+		// Real, effective, saved, and of file accesses.
+		if of := slices.Compact(strings.Fields(ids)); len(of) == 1 {
+			return strconv.Atoi(of[0])
+		}
+	}
+	return 0, fmt.Errorf("find the user of process %d: it has several", pid)
+}
+
 // Children lists the ids of a process's children. It requires CONFIG_PROC_CHILDREN, which
 // distribution kernels have.
 func Children(pid int) ([]int, error) {

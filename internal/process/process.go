@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -102,6 +103,26 @@ func (p *Process) StartTied(on func(func() error) error) error {
 		}()
 		return <-started
 	})
+}
+
+// Output runs the process to its end and returns what it wrote to stdout. It is killed when ctx
+// is done, which the error then tells, and on Linux also by the kernel when this program ends.
+// Any exit status but 0 is an error.
+func (p *Process) Output(ctx context.Context) (string, error) {
+	var out bytes.Buffer
+	p.Cmd.Stdout, p.Cmd.WaitDelay = &out, killTimeout
+	err := p.StartTied(func(start func() error) error {
+		runtime.LockOSThread() // the kernel kills the process when its thread ends
+		defer runtime.UnlockOSThread()
+		return start()
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := p.Wait(ctx); err != nil {
+		return "", errors.Join(err, p.Kill())
+	}
+	return out.String(), p.err
 }
 
 // pipes creates the requested pipes and returns the process's ends. They are not exec's

@@ -2,15 +2,14 @@ package runid
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// A run is alive while an abstract Unix socket is named after its id. Every user sees it in
-// /proc/net/unix, no file can become stale, nothing can connect to it, and the kernel
-// closes it when the process dies.
+// A run is alive while an abstract Unix socket is named after its id. Every user sees it and
+// who has it, no file can become stale, nothing can connect to it, and the kernel closes it
+// when the process dies.
 const socketPrefix = "@tare-run/"
 
 func hold(id string) (release func(), err error) { return Bind(socketPrefix + id) }
@@ -28,22 +27,16 @@ func Bind(name string) (release func(), err error) {
 	return nil, fmt.Errorf("claim %s: %w", name, err)
 }
 
-// Running lists the ids of the runs that are alive on this machine, including those of this
-// process.
-func Running() ([]string, error) {
-	data, err := os.ReadFile("/proc/net/unix")
+// List returns the claims of the runs that are alive on this machine, as far as they are
+// visible in this network namespace, including those of this process.
+func List() (Claims, error) {
+	sockets, err := Bound(socketPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("list running runs: %w", err)
 	}
-	var ids []string
-	for line := range strings.Lines(string(data)) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		if id, ok := strings.CutPrefix(fields[len(fields)-1], socketPrefix); ok {
-			ids = append(ids, id)
-		}
+	var all Claims
+	for _, s := range sockets {
+		all = append(all, Claim{strings.TrimPrefix(s.Name, socketPrefix), s.User})
 	}
-	return ids, nil
+	return all, nil
 }

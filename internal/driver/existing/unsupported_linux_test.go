@@ -27,6 +27,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/runid"
 )
 
 // speak returns a client of an engine, for what its user does there.
@@ -353,7 +354,7 @@ func TestExistingKilled(t *testing.T) {
 	if run == "" {
 		t.Fatalf("it was never set up: %s", text)
 	}
-	left, err := s.a.Leftovers(t.Context(), []string{run})
+	left, err := s.a.Leftovers(t.Context(), runid.Claims{{Run: run}})
 	if err != nil || len(left) != 0 {
 		t.Errorf("of a run that is alive %d objects are left: %v", len(left), err)
 	}

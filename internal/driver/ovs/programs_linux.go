@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/lab"
+	"tare/internal/process"
 )
 
 // programs are the programs of an installed Open vSwitch.
@@ -63,21 +64,21 @@ func findPrograms(ctx context.Context) (programs, error) {
 // runTimeout limits one call of a program, on a real CPU. A call takes about 10 ms.
 const runTimeout = 10 * time.Second
 
-// run runs a program to its end. Its error contains the last line that the program wrote.
+// run runs a program to its end, or to the end of this one. Its error contains the last line that
+// the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runTimeout))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	var out, words strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &words
-	if err := cmd.Run(); err != nil {
-		if line := lastLine(words.String()); line != "" {
-			err = fmt.Errorf("%s (%w)", line, err)
-		}
-		return "", fmt.Errorf("%s: %w", filepath.Base(program), err)
+	p := process.New(filepath.Base(program), program, args...)
+	p.Cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
+	out, err := p.Output(ctx)
+	if err == nil {
+		return out, nil
 	}
-	return out.String(), nil
+	if line := p.LastLine(); line != "" {
+		err = fmt.Errorf("%s (%w)", line, err)
+	}
+	return "", fmt.Errorf("%s: %w", p.Name, err)
 }
 
 // lastLine returns the last line of a text.
@@ -86,9 +87,9 @@ func lastLine(text string) string {
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
-// database returns an empty database, as ovsdb-tool creates it.
-func (p programs) database(ctx context.Context) (string, error) {
-	dir, err := os.MkdirTemp("", "tare-ovs-")
+// database returns an empty database, as ovsdb-tool creates it for a run.
+func (p programs) database(ctx context.Context, id string) (string, error) {
+	dir, err := lab.MkdirTemp(id, "ovs")
 	if err != nil {
 		return "", err
 	}

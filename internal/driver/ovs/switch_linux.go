@@ -33,7 +33,7 @@ const (
 // start starts the switch of a host in its namespace. It passes each started process to
 // note, to be ended later.
 func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
-	text, err := v.database(ctx)
+	text, err := v.database(ctx, runID)
 	if err != nil {
 		return err
 	}

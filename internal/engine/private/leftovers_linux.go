@@ -16,13 +16,15 @@ import (
 
 	"tare/internal/engine"
 	"tare/internal/lab"
+	"tare/internal/linuxnet"
 	"tare/internal/runid"
 )
 
 // Leftovers returns what private engines of dead runs have left on this machine: processes, control
-// groups and directories. Their mounts and networks belong to their processes and end with them. It
-// does not find what this user cannot read.
-func Leftovers(alive []string) ([]engine.Leftover, error) {
+// groups and directories. Their mounts and networks belong to their processes and end with them. All
+// of it is root's, because only root can start an engine; what other users have of the same name
+// is ignored. It does not find what this user cannot read.
+func Leftovers(alive runid.Claims) ([]engine.Leftover, error) {
 	names, err := privateNames()
 	if err != nil {
 		return nil, err
@@ -30,7 +32,7 @@ func Leftovers(alive []string) ([]engine.Leftover, error) {
 	var found []engine.Leftover
 	for _, name := range names {
 		run, _, _ := strings.Cut(name, "-")
-		if slices.Contains(alive, run) {
+		if alive.Hold(run, 0) {
 			continue
 		}
 		what := "Docker Engine " + name
@@ -50,7 +52,9 @@ func privateNames() ([]string, error) {
 		return nil, fmt.Errorf("list private engines: %w", err)
 	}
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if isRoots(filepath.Join(privateBase, e.Name())) {
+			names = append(names, e.Name())
+		}
 	}
 	all, err := hierarchies()
 	if err != nil {
@@ -62,6 +66,9 @@ func privateNames() ([]string, error) {
 			return nil, err
 		}
 		for _, g := range groups {
+			if !isRoots(g) {
+				continue
+			}
 			names = append(names, strings.TrimPrefix(filepath.Base(g), lab.Prefix))
 		}
 	}
@@ -76,13 +83,24 @@ func privateNames() ([]string, error) {
 	}), nil
 }
 
+// isRoots reports whether a directory is root's, without following a symbolic link.
+func isRoots(dir string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Uid == 0
+}
+
 // initProcesses returns the first processes of engines by the names of the engines.
 func initProcesses() map[string]int {
 	found := map[string]int{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, dir := range dirs {
-		if name, ok := engineOf(dir); ok {
-			found[name], _ = strconv.Atoi(filepath.Base(dir))
+		name, ok := engineOf(dir)
+		if !ok {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if owner, err := linuxnet.Owner(pid); err == nil && owner == 0 {
+			found[name] = pid
 		}
 	}
 	return found

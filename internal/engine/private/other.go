@@ -9,6 +9,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/runid"
 )
 
 // initProcess exists on Linux only.
@@ -46,7 +47,7 @@ func (p *Engine) Root() int { return 0 }
 func (p *Engine) Done() <-chan struct{} { return nil }
 
 // Leftovers returns nothing: no engine can have run on this system.
-func Leftovers([]string) ([]engine.Leftover, error) { return nil, nil }
+func Leftovers(runid.Claims) ([]engine.Leftover, error) { return nil, nil }
 
 // ShareCPU does nothing: there are no containers on this system.
 func (p *Engine) ShareCPU(*engine.Container) (moved int, held bool, err error) { return 0, true, nil }

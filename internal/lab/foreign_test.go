@@ -1,0 +1,277 @@
+//go:build linux
+
+package lab_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/runid"
+)
+
+// nobody is an ordinary user.
+const nobody = 65534
+
+func needRealRoot(t *testing.T) {
+	t.Helper()
+	drivertest.NeedLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("needs root, to act as another user")
+	}
+}
+
+// bindAs binds an abstract socket for another user until the test ends.
+func bindAs(t *testing.T, user int, name string) {
+	t.Helper()
+	var release func()
+	err := onThread(func() (err error) {
+		// It returns the previous user and no error.
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(user), 0, 0)
+		release, err = runid.Bind(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+}
+
+// onThread calls fn on a thread that ends afterwards. It is not the main one, which cannot end,
+// and whose user is that of the process.
+func onThread(fn func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() {
+			done <- onThread(fn)
+			runtime.UnlockOSThread()
+			return
+		}
+		done <- fn()
+	}()
+	return <-done
+}
+
+// deadRun returns the id of a run that has left a namespace.
+func deadRun(t *testing.T) string {
+	t.Helper()
+	claim, err := lab.Standalone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim.Release()
+	ns, err := linuxnet.NewNS(lab.Prefix+claim.ID+"-host-a", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ns.Close() })
+	return claim.ID
+}
+
+// namespacesOf lists what gc would remove of a run's namespaces.
+func namespacesOf(t *testing.T, run string) (found []lab.Leftover) {
+	t.Helper()
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(l lab.Leftover) bool { return l.Run != run || !strings.HasPrefix(l.What, "namespace ") })
+}
+
+// fakeAgent runs a process whose command line and parent are like those of an agent of a run.
+func fakeAgent(t *testing.T, user uint32, run string) {
+	t.Helper()
+	dir := t.TempDir()
+	for path := dir; path != "/"; path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o755); path != os.TempDir() && err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(path) == os.TempDir() {
+			break
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "agent"), []byte("read -r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "agent"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The shell stays, as the parent; its child is the same program, and reads from the pipe.
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", `(exec -a tare bash agent --run "$0"); :`, run)
+	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		children, err := linuxnet.Children(cmd.Process.Pid)
+		if err == nil && len(children) == 1 {
+			line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(children[0]), "cmdline"))
+			if strings.HasPrefix(string(line), "tare\x00agent\x00") {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the fake agent did not start: %v, %v", children, err)
+		}
+	}
+}
+
+// What another user says of a run does not keep what root's dead run left: neither a claim nor
+// a process that looks like an agent. What root says does.
+func TestForeignClaims(t *testing.T) {
+	needRealRoot(t)
+	for name, tt := range map[string]struct {
+		claim func(t *testing.T, run string)
+		kept  bool
+	}{
+		"another user's claim": {func(t *testing.T, run string) { bindAs(t, nobody, "@tare-run/"+run) }, false},
+		"another user's agent": {func(t *testing.T, run string) { fakeAgent(t, nobody, run) }, false},
+		"root's claim":         {func(t *testing.T, run string) { bindAs(t, 0, "@tare-run/"+run) }, true},
+		"root's agent":         {func(t *testing.T, run string) { fakeAgent(t, 0, run) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := deadRun(t)
+			if len(namespacesOf(t, run)) != 1 {
+				t.Fatal("the namespace of the dead run is not found")
+			}
+			tt.claim(t, run)
+			if found := namespacesOf(t, run); len(found) == 1 == tt.kept {
+				t.Errorf("found %v, want the namespace: %t", found, !tt.kept)
+			}
+		})
+	}
+}
+
+// A user who claims every slot does not keep root from running.
+func TestForeignSlots(t *testing.T) {
+	needRealRoot(t)
+	for slot := range lab.Slots {
+		bindAs(t, nobody, "@tare-slot/"+strconv.Itoa(slot)+"/taken")
+	}
+	var all []int
+	for range 2 {
+		c, err := lab.Standalone()
+		if err != nil {
+			t.Fatalf("with all slots taken by another user: %v", err)
+		}
+		defer c.Release()
+		if slices.Contains(all, c.Slot) {
+			t.Errorf("slot %d is claimed twice", c.Slot)
+		}
+		all = append(all, c.Slot)
+	}
+}
+
+// Files of dead runs are found by their names and removed, for their user. Nothing is followed
+// out of the temporary directory.
+func TestTemporaryFiles(t *testing.T) {
+	needRealRoot(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := os.Chmod(os.TempDir(), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const dead = "deadbeef"
+	file, err := lab.CreateTemp(dead, "boot.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	dir, err := lab.MkdirTemp(dead, "ovs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	other, err := lab.CreateTemp(dead, "of-another-user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Chown(nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	other.Close()
+	if err := os.Symlink(filepath.Dir(kept), filepath.Join(os.TempDir(), lab.Prefix+dead+"-link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tare-run", lab.Prefix + dead, lab.Prefix + "farm-1", "tare-deadbee-x"} {
+		if err := os.WriteFile(filepath.Join(os.TempDir(), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bindAs(t, nobody, "@tare-run/"+dead)
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := slices.DeleteFunc(all, func(l lab.Leftover) bool { return l.Run != dead })
+	var got []string
+	for _, l := range of {
+		got = append(got, l.What)
+		for range 2 {
+			if err := l.Remove(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	slices.Sort(got)
+	// The other user's is kept by that user's claim.
+	if want := []string{"directory " + dir, "file " + file.Name()}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != 6 {
+		t.Errorf("left %v, %v, want 6", entries, err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process is its user's, whatever the owner of its directory in /proc.
+func TestOwner(t *testing.T) {
+	needRealRoot(t)
+	cmd := exec.CommandContext(t.Context(), "cat")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		in.Close()
+		_ = cmd.Wait()
+	}()
+	if got, err := linuxnet.Owner(cmd.Process.Pid); err != nil || got != nobody {
+		t.Errorf("%d, %v, want %d", got, err, nobody)
+	}
+	if _, err := linuxnet.Owner(1 << 30); err == nil {
+		t.Error("a process that does not exist has a user")
+	}
+}

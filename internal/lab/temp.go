@@ -1,0 +1,79 @@
+//go:build linux
+
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"tare/internal/runid"
+)
+
+// CreateTemp creates a file of a run in the temporary directory, which only this user can
+// read. Its name has the run's id, by which tare gc finds it, and a random part, so that
+// nobody can have put something else there. what ends the name.
+func CreateTemp(run, what string) (*os.File, error) { return os.CreateTemp("", tempPattern(run, what)) }
+
+// MkdirTemp creates such a directory.
+func MkdirTemp(run, what string) (string, error) { return os.MkdirTemp("", tempPattern(run, what)) }
+
+func tempPattern(run, what string) string { return Prefix + run + "-*-" + what }
+
+// tempLeftovers lists what dead runs have left in the temporary directory. Files of other
+// users are listed for root alone.
+func tempLeftovers(alive runid.Claims) ([]Leftover, error) {
+	entries, err := os.ReadDir(os.TempDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the temporary directory: %w", err)
+	}
+	var found []Leftover
+	for _, e := range entries {
+		name, ours := strings.CutPrefix(e.Name(), Prefix)
+		id, _, ok := strings.Cut(name, "-")
+		if !ours || !ok || !runid.IsID(id) {
+			continue
+		}
+		path := filepath.Join(os.TempDir(), e.Name())
+		owner, ok := tempOwner(path)
+		if !ok || os.Geteuid() != 0 && owner != os.Geteuid() || alive.Hold(id, owner) {
+			continue
+		}
+		kind := "file "
+		if e.IsDir() {
+			kind = "directory "
+		}
+		found = append(found, Leftover{Run: id, What: kind + path, Owner: owner, path: path})
+	}
+	return found, nil
+}
+
+// tempOwner returns the owner of a regular file or a directory; ok is false for anything else,
+// such as a symbolic link.
+func tempOwner(path string) (owner int, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(st.Uid), true
+}
+
+// removeTemp removes a file or a directory with all that is in it, unless it is no longer the
+// one that was found. It follows no symbolic link.
+func (l Leftover) removeTemp() error {
+	if owner, ok := tempOwner(l.path); !ok || owner != l.Owner {
+		return nil
+	}
+	return os.RemoveAll(l.path)
+}

@@ -76,6 +76,7 @@ var errSilent = errors.New("")
 
 // Main runs a command and returns its exit code.
 func (a App) Main(ctx context.Context, args []string) int {
+	a = a.cleaned()
 	root := a.root()
 	if a.Plugin {
 		root = a.plugin(root)

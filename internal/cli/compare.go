@@ -144,7 +144,7 @@ func refusals(differences []study.Difference) []result.Refusal {
 func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 	switch f.format {
 	case "json":
-		enc := json.NewEncoder(a.Stdout)
+		enc := json.NewEncoder(raw(a.Stdout))
 		enc.SetIndent("", "  ")
 		return enc.Encode(c)
 	case "md":
@@ -152,11 +152,11 @@ func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 	}
 	switch {
 	case f.shown.quiet:
-		return report.ChangesTable(a.Stdout, c, a.textOptions())
+		return report.ChangesTable(a.colours(), c, a.textOptions())
 	case f.shown.full:
-		return report.ChangesText(a.Stdout, c, a.textOptions())
+		return report.ChangesText(a.colours(), c, a.textOptions())
 	}
-	return report.ChangesOverview(a.Stdout, c, full, a.textOptions())
+	return report.ChangesOverview(a.colours(), c, full, a.textOptions())
 }
 
 func (a App) checkCommand() *cobra.Command {

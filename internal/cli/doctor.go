@@ -77,6 +77,8 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if done {
 		return exitWith(code)
 	}
+	ctx, stop := a.ending(ctx)
+	defer stop()
 	// Slow parts come last. Each part is printed as soon as it is known.
 	show := func(part func(io.Writer) error) error {
 		if f.json {
@@ -102,8 +104,11 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		return &codeError{exitInterrupted, errors.New("doctor: interrupted")}
+	}
 	if f.json {
-		enc := json.NewEncoder(a.Stdout)
+		enc := json.NewEncoder(raw(a.Stdout))
 		enc.SetIndent("", "  ")
 		return errors.Join(enc.Encode(d), noLab)
 	}

@@ -57,16 +57,15 @@ func (a App) export(name string, f export.Format, most int) error {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
-	out := export.Visible(a.Stdout)
 	if most == 0 {
-		return errors.Join(f.Write(out, run, trials), out.Close())
+		return f.Write(a.Stdout, run, trials)
 	}
 	var text bytes.Buffer
 	if err := f.Write(&text, run, trials); err != nil {
 		return err
 	}
-	_, err = out.Write(export.Cut(text.Bytes(), most))
-	return errors.Join(err, out.Close())
+	_, err = a.Stdout.Write(export.Cut(text.Bytes(), most))
+	return err
 }
 
 // findRun opens a run by its directory or its id.

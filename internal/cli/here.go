@@ -26,9 +26,14 @@ func (a App) here(ctx context.Context) error {
 	if done {
 		return exitWith(code)
 	}
+	ctx, stop := a.ending(ctx)
+	defer stop()
 	can, cannot := "none: "+oneLine(errText(noLab)), ""
 	if noLab == nil || errors.Is(noLab, linuxnet.ErrSystem) {
 		can, cannot = a.supported(ctx)
+	}
+	if ctx.Err() != nil {
+		return exitWith(exitInterrupted)
 	}
 	width := a.textOptions().Width
 	for _, l := range []struct{ head, text string }{

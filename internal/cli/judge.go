@@ -190,6 +190,6 @@ func (a App) show(in report.Input, f judgeFlags) error {
 	if err != nil {
 		return fmt.Errorf("print the cells: %w", err)
 	}
-	_, err = a.Stdout.Write(text)
+	_, err = raw(a.Stdout).Write(text)
 	return err
 }

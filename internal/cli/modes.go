@@ -32,7 +32,13 @@ func (a App) modesCommand() *cobra.Command {
 				if done || err != nil && !errors.Is(err, linuxnet.ErrSystem) {
 					return errors.Join(err, exitWith(code))
 				}
-				tried = a.probe(c.Context(), names)
+				ctx, stop := a.ending(c.Context())
+				tried = a.probe(ctx, names)
+				interrupted := ctx.Err() != nil
+				stop()
+				if interrupted {
+					return &codeError{exitInterrupted, errors.New("modes: interrupted")}
+				}
 			}
 			if err := a.listModes(names, tried); err != nil {
 				return err

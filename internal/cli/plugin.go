@@ -41,7 +41,7 @@ func (a App) plugin(tare *cobra.Command) *cobra.Command {
 	docker.AddCommand(tare, &cobra.Command{
 		Use: "docker-cli-plugin-metadata", Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
-			return json.NewEncoder(a.Stdout).Encode(metadata{
+			return json.NewEncoder(raw(a.Stdout)).Encode(metadata{
 				SchemaVersion: "0.1.0", Vendor: "tare", Version: a.Build.Version, ShortDescription: tare.Short,
 			})
 		},

@@ -92,7 +92,7 @@ func (p *program) wait(t *testing.T) int {
 	case <-done:
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(4 * time.Minute):
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		_ = p.cmd.Process.Signal(syscall.SIGABRT) // it prints its goroutines
 		<-done
 		t.Fatalf("tare did not end:\n%s", p.stderr.String())
 		return 0

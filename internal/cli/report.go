@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -169,13 +170,22 @@ func (a App) table(prepared report.Prepared, dir string, f shownFlags) error {
 
 // text prints a report as suits the terminal: one screen, or what the flags ask for.
 func (a App) text(prepared report.Prepared, f shownFlags) error {
+	out := a.colours()
 	switch {
 	case f.quiet:
-		return prepared.Table(a.Stdout, a.textOptions())
+		return prepared.Table(out, a.textOptions())
 	case f.full:
-		return prepared.Text(a.Stdout, a.textOptions())
+		return prepared.Text(out, a.textOptions())
 	}
-	return prepared.Overview(a.Stdout, a.textOptions())
+	return prepared.Overview(out, a.textOptions())
+}
+
+// colours is stdout for a report, which has cleaned its texts: on a terminal its own colours pass.
+func (a App) colours() io.Writer {
+	if a.textOptions().Color {
+		return raw(a.Stdout)
+	}
+	return a.Stdout
 }
 
 func (a App) textOptions() report.TextOptions {

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,10 +69,9 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	if done, code, err := a.reach(c.Context()); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
-	defer func() { failed = errors.Join(failed, a.target.Close()) }()
-	// From here on a signal ends the run in order. Later signals have no effect.
-	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := a.ending(c.Context())
 	defer stop()
+	defer func() { failed = errors.Join(failed, a.target.Close()) }()
 	dir, done, err := openRun(f, s)
 	if err != nil {
 		return usage(err)
@@ -186,7 +183,11 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 		return err
 	}
 	if rerr := a.publish(dir, f); rerr != nil {
-		return errors.Join(err, rerr)
+		rerr = errors.Join(err, rerr)
+		if run.Status == result.RunInterrupted { // often because nobody reads the output
+			rerr = &codeError{exitInterrupted, rerr}
+		}
+		return rerr
 	}
 	switch {
 	case run.Status == result.RunInterrupted:
@@ -221,7 +222,7 @@ func (a App) publish(dir *store.Dir, f runFlags) error {
 	if err != nil {
 		return fmt.Errorf("print run.json: %w", err)
 	}
-	_, err = a.Stdout.Write(text)
+	_, err = raw(a.Stdout).Write(text)
 	return err
 }
 

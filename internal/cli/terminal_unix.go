@@ -8,13 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// writeSignals are those that the system sends for a write that fails: nobody reads a pipe, or
+// a file becomes larger than this process may make it.
+func writeSignals() []os.Signal { return []os.Signal{unix.SIGPIPE, unix.SIGXFSZ} }
+
 // terminal reports whether w is a terminal, and its size.
 func terminal(w any) (tty bool, width, height int) {
-	file, ok := w.(*os.File)
+	f, ok := file(w)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false, 0, 0
 	}
-	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return false, 0, 0
 	}

@@ -58,7 +58,7 @@ func (a App) versionCommand() *cobra.Command {
 				Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Protocol: wire.Version, Run: result.Schema,
 			}
 			if asJSON {
-				e := json.NewEncoder(a.Stdout)
+				e := json.NewEncoder(raw(a.Stdout))
 				e.SetIndent("", "  ")
 				return e.Encode(v)
 			}

@@ -27,15 +27,15 @@ func (a App) view(f runFlags) view {
 		return view{Listener: silent{}, close: func() {}}
 	}
 	tty, width, height := terminal(a.Stderr)
-	file, ok := a.Stderr.(*os.File)
+	screen, ok := file(a.Stderr)
 	if !tty || !ok || width < term.MinWidth || height < term.MinHeight {
-		lines := live.Listener(plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}))
+		lines := live.Listener(plain.New(raw(a.Stderr), plain.Options{TTY: tty, Width: width}))
 		if !f.verbose {
 			lines = &concise{to: lines, log: true}
 		}
 		return view{Listener: lines, close: func() {}}
 	}
-	drawn := term.Start(file, term.Options{ASCII: !unicode(os.Getenv)})
+	drawn := term.Start(screen, term.Options{ASCII: !unicode(os.Getenv)})
 	listener := live.Listener(drawn)
 	if !f.verbose {
 		listener = &concise{to: drawn}

@@ -20,8 +20,8 @@ import (
 // Leftover is an object of a dead run on an engine.
 type Leftover struct {
 	Run    string
-	What   string // for people: container NAME, network NAME, image NAME
-	Owner  int    // the user whose run made it, or runid.UnknownUser
+	What   string                      // for people: container NAME, network NAME, image NAME
+	Owner  int                         // the user whose run made it, or runid.UnknownUser
 	Remove func(context.Context) error // not an error if the object is already gone
 }
 

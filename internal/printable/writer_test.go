@@ -1,4 +1,4 @@
-package export
+package printable
 
 import (
 	"io"
@@ -8,22 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-func TestVisible(t *testing.T) {
+func TestWriter(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                       "",
-		"a,\"b\"\n\tc\r\n":                       "a,\"b\"\n\tc\r\n",
+		"a,\"b\"\n\tc\r\n":                       "a,\"b\"\n\tc\n",
 		"x\x1b[31mred\x1b]0;t\x07\u202ey\u200fz": "x[31mred]0;tyz",
 		"\x00\x9b\u009b\x7f":                     "\uFFFD",
 		"für 東京 😀":                               "für 東京 😀",
-		"cut \xe6\x9d":                           "cut \uFFFD",
+		"cell\u2028line\u2029end":                "celllineend",
+		"over\rwritten\b\x0b\x0c\x85\ufeff\u00ad": "overwritten\uFFFD",
+		"cut \xe6\x9d": "cut ",
 	} {
 		for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "by bytes": iotest.OneByteReader(strings.NewReader(in))} {
 			var b strings.Builder
-			v := Visible(&b)
+			v := NewWriter(&b)
 			if _, err := io.Copy(struct{ io.Writer }{v}, r); err != nil {
-				t.Fatal(err)
-			}
-			if err := v.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if got := b.String(); got != want || !utf8.ValidString(got) {

@@ -1,0 +1,154 @@
+package cli_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"tare/internal/result"
+)
+
+// tareIn returns a command that runs tare in a directory.
+func tareIn(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0], cmd.Dir = "tare", dir
+	return cmd
+}
+
+// ended waits for the end of a command and returns its exit code.
+func ended(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	until(t, "the end of tare", func() bool { return len(done) == 1 })
+	return cmd.ProcessState.ExitCode()
+}
+
+// However a run is told to end, it ends in order: nothing of it is left, what was measured can be
+// read, and no trace of goroutines is printed.
+func TestEndsInOrder(t *testing.T) {
+	needRoot(t) // as an ordinary user nothing can be left: the namespaces have no names
+	signalled := func(sig syscall.Signal) func(*testing.T, *exec.Cmd, func() bool) string {
+		return func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
+			var words strings.Builder
+			cmd.Stderr = &words
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "a trial", measuring)
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if code := ended(t, cmd); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+			return words.String()
+		}
+	}
+	for name, end := range map[string]func(*testing.T, *exec.Cmd, func() bool) string{
+		"SIGTERM": signalled(syscall.SIGTERM),
+		"SIGHUP":  signalled(syscall.SIGHUP),
+		"SIGQUIT": signalled(syscall.SIGQUIT),
+		"nobody reads stderr": func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stderr = w
+			err = cmd.Start()
+			w.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// As head -1 does.
+			line, err := bufio.NewReader(r).ReadString('\n')
+			if err != nil {
+				t.Error(err)
+			}
+			until(t, "a trial", measuring)
+			r.Close()
+			if code := ended(t, cmd); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+			return line
+		},
+		"the terminal is closed": func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
+			master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var words strings.Builder
+			read := make(chan struct{})
+			go func() {
+				defer close(read)
+				_, _ = io.Copy(&words, master) // until it is closed
+			}()
+			until(t, "a trial", measuring)
+			master.Close()
+			<-read
+			if code := ended(t, cmd); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+			return words.String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := studyIn(t, longStudy)
+			out := filepath.Join(dir, "run")
+			cmd := tareIn(dir, "run", "study.yaml", "--out", out, "--verbose")
+			t.Cleanup(func() {
+				if cmd.Process != nil && cmd.ProcessState == nil {
+					_ = cmd.Process.Kill()
+				}
+			})
+			said := end(t, cmd, func() bool { return trialsIn(out) >= 1 })
+			if strings.Contains(said, "goroutine ") {
+				t.Errorf("it printed its goroutines:\n%s", said)
+			}
+			run := readRun(t, out)
+			if run.Status != result.RunInterrupted || run.Trials.OK == 0 {
+				t.Errorf("status %s, trials %+v", run.Status, run.Trials)
+			}
+			if found := left(t, run.ID); found != nil {
+				t.Errorf("left behind: %v", found)
+			}
+		})
+	}
+}
+
+// A run whose results nobody reads is complete and leaves nothing behind.
+func TestNobodyReadsStdout(t *testing.T) {
+	needRoot(t)
+	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
+	out := filepath.Join(dir, "run")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd := tareIn(dir, "run", "study.yaml", "--out", out)
+	var words strings.Builder
+	cmd.Stdout, cmd.Stderr = w, &words
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := ended(t, cmd); code != 1 || !strings.Contains(words.String(), "broken pipe") {
+		t.Errorf("exit code %d, want 1 and the reason:\n%s", code, words.String())
+	}
+	run := readRun(t, out)
+	if run.Status != result.RunComplete {
+		t.Errorf("status %s", run.Status)
+	}
+	if found := left(t, run.ID); found != nil {
+		t.Errorf("left behind: %v", found)
+	}
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"tare/internal/printable"
+)
+
+// output is a stream to which the program prints. Through [App.cleaned] it gets text of any
+// origin without what a terminal would interpret; [raw] is for data that other programs read,
+// and for what moves the cursor.
+type output struct {
+	io.Writer
+	broken atomic.Pointer[func()] // called when nobody reads the stream any more
+}
+
+// Write tells when nobody reads the stream any more.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if tell := o.broken.Load(); tell != nil && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EIO)) {
+		(*tell)()
+	}
+	return n, err
+}
+
+// cleaned returns the program with streams that remove from text what a terminal would
+// interpret, wherever the text is from: names on an engine, messages of other programs, files.
+// It is the one place where that is done for all commands.
+func (a App) cleaned() App {
+	a.Stdout = printable.NewWriter(&output{Writer: a.Stdout})
+	a.Stderr = printable.NewWriter(&output{Writer: a.Stderr})
+	return a
+}
+
+// raw returns the stream below the one that cleans text. What is written there must be data for
+// another program or be cleaned already.
+func raw(w io.Writer) io.Writer {
+	if clean, ok := w.(*printable.Writer); ok {
+		return clean.Raw()
+	}
+	return w
+}
+
+// file returns the file that a stream writes to, if it is one.
+func file(w any) (f *os.File, ok bool) {
+	if clean, is := w.(*printable.Writer); is {
+		w = clean.Raw()
+	}
+	if out, is := w.(*output); is {
+		w = out.Writer
+	}
+	f, ok = w.(*os.File)
+	return f, ok
+}
+
+// ending returns a context that is cancelled when the program is told to end: by a signal, or
+// because nobody reads its output any more. What it has created is then removed in order. Until
+// stop is called, further signals have no effect.
+func (a App) ending(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ctx, deaf := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// A signal for a failed write would end the program at once. Nobody receives it, because any
+	// pipe or socket can be its reason: the error of the write tells which. It stays so until the
+	// end of the program, which may still have to print.
+	signal.Notify(make(chan os.Signal, 1), writeSignals()...)
+	for _, w := range []io.Writer{a.Stdout, a.Stderr} {
+		if out, ok := raw(w).(*output); ok {
+			tell := func() { cancel() }
+			out.broken.Store(&tell)
+		}
+	}
+	return ctx, func() {
+		deaf()
+		cancel()
+	}
+}

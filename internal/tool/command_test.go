@@ -52,22 +52,22 @@ func TestCommands(t *testing.T) {
 		{"iperf2 udp server", iperf2(), func(j *job) { j.Kind, j.side = udpStream, atServer },
 			"-s -e -y C -i 0.1 -p 5301 -P 2 -u -l 1400 -B 198.18.0.2"},
 		{"ntttcp tcp", ntttcp(), func(j *job) { j.Kind, j.build.help = tcpStream, "--no-delay" },
-			"-s198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F/ntttcp.xml -b 131072 -n 2 -l 1 --no-delay"},
+			"-s198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F -b 131072 -n 2 -l 1 --no-delay"},
 		{"ntttcp udp", ntttcp(), func(j *job) { j.Kind, j.Rate = udpStream, 1e8 },
-			"-s198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F/ntttcp.xml -u -b 1400 -n 2 -l 1 -B 100000000"},
+			"-s198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F -u -b 1400 -n 2 -l 1 -B 100000000"},
 		{"ntttcp receiver", ntttcp(), func(j *job) { j.Kind, j.side = tcpStream, atServer },
-			"-r198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F/ntttcp.xml -b 131072"},
+			"-r198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F -b 131072"},
 		{"ntttcp udp over ipv6", ntttcp(), func(j *job) { j.Kind, j.ipv6 = udpStream, true }, "IPv4 only"},
 		{"ntttcp everywhere", ntttcp(), func(j *job) { j.Kind, j.host, j.side = tcpStream, "", atServer }, "requires a specific address"},
 		{"Windows sender", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.SendBuffer, j.ReceiveBuffer = tcpStream, 1<<20, 1<<20 },
-			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F/ntttcp.xml -ndl -l 131072 -sb 1048576 -rb 1048576"},
+			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -ndl -l 131072 -sb 1048576 -rb 1048576"},
 		{"Windows UDP receiver, ipv6", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.ipv6, j.side = udpStream, true, atServer },
-			"-r -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F/ntttcp.xml -6 -u -l 1400"},
+			"-r -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -6 -u -l 1400"},
 		{"Windows UDP at a rate", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.Rate = udpStream, 16384000 },
-			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F/ntttcp.xml -u -l 1400 -thr 1000"},
+			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -u -l 1400 -thr 1000"},
 	} {
 		j := base
-		j.folder, j.build.help = "F", help312
+		j.file, j.build.help = &outputFile{path: "F"}, help312
 		c.change(&j)
 		args, err := c.tool.command(j)
 		got := strings.Join(args, " ")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -18,7 +17,7 @@ func ntttcp() Tool {
 	t := Tool{
 		Name: ntttcpName, Kinds: []string{tcpStream, udpStream}, Directions: []string{study.Forward},
 		executable: "ntttcp", install: "build github.com/microsoft/ntttcp-for-linux and put it on the PATH",
-		probeFlags: probeFlags{"-h", "-h"}, probe: probeNtttcp, command: ntttcpCommand, read: readNtttcp,
+		probeFlags: probeFlags{"-h", "-h"}, probe: probeNtttcp, writesFile: true, command: ntttcpCommand, read: readNtttcp,
 	}
 	if runtime.GOOS == "windows" {
 		t.executable, t.install = "ntttcp.exe", "download it from github.com/microsoft/ntttcp and put it on the PATH"
@@ -39,9 +38,6 @@ func probeNtttcp(banner, help string) (build, error) {
 	b.version = m[1] + "." + m[2] + m[3]
 	return b, nil
 }
-
-// ntttcpFile is the file in the job's folder to which ntttcp writes its XML.
-const ntttcpFile = "ntttcp.xml"
 
 // ntttcpCooldown is how long the sender continues while the receiver ends its window, in seconds.
 const ntttcpCooldown = 1
@@ -77,7 +73,7 @@ func ntttcpCommand(j job) ([]string, error) {
 	}
 	warmup, duration := j.window()
 	args := []string{role + j.host, "-P", "1", "-p", strconv.Itoa(int(j.port)), "-W", warmup, "-t", duration,
-		"-C", strconv.Itoa(ntttcpCooldown), "-x", filepath.Join(j.folder, ntttcpFile)}
+		"-C", strconv.Itoa(ntttcpCooldown), "-x", j.file.path}
 	if j.ipv6 {
 		args = append(args, "-6")
 	}
@@ -114,7 +110,7 @@ func windowsCommand(j job) ([]string, error) {
 	}
 	warmup, duration := j.window()
 	args := []string{role, "-m", fmt.Sprintf("%d,*,%s", j.Streams, j.host), "-p", strconv.Itoa(int(j.port)),
-		"-wu", warmup, "-t", duration, "-cd", strconv.Itoa(ntttcpCooldown), "-xml", filepath.Join(j.folder, ntttcpFile)}
+		"-wu", warmup, "-t", duration, "-cd", strconv.Itoa(ntttcpCooldown), "-xml", j.file.path}
 	if j.ipv6 {
 		args = append(args, "-6")
 	}

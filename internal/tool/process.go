@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ import (
 // output is the output of a process.
 type output struct {
 	stdout, stderr []byte
-	file           []byte // of the files in its folder
+	file           []byte // of the file that it wrote
 }
 
 // maxOutput bounds what is read from a process; more is an error.
@@ -38,8 +37,8 @@ type proc struct {
 }
 
 // start starts a process that ends with this one, pinned to cpu unless that is negative. On Linux a
-// child inherits the affinity of the thread that starts it.
-func start(cpu int, path string, args []string) (*proc, error) {
+// child inherits the affinity of the thread that starts it. It inherits passed unless that is nil.
+func start(cpu int, passed *os.File, path string, args []string) (*proc, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p := &proc{Process: process.New(path, path, args...), ctx: ctx, cancel: cancel}
 	p.stdout.full = func() { cancel(errOutput) }
@@ -47,6 +46,9 @@ func start(cpu int, path string, args []string) (*proc, error) {
 	p.Group, p.Cmd.WaitDelay = true, time.Second
 	p.Cmd.Env = append(os.Environ(), "LC_ALL=C")
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.stdout, &p.stderr
+	if passed != nil {
+		p.Cmd.ExtraFiles = []*os.File{passed}
+	}
 	err := p.StartTied(func(fn func() error) error {
 		runtime.LockOSThread() // never unlocked: a pinned thread ends here
 		if err := thread.Pin(cpu); err != nil {
@@ -109,28 +111,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// readFolder reads the one file that a tool may have written.
-func readFolder(folder string) []byte {
-	names, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil || len(names) == 0 {
-		return nil
-	}
-	f, err := os.Open(names[0])
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	buf := make([]byte, maxOutput)
-	n := 0
-	for n < len(buf) {
-		got, err := f.Read(buf[n:])
-		if n += got; err != nil {
-			break
-		}
-	}
-	return buf[:n]
-}
-
 // build is an installed tool.
 type build struct {
 	path    string
@@ -173,7 +153,7 @@ func (t Tool) find(ctx context.Context) (build, error) {
 }
 
 func runProbe(ctx context.Context, path, option string) (string, error) {
-	p, err := start(-1, path, []string{option})
+	p, err := start(-1, nil, path, []string{option})
 	if err != nil {
 		return "", err
 	}

@@ -63,7 +63,7 @@ func TestGroupEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(-1, path, []string{"-c", "127.0.0.1"})
+	p, err := start(-1, nil, path, []string{"-c", "127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestEndsWithParent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := start(-1, path, []string{"-c", "127.0.0.1"}); err != nil {
+		if _, err := start(-1, nil, path, []string{"-c", "127.0.0.1"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute) // until killed
@@ -113,6 +113,49 @@ func TestEndsWithParent(t *testing.T) {
 	}
 }
 
+// A trial that ends in the middle, even by kill -9, leaves no file.
+func TestLeavesNoFile(t *testing.T) {
+	if name := os.Getenv("TARE_TEST_TRIAL"); name != "" {
+		p := fakeParams(name)
+		p.Address, p.Duration = "127.0.0.1:5301", time.Hour
+		w, err := For(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Dial(t.Context(), p, nil) // until killed
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, banner := range map[string]string{iperf3Name: "iperf 3.12 (cJSON 1.7.15)", ntttcpName: "NTTTCP for Linux 1.4.3"} {
+		t.Run(name, func(t *testing.T) {
+			fakes(t, "hang", "")
+			t.Setenv(fakeVersion, banner)
+			at := filepath.Join(t.TempDir(), "pid")
+			t.Setenv(fakePID, at)
+			t.Setenv("TMPDIR", t.TempDir())
+			trial := exec.Command(self, "-test.run", "TestLeavesNoFile$")
+			trial.Env = append(os.Environ(), "TARE_TEST_TRIAL="+name)
+			if err := trial.Start(); err != nil {
+				t.Fatal(err)
+			}
+			children := pids(t, at, 1)
+			if err := trial.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = trial.Wait() // killed
+			for _, pid := range children {
+				gone(t, pid)
+			}
+			if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		})
+	}
+}
+
 // A pinned tool runs only on its CPU, and the threads of this process are not pinned.
 func TestPinned(t *testing.T) {
 	var free unix.CPUSet
@@ -130,7 +173,7 @@ func TestPinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(cpu, path, []string{"-c", "127.0.0.1"})
+	p, err := start(cpu, nil, path, []string{"-c", "127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ type Tool struct {
 	install    string // how to install it
 	probe      func(banner, help string) (build, error)
 	probeFlags probeFlags
+	writesFile bool // besides what it prints
 	command    func(j job) ([]string, error)
 	read       func(j job, out output) (parsedOutput, error)
 }
@@ -53,8 +54,8 @@ type job struct {
 	port          uint16
 	ipv6          bool
 	build         build
-	grantedBuffer int    // the buffer that the kernel grants of the requested one, 0 if none was requested
-	folder        string // for files that the tool writes
+	grantedBuffer int         // the buffer that the kernel grants of the requested one, 0 if none was requested
+	file          *outputFile // into which the tool writes, if it does
 }
 
 // sends reports whether this endpoint sends payload.

@@ -182,18 +182,22 @@ type running struct {
 }
 
 func (w workload) start(j job) (*running, error) {
-	folder, err := os.MkdirTemp("", "tare-tool-")
-	if err != nil {
-		return nil, fmt.Errorf("create a folder for the output of %s: %w", w.tool.Name, err)
+	var passed *os.File
+	if w.tool.writesFile {
+		file, err := newOutputFile()
+		if err != nil {
+			return nil, fmt.Errorf("create a file for the output of %s: %w", w.tool.Name, err)
+		}
+		j.file, passed = file, file.passed
 	}
-	j.folder = folder
 	run := &running{tool: w.tool, job: j}
+	var err error
 	if run.args, err = w.tool.command(j); err == nil {
 		run.before = readKernel()
-		run.proc, err = start(j.CPU, j.build.path, run.args)
+		run.proc, err = start(j.CPU, passed, j.build.path, run.args)
 	}
 	if err != nil {
-		os.RemoveAll(folder)
+		run.closeFile()
 		return nil, err
 	}
 	return run, nil
@@ -201,7 +205,13 @@ func (w workload) start(j job) (*running, error) {
 
 func (r *running) close() {
 	r.proc.end()
-	os.RemoveAll(r.job.folder)
+	r.closeFile()
+}
+
+func (r *running) closeFile() {
+	if r.job.file != nil {
+		r.job.file.close()
+	}
 }
 
 // report waits until the process has exited and reads its output.
@@ -218,7 +228,9 @@ func (r *running) finish(ctx context.Context) (traffic.Report, error) {
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	out.file = readFolder(r.job.folder)
+	if r.job.file != nil {
+		out.file = r.job.file.read()
+	}
 	saw, err := r.tool.read(r.job, out)
 	if err != nil {
 		return traffic.Report{}, err

@@ -52,6 +52,26 @@ func (s FastStream) Unacknowledged() (int, bool) { return kernelUnacknowledged(i
 // FD returns the descriptor.
 func (s FastStream) FD() int { return int(s) }
 
+// Peer returns the address of the other end.
+func (s FastStream) Peer() netip.AddrPort {
+	a, err := unix.Getpeername(int(s))
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return addrPort(a)
+}
+
+// addrPort returns a socket address of a network, else the invalid one.
+func addrPort(a unix.Sockaddr) netip.AddrPort {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr), uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
 // pollError maps errors after which a call should be retried to ErrAgain.
 func pollError(err error) error {
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
@@ -176,20 +196,38 @@ func (l *fastListener) open(addr netip.AddrPort) error {
 // localPort returns the port that a socket is bound to.
 func localPort(fd int) (uint16, error) {
 	got, err := unix.Getsockname(fd)
-	switch a := got.(type) {
-	case *unix.SockaddrInet4:
-		return uint16(a.Port), nil
-	case *unix.SockaddrInet6:
-		return uint16(a.Port), nil
-	}
-	return 0, err
+	return addrPort(got).Port(), err
 }
 
 func (l *fastListener) Port() uint16 { return l.number }
 func (l *fastListener) FD() int      { return l.socket }
 func (l *fastListener) Close()       { unix.Close(l.socket) }
 
-func (l *fastListener) Accept() (Stream, error) {
+func (l *fastListener) Accept(others []Stream) (Stream, error) {
+	if len(others) == 0 {
+		return l.accept()
+	}
+	return l.acceptWithin(PollTimeout, others)
+}
+
+func (l *fastListener) AcceptNow() (Stream, error) { return l.acceptWithin(0, nil) }
+
+// acceptWithin waits for a connection or for data on one of others.
+func (l *fastListener) acceptWithin(d time.Duration, others []Stream) (Stream, error) {
+	watched := []unix.PollFd{{Fd: int32(l.socket), Events: unix.POLLIN}}
+	for _, s := range others {
+		watched = append(watched, unix.PollFd{Fd: int32(s.FD()), Events: unix.POLLIN})
+	}
+	if _, err := unix.Poll(watched, int(d.Milliseconds())); err != nil {
+		return nil, pollError(err)
+	}
+	if watched[0].Revents == 0 {
+		return nil, ErrAgain
+	}
+	return l.accept()
+}
+
+func (l *fastListener) accept() (Stream, error) {
 	fd, _, err := unix.Accept4(l.socket, unix.SOCK_CLOEXEC)
 	if err == nil {
 		if err = SetTimeout(fd, PollTimeout); err == nil {

@@ -102,13 +102,7 @@ func (l *fastPort) Close() {
 
 func (l *fastPort) Receive(b []byte) (int, netip.AddrPort, error) {
 	n, from, err := unix.Recvfrom(l.fd, b, 0)
-	switch a := from.(type) {
-	case *unix.SockaddrInet4:
-		return n, netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port)), udpError(err)
-	case *unix.SockaddrInet6:
-		return n, netip.AddrPortFrom(netip.AddrFrom16(a.Addr), uint16(a.Port)), udpError(err)
-	}
-	return n, netip.AddrPort{}, udpError(err)
+	return n, addrPort(from), udpError(err)
 }
 
 func (l *fastPort) Answer(b []byte, to netip.AddrPort) error {

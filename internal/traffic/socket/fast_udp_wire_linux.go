@@ -278,9 +278,12 @@ const (
 
 // dropped returns the number of datagrams that the kernel has dropped at the sockets of the flows,
 // nil if unknown.
-func (w *fastWire) dropped() *int64 {
+func (w *fastWire) dropped() *int64 { return drops(w.fds...) }
+
+// drops returns the number of datagrams that the kernel has dropped at sockets, nil if unknown.
+func drops(fds ...int) *int64 {
 	var sum int64
-	for _, fd := range w.fds {
+	for _, fd := range fds {
 		var vars [meminfoVars]uint32
 		size := uint32(unsafe.Sizeof(vars))
 		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&vars[0])), uintptr(unsafe.Pointer(&size)), 0)
@@ -298,14 +301,23 @@ func (w *fastWire) unknownPeers() int64 {
 		return w.foreign
 	}
 	var b [1]byte
-	for {
+	for range maxUnknownPeers {
 		_, _, err := unix.Recvfrom(w.listening, b[:], unix.MSG_DONTWAIT)
 		if err != nil {
-			return w.foreign
+			break
 		}
 		w.foreign++
 	}
+	all := w.foreign
+	if n := drops(w.listening); n != nil {
+		all += *n
+	}
+	return all
 }
+
+// maxUnknownPeers bounds how many datagrams of unknown peers are read at once, because more may
+// arrive meanwhile.
+const maxUnknownPeers = 1 << 16
 
 // DialUDP opens a connected socket for each flow.
 func (Fast) DialUDP(to netip.AddrPort, o UDPOptions) (UDPWire, error) {

@@ -77,7 +77,17 @@ func (s *portableStream) ReadNow(b []byte) (int, error) {
 // FD returns -1: the Go runtime polls this socket.
 func (s *portableStream) FD() int           { return -1 }
 func (s *portableStream) CloseWrite() error { return s.c.CloseWrite() }
-func (s *portableStream) Close()            { s.c.Close() }
+
+// Peer returns the address of the other end.
+func (s *portableStream) Peer() netip.AddrPort {
+	a, ok := s.c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	return unmapIPv4(a.AddrPort())
+}
+
+func (s *portableStream) Close() { s.c.Close() }
 
 type portableListener struct {
 	l *net.TCPListener
@@ -128,8 +138,18 @@ func portOf(a net.Addr) uint16 {
 	return 0
 }
 
-func (a portableListener) Accept() (Stream, error) {
-	if err := a.l.SetDeadline(time.Now().Add(PollTimeout)); err != nil {
+// Accept cannot wait for data on other connections, so with any it waits only briefly.
+func (a portableListener) Accept(others []Stream) (Stream, error) {
+	if len(others) > 0 {
+		return a.AcceptNow()
+	}
+	return a.acceptWithin(PollTimeout)
+}
+
+func (a portableListener) AcceptNow() (Stream, error) { return a.acceptWithin(time.Millisecond) }
+
+func (a portableListener) acceptWithin(d time.Duration) (Stream, error) {
+	if err := a.l.SetDeadline(time.Now().Add(d)); err != nil {
 		return nil, err
 	}
 	c, err := a.l.AcceptTCP()

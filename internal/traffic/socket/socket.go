@@ -36,8 +36,11 @@ type Port interface {
 // Listener is an open TCP port.
 type Listener interface {
 	Port
-	// Accept waits for a connection. It returns ErrAgain when it times out.
-	Accept() (Stream, error)
+	// Accept waits for a connection, but no longer than until one of others may have received
+	// data. It returns ErrAgain when it times out.
+	Accept(others []Stream) (Stream, error)
+	// AcceptNow returns a connection that has already arrived, and ErrAgain if there is none.
+	AcceptNow() (Stream, error)
 	// FD returns the descriptor, -1 for a socket that the Go runtime polls.
 	FD() int
 }
@@ -50,6 +53,8 @@ type Stream interface {
 	// FD returns the descriptor, for loops with their own system calls, or -1 for a socket that the
 	// Go runtime polls. System calls on -1 fail with EBADF.
 	FD() int
+	// Peer returns the address of the other end, invalid if it is unknown.
+	Peer() netip.AddrPort
 	// CloseWrite closes the sending direction.
 	CloseWrite() error
 	Close()

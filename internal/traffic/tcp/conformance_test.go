@@ -258,3 +258,49 @@ func TestCancelledTrial(t *testing.T) {
 		}
 	}
 }
+
+// Silent connections do not delay a trial, however many came before its own, and those that come
+// while it runs are counted, too.
+func TestSilentConnections(t *testing.T) {
+	const before, during = 60, 20 // one after the other they would take 1 s each
+	for _, on := range pairings() {
+		for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_crr"} {
+			t.Run(fmt.Sprintf("%s/%s", kind, on), func(t *testing.T) {
+				p := params(kind)
+				p.Slice, p.Rounds = 40*time.Millisecond, 2
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				address, end := serve(ctx, t, kindOf(over(on.server), kind), p)
+				p.Address = address
+				silence(t, address, before)
+				session, err := kindOf(over(on.client), kind).(traffic.Sliced).Open(ctx, p)
+				if err != nil {
+					t.Fatal(err, (<-end).err)
+				}
+				silence(t, address, during)
+				for range p.Rounds {
+					if err := session.Slice(ctx, p.Slice); err != nil {
+						t.Error(err)
+					}
+				}
+				client := session.Close()
+				a := <-end
+				if a.err != nil || a.Refused != before+during || a.Received != client.Sent {
+					t.Errorf("%v: refused %d, want %d; received %d of %d", a.err, a.Refused, before+during, a.Received, client.Sent)
+				}
+			})
+		}
+	}
+}
+
+// silence opens connections that send nothing.
+func silence(t *testing.T, address string, n int) {
+	t.Helper()
+	for range n {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+}

@@ -89,7 +89,7 @@ func (w crr) Listen(p traffic.Params) (traffic.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &crrServer{w.path, &admitter{Listener: a}, t}, nil
+	return &crrServer{w.path, newAdmitter(a, t.controlParams()), t}, nil
 }
 
 func (w crr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
@@ -156,10 +156,11 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 	if err != nil {
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)
 	}
+	s.listener.CountQueued()
 	r := traffic.Report{CPU: s.t.CPU, Traffic: time.Since(start).Seconds(), Messages: n.messages,
 		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
 	c.fillReport(&r)
-	r.Connections, r.Refused = int(n.connections), s.listener.refused
+	r.Connections, r.Refused = int(n.connections), s.listener.Refused
 	s.t.estimate(&r, n.connections, s.t.ResponseSize, s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)
 	return r, nil
 }

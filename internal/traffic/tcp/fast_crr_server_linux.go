@@ -118,7 +118,7 @@ func (s *crrServerLoop) ended() (bool, error) {
 		return false, errors.New("control connection: the client sent unexpected data")
 	}
 	// Connections that are still parked sent no tag, so they are not of this trial.
-	s.listener.refused += s.waiting
+	s.listener.Refused += s.waiting
 	return true, nil
 }
 
@@ -247,21 +247,15 @@ func (s *crrServerLoop) refuse(fd, got int, err error) error {
 		}
 		return fmt.Errorf("receive request after %d others: %w", s.connections, err)
 	}
-	return s.countRefused()
-}
-
-func (s *crrServerLoop) countRefused() error {
-	if s.listener.refused++; s.listener.refused >= maxRefused {
-		return fmt.Errorf("%d peers connected without the trial's token", s.listener.refused)
-	}
-	return nil
+	s.listener.Refused++
+	return s.listener.tooMany()
 }
 
 // park adds a connection to the poller.
 func (s *crrServerLoop) park(c crrConn) error {
 	if s.waiting >= s.Streams+maxRefused {
 		socket.CloseNow(c.fd)
-		return fmt.Errorf("%d connections without a request are open, but the trial has %d flows", s.waiting+1, s.Streams)
+		return tooManySilent(s.waiting+1, s.Streams)
 	}
 	id := len(s.parked)
 	if n := len(s.free); n > 0 {

@@ -137,7 +137,7 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	s, err := l.Accept()
+	s, err := l.Accept(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -107,6 +108,8 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 		mu    sync.Mutex
 		wg    sync.WaitGroup
 		isEnd bool
+
+		untagged atomic.Int64 // connections whose tag is awaited
 	)
 	wg.Go(func() {
 		err := moveAll(ctx, readSome(control), make([]byte, 1), 1)
@@ -119,7 +122,7 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 		end(fmt.Errorf("control connection: %w", err))
 	})
 	for ctx.Err() == nil {
-		s, err := l.Accept()
+		s, err := l.Accept(nil)
 		if socket.IsAgain(err) {
 			continue
 		}
@@ -127,15 +130,21 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 			end(fmt.Errorf("accept connection: %w", err))
 			break
 		}
+		if open := untagged.Add(1); int(open) > t.Streams+maxRefused {
+			s.Close()
+			end(tooManySilent(int(open), t.Streams))
+			break
+		}
 		wg.Go(func() {
 			defer s.Close()
-			tagged, answered, err := serveCRROnce(ctx, s, t)
+			tagged, answered, err := serveCRROnce(ctx, s, t, func() { untagged.Add(-1) })
 			mu.Lock()
 			defer mu.Unlock()
 			if tagged {
 				n.connections++
-			} else if l.refused++; l.refused >= maxRefused {
-				err = fmt.Errorf("%d peers connected without the trial's token", l.refused)
+			} else {
+				l.Refused++
+				err = l.tooMany()
 			}
 			if answered {
 				n.messages++
@@ -152,11 +161,13 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 	return n, context.Cause(ctx)
 }
 
-// serveCRROnce serves one connection until the client closes it.
-func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
+// serveCRROnce serves one connection until the client closes it. It calls tried when the tag has
+// arrived or will not.
+func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial, tried func()) (tagged, answered bool, err error) {
 	read := readSome(s)
 	var tag crrTag
 	received := readFull(ctx, s, tag[:]) == nil
+	tried()
 	if !received || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
 		return false, false, nil // not of this trial
 	}

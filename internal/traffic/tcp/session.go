@@ -2,13 +2,12 @@ package tcp
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/admission"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -17,10 +16,6 @@ import (
 // connections of the trial have shown the token. So both endpoints start their clocks together, and
 // a foreign connection is never counted.
 const goByte = 'G'
-
-// tokenTimeout is how long a peer may take to send its token. It bounds the delay that a foreign
-// connection can cause.
-const tokenTimeout = time.Second
 
 // If payload flows in both directions, each stream has one connection per direction, and the client
 // sends a role after the token.
@@ -34,65 +29,75 @@ const (
 const maxRefused = 100
 
 // admitter is an open port that accepts the peers of one trial.
-type admitter struct {
-	socket.Listener
-	refused int
+type admitter struct{ *admission.Gate }
+
+// newAdmitter returns an admitter for the trial's connections. A relay may open all of them before
+// it passes on the first token.
+func newAdmitter(l socket.Listener, p traffic.Params) *admitter {
+	roles := len(handshakeBytes(p, roleForward)) - len(p.Token)
+	return &admitter{admission.New(l, p.Token, roles, connections(p)+maxRefused)}
 }
 
 // admit accepts the connections of a trial, which send the token. It returns those with payload
 // from the client first.
 func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err error) {
 	var reverse conns
-	for len(c)+len(reverse) < connections(p) {
-		s, err := l.Accept()
-		switch {
-		case socket.IsAgain(err):
-			if ctx.Err() != nil {
-				n := len(c) + len(reverse)
-				append(c, reverse...).close()
-				return nil, fmt.Errorf("wait for the client: %d of %d connections arrived: %w", n, connections(p), context.Cause(ctx))
-			}
-			continue
-		case err != nil:
+	defer func() {
+		l.Finish() // all that still wait are not of this trial
+		if err != nil {
 			append(c, reverse...).close()
-			return nil, fmt.Errorf("accept connection: %w", err)
+			c = nil
 		}
-		role, ok := readToken(ctx, s, p)
+	}()
+	for len(c)+len(reverse) < connections(p) {
+		s, role, err := l.Next()
 		switch {
-		case ok && role == roleReverse && len(reverse) < p.Streams:
+		case socket.IsAgain(err) && ctx.Err() != nil:
+			return c, fmt.Errorf("wait for the client: %d of %d connections arrived%s: %w", len(c)+len(reverse), connections(p), l.refusals(), context.Cause(ctx))
+		case socket.IsAgain(err):
+		case err != nil:
+			return c, fmt.Errorf("accept connection: %w", err)
+		case p.Both && role[0] == roleReverse && len(reverse) < p.Streams:
 			reverse = append(reverse, s)
-		case ok && role == roleForward && len(c) < p.Streams:
+		case (!p.Both || role[0] == roleForward) && len(c) < p.Streams:
 			c = append(c, s)
 		default:
 			s.Close()
-			if l.refused++; l.refused >= maxRefused {
-				append(c, reverse...).close()
-				return nil, fmt.Errorf("%d peers connected without the trial's token", l.refused)
-			}
+			l.Refused++
+		}
+		if err := l.tooMany(); err != nil {
+			return c, err
 		}
 	}
-	c = append(c, reverse...)
+	c, reverse = append(c, reverse...), nil
 	for _, s := range c {
 		if err := writeFull(ctx, s, []byte{goByte}); err != nil {
-			c.close()
-			return nil, fmt.Errorf("start the trial: %w", err)
+			return c, fmt.Errorf("start the trial: %w", err)
 		}
 	}
 	return c, nil
 }
 
-// readToken reads and checks a peer's token, and its role if the trial has roles.
-func readToken(ctx context.Context, s socket.Stream, p traffic.Params) (role byte, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
-	defer cancel()
-	got := make([]byte, len(handshakeBytes(p, roleForward)))
-	if readFull(ctx, s, got) != nil || subtle.ConstantTimeCompare(got[:len(p.Token)], []byte(p.Token)) != 1 {
-		return 0, false
+// tooMany returns an error if so many peers came without the token that something else uses the
+// port.
+func (l *admitter) tooMany() error {
+	if l.Refused < maxRefused {
+		return nil
 	}
-	if p.Both {
-		return got[len(p.Token)], true
+	return fmt.Errorf("%d peers connected without the trial's token", l.Refused)
+}
+
+// tooManySilent returns the error for more open connections without a request than a trial can have.
+func tooManySilent(open, flows int) error {
+	return fmt.Errorf("%d connections without a request are open, but the trial has %d flows", open, flows)
+}
+
+// refusals returns how many peers were refused, to append to an error; empty for none.
+func (l *admitter) refusals() string {
+	if l.Refused == 0 {
+		return ""
 	}
-	return roleForward, true
+	return fmt.Sprintf(", and %d peers without the trial's token", l.Refused)
 }
 
 // handshakeBytes returns what the client sends at the start of a connection.
@@ -210,7 +215,7 @@ func listen(n path, p traffic.Params, serve func(context.Context, conns, traffic
 	if err != nil {
 		return nil, err
 	}
-	return &server{listener: &admitter{Listener: a}, p: p, serve: serve}, nil
+	return &server{listener: newAdmitter(a, p), p: p, serve: serve}, nil
 }
 
 func (s *server) Port() uint16 { return s.listener.Port() }
@@ -220,6 +225,13 @@ func (s *server) Port() uint16 { return s.listener.Port() }
 func (s *server) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, error) {
 	defer thread.PauseGC()()
 	defer s.listener.Close()
+	r, err := s.rounds(ctx)
+	s.listener.CountQueued()
+	r.Refused = s.listener.Refused
+	return r, err
+}
+
+func (s *server) rounds(ctx context.Context) (traffic.Report, error) {
 	if s.p.Rounds == 0 {
 		return s.once(ctx, s.p)
 	}
@@ -241,7 +253,5 @@ func (s *server) once(ctx context.Context, p traffic.Params) (traffic.Report, er
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	r, err := s.serve(ctx, c, p)
-	r.Refused = s.listener.refused
-	return r, err
+	return s.serve(ctx, c, p)
 }

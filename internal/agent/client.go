@@ -150,7 +150,7 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 			return wire.Reply{}, c.Err()
 		}
 		if reply.Error != "" {
-			return wire.Reply{}, fmt.Errorf("%s: %s", c.place, reply.Error)
+			return reply, fmt.Errorf("%s: %s", c.place, reply.Error)
 		}
 		return reply, nil
 	case <-ctx.Done():

@@ -2,17 +2,23 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/traffic/admission"
 )
 
 // A probe is one line in each direction between two agents: the client sends a token, and the
@@ -28,11 +34,31 @@ const (
 	maxProbeTimeout = time.Second
 )
 
+// maxProbeConns bounds how many connections of a probe's port may be open without the token, and
+// how many with it.
+const maxProbeConns = 128
+
+// maxProbeReply is longer than any reply, which is an address and a port.
+const maxProbeReply = 128
+
 // probeListener is an open port that waits for probes. It answers every probe until it is closed,
 // because a client may have missed a reply.
 type probeListener struct {
-	result chan error // receives once, when the port is closed again; nil if a probe was answered
+	result chan probeResult // receives once, when the port is closed again
 	stop   context.CancelFunc
+}
+
+// probeResult is what arrived at a port until it was closed.
+type probeResult struct {
+	refused int   // connections and datagrams without the token
+	err     error // nil if a probe was answered
+}
+
+// reply returns the reply to the request for the result.
+func (r probeResult) reply(id uint64) wire.Reply {
+	reply := errorReply(id, r.err)
+	reply.Refused = r.refused
+	return reply
 }
 
 func tokenOf(req wire.Request) string {
@@ -45,39 +71,39 @@ func tokenOf(req wire.Request) string {
 // listenForProbes opens a port and answers probes with the right token.
 func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Reply {
 	k := req.Probe
-	if k == nil {
-		return wire.Reply{ID: req.ID, Error: "probe request without an address"}
+	if k == nil || k.Token == "" {
+		return wire.Reply{ID: req.ID, Error: "probe request without an address or a token"}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("no probe arrived within %s", req.Wait))
-	answered := make(chan error, 1)
-	var port uint16
+	port, answer, err := openProbePort(ctx, k)
+	if err != nil {
+		cancel()
+		return errorReply(req.ID, err)
+	}
+	result := make(chan probeResult, 1)
+	go func() {
+		defer cancel()
+		result <- answer()
+	}()
+	s.probeListeners[k.Token] = probeListener{result, cancel}
+	return wire.Reply{ID: req.ID, Port: port}
+}
+
+// openProbePort opens a port and returns a function that answers probes on it until the context
+// ends, and closes it.
+func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func() probeResult, err error) {
 	if k.Network == "udp" {
 		conn, err := (&net.ListenConfig{}).ListenPacket(ctx, k.Network, k.Address)
 		if err != nil {
-			cancel()
-			return errorReply(req.ID, err)
+			return 0, nil, err
 		}
-		port = portOf(conn.LocalAddr())
-		go func() {
-			defer cancel()
-			context.AfterFunc(ctx, func() { conn.Close() })
-			answered <- timeoutCause(ctx, answerUDPProbes(conn, k.Token))
-		}()
-	} else {
-		l, err := (&net.ListenConfig{}).Listen(ctx, k.Network, k.Address)
-		if err != nil {
-			cancel()
-			return errorReply(req.ID, err)
-		}
-		port = portOf(l.Addr())
-		go func() {
-			defer cancel()
-			context.AfterFunc(ctx, func() { l.Close() })
-			answered <- timeoutCause(ctx, answerTCPProbes(l, k.Token))
-		}()
+		return portOf(conn.LocalAddr()), func() probeResult { return answerUDPProbes(ctx, conn, k.Token) }, nil
 	}
-	s.probeListeners[k.Token] = probeListener{answered, cancel}
-	return wire.Reply{ID: req.ID, Port: port}
+	gate, err := admission.Listen(k.Address, k.Token+"\n", maxProbeConns)
+	if err != nil {
+		return 0, nil, err
+	}
+	return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate) }, nil
 }
 
 func portOf(a net.Addr) uint16 {
@@ -88,66 +114,87 @@ func portOf(a net.Addr) uint16 {
 	return p.Port()
 }
 
-// timeoutCause returns the cause of the context's end if that has cut an exchange short, else err.
-func timeoutCause(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
+// unlessAnswered returns the cause of the context's end if no probe was answered before.
+func unlessAnswered(ctx context.Context, answered bool) error {
+	if answered {
+		return nil
 	}
-	return err
+	return context.Cause(ctx)
 }
 
-// answerTCPProbes answers probes until the port is closed, and closes it. It returns an error only
-// if it has answered none.
-func answerTCPProbes(l net.Listener, token string) error {
-	defer l.Close()
-	for good := false; ; {
-		conn, err := l.Accept()
-		if err != nil && good {
-			return nil
+// answerTCPProbes answers probes until the context ends.
+func answerTCPProbes(ctx context.Context, gate *admission.Gate) probeResult {
+	var answered atomic.Bool
+	var open sync.WaitGroup
+	defer open.Wait()
+	stop := context.AfterFunc(ctx, gate.Close) // ends a wait in Next
+	defer gate.Close()
+	defer stop()
+	slots := make(chan struct{}, maxProbeConns)
+	for {
+		conn, _, err := gate.Next()
+		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			break
+		}
+		if admission.IsAgain(err) {
+			continue
 		}
 		if err != nil {
-			return err
+			return probeResult{gate.Refused, err}
 		}
-		if answerTCPProbe(conn, token) {
-			good = true
-		}
-		_ = conn.Close() // the exchange is complete, or failed without consequence
+		slots <- struct{}{}
+		open.Go(func() {
+			defer func() { <-slots }()
+			if answerTCPProbe(ctx, conn) {
+				answered.Store(true)
+			}
+		})
 	}
+	gate.Finish()
+	open.Wait()
+	return probeResult{gate.Refused, unlessAnswered(ctx, answered.Load())}
 }
 
 // answerTCPProbe answers one connection and waits for the client to close it first, so that this
 // port is not left in TIME_WAIT.
-func answerTCPProbe(conn net.Conn, token string) bool {
-	_ = conn.SetDeadline(time.Now().Add(maxProbeTimeout)) // all kinds of connections used here have deadlines
-	r := bufio.NewReader(conn)
-	line, err := r.ReadString('\n')
-	if err != nil || strings.TrimSpace(line) != token {
+func answerTCPProbe(ctx context.Context, conn admission.Stream) bool {
+	defer conn.Close()
+	until := time.Now().Add(maxProbeTimeout)
+	if _, err := fmt.Fprintf(conn, "%s\n", conn.Peer()); err != nil {
 		return false
 	}
-	if _, err := fmt.Fprintf(conn, "%s\n", conn.RemoteAddr()); err != nil {
-		return false
+	for b := make([]byte, 1); time.Now().Before(until) && ctx.Err() == nil; {
+		if _, err := conn.Read(b); !admission.IsAgain(err) {
+			break // the end of the stream
+		}
 	}
-	_, _ = r.ReadByte() // end of stream
 	return true
 }
 
-// answerUDPProbes is answerTCPProbes for UDP.
-func answerUDPProbes(conn net.PacketConn, token string) error {
+// answerUDPProbes is answerTCPProbes for UDP. Datagrams without the token are not answered.
+func answerUDPProbes(ctx context.Context, conn net.PacketConn, token string) probeResult {
 	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
 	buf := make([]byte, 512)
-	for good := false; ; {
+	refused := 0
+	for answered := false; ; {
 		n, from, err := conn.ReadFrom(buf)
-		if err != nil && good {
-			return nil
+		if err != nil && ctx.Err() != nil {
+			return probeResult{refused, unlessAnswered(ctx, answered)}
 		}
 		if err != nil {
-			return err
+			return probeResult{refused, err}
 		}
-		if strings.TrimSpace(string(buf[:n])) != token {
+		if subtle.ConstantTimeCompare(bytes.TrimSpace(buf[:n]), []byte(token)) != 1 {
+			refused++
 			continue
 		}
 		if _, err = conn.WriteTo([]byte(from.String()+"\n"), from); err == nil {
-			good = true
+			answered = true
 		}
 	}
 }
@@ -189,7 +236,7 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(conn, maxProbeReply)).ReadString('\n')
 	if err != nil {
 		return err
 	}
@@ -205,8 +252,12 @@ func errorReply(id uint64, err error) wire.Reply {
 }
 
 // Reachability is the result of a probe: the source address by the client's own account, and as the
-// server saw it.
-type Reachability struct{ From, Seen netip.AddrPort }
+// server saw it. Refused is how many connections and datagrams without the probe's token arrived at
+// the server's port meanwhile; it is also set if the probe failed.
+type Reachability struct {
+	From, Seen netip.AddrPort
+	Refused    int
+}
 
 // SameConnection reports whether both endpoints saw the same connection, with or without address
 // translation. It compares source ports: translation keeps the port if that is free, and a relay
@@ -230,18 +281,21 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 		dial = netip.AddrPortFrom(dial.Addr(), reply.Port)
 	}
 	k.Address = dial.String()
-	reply, err = client.call(ctx, wire.Request{Op: wire.OpProbe, Probe: &k, Wait: wait})
-	if err != nil || reply.Probe == nil {
-		// The port must be closed before it is needed again.
-		_, _ = server.call(ctx, wire.Request{Op: wire.OpProbeResult, Probe: &k})
-		return Reachability{}, errors.Join(err, client.Err(), server.Err())
+	seen, err := client.call(ctx, wire.Request{Op: wire.OpProbe, Probe: &k, Wait: wait})
+	// The port must be closed before it is needed again.
+	closed, closeErr := server.call(ctx, wire.Request{Op: wire.OpProbeResult, Probe: &k})
+	m := Reachability{Refused: closed.Refused}
+	if err != nil || seen.Probe == nil {
+		if m.Refused > 0 {
+			err = fmt.Errorf("%w; %d connections or datagrams of others arrived at its port", err, m.Refused)
+		}
+		return m, errors.Join(err, client.Err(), server.Err())
 	}
-	if _, err := server.call(ctx, wire.Request{Op: wire.OpProbeResult, Probe: &k}); err != nil {
-		return Reachability{}, err
+	if closeErr != nil {
+		return m, closeErr
 	}
-	var m Reachability
-	if m.From, err = netip.ParseAddrPort(reply.Probe.Local); err == nil {
-		m.Seen, err = netip.ParseAddrPort(reply.Probe.Seen)
+	if m.From, err = netip.ParseAddrPort(seen.Probe.Local); err == nil {
+		m.Seen, err = netip.ParseAddrPort(seen.Probe.Seen)
 	}
 	m.From, m.Seen = unmapIPv4(m.From), unmapIPv4(m.Seen)
 	return m, err

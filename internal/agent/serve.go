@@ -139,7 +139,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		}
 		delete(s.probeListeners, tokenOf(req))
 		awaited.stop()
-		go func() { _ = s.send(errorReply(req.ID, <-awaited.result)) }()
+		go func() { _ = s.send((<-awaited.result).reply(req.ID)) }()
 		return
 	case wire.OpProbe:
 		go func() { _ = s.send(probe(ctx, req)) }()

@@ -73,6 +73,8 @@ type Reply struct {
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled
 	Probe *Probe `json:"knock,omitempty"`
+	// Refused is how many connections and datagrams without the token arrived at a port for probes.
+	Refused int `json:"refused,omitempty"`
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
 	Clock   time.Duration     `json:"clock,omitempty"`   // time of the reading, since the agent's start

@@ -51,6 +51,9 @@ type Path struct {
 	// FlushConnections removes state of ended connections, such as connection tracking
 	// entries, so that every trial starts under the same conditions as the first.
 	FlushConnections func(ctx context.Context) error
+	// Foreign returns how many connections and datagrams of others arrived at the ports of the
+	// path's own checks since the last call. It may be nil.
+	Foreign func() int64
 	// Close removes the path and everything created for it. It may be called again. The
 	// agents must have exited.
 	Close func(ctx context.Context) error

@@ -112,7 +112,7 @@ func (tr *trialRun) addPairs() {
 		tr.out.Traffic = tr.client.Traffic // the server's clock continues during the slices of other modes
 	}
 	tr.out.GeneratorLimited = limited(tr.client, tr.server)
-	tr.out.Notes = notes(tr.client, tr.server)
+	tr.out.Notes = append(notes(tr.client, tr.server), tr.foreignTraffic()...)
 	tr.out.Tool = toolOf(tr.client, tr.server)
 }
 

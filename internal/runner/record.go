@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 
 	"tare/internal/observe/losses"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // end is the record of the report of one endpoint; other is the report of its peer.
@@ -88,6 +90,26 @@ func notes(client, server traffic.Report) []result.Note {
 		}
 	}
 	return out
+}
+
+// foreignTraffic returns a note if connections or datagrams of others arrived at the ports of the
+// trial, or of the checks of its path before and after it.
+func (tr *trialRun) foreignTraffic() []result.Note {
+	var n int64
+	if foreign := tr.tested.path.Foreign; foreign != nil {
+		n = foreign()
+	}
+	for _, r := range []traffic.Report{tr.client, tr.server} {
+		n += int64(r.Refused)
+		if r.Datagrams != nil {
+			n += r.Datagrams.Foreign
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []result.Note{{Code: string(warning.ForeignTraffic), Text: fmt.Sprintf(
+		"%d connections or datagrams of others arrived at the trial's ports. They were refused and are in no count, but took CPU time and bandwidth", n)}}
 }
 
 // toolOf is the tool that generated the traffic, nil for the built-in generator.

@@ -6,10 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // account is what client and server counted of one flow in a UDP trial.
@@ -125,5 +127,20 @@ func TestParams(t *testing.T) {
 	w.Rate, w.PacketRate = study.Unlimited, 0
 	if p := params(plan.Trial{Workload: w}); p.Rate != 0 || p.PacketRate != 0 {
 		t.Errorf("unlimited is %+v", p)
+	}
+}
+
+// What others sent to the ports of a trial or of the checks of its path is a note of the trial.
+func TestForeignTrafficIsNoted(t *testing.T) {
+	client, server := account(1000, 900, 950, 860, 1)
+	tr := trialRun{tested: &modeUnderTest{path: &driver.Path{}}, client: client, server: server}
+	if notes := tr.foreignTraffic(); notes != nil {
+		t.Errorf("without any: %v", notes)
+	}
+	tr.tested.path.Foreign = func() int64 { return 1000 }
+	tr.client.Refused, tr.server.Refused, tr.client.Datagrams.Foreign, tr.server.Datagrams.Foreign = 1, 20, 300, 4000
+	notes := tr.foreignTraffic()
+	if len(notes) != 1 || notes[0].Code != string(warning.ForeignTraffic) || !strings.HasPrefix(notes[0].Text, "5321 connections or datagrams of others") {
+		t.Errorf("noted is %v, want 5321", notes)
 	}
 }

@@ -137,6 +137,7 @@ const (
 	GeneratorLimited   Code = "generator_limited"
 	LossUnexplained    Code = "loss_unexplained"
 	LostExchanges      Code = "lost_exchanges"
+	ForeignTraffic     Code = "foreign_traffic"
 	OffloadUnavailable Code = "offload_unavailable"
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"

@@ -88,7 +88,7 @@ const UnreachableText = "client and server cannot reach each other (check the fi
 // is not what x expects.
 func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := x.run(ctx, network, setupTimeout)
+		fits, met, err := p.exchange(ctx, x, network, setupTimeout)
 		if err != nil {
 			return fmt.Errorf("%s: %w", UnreachableText, err)
 		}
@@ -103,7 +103,7 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	var unlike uint64
 	p.Spec.AddReader(func(ctx context.Context, into driver.Counters) error {
 		for _, x := range p.exchanges {
-			fits, _, err := x.run(ctx, "tcp", snapshotTimeout)
+			fits, _, err := p.exchange(ctx, x, "tcp", snapshotTimeout)
 			if err != nil {
 				return err
 			}
@@ -118,15 +118,22 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	return nil
 }
 
+// Foreign returns how many connections and datagrams of others arrived at the ports of exchanges
+// since the last call.
+func (p *Path) Foreign() int64 { return p.foreign.Swap(0) }
+
 // ConnectionStep returns a step for what the server's host does with a connection; it is
 // verified by the exchanges.
 func (p *Path) ConnectionStep(kind, label string) pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(p.B.Place, kind, label), p.B.At+"/connections")
 }
 
-func (x Exchange) run(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
+// exchange runs an exchange, and repeats it if its result is unexpected.
+func (p *Path) exchange(ctx context.Context, x Exchange, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
 	for range exchangeAttempts {
-		if met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait); err != nil {
+		met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait)
+		p.foreign.Add(int64(met.Refused))
+		if err != nil {
 			return false, met, err
 		}
 		if x.Want == AnyConnectivity || met.SameConnection() == (x.Want == OneConnection) {

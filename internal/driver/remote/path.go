@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"net/netip"
+	"sync/atomic"
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
@@ -62,6 +63,7 @@ type Path struct {
 	Spec      *pathspec.Path
 	A, B      *Host // of the client and the server; equal on paths within one host
 	exchanges []Exchange
+	foreign   atomic.Int64 // what arrived at the ports of exchanges without their token
 }
 
 // ServerAddress returns the address at which the server's host is dialled.

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -183,5 +184,45 @@ func TestSessions(t *testing.T) {
 	}
 	if _, err := x.Enter(t.Context(), "bad", 0, 1); !errors.Is(err, broken) || !slices.Equal(ended, []string{"one", "bad"}) {
 		t.Errorf("%v, ended %v", err, ended)
+	}
+}
+
+// A path counts the connections of others that its exchanges refused, and works despite them.
+func TestForeignConnections(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a, b := read(t, l, l.A), read(t, l, l.B)
+	p := remote.Path{Spec: &pathspec.Path{Mode: "host", PairCount: 1}, A: a, B: b}
+	on := netip.AddrPortFrom(l.B.Addr[0], pathspec.FirstPort)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	hammering := make(chan error, 1)
+	go func() {
+		hammering <- l.A.NS.Do(func() error {
+			for ctx.Err() == nil { // the port is open only during an exchange
+				if c, err := net.Dial("tcp", on.String()); err == nil {
+					_, _ = c.Write([]byte("GET / HTTP/1.1\r\n\r\n                    "))
+					c.Close()
+				}
+			}
+			return nil
+		})
+	}()
+	x := remote.Exchange{
+		Client: &remote.Endpoint{Place: a.Place, Client: true, Host: a, Agent: a.Monitor}, Server: &remote.Endpoint{Place: b.Place, Host: b, Agent: b.Monitor},
+		Listen: on, Dial: on,
+	}
+	var refused int64
+	for refused == 0 && ctx.Err() == nil {
+		if err := p.CheckExchange(ctx, x); err != nil {
+			t.Fatal(err)
+		}
+		refused = p.Foreign()
+	}
+	cancel()
+	if err := <-hammering; err != nil || refused == 0 {
+		t.Errorf("refused %d connections: %v", refused, err)
+	}
+	if again := p.Foreign(); again != 0 {
+		t.Errorf("%d are counted twice", again)
 	}
 }

@@ -133,7 +133,7 @@ func (l *fastPort) Connect(peers []netip.AddrPort) (UDPWire, error) {
 		closeAll(fds)
 		return nil, err
 	}
-	w.listening, l.connected = l.fd, true
+	w.listening, w.peers, l.connected = l.fd, peers, true
 	return w, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -31,6 +32,7 @@ type fastWire struct {
 	gro    bool
 	// listening is the server's port, -1 at the client.
 	listening int
+	peers     []netip.AddrPort // of the flows, at the server
 	foreign   int64
 
 	outVec []unix.Iovec
@@ -302,11 +304,14 @@ func (w *fastWire) unknownPeers() int64 {
 	}
 	var b [1]byte
 	for range maxUnknownPeers {
-		_, _, err := unix.Recvfrom(w.listening, b[:], unix.MSG_DONTWAIT)
+		_, from, err := unix.Recvfrom(w.listening, b[:], unix.MSG_DONTWAIT)
 		if err != nil {
 			break
 		}
-		w.foreign++
+		// What a peer repeated before its flow was connected is not from others.
+		if !slices.Contains(w.peers, addrPort(from)) {
+			w.foreign++
+		}
 	}
 	all := w.foreign
 	if n := drops(w.listening); n != nil {

@@ -86,7 +86,7 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 	if err != nil {
 		return nil, err
 	}
-	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), request: make([]byte, p.RequestSize), response: make([]byte, p.PayloadSize+1), restore: thread.PauseGC()}
+	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), request: make([]byte, p.RequestSize), response: make([]byte, max(p.PayloadSize, maxMessage)+1), restore: thread.PauseGC()}
 	if s.endpoint, err = connectClient(ctx, w.net, p, to, true); err != nil {
 		s.restore()
 		return nil, err
@@ -243,6 +243,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 		}
 		seq, ok := s.reply(s.response[:n])
 		switch {
+		case !ok && s.handshakeMessage(s.response[:n]): // a repeated one, which came late
 		case !ok:
 			s.foreign++
 		case seq < s.seq:
@@ -266,6 +267,12 @@ func (s *rrSession) reply(b []byte) (uint64, bool) {
 		return 0, false
 	}
 	return binary.LittleEndian.Uint64(b[8:]), true
+}
+
+// handshakeMessage reports whether b is a message of this trial's handshake.
+func (e *endpoint) handshakeMessage(b []byte) bool {
+	m, ok := parseMessage(b)
+	return ok && m.tag == e.tag
 }
 
 // peerGoneError explains an error that means that the peer's port is closed.

@@ -44,10 +44,11 @@ func (c *charon) connect() error {
 	session, err := vici.NewSession(vici.WithAddr("unix", filepath.Join(c.RunDir(), socket)),
 		vici.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := (&net.Dialer{Timeout: answerTimeout()}).DialContext(ctx, network, addr)
-			if err == nil {
-				c.conns = append(c.conns, conn)
+			if err != nil {
+				return nil, err
 			}
-			return conn, err
+			c.conns = append(c.conns, conn)
+			return &packets{Conn: conn}, nil
 		}))
 	if err != nil {
 		return err

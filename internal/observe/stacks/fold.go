@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,7 +115,11 @@ func Read(data []byte) (map[string]int, error) {
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("line %d of the folded stacks: %q is not a count", at, line[i+1:])
 		}
-		out[string(line[:i])] += n
+		stack := string(line[:i])
+		if n > math.MaxInt-out[stack] {
+			return nil, fmt.Errorf("line %d of the folded stacks: the counts of this stack exceed what a count can hold", at)
+		}
+		out[stack] += n
 	}
 	return out, nil
 }

@@ -1,0 +1,82 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const module = "module example.invalid/fuzzed\n\ngo 1.26.0\n"
+
+// source has a target that passes, one with a finding, one that takes too much memory, and one
+// that tries no input.
+const source = `package fuzzed
+
+import (
+	"runtime"
+	"testing"
+)
+
+func FuzzFine(f *testing.F) {
+	f.Add([]byte("a"))
+	f.Fuzz(func(*testing.T, []byte) {})
+}
+
+func FuzzFails(f *testing.F) {
+	f.Add([]byte("a"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != 1 {
+			t.Fatal("a finding")
+		}
+	})
+}
+
+func FuzzFills(f *testing.F) {
+	f.Add([]byte("a"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != 1 {
+			all := make([]byte, 400<<20)
+			for i := 0; i < len(all); i += 4096 {
+				all[i] = 1
+			}
+			runtime.KeepAlive(all)
+		}
+	})
+}
+
+func FuzzSkips(f *testing.F) { f.Skip("without input") }
+`
+
+// A target with a finding, one that takes more memory than it may and one that tries nothing fail
+// the whole; one without a finding does not.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": module, "fuzzed_test.go": source, "fuzzed.go": "// Package fuzzed is empty.\npackage fuzzed\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	all, err := find(".")
+	if err != nil || len(all) != 4 {
+		t.Fatalf("%v: %v", err, all)
+	}
+	if err := compile(all, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "out of memory", "FuzzSkips": "no input"}
+	for _, a := range all {
+		got, err := a.run(time.Second, t.TempDir())
+		why := want[a.name]
+		switch {
+		case why == "" && (err != nil || got.inputs == 0 || got.peak == 0):
+			t.Errorf("%s: %v, %+v", a, err, got)
+		case why != "" && (err == nil || !strings.Contains(err.Error(), why)):
+			t.Errorf("%s: %v; want %q, %+v", a, err, why, got)
+		}
+	}
+}

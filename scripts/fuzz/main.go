@@ -1,0 +1,93 @@
+//go:build linux
+
+// Command fuzz runs every fuzz target of the repository, each for a time, and fails if one has a
+// finding or takes too much memory:
+//
+//	go run ./scripts/fuzz [-time 60s] [-only REGEXP] [-jobs N]
+//
+// It prints a table with the inputs tried, the seconds and the peak memory of each target.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxMemory is how much memory a target may take, in bytes: that of the parser, of Go's fuzzing
+// and of its inputs together.
+const maxMemory = 256 << 20
+
+func main() {
+	each := flag.Duration("time", time.Minute, "time for each target")
+	only := flag.String("only", "", "run only targets whose PACKAGE.NAME matches this regular expression")
+	jobs := flag.Int("jobs", runtime.NumCPU(), "targets to run at once, each on one CPU")
+	flag.Parse()
+	if flag.NArg() > 0 || *each <= 0 || *jobs < 1 {
+		fmt.Fprintln(os.Stderr, "fuzz: the only arguments are -time, -only and -jobs, all positive")
+		os.Exit(2)
+	}
+	if err := fuzz(*each, *only, *jobs); err != nil {
+		fmt.Fprintf(os.Stderr, "fuzz: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func fuzz(each time.Duration, only string, jobs int) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("parse -only: %w", err)
+	}
+	all, err := find(".")
+	if err != nil {
+		return fmt.Errorf("find the targets: %w", err)
+	}
+	all = slices.DeleteFunc(all, func(t target) bool { return !match.MatchString(t.String()) })
+	if len(all) == 0 {
+		return fmt.Errorf("no target matches %q", only)
+	}
+	temp, err := os.MkdirTemp("", "tare-fuzz-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	if err := compile(all, temp); err != nil {
+		return err
+	}
+	fmt.Printf("%d targets, %s each, at most %d MB, %d at once\n", len(all), each, maxMemory>>20, jobs)
+	fmt.Printf("%-44s %12s %8s %8s\n", "target", "inputs", "seconds", "peak MB")
+	return runAll(all, each, jobs, temp)
+}
+
+// runAll runs the targets, a number of them at once, and prints a line as each ends.
+func runAll(all []target, each time.Duration, jobs int, temp string) error {
+	var mu sync.Mutex
+	var total int64
+	var failed []error
+	free := make(chan struct{}, jobs)
+	var group sync.WaitGroup
+	for _, t := range all {
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			got, err := t.run(each, filepath.Join(temp, "cache"))
+			mu.Lock()
+			defer mu.Unlock()
+			total += got.inputs
+			fmt.Printf("%-44s %12d %8.1f %8.1f\n", t, got.inputs, got.took.Seconds(), float64(got.peak)/(1<<20))
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", t, err))
+			}
+		})
+	}
+	group.Wait()
+	fmt.Printf("%-44s %12d\n", "all", total)
+	return errors.Join(failed...)
+}

@@ -1,0 +1,148 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// target is a fuzz target of a package.
+type target struct {
+	dir, name string
+	binary    string // the package's tests, instrumented
+}
+
+func (t target) String() string {
+	return strings.TrimPrefix(filepath.ToSlash(t.dir), "internal/") + "." + t.name
+}
+
+// find returns the targets below a directory, by package and name.
+func find(root string) (all []target, err error) {
+	function := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range function.FindAllSubmatch(text, -1) {
+			all = append(all, target{dir: filepath.Dir(path), name: string(m[1])})
+		}
+		return err
+	})
+	slices.SortFunc(all, func(a, b target) int { return strings.Compare(a.String(), b.String()) })
+	return all, err
+}
+
+// compile builds the tests of each package once, with the instrumentation for fuzzing, into a
+// directory.
+func compile(all []target, into string) error {
+	built := map[string]string{}
+	for i := range all {
+		t := &all[i]
+		if t.binary = built[t.dir]; t.binary != "" {
+			continue
+		}
+		t.binary = filepath.Join(into, strconv.Itoa(len(built))+".test")
+		c := exec.Command("go", "test", "-c", "-fuzz=.", "-o", t.binary, "./"+filepath.ToSlash(t.dir))
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the tests of %s: %w\n%s", t.dir, err, out)
+		}
+		built[t.dir] = t.binary
+	}
+	return nil
+}
+
+// outcome is what a target did.
+type outcome struct {
+	inputs int64
+	took   time.Duration
+	peak   int64 // resident memory, in bytes: the most of all its processes
+}
+
+// run fuzzes a target on one CPU, and runs an input on which it failed once more, because Go does
+// not show why a process ended that did not report a failure itself.
+func (t target) run(each time.Duration, cache string) (outcome, error) {
+	c := t.command("-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=5s",
+		"-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(cache, t.dir), "-test.timeout="+(each+10*time.Minute).String())
+	began := time.Now()
+	out, err := c.CombinedOutput()
+	got := outcome{inputs: inputsOf(out), took: time.Since(began), peak: peakOf(c.ProcessState)}
+	switch {
+	case err != nil:
+		if input := regexp.MustCompile(`testdata/fuzz/(\w+/\w+)`).FindSubmatch(out); input != nil {
+			again, _ := t.command("-test.run=^" + strings.ReplaceAll(string(input[1]), "/", "$/^") + "$").CombinedOutput() // its end is known
+			out = append(out, head(again)...)
+		}
+		return got, fmt.Errorf("%w\n%s", err, tail(out))
+	case got.inputs == 0:
+		return got, fmt.Errorf("it tried no input\n%s", tail(out))
+	case got.peak > maxMemory:
+		return got, fmt.Errorf("it took %d MB of memory; at most %d are allowed", got.peak>>20, maxMemory>>20)
+	case got.peak == 0:
+		return got, errors.New("the system does not tell how much memory it took")
+	}
+	return got, nil
+}
+
+// command returns the package's tests with arguments. The kernel limits the writable memory, so
+// that an input that needs more is a crash, which Go records like any other. GOMEMLIMIT keeps
+// garbage from being counted. Resident memory, which includes the program, is compared at the end.
+func (t target) command(args ...string) *exec.Cmd {
+	c := exec.Command("sh", append([]string{"-c", `ulimit -d "$0" && exec "$@"`, strconv.Itoa(maxMemory >> 10), t.binary}, args...)...)
+	c.Dir = t.dir
+	c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(maxMemory*3/4), "GOMAXPROCS=1")
+	return c
+}
+
+// inputsOf returns how many inputs the output of a fuzz target says it has tried.
+func inputsOf(out []byte) (n int64) {
+	for _, m := range regexp.MustCompile(`execs: (\d+)`).FindAllSubmatch(out, -1) {
+		if v, err := strconv.ParseInt(string(m[1]), 10, 64); err == nil {
+			n = v
+		}
+	}
+	return n
+}
+
+// peakOf returns the largest resident memory of a process and of the children that it has waited
+// for, in bytes; 0 if unknown.
+func peakOf(s *os.ProcessState) int64 {
+	usage, ok := s.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// shownLines is how many lines of an output an error quotes.
+const shownLines = 40
+
+// tail returns the last lines of an output, in which a finding and the file of its input are.
+func tail(out []byte) string {
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-shownLines):], []byte("\n")))
+}
+
+// head returns the first lines of an output, in which Go's runtime says why it ended.
+func head(out []byte) []byte {
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	return bytes.Join(lines[:min(len(lines), shownLines/2)], []byte("\n"))
+}

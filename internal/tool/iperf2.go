@@ -19,7 +19,7 @@ func iperf2() Tool {
 const oldestIperf2 = 1
 
 func probeIperf2(banner, help string) (build, error) {
-	m := regexp.MustCompile(`(?m)^iperf (?:version )?(\d+)\.(\d+)(?:\.(\S+))?`).FindStringSubmatch(banner)
+	m := regexp.MustCompile(`(?m)^iperf (?:version )?(\d+)\.(\d+)(?:\.([\w.+~-]+))?`).FindStringSubmatch(banner)
 	if m == nil {
 		return build{}, fmt.Errorf("%.60q is not a version of iperf2", banner)
 	}

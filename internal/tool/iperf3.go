@@ -32,7 +32,7 @@ func iperf3() Tool {
 const oldestIperf3 = 1
 
 func probeIperf3(banner, help string) (build, error) {
-	m := regexp.MustCompile(`(?m)^iperf (3)\.(\d+)(\S*)`).FindStringSubmatch(banner)
+	m := regexp.MustCompile(`(?m)^iperf (3)\.(\d+)([\w.+~-]*)`).FindStringSubmatch(banner)
 	if m == nil {
 		return build{}, fmt.Errorf("%.60q is not a version of iperf3", banner)
 	}

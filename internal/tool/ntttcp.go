@@ -29,7 +29,7 @@ func ntttcp() Tool {
 // probeNtttcp reads the version from the banner; in the XML of the Linux tool it is a constant.
 func probeNtttcp(banner, help string) (build, error) {
 	b := build{help: help}
-	m := regexp.MustCompile(`(?m)^(?:NTTTCP for Linux|Version|Copyright.*Version) (\d+)\.(\d+)(\S*)`).FindStringSubmatch(banner)
+	m := regexp.MustCompile(`(?m)^(?:NTTTCP for Linux|Version|Copyright.*Version) (\d+)\.(\d+)([\w.+~-]*)`).FindStringSubmatch(banner)
 	if m == nil {
 		return b, fmt.Errorf("%.60q is not a version of ntttcp", banner)
 	}

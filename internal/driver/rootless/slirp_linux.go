@@ -28,7 +28,7 @@ func (slirp4netns) hostNumber() int { return 100 }
 const minSlirpVersion = 0.4
 
 func (slirp4netns) identify(said string) (string, error) {
-	m := regexp.MustCompile(`^slirp4netns version ((\d+\.\d+)\S*)`).FindStringSubmatch(said)
+	m := regexp.MustCompile(`^slirp4netns version ((\d+\.\d+)[\w.+~-]*)`).FindStringSubmatch(said)
 	if m == nil {
 		return "", errWrongProgram
 	}
@@ -37,7 +37,7 @@ func (slirp4netns) identify(said string) (string, error) {
 		err = fmt.Errorf("version %s cannot publish ports; version %g or later is required", m[1], minSlirpVersion)
 	}
 	slirp := ""
-	if lib := regexp.MustCompile(`(?m)^libslirp: (\S+)`).FindStringSubmatch(said); lib != nil {
+	if lib := regexp.MustCompile(`(?m)^libslirp: ([\w.+~-]+)`).FindStringSubmatch(said); lib != nil {
 		slirp = ", libslirp " + lib[1]
 	}
 	return m[1] + slirp, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // The offsets in the header of a 64-bit ELF file that locate its sections: e_shoff, and e_shnum
@@ -24,11 +25,13 @@ var ErrDynamic = errors.New("the program is dynamically linked; build it with CG
 func (a *Archive) Program(name string, program io.ReaderAt) error {
 	size, err := loaded(program)
 	if err != nil {
-		return fmt.Errorf("write %s into the guest's file system: %w", name, err)
+		a.keep(fmt.Errorf("write %s into the guest's file system: %w", name, err))
+		return a.err
 	}
 	header := make([]byte, headerSize)
 	if _, err := program.ReadAt(header, 0); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		a.keep(fmt.Errorf("read %s: %w", name, err))
+		return a.err
 	}
 	clear(header[sectionsAt : sectionsAt+8])
 	clear(header[sectionsCount : sectionsCount+4])
@@ -50,6 +53,9 @@ func loaded(program io.ReaderAt) (size int64, err error) {
 			return 0, ErrDynamic
 		}
 		if p.Type == elf.PT_LOAD || p.Type == elf.PT_NOTE || p.Type == elf.PT_TLS {
+			if p.Off > math.MaxUint32 || p.Filesz > math.MaxUint32 {
+				return 0, fmt.Errorf("a segment of %d bytes at %d does not fit into a cpio archive", p.Filesz, p.Off)
+			}
 			size = max(size, int64(p.Off+p.Filesz))
 		}
 	}

@@ -127,10 +127,16 @@ func version(image io.ReaderAt) (string, error) {
 	}
 	name, _, ends := strings.Cut(string(text[:n]), "\x00")
 	fields := strings.Fields(name)
-	if !ends || len(fields) == 0 || strings.ContainsAny(fields[0], "/%") {
+	if !ends || len(fields) == 0 || strings.Trim(fields[0], ".") == "" || strings.ContainsFunc(fields[0], notInVersion) {
 		return "", errors.New("it has no version")
 	}
 	return fields[0], nil
+}
+
+// notInVersion reports whether a character is in no version: a version is also the name of a
+// directory, and is printed.
+func notInVersion(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+~-", r))
 }
 
 // prefer orders versions, the preferred one last.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 
 	"tare/internal/agent"
@@ -60,7 +59,7 @@ type execution struct {
 
 // copy separates the process's output into stdout and the last part of stderr.
 func (x *execution) copy() {
-	_, err := stdcopy.StdCopy(x.in, &x.words, x.io.Reader)
+	err := separate(x.in, &x.words, x.io.Reader)
 	x.in.Close()
 	x.reason = x.exitReason(err)
 	x.io.Close()

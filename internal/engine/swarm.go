@@ -38,7 +38,7 @@ func (s SwarmState) Active() bool { return s.State == string(swarm.LocalNodeStat
 func (e *Engine) Swarm(ctx context.Context) (SwarmState, error) {
 	got, err := e.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return SwarmState{}, fmt.Errorf("get the Swarm state of engine %s: %w", e.Name, err)
+		return SwarmState{}, e.fail(err, "get its Swarm state")
 	}
 	s := got.Info.Swarm
 	return SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable}, nil
@@ -78,12 +78,12 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 		o.DefaultAddrPool, o.SubnetSize = []netip.Prefix{pool.Addresses}, pool.Bits
 	}
 	if _, err := manager.Engine.api.SwarmInit(ctx, o); err != nil {
-		return nil, fmt.Errorf("initialise it on engine %s: %w", manager.Engine.Name, err)
+		return nil, manager.Engine.fail(err, "initialise it")
 	}
 	in = append(in, manager)
 	got, err := manager.Engine.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
 	if err != nil {
-		return in, fmt.Errorf("read its join token on engine %s: %w", manager.Engine.Name, err)
+		return in, manager.Engine.fail(err, "read its join token")
 	}
 	for _, w := range workers {
 		_, err := w.Engine.api.SwarmJoin(ctx, client.SwarmJoinOptions{
@@ -91,7 +91,7 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 			RemoteAddrs: []string{listen(manager.Addr)}, JoinToken: got.Swarm.JoinTokens.Worker,
 		})
 		if err != nil {
-			return in, fmt.Errorf("join it with engine %s: %w", w.Engine.Name, err)
+			return in, w.Engine.fail(err, "join it")
 		}
 		in = append(in, w)
 	}
@@ -110,7 +110,7 @@ func ready(ctx context.Context, manager *Engine, n int) error {
 	for {
 		got, err := manager.api.NodeList(ctx, client.NodeListOptions{})
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("list its nodes on engine %s: %w", manager.Name, err)
+			return manager.fail(err, "list its nodes")
 		}
 		var states []string
 		up := 0
@@ -142,7 +142,7 @@ func (e *Engine) LeaveSwarm(ctx context.Context) error {
 		return nil
 	}
 	if _, err := e.api.SwarmLeave(ctx, client.SwarmLeaveOptions{Force: true}); err != nil {
-		return fmt.Errorf("make engine %s leave its Swarm: %w", e.Name, err)
+		return e.fail(err, "leave its Swarm")
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func currentContext() (string, error) {
 	if err != nil {
 		return "", unavailable("docker", path, fmt.Sprintf("the docker CLI's configuration cannot be read: %v", err), "fix that file, or set the engine: --engine unix:///var/run/docker.sock")
 	}
-	return config.CurrentContext, nil
+	return oneLine(config.CurrentContext), nil
 }
 
 // contextSource returns the engine of a context of the docker CLI.

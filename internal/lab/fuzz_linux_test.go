@@ -28,6 +28,6 @@ func FuzzCommandLine(f *testing.F) {
 		if ok && (!runid.IsID(id) || !strings.Contains(line, id) || !strings.HasPrefix(line, "tare\x00") && !strings.Contains(line, Prefix+id)) {
 			t.Errorf("%q belongs to run %q", line, id)
 		}
-		hasController(dir)
+		hasController(dir, os.Getuid())
 	})
 }

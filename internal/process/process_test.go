@@ -42,6 +42,15 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println(child.Process.Pid)
 		time.Sleep(time.Minute)
+	case "name": // writes its process id and keeps running
+		fmt.Fprintln(os.Stderr, os.Getpid())
+		time.Sleep(time.Minute)
+	case "caller":
+		p := process.NewSelf("a program that is called")
+		p.Cmd.Env = append(os.Environ(), does+"=name")
+		p.Cmd.Stderr = os.Stdout
+		_, err := p.Output(context.Background())
+		panic(err) // it hangs
 	case "parent":
 		p := process.NewSelf("a child")
 		p.Cmd.Env = append(os.Environ(), does+"=hang")
@@ -123,6 +132,36 @@ func TestTied(t *testing.T) {
 	p := started(t, "parent")
 	pid := line(t, p)
 	if err := p.Cmd.Process.Kill(); err != nil { // only the parent
+		t.Fatal(err)
+	}
+	gone(t, pid)
+}
+
+// A program that is called returns its output or why it failed, and ends with its context.
+func TestOutput(t *testing.T) {
+	p := process.NewSelf("it")
+	p.Cmd.Env, p.Cmd.Stdin = append(os.Environ(), does+"=echo"), strings.NewReader("hello")
+	var exit *exec.ExitError
+	if out, err := p.Output(t.Context()); out != "hello" || !errors.As(err, &exit) || exit.ExitCode() != 3 || p.LastLine() != "last" {
+		t.Errorf("%q, %v, its last line %q", out, err, p.LastLine())
+	}
+	p = process.NewSelf("it")
+	p.Cmd.Env = append(os.Environ(), does+"=hang")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("too late"))
+	defer cancel()
+	if out, err := p.Output(ctx); out != "" || err == nil || err.Error() != "too late" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := process.New("it", "no-such-program-of-tare").Output(t.Context()); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// It does not outlive its caller, whatever ends that.
+func TestOutputIsTied(t *testing.T) {
+	p := started(t, "caller")
+	pid := line(t, p)
+	if err := p.Cmd.Process.Kill(); err != nil { // only the caller
 		t.Fatal(err)
 	}
 	gone(t, pid)

@@ -1,0 +1,85 @@
+package private_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine/private"
+	"tare/internal/linuxnet"
+	"tare/internal/runid"
+)
+
+// A process of another user that looks like an engine's is none: root does not end it and looks
+// for nothing by its name.
+func TestForeignProcess(t *testing.T) {
+	drivertest.NeedLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("needs root, to act as another user")
+	}
+	const run, nobody = "deadbeef", 65534
+	dir, err := os.MkdirTemp("", "tare-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	script := filepath.Join(dir, private.InitCommand)
+	if err := os.WriteFile(script, []byte("read -r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, mode := range map[string]os.FileMode{dir: 0o755, script: 0o644} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	engines := func(user uint32) int {
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", `exec -a tare bash engine-init --run "$0" --dir "/x/$0-docker.bridge-a" -- dockerd`, run)
+		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			in.Close()
+			_ = cmd.Wait()
+		}()
+		line := filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "cmdline")
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if text, _ := os.ReadFile(line); strings.HasPrefix(string(text), "tare\x00engine-init\x00") {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the process did not start")
+			}
+		}
+		n := 0
+		// Also if its user claims that the run is alive, or not.
+		for _, alive := range []runid.Claims{nil, {{Run: run, User: nobody}}} {
+			found, err := private.Leftovers(alive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range found {
+				if l.Run == run {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if n := engines(nobody); n != 0 {
+		t.Errorf("found %d engines of another user's process", n)
+	}
+	if n := engines(0); n != 2 {
+		t.Errorf("found %d engines of root's process, want one each time", n)
+	}
+}

@@ -1,0 +1,65 @@
+package guest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/lab"
+)
+
+// The console of a guest that failed goes into a new file that nobody else can read or have put
+// there, and that gc removes.
+func TestConsoleIsKept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// What another user who knows the run's id can put there.
+	if err := os.Symlink(victim, filepath.Join(os.TempDir(), "tare-deadbeef-vm.virtio.boot.log")); err != nil {
+		t.Fatal(err)
+	}
+	c := &console{}
+	c.buf.WriteString("Kernel panic")
+	paths := map[string]bool{}
+	for range 2 {
+		path, err := c.keep("deadbeef", "vm.virtio")
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[path] = true
+		text, err := os.ReadFile(path)
+		if err != nil || string(text) != "Kernel panic" {
+			t.Errorf("%s has %q, %v", path, text, err)
+		}
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "mine" {
+		t.Errorf("a file that a link led to has %q, %v", text, err)
+	}
+	if len(paths) != 2 {
+		t.Errorf("two consoles are in %v", paths)
+	}
+	found, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range paths {
+		i := slices.IndexFunc(found, func(l lab.Leftover) bool { return strings.HasSuffix(l.What, " "+path) })
+		if i < 0 {
+			t.Fatalf("gc does not find %s", path)
+		}
+		if err := found[i].Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v, want the link alone", left, err)
+	}
+}

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/runid"
 )
 
 func exists(path string) bool {
@@ -86,6 +89,53 @@ func TestOrdinaryUserEnds(t *testing.T) {
 			until(t, "all processes to end", func() bool { return gone(all) })
 			t.Logf("%d processes gone after %s", len(all), time.Since(ended).Round(time.Millisecond))
 		})
+	}
+}
+
+// An ordinary user's gc removes what that user's runs left, says of what others left that it was
+// not touched, and does not fail because of it, whatever processes others have.
+func TestOrdinaryUserCollects(t *testing.T) {
+	needRoot(t)
+	dir := studyIn(t, allModes)
+	id, err := runid.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Release() // it is dead
+	ns, err := linuxnet.NewNS(lab.Prefix+id.ID+"-host-a", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ns.Close() })
+	if err := os.WriteFile(filepath.Join(dir, "engine-init"), []byte("read -r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := exec.CommandContext(t.Context(), "bash", "-c", `exec -a tare bash engine-init --run "$0" --dir "/x/$0-docker.bridge-a" -- dockerd`, id.ID)
+	foreign.Dir = dir
+	in, err := foreign.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := foreign.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = foreign.Wait() // gc of root may have ended it
+	})
+	until(t, "a process that looks like an engine's", func() bool {
+		return len(processes(func(args []string, _ int) bool { return len(args) > 3 && args[1] == "engine-init" && args[3] == id.ID })) == 1
+	})
+	p := startAs(t, asNobody(), dir, "gc")
+	if code := p.wait(t); code != 0 || strings.Contains(p.stdout.String(), id.ID) || !strings.Contains(p.stderr.String(), "of other users' runs not touched") {
+		t.Errorf("as an ordinary user: exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
+	}
+	if !exists(filepath.Join(linuxnet.PinDir, ns.Name())) {
+		t.Error("an ordinary user's gc removed root's namespace")
+	}
+	p = start(t, dir, "gc")
+	if code := p.wait(t); code != 0 || !strings.Contains(p.stdout.String(), "removed namespace "+ns.Name()) {
+		t.Errorf("as root: exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
 	}
 }
 

@@ -25,7 +25,7 @@ func (a App) gcCommand() *cobra.Command {
 		Example: "  tare gc",
 		Args:    exactly(0),
 		Long: "Remove the processes, namespaces, files and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
-			"Active runs are not touched. Only root can remove what a run by root left.\n" +
+			"Active runs are not touched. What a run left can be removed by its user and by root.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
 			"named with --engine, else on the one that the docker command uses, if any.",
 		RunE: func(c *cobra.Command, _ []string) error {

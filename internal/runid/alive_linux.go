@@ -36,7 +36,10 @@ func List() (Claims, error) {
 	}
 	var all Claims
 	for _, s := range sockets {
-		all = append(all, Claim{strings.TrimPrefix(s.Name, socketPrefix), s.User})
+		// Any program can give a socket any name.
+		if id := strings.TrimPrefix(s.Name, socketPrefix); IsID(id) {
+			all = append(all, Claim{id, s.User})
+		}
 	}
 	return all, nil
 }

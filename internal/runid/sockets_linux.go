@@ -74,12 +74,15 @@ func received(fd int) ([]Socket, error) {
 	var all []Socket
 	buf := make([]byte, 1<<16)
 	for {
-		n, _, err := unix.Recvfrom(fd, buf, 0)
+		n, from, err := unix.Recvfrom(fd, buf, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return nil, err
+		}
+		if kernel, ok := from.(*unix.SockaddrNetlink); !ok || kernel.Pid != 0 {
+			continue // a process sent it
 		}
 		messages, err := syscall.ParseNetlinkMessage(buf[:n])
 		if err != nil {

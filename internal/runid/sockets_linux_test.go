@@ -1,0 +1,97 @@
+package runid
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A run is listed with its user from New to Release. A socket with another kind of name is no run.
+func TestList(t *testing.T) {
+	r, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	release, err := Bind(socketPrefix + "\x1b[2J" + r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, err := Bind(socketPrefix + r.ID); !errors.Is(err, unix.EADDRINUSE) {
+		t.Errorf("the run was claimed once more: %v", err)
+	}
+	all, err := List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if !IsID(c.Run) {
+			t.Errorf("%q is listed", c.Run)
+		}
+	}
+	if !all.Hold(r.ID, os.Geteuid()) {
+		t.Errorf("%s is not among %v", r.ID, all)
+	}
+	r.Release()
+	if all, err = List(); err != nil || all.Hold(r.ID, UnknownUser) {
+		t.Errorf("%s is still among %v, %v", r.ID, all, err)
+	}
+}
+
+// With the kernel's answer a socket has its user, and without it none.
+func TestUsersOfSockets(t *testing.T) {
+	r, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	name := socketPrefix + r.ID
+	user := func(all []Socket) int {
+		i := slices.IndexFunc(all, func(s Socket) bool { return s.Name == name })
+		if i < 0 {
+			t.Fatalf("%s is not among %v", name, all)
+		}
+		return all[i].User
+	}
+	all, err := named()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := user(all); got != UnknownUser {
+		t.Errorf("by name alone it has user %d", got)
+	}
+	if all, err = diagnosed(); err != nil {
+		t.Skipf("needs a kernel that tells who has a socket (CONFIG_UNIX_DIAG): %v", err)
+	}
+	if got := user(all); got != os.Geteuid() {
+		t.Errorf("it has user %d, want %d", got, os.Geteuid())
+	}
+}
+
+// An answer of another form is an error, or leaves the user unknown.
+func TestBrokenAnswers(t *testing.T) {
+	head := make([]byte, diagHead)
+	for name, tt := range map[string]struct {
+		data []byte
+		want Socket
+		fail bool
+	}{
+		"short":           {head[:4], Socket{User: UnknownUser}, true},
+		"no attributes":   {head, Socket{User: UnknownUser}, false},
+		"a path":          {append(slices.Clone(head), 8, 0, attrName, 0, '/', 'x', 0, 0), Socket{User: UnknownUser}, false},
+		"abstract":        {append(slices.Clone(head), 7, 0, attrName, 0, 0, 'x', 'y'), Socket{"@xy", UnknownUser}, false},
+		"with its user":   {append(slices.Clone(head), 6, 0, attrName, 0, 0, 'x', 0, 0, 8, 0, attrUser, 0, 0, 0, 0, 0), Socket{"@x", 0}, false},
+		"too long":        {append(slices.Clone(head), 200, 0, attrName, 0, 0, 'x'), Socket{User: UnknownUser}, true},
+		"of no length":    {append(slices.Clone(head), 0, 0, attrName, 0), Socket{User: UnknownUser}, true},
+		"a user too long": {append(slices.Clone(head), 12, 0, attrUser, 0, 0, 0, 0, 0, 0, 0, 0, 0), Socket{User: UnknownUser}, false},
+	} {
+		got, err := socketOf(tt.data)
+		if got != tt.want || (err != nil) != tt.fail {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
+		}
+	}
+}

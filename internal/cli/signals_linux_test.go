@@ -123,6 +123,65 @@ func TestEndsInOrder(t *testing.T) {
 	}
 }
 
+// A run below nohup goes on after its terminal is closed.
+func TestNohup(t *testing.T) {
+	needRoot(t)
+	dir := studyIn(t, longStudy)
+	out := filepath.Join(dir, "run")
+	cmd := exec.Command("bash", "-c", `trap "" HUP; exec -a tare "$0" "$@"`, copySelf(t, dir), "run", "study.yaml", "--out", out, "--quiet")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+		}
+	})
+	for trials, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM} {
+		until(t, "one more trial", func() bool { return trialsIn(out) > trials })
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := ended(t, cmd); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	if run := readRun(t, out); run.Trials.OK < 3 {
+		t.Errorf("trials %+v", run.Trials)
+	}
+}
+
+// A command that tries modes ends in order, too.
+func TestDoctorEndsInOrder(t *testing.T) {
+	needRoot(t)
+	cmd := tareIn(t.TempDir(), "doctor", "--modes", "netns/bridge,netns/vxlan,docker/bridge")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words strings.Builder
+	cmd.Stderr = &words
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+		}
+	})
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // the first facts
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if code := ended(t, cmd); code != 130 || strings.Contains(words.String(), "goroutine ") {
+		t.Errorf("exit code %d, want 130:\n%s", code, words.String())
+	}
+}
+
 // A run whose results nobody reads is complete and leaves nothing behind.
 func TestNobodyReadsStdout(t *testing.T) {
 	needRoot(t)

@@ -64,7 +64,11 @@ func file(w any) (f *os.File, ok bool) {
 // stop is called, further signals have no effect.
 func (a App) ending(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	ctx, deaf := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, deaf := signal.NotifyContext(ctx, ends...)
 	// A signal for a failed write would end the program at once. Nobody receives it, because any
 	// pipe or socket can be its reason: the error of the write tells which. It stays so until the
 	// end of the program, which may still have to print.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -212,6 +213,30 @@ func TestHostileText(t *testing.T) {
 						t.Errorf("%q (exit code %d) does not show the text:\n%s", c.args, code, all)
 					}
 				})
+			}
+		})
+	}
+}
+
+// On a terminal the colours of a report pass, and nothing else that a terminal would act on.
+func TestHostileTextInColour(t *testing.T) {
+	colour := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for name, text := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			before, after := hostileRun(t, filepath.Join(top, "before"), text), hostileRun(t, filepath.Join(top, "after"), text)
+			for _, args := range [][]string{{"report", after}, {"report", "--full", after}, {"compare", before, after}} {
+				a := runAt(t, 120, 40, []string{"NO_COLOR=", "TERM=xterm-256color"}, args...)
+				code := ended(t, a.cmd)
+				<-a.read
+				said := a.raw.String()
+				if code != 0 || !strings.Contains(said, "ile") || !colour.MatchString(said) {
+					t.Errorf("%q: exit code %d, without the text or without colours:\n%s", args, code, said)
+				}
+				plain := strings.ReplaceAll(colour.ReplaceAllString(said, ""), "\r\n", "\n")
+				if bad := unsafe(plain); bad != "" {
+					t.Errorf("%q prints %s", args, bad)
+				}
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,7 @@ func TestKilledRun(t *testing.T) {
 	stopped := pids[len(pids)-2:]
 	for _, pid := range stopped {
 		signal(t, pid, syscall.SIGSTOP)
+		stops(t, pid)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -122,6 +124,26 @@ func signal(t *testing.T, pid string, s syscall.Signal) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// stops waits until all threads of a process are stopped: until then one of them can still see
+// that the run has ended.
+func stops(t *testing.T, pid string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob("/proc/" + pid + "/task/*/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := slices.ContainsFunc(threads, func(thread string) bool {
+			stat, err := os.ReadFile(thread)
+			return err != nil || !strings.Contains(string(stat), ") T ")
+		})
+		if len(threads) > 0 && !runs {
+			return
+		}
+	}
+	t.Fatalf("process %s has not stopped", pid)
 }
 
 // ends waits until a process has exited.

@@ -58,8 +58,8 @@ func testLive(t *testing.T, b browser) {
 		}
 	})
 
-	home := serve(t, filepath.Dir(dir))
 	p := b.tab(t)
+	home := p.enter(serve(t, filepath.Dir(dir)))
 	p.open(home)
 	for !store.IsLocked(dir) {
 		select {

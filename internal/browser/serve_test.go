@@ -18,6 +18,25 @@ import (
 	"tare/internal/store"
 )
 
+// enter opens the address that tare serve printed, and gives the address of the list, to
+// which that leads.
+func (p *tab) enter(printed string) (home string) {
+	p.t.Helper()
+	home, _, found := strings.Cut(printed, "?token=")
+	if !found {
+		p.t.Fatalf("no token in %s", printed)
+	}
+	p.open(printed)
+	if at := eval[string](p, "location.href"); at != home {
+		p.t.Errorf("%s leads to %s", printed, at)
+	}
+	if said := eval[string](p, "document.cookie"); said != "" {
+		p.t.Errorf("a script can read the cookie %s", said)
+	}
+	p.clean(printed, home)
+	return home
+}
+
 // serve starts tare serve over a directory of runs, until the test ends, and gives the
 // address that it prints.
 func serve(t *testing.T, dir string) string {
@@ -60,8 +79,8 @@ func testServe(t *testing.T, b browser) {
 	if err := os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema": "tare.run/`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	home := serve(t, top)
 	p := b.tab(t)
+	home := p.enter(serve(t, top))
 
 	p.open(home)
 	p.sound(home)

@@ -38,8 +38,8 @@ func testWatch(t *testing.T, b browser) {
 			t.Fatal(err)
 		}
 	}
-	home := serve(t, top)
 	p := b.tab(t)
+	home := p.enter(serve(t, top))
 	p.open(home + "run/now")
 	p.until("it says that there is nothing yet", "document.body.innerText.includes('0 ok')")
 	eval[any](p, "window.same = true; null")

@@ -86,7 +86,7 @@ func TestTwoServers(t *testing.T) {
 			t.Errorf("%s lists no run:\n%s", at, text)
 		}
 	}
-	taken := strings.TrimSuffix(strings.TrimPrefix(one.at, "http://"), "/")
+	taken := one.host(t)
 	p := start(t, top, "serve", "runs", "--listen", taken)
 	code, said := p.wait(t), p.stderr.String()
 	if want := "tare: serve: " + taken + " is taken, perhaps by another tare serve: choose another with --listen"; code != 3 || !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {

@@ -28,26 +28,29 @@ const defaultListen = "127.0.0.1:8273"
 
 func (a App) serveCommand() *cobra.Command {
 	var listen string
+	var noToken bool
 	c := &cobra.Command{
 		Use: "serve [DIR]", Short: "Show runs as local web pages", Args: atMostOne(),
 		Long: "Show the runs below a directory ($TARE_RUNS or tare-runs when absent) as web pages: a list,\n" +
 			"their reports, comparisons of two runs, and active runs as they progress. Nothing\n" +
-			"can be changed there. It listens on loopback; on any other address every page needs the\n" +
-			"token in the address that is printed, and the traffic is not encrypted.",
+			"can be changed there. It listens on loopback. The pages need the token in the address that\n" +
+			"is printed: without it, other users of this machine could read runs that the rights of the\n" +
+			"directory hide from them. The traffic is not encrypted.",
 		Example: "  tare serve\n  tare serve results --listen 127.0.0.1:0",
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := runsDir()
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.serve(c, dir, listen)
+			return a.serve(c, dir, listen, noToken)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", defaultListen, "address and port to listen on; port 0 takes a free one")
+	c.Flags().BoolVar(&noToken, "no-token", false, "show the pages to every user of this machine; on loopback only")
 	return c
 }
 
-func (a App) serve(c *cobra.Command, dir, listen string) error {
+func (a App) serve(c *cobra.Command, dir, listen string, noToken bool) error {
 	if _, err := store.List(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: make a run first, or name the directory of existing runs", err)
@@ -75,18 +78,27 @@ func (a App) serve(c *cobra.Command, dir, listen string) error {
 	if host, _, _ := net.SplitHostPort(listen); host != "" {
 		s.Hosts = append(s.Hosts, strings.ToLower(host))
 	}
-	at := "http://" + l.Addr().String() + "/"
-	if addr, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !addr.Addr().IsLoopback() {
+	if !noToken {
 		s.Token = token()
-		at += s.Token + "/"
+	}
+	if !onLoopback(l) {
+		if noToken {
+			return errors.Join(usage(fmt.Errorf("serve: --no-token with --listen %s would show the runs to the network: leave one of the two out", listen)), l.Close())
+		}
 		fmt.Fprintln(a.Stderr, "others can reach this address: anyone who has all of it can read the runs")
 	}
-	fmt.Fprintln(a.Stdout, at)
+	fmt.Fprintln(a.Stdout, s.Address(l.Addr().String()))
 	err = web.Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler())
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// onLoopback reports whether only this machine can reach a listener.
+func onLoopback(l net.Listener) bool {
+	addr, err := netip.ParseAddrPort(l.Addr().String())
+	return err == nil && addr.Addr().Unmap().IsLoopback()
 }
 
 // token is 128 random bits.

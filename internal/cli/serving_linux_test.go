@@ -4,10 +4,15 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/synthetic"
 )
 
 // server is a tare serve with the address that it prints.
@@ -17,9 +22,9 @@ type server struct {
 }
 
 // serving serves the runs below a directory on a free port, until the test ends.
-func serving(t *testing.T, dir string) *server {
+func serving(t *testing.T, dir string, flags ...string) *server {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", "serve", "runs", "--listen", "127.0.0.1:0")
+	cmd := exec.Command("/proc/self/exe", append([]string{"serve", "runs", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Args[0], cmd.Dir = "tare", dir
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -41,18 +46,78 @@ func serving(t *testing.T, dir string) *server {
 	return &server{cmd, strings.TrimSpace(line)}
 }
 
-// got is a page.
-func got(t *testing.T, at string) string {
+// host is the address and the port of the server.
+func (s *server) host(t *testing.T) string {
 	t.Helper()
-	client := http.Client{Timeout: 2 * time.Minute} // a server that is stuck
+	u, err := url.Parse(s.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
+// fetch requests a page as a browser does, which keeps cookies.
+func fetch(t *testing.T, at string) (code int, text string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Jar: jar, Timeout: 2 * time.Minute} // a server that is stuck
 	resp, err := client.Get(at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v\n%s", at, resp.Status, err, text)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return string(text)
+	if strings.Contains(resp.Request.URL.String(), "token") {
+		t.Errorf("the page is at %s", resp.Request.URL)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// got is a page.
+func got(t *testing.T, at string) string {
+	t.Helper()
+	code, text := fetch(t, at)
+	if code != http.StatusOK {
+		t.Fatalf("%s: code %d\n%s", at, code, text)
+	}
+	return text
+}
+
+// On loopback, too, the pages need the token, unless the user says otherwise; without it they are
+// never shown to a network.
+func TestServeNeedsToken(t *testing.T) {
+	top := t.TempDir()
+	if err := (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "of-one-user")); err != nil {
+		t.Fatal(err)
+	}
+	with, without := serving(t, top), serving(t, top, "--no-token")
+	if !strings.Contains(with.at, "/?token=") || strings.Contains(without.at, "token") {
+		t.Errorf("the addresses are %s, and without a token %s", with.at, without.at)
+	}
+	for _, path := range []string{"/", "/run/of-one-user", "/events/of-one-user"} {
+		resp, err := http.Get("http://" + with.host(t) + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusForbidden || strings.Contains(string(text), "of-one-user") {
+			t.Errorf("%s without the token: %s, %v\n%s", path, resp.Status, err, text)
+		}
+	}
+	for _, at := range []string{with.at, without.at} {
+		if text := got(t, at); !strings.Contains(text, "of-one-user") {
+			t.Errorf("%s lists no run:\n%s", at, text)
+		}
+	}
+	p := start(t, top, "serve", "runs", "--listen", "0.0.0.0:0", "--no-token")
+	if code, said := p.wait(t), p.stderr.String(); code != 2 || !strings.Contains(said, "would show the runs to the network") || strings.Count(said, "\n") != 1 {
+		t.Errorf("exit code %d, want 2:\n%s", code, said)
+	}
 }

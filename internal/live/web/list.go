@@ -43,7 +43,7 @@ func (s Server) list(w http.ResponseWriter, r *http.Request) {
 
 func (s Server) listed(r store.Summary) listed {
 	l := listed{
-		Name: s.name(r), Link: s.link("run", pathEscape(s.name(r))), Status: short(string(r.Status)), Profile: short(r.Profile), Modes: short(strings.Join(r.Modes, ", ")),
+		Name: s.name(r), Link: link("run", pathEscape(s.name(r))), Status: short(string(r.Status)), Profile: short(r.Profile), Modes: short(strings.Join(r.Modes, ", ")),
 		Problem: short(r.Problem), Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
 	}
 	if !r.Started.IsZero() {

@@ -32,7 +32,7 @@ type frame struct {
 }
 
 func (s Server) frame(title string) frame {
-	return frame{Title: title, Home: s.link(""), Style: style(), Script: template.JS(watchScript)}
+	return frame{Title: title, Home: link(""), Style: style(), Script: template.JS(watchScript)}
 }
 
 func style() template.CSS {
@@ -71,7 +71,8 @@ func (s Server) fail(w http.ResponseWriter, code int, text string) {
 	var b bytes.Buffer
 	f := s.frame(http.StatusText(code))
 	if code == http.StatusForbidden || code == http.StatusMisdirectedRequest {
-		f.Home = "" // it would reveal the token
+		f.Home = "" // it would be refused, too
+		w.Header().Set("Connection", "close")
 	}
 	if err := render(&b, "failure", struct {
 		frame

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (s Server) watch(w http.ResponseWriter, found store.Summary, in report.Inpu
 			frame
 			Name, Events string
 			Now          watched
-		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), matrixSoFar(in)})
+		}{s.frame("Under way"), s.name(found), link("events", pathEscape(s.name(found))), matrixSoFar(in)})
 	})
 }
 
@@ -116,13 +117,8 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	send := func(event, data string) error {
-		var b strings.Builder
-		fmt.Fprintf(&b, "event: %s\n", event)
-		for line := range strings.SplitSeq(strings.TrimRight(data, "\n"), "\n") {
-			fmt.Fprintf(&b, "data: %s\n", strings.TrimRight(line, "\r"))
-		}
-		if _, err := w.Write([]byte(b.String() + "\n")); err != nil {
+	send := func(name, data string) error {
+		if _, err := io.WriteString(w, event(name, data)); err != nil {
 			return err
 		}
 		return out.Flush()
@@ -155,6 +151,18 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// event is one event of a stream. Each line of data has a field of its own: CR, LF and CRLF all end a
+// field (HTML, 9.2.6), so that none of them in foreign text can begin another.
+func event(name, data string) string {
+	data = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)
+	var b strings.Builder
+	fmt.Fprintf(&b, "event: %s\n", name)
+	for line := range strings.SplitSeq(strings.TrimRight(data, "\n"), "\n") {
+		fmt.Fprintf(&b, "data: %s\n", line)
+	}
+	return b.String() + "\n"
 }
 
 // sizeOf is the size of the trials file, 0 if there is none.

@@ -4,7 +4,7 @@ package web
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,14 +27,16 @@ type Server struct {
 	Load func(dir string) (report.Input, error)
 	// Compare compares the runs of two directories.
 	Compare func(before, after string) (result.Changes, error)
-	// Token, unless empty, is the first element of every path; requests without it are
-	// refused.
+	// Token, unless empty, is needed for every page: once in the address, and then as a
+	// cookie. Other requests are refused.
 	Token string
 	// Hosts are the host names that requests may use besides addresses and localhost. All
 	// others are refused, to prevent DNS rebinding.
 	Hosts []string
 	// Interval is the interval at which a run in progress is read.
 	Interval time.Duration
+	// WriteTimeout is how long a browser may take to receive a part of a page; 0 is 30 s.
+	WriteTimeout time.Duration
 }
 
 // watchers is the maximum number of pages that watch runs at the same time.
@@ -62,9 +64,11 @@ func (s Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// guard refuses requests that are not allowed, and sets the security headers.
+// guard refuses requests that are not allowed, and sets the security headers and the time limit of
+// each write.
 func (s Server) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w := newTimedWriter(out, cmp.Or(s.WriteTimeout, writeTimeout))
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; style-src "+styleSource()+
 			"; script-src "+scriptSource()+"; connect-src 'self'")
@@ -78,29 +82,18 @@ func (s Server) guard(next http.Handler) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			s.fail(w, http.StatusMethodNotAllowed, "the pages are read-only")
-		case s.Token == "":
+		case r.ContentLength != 0:
+			h.Set("Connection", "close") // else the server would wait for the body
+			s.fail(w, http.StatusBadRequest, "a request for a page has no body")
+		case s.admit(w, r):
+			markAdmitted(r.Context())
 			next.ServeHTTP(w, r)
-		default:
-			rest, ok := strings.CutPrefix(r.URL.Path, "/"+s.Token)
-			if !ok || rest != "" && rest[0] != '/' {
-				s.fail(w, http.StatusForbidden, "the address lacks the token that tare serve printed")
-				return
-			}
-			inner := r.Clone(r.Context())
-			inner.URL.Path, inner.URL.RawPath = "/"+strings.TrimPrefix(rest, "/"), ""
-			next.ServeHTTP(w, inner)
 		}
 	})
 }
 
 // link is the address of a page.
-func (s Server) link(parts ...string) string {
-	path := "/"
-	if s.Token != "" {
-		path += s.Token + "/"
-	}
-	return path + strings.Join(parts, "/")
-}
+func link(parts ...string) string { return "/" + strings.Join(parts, "/") }
 
 // find looks up a run by its path below the directory of runs. It finds only runs that
 // the list shows, whatever the path contains.
@@ -199,28 +192,4 @@ func (s Server) page(w http.ResponseWriter, make func(*bytes.Buffer) error) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
-}
-
-// Listen serves until ctx ends, then waits for the requests in progress.
-func Listen(ctx context.Context, serve func(*http.Server) error, h http.Handler) error {
-	base, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
-	ended := make(chan error, 1)
-	go func() { ended <- serve(server) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		stop()
-		wait, cancel := context.WithTimeout(base, time.Second)
-		defer cancel()
-		if server.Shutdown(wait) != nil {
-			server.Close()
-		}
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	}
 }

@@ -133,25 +133,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Without the token all requests are refused, and the answer does not contain it.
-func TestToken(t *testing.T) {
-	s, _ := site(t, "0123456789abcdef")
-	for path, code := range map[string]int{"/": 403, "/run/now": 403, "/0123456789abcdeX/": 403, "/0123456789abcdefg/": 403,
-		"/0123456789abcdef": 200, "/0123456789abcdef/": 200, "/0123456789abcdef/run/now": 200} {
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://192.0.2.1"+path, nil))
-		if w.Code != code {
-			t.Errorf("%s: code %d, want %d", path, w.Code, code)
-		}
-		if code == 403 && strings.Contains(w.Body.String(), s.Token) {
-			t.Errorf("%s: the answer tells the token", path)
-		}
-		if code == 200 && path != "/0123456789abcdef/run/now" && !strings.Contains(w.Body.String(), "/0123456789abcdef/run/now") {
-			t.Errorf("%s: links lack the token", path)
-		}
-	}
-}
-
 // A page that watches a run receives each trial when it is written, and the end.
 func TestWatch(t *testing.T) {
 	s, now := site(t, "")
@@ -172,17 +153,17 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("it is %s", kind)
 	}
 	in := bufio.NewReader(answer.Body)
-	if e := event(t, in); !strings.Contains(e, "event: matrix") || !strings.Contains(e, "9.00 Gbit/s") || !strings.Contains(e, "1 ok") {
+	if e := next(t, in); !strings.Contains(e, "event: matrix") || !strings.Contains(e, "9.00 Gbit/s") || !strings.Contains(e, "1 ok") {
 		t.Errorf("first event:\n%s", e)
 	}
 	append1(t, now, 2, 9e9)
-	if e := event(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
+	if e := next(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
 		t.Errorf("second event:\n%s", e)
 	}
 	if err := now.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if e := event(t, in); !strings.Contains(e, "event: ended") {
+	if e := next(t, in); !strings.Contains(e, "event: ended") {
 		t.Errorf("last event:\n%s", e)
 	}
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
@@ -190,8 +171,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// event reads the next event.
-func event(t *testing.T, in *bufio.Reader) string {
+// next reads the next event.
+func next(t *testing.T, in *bufio.Reader) string {
 	t.Helper()
 	var b strings.Builder
 	for {
@@ -234,7 +215,7 @@ func TestListenEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	event(t, bufio.NewReader(answer.Body))
+	next(t, bufio.NewReader(answer.Body))
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

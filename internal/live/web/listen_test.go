@@ -1,0 +1,194 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/report"
+	"tare/internal/result"
+)
+
+// listening serves a site until the test ends, and returns its host and port.
+func listening(t *testing.T, s Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// request opens a connection and sends something.
+func request(t *testing.T, at, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answer reads the code of an answer.
+func answer(t *testing.T, c net.Conn) int {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// get is a request for a page with the cookie.
+func get(s Server, path string) string {
+	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: %s=%s\r\n\r\n", path, s.cookie().Name, s.cookie().Value)
+}
+
+// Connections that never complete a request do not keep others out: with too many, the oldest is
+// closed, and one with an admitted request stays.
+func TestHeldConnections(t *testing.T) {
+	s, now := site(t, testToken)
+	at := listening(t, s)
+	watching := bufio.NewReader(request(t, at, get(s, "/events/now")))
+	for line := ""; line != "\r\n"; {
+		var err error
+		if line, err = watching.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+	for i := range 3 * maxConnections {
+		request(t, at, []string{"", "G", "GET / HTTP/1.1\r\nX: "}[i%3])
+	}
+	if _, err := io.ReadAll(first); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the oldest connection without a request is still open")
+	}
+	if code := answer(t, request(t, at, get(s, "/"))); code != 200 {
+		t.Fatalf("a page behind %d held connections: code %d", 3*maxConnections, code)
+	}
+	append1(t, now, 2, 9e9)
+	for line := ""; !strings.Contains(line, "2 ok"); {
+		var err error
+		if line, err = watching.ReadString('\n'); err != nil {
+			t.Fatalf("the page that watches a run: %v", err)
+		}
+	}
+}
+
+// A browser that stops receiving ends its request, also that of a page that watches a run.
+func TestStalledReader(t *testing.T) {
+	s, now := site(t, testToken)
+	s.WriteTimeout = 100 * time.Millisecond
+	large := strings.Repeat("x", 300)
+	s.Load = func(dir string) (report.Input, error) {
+		in := report.Input{Run: result.Run{Schema: result.Schema, ID: "d0d0", Cells: []result.Cell{{Workload: "tcp_stream", Metric: "goodput"}}}}
+		for i := range 60000 { // more than the buffers of two sockets
+			in.Run.Modes = append(in.Run.Modes, result.Mode{ID: fmt.Sprint(large, i)})
+		}
+		return in, nil
+	}
+	handler, done := s.Handler(), make(chan string, 2)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.ServeHTTP(w, r)
+			done <- r.URL.Path
+		}))
+	}()
+	defer func() { stop(); <-ended; _ = now.Close() }()
+	for _, path := range []string{"/events/now", "/run/now"} {
+		request(t, l.Addr().String(), get(s, path)) // and reads nothing
+		select {
+		case got := <-done:
+			if got != path {
+				t.Errorf("the request for %s ended", got)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: the request still waits for a browser that reads nothing", path)
+		}
+	}
+}
+
+// A request with a body is refused without waiting for the body.
+func TestBodyIsRefused(t *testing.T) {
+	s, _ := site(t, "")
+	at := listening(t, s)
+	if code := answer(t, request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")); code != 400 {
+		t.Errorf("code %d, want 400", code)
+	}
+}
+
+// No line end in foreign text begins another field or event.
+func TestEventCannotBeForged(t *testing.T) {
+	for _, end := range []string{"\n", "\r", "\r\n", "\n\r", "\r\r", "\n\n"} {
+		got := event("trouble", "read a"+end+"event: ended"+end+"data: x"+end+end+"b"+end)
+		body, ok := strings.CutSuffix(got, "\n\n")
+		if !ok {
+			t.Fatalf("%q does not end", got)
+		}
+		for i, line := range strings.FieldsFunc(body, func(r rune) bool { return r == '\n' || r == '\r' }) {
+			if want := map[bool]string{true: "event: trouble", false: "data: "}[i == 0]; !strings.HasPrefix(line, want) {
+				t.Errorf("with %q: the line %q", end, line)
+			}
+		}
+		if strings.Contains(body, "\n\n") || strings.Contains(body, "\r") {
+			t.Errorf("with %q: an event ends within %q", end, body)
+		}
+	}
+}
+
+// The directory of a run under way may have any name: what the server sends of it stays one event.
+func TestHostileNameOfWatchedRun(t *testing.T) {
+	s, now := site(t, "")
+	evil := filepath.Join(s.Runs, "a\revent: ended\rdata: x\r\rb")
+	if err := os.Rename(now.Path(), evil); err != nil {
+		t.Skipf("this file system does not take such a name: %v", err)
+	}
+	s.Load = func(dir string) (report.Input, error) { return report.Input{}, fmt.Errorf("read %s: no run", dir) }
+	at := listening(t, s)
+	in := bufio.NewReader(request(t, at, get(s, "/events/a%0Devent:%20ended%0Ddata:%20x%0D%0Db")))
+	for line := ""; line != "\r\n"; {
+		var err error
+		if line, err = in.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if size, err := in.ReadString('\n'); err != nil || size == "" { // of the chunk
+		t.Fatal(err)
+	}
+	got := next(t, in)
+	if !strings.HasPrefix(got, "event: trouble\n") || strings.Contains(got, "\r") || strings.Count(got, "event: ") != strings.Count(got, "data: event: ")+1 {
+		t.Errorf("it sent %q", got)
+	}
+}

@@ -3,8 +3,11 @@ package guest_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +58,7 @@ func TestBoot(t *testing.T) {
 		}
 	})
 	t.Logf("handshake after %s: %+v", m.BootTime, m.Hello)
+	confined(t, m)
 	if m.Hello.Kernel != s.Kernel.Version {
 		t.Errorf("the guest runs %s, not %s", m.Hello.Kernel, s.Kernel.Version)
 	}
@@ -100,6 +104,74 @@ func TestBoot(t *testing.T) {
 	case <-m.Ended():
 	case <-time.After(endTimeout):
 		t.Errorf("the guest still runs: %s", m.Console())
+	}
+}
+
+// status is the value of a field of /proc/PID/status.
+func status(t *testing.T, pid int, field string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n"+field+":")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(value)
+}
+
+// confined checks that a guest's QEMU has no rights: a user of its own, no capability, and only the
+// system calls that it needs.
+func confined(t *testing.T, m *guest.Machine) {
+	t.Helper()
+	if got := status(t, m.PID(), "Seccomp"); got != "2" || m.Sandbox != "seccomp" {
+		t.Errorf("Seccomp of QEMU is %s, want 2; its sandbox is %q", got, m.Sandbox)
+	}
+	if !linuxnet.RealRoot() {
+		return // its user is that of this program, which has no rights outside its namespace
+	}
+	for _, field := range []string{"Uid", "Gid"} {
+		for _, id := range strings.Fields(status(t, m.PID(), field)) {
+			if n, err := strconv.Atoi(id); err != nil || n < 61184 || n > 65519 {
+				t.Errorf("%s of QEMU is %s (%s), want one that nobody else has", field, status(t, m.PID(), field), m.User)
+				break
+			}
+		}
+	}
+	for _, field := range []string{"CapEff", "CapPrm", "CapInh"} {
+		if got := status(t, m.PID(), field); strings.Trim(got, "0") != "" {
+			t.Errorf("%s of QEMU is %s, want none", field, got)
+		}
+	}
+}
+
+// A QEMU without a system call filter, and one that only this user can start, run a guest all the
+// same, and the machine says what is missing.
+func TestWeakerConfinement(t *testing.T) {
+	s := spec(t)
+	real, err := exec.LookPath(guest.Emulator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *-sandbox*) echo 'qemu: -sandbox support is not enabled in this QEMU build' >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
+	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, guest.Emulator), []byte(script), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	m, err := guest.Boot(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got := status(t, m.PID(), "Seccomp"); got != "0" || m.Sandbox != "none (QEMU does not run with -sandbox: qemu: -sandbox support is not enabled in this QEMU build)" {
+		t.Errorf("Seccomp of QEMU is %s, want 0; its sandbox is %q", got, m.Sandbox)
+	}
+	if got := status(t, m.PID(), "Uid"); linuxnet.RealRoot() && (!strings.HasPrefix(got, "0\t") || !strings.HasPrefix(m.User, "uid 0 (QEMU cannot be started as another user: permission denied")) {
+		t.Errorf("Uid of QEMU is %s, its user is %q", got, m.User)
 	}
 }
 

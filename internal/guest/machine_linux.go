@@ -55,6 +55,8 @@ type Machine struct {
 	Hello    Hello
 	Accel    string
 	BootTime time.Duration // from its start to its handshake
+	User     string        // for people: the user of QEMU, and why it is that of this program if it is
+	Sandbox  string        // for people: the filter of QEMU's system calls, and why there is none if so
 
 	place  string
 	qemu   *process.Process // its stdin and stdout are the serial port of the guest
@@ -89,37 +91,74 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 		return nil, err
 	}
 	defer initrd.Close()
-	m := &Machine{Accel: s.Accel, place: s.Place}
-	began := time.Now()
-	direct := direct(s)
-	if direct != nil {
-		defer direct.Close()
+	unpacked := direct(s)
+	if unpacked != nil {
+		defer unpacked.Close()
 	}
-	if err := m.startQEMU(program, s, initrd, direct); err != nil {
-		return nil, fmt.Errorf("start %s: %w", s.Place, err)
+	for c := confine(s.Run); ; {
+		m, err := startMachine(ctx, program, s, c, initrd, unpacked)
+		if err == nil {
+			return m, nil
+		}
+		weaker, ok := c.relax(m, err)
+		if !ok || ctx.Err() != nil {
+			return nil, err
+		}
+		c = weaker
+	}
+}
+
+// startMachine starts a guest in a confinement and waits for its handshake. unpacked is a kernel that can be
+// started directly, nil if there is none. On error the machine has ended.
+func startMachine(ctx context.Context, program string, s Spec, c confinement, initrd, unpacked *os.File) (*Machine, error) {
+	m := &Machine{Accel: s.Accel, place: s.Place, User: c.userText(), Sandbox: c.sandboxText()}
+	began := time.Now()
+	if unpacked == nil {
+		image, err := c.readable(s.Kernel.Image)
+		if err != nil {
+			return m, fmt.Errorf("start %s: %w", s.Place, err)
+		}
+		if image != nil {
+			defer image.Close()
+		}
+		unpacked = image
+	}
+	if err := m.startQEMU(program, s, c, initrd, unpacked); err != nil {
+		return m, fmt.Errorf("start %s: %w", s.Place, err)
 	}
 	if err := m.waitHandshake(ctx, s); err != nil {
 		closed := m.Close()
-		return nil, errors.Join(m.explainBootError(s, err), closed)
+		return m, errors.Join(m.explainBootError(s, err), closed)
 	}
 	m.BootTime = time.Since(began)
 	return m, nil
 }
 
-// startQEMU starts QEMU, with a kernel that can be started directly if there is one.
-func (m *Machine) startQEMU(program string, s Spec, initrd, direct *os.File) error {
+// startQEMU starts QEMU, with the kernel in a file if there is one, else with the guest's image.
+func (m *Machine) startQEMU(program string, s Spec, c confinement, initrd, inFile *os.File) error {
 	printed, prints, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer prints.Close()
+	if err := c.own(prints); err != nil {
+		printed.Close()
+		return err
+	}
 	image := s.Kernel.Image
-	if direct != nil {
+	if inFile != nil {
 		image = fdPath(kernelFD)
 	}
-	m.qemu = process.New("QEMU", program, arguments(s, s.Accel, image)...)
+	args := arguments(s, s.Accel, image)
+	if c.sandbox {
+		args = append(args, "-sandbox", sandboxArgument)
+	}
+	m.qemu = process.New("QEMU", program, args...)
 	m.qemu.Stdin, m.qemu.Stdout = true, true
-	m.qemu.Cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // nil files are ignored
+	if c.user != nil {
+		m.qemu.Cmd.SysProcAttr.Credential, m.qemu.Cmd.Dir = c.user, "/"
+	}
+	m.qemu.Cmd.ExtraFiles = []*os.File{initrd, prints, inFile, s.Attach.File} // nil files are ignored
 	m.qemu.Cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
 	m.log = newConsole(printed)
 	if err := m.qemu.StartTied(s.Host.Do); err != nil {

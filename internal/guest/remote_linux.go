@@ -146,7 +146,9 @@ func (p *task) finish(code int, reason string) {
 // run starts a process in a namespace of the guest.
 func (r *remote) run(ctx context.Context, ns string, s start) (*task, error) {
 	r.mu.Lock()
-	r.streams++
+	for r.streams++; r.streams == mux.Control || r.processes[r.streams] != nil; {
+		r.streams++
+	}
 	s.Stream = r.streams
 	p := &task{remote: r, id: s.Stream, Stream: r.session.Open(s.Stream), ended: make(chan struct{})}
 	r.processes[p.id] = p

@@ -61,6 +61,7 @@ func (p *path) about() []result.Fact {
 	if version, err := versionOf(guest.Emulator); err == nil {
 		out = append(out, result.Fact{Name: "QEMU", Value: strings.TrimPrefix(version, "QEMU emulator version ")})
 	}
+	out = append(out, result.Fact{Name: "QEMU user", Value: m.User}, result.Fact{Name: "QEMU sandbox", Value: m.Sandbox})
 	if p.attach == passt {
 		if version, err := versionOf(p.passt); err == nil {
 			out = append(out, result.Fact{Name: "passt", Value: strings.TrimPrefix(version, "passt ")})

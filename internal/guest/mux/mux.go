@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // Control is the stream that always exists.
@@ -21,6 +22,13 @@ const (
 	maxFrame    = 16 << 10
 )
 
+// The most data that is kept until it is read, in bytes: of one stream, and of all streams of a session
+// together. Readers normally wait for data, so more means that the other side does not behave.
+const (
+	maxStreamBuffer  = 16 << 20
+	maxSessionBuffer = 64 << 20
+)
+
 // ErrGone means that the session has ended.
 var ErrGone = errors.New("the other side has closed the connection")
 
@@ -28,6 +36,8 @@ var ErrGone = errors.New("the other side has closed the connection")
 type Session struct {
 	write sync.Mutex
 	to    io.Writer
+
+	buffered atomic.Int64 // bytes that no stream's reader has read yet
 
 	mu      sync.Mutex
 	streams map[uint16]*Stream
@@ -45,8 +55,8 @@ func New(from io.Reader, to io.Writer) *Session {
 	return s
 }
 
-// Stream is one of the streams. Data that was not read yet is kept without a limit, because both
-// sides wait for replies.
+// Stream is one of the streams. Data that was not read yet is kept up to a limit, at which the session
+// ends: if a side stopped reading instead, both could wait for each other.
 type Stream struct {
 	session *Session
 	id      uint16
@@ -58,14 +68,11 @@ type Stream struct {
 }
 
 // Open returns the stream of a number, from which each side reads what the other writes to it. One
-// side chooses the numbers.
+// side chooses the numbers. What arrives for a stream that this side has not opened is dropped, so the
+// other side cannot make this one keep streams.
 func (s *Session) Open(id uint16) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open(id)
-}
-
-func (s *Session) open(id uint16) *Stream {
 	if st, ok := s.streams[id]; ok {
 		return st
 	}
@@ -113,22 +120,44 @@ func (s *Session) frames(from io.Reader) error {
 			return fmt.Errorf("a frame of %d bytes: the other side does not use tare's protocol", size)
 		}
 		if size == 0 {
-			s.Open(id).end(io.EOF)
+			if st := s.known(id); st != nil {
+				st.end(io.EOF)
+			}
 			continue
 		}
 		part := make([]byte, size)
 		if _, err := io.ReadFull(from, part); err != nil {
 			return fmt.Errorf("a frame was truncated: %w", err)
 		}
-		s.Open(id).add(part)
+		if st := s.known(id); st != nil {
+			if err := st.add(part); err != nil {
+				return err
+			}
+		}
 	}
 }
 
-func (st *Stream) add(part []byte) {
+// known returns the stream of a number, nil if it is not open.
+func (s *Session) known(id uint16) *Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[id]
+}
+
+// add keeps data until it is read. A stream that has ended takes no more.
+func (st *Stream) add(part []byte) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if st.ended != nil {
+		return nil
+	}
+	all := st.session.buffered.Add(int64(len(part)))
+	if len(st.buf)+len(part) > maxStreamBuffer || all > maxSessionBuffer {
+		return fmt.Errorf("more than %d bytes of stream %d, or %d of all streams, were not read in time", maxStreamBuffer, st.id, maxSessionBuffer)
+	}
 	st.buf = append(st.buf, part...)
 	st.came.Broadcast()
+	return nil
 }
 
 func (st *Stream) end(why error) {
@@ -138,6 +167,14 @@ func (st *Stream) end(why error) {
 		st.ended = why
 	}
 	st.came.Broadcast()
+}
+
+// discard drops what nobody will read.
+func (st *Stream) discard() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.session.buffered.Add(int64(-len(st.buf)))
+	st.buf = nil
 }
 
 // Read waits for data. It returns io.EOF when the other side has closed the stream, and
@@ -152,6 +189,7 @@ func (st *Stream) Read(b []byte) (int, error) {
 		return 0, st.ended
 	}
 	n := copy(b, st.buf)
+	st.session.buffered.Add(int64(-n))
 	if st.buf = st.buf[n:]; len(st.buf) == 0 {
 		st.buf = nil
 	}
@@ -177,6 +215,7 @@ func (st *Stream) CloseWrite() error { return st.session.send(st.id, nil) }
 // after both sides have closed the stream.
 func (st *Stream) Close() error {
 	st.end(io.EOF)
+	st.discard()
 	st.session.mu.Lock()
 	defer st.session.mu.Unlock()
 	if st.session.streams[st.id] == st {

@@ -2,9 +2,11 @@ package mux_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,9 @@ func TestStreams(t *testing.T) {
 			return [2]int{rapid.IntRange(0, 3).Draw(rt, "stream"), rapid.IntRange(1, 40_000).Draw(rt, "size")}
 		}), 1, 8).Draw(rt, "pieces")
 		want := map[int]*bytes.Buffer{}
+		for _, p := range pieces {
+			b.Open(uint16(p[0])) // before the first data, as a guest does
+		}
 		for i, p := range pieces {
 			part := bytes.Repeat([]byte{byte(i)}, p[1])
 			if want[p[0]] == nil {
@@ -63,6 +68,9 @@ func TestStreams(t *testing.T) {
 func TestConcurrentWriters(t *testing.T) {
 	a, b, _ := pair(t)
 	var wg sync.WaitGroup
+	for id := range 8 {
+		b.Open(uint16(id))
+	}
 	for id := range 8 {
 		wg.Go(func() {
 			for line := range 50 {
@@ -115,6 +123,112 @@ func TestSessionEnds(t *testing.T) {
 	}
 	if b.Err() != nil {
 		t.Errorf("a normal end: %v", b.Err())
+	}
+}
+
+// frames generates frames of size bytes each for streams first, first+1 and so on, n in all.
+type frames struct {
+	first, n, size int
+	frame          []byte
+}
+
+func (f *frames) Read(b []byte) (int, error) {
+	if len(f.frame) == 0 {
+		if f.n == 0 {
+			return 0, io.EOF
+		}
+		f.frame = make([]byte, 4+f.size)
+		binary.BigEndian.PutUint16(f.frame, uint16(f.first))
+		binary.BigEndian.PutUint16(f.frame[2:], uint16(f.size))
+		f.first++
+		f.n--
+	}
+	n := copy(b, f.frame)
+	f.frame = f.frame[n:]
+	return n, nil
+}
+
+// heap is the memory in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A guest that fills every stream makes this side keep nothing.
+func TestUnknownStreamsAreDropped(t *testing.T) {
+	before := heap()
+	s := mux.New(&frames{first: 1, n: 1<<16 - 1, size: 4 << 10}, io.Discard)
+	<-s.Done()
+	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+		t.Errorf("it kept %d bytes", grown)
+	}
+	if s.Err() != nil {
+		t.Error(s.Err())
+	}
+	if text, err := io.ReadAll(s.Open(7)); len(text) > 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d bytes of a stream that was not open: %v", len(text), err)
+	}
+	runtime.KeepAlive(s)
+}
+
+// Data that nobody reads ends the session, for one stream or for many.
+func TestUnreadDataIsBounded(t *testing.T) {
+	for name, c := range map[string]struct{ streams, most int }{"one": {1, 16 << 20}, "many": {100, 64 << 20}} {
+		t.Run(name, func(t *testing.T) {
+			from := &endless{streams: c.streams, begin: make(chan struct{})}
+			s := mux.New(from, io.Discard)
+			for id := range c.streams {
+				s.Open(uint16(id))
+			}
+			close(from.begin)
+			<-s.Done()
+			if s.Err() == nil || !strings.Contains(s.Err().Error(), "were not read in time") {
+				t.Error(s.Err())
+			}
+			if from.sent > c.most+1<<20 {
+				t.Errorf("it took %d bytes, more than %d", from.sent, c.most)
+			}
+		})
+	}
+}
+
+// endless generates frames for some streams in turn, without end.
+type endless struct {
+	frames
+	streams, sent int
+	begin         chan struct{}
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	<-e.begin
+	if e.n == 0 && len(e.frame) == 0 {
+		e.frames = frames{n: e.streams, size: 16 << 10}
+	}
+	n, err := e.frames.Read(b)
+	e.sent += n
+	return n, err
+}
+
+// What a reader has taken, or will not take, does not count as unread.
+func TestReadDataDoesNotCount(t *testing.T) {
+	a, b, _ := pair(t)
+	in, part := b.Open(1), make([]byte, 1<<20)
+	for range 100 { // more than a session keeps
+		go func() { _, _ = a.Open(1).Write(part) }()
+		if _, err := io.ReadFull(in, make([]byte, len(part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		unread := b.Open(2)
+		if _, err := a.Open(2).Write(part); err != nil {
+			t.Fatal(err)
+		}
+		if err := unread.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -56,6 +56,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	}
 }
 
+// cancelledText is the cause of a trial that the controller has cancelled, as it does when the other
+// endpoint has failed.
+const cancelledText = "the controller cancelled the trial"
+
 type server struct {
 	started        time.Time
 	mu             sync.Mutex // guards out
@@ -120,7 +124,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		s.peer = nil
 	case wire.OpAbort:
 		if s.cancel != nil {
-			s.cancel(errors.New("the controller cancelled the trial"))
+			s.cancel(errors.New(cancelledText))
 		}
 	case wire.OpRead:
 		reading := readStack("/proc")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/internal/traffic"
@@ -144,11 +145,15 @@ func forwardResult(ctx context.Context, first endpointResult, other *Client) err
 	return other.SendPeerReport(ctx, first.report)
 }
 
-// firstError chooses among the errors of a trial: that of the endpoint that ended first, unless an
-// agent has exited, which then caused the error of the other one.
+// firstError returns the error of a trial: that of the endpoint that ended first, unless an agent has
+// exited, which then caused the error of the other one. If the other endpoint failed by itself, too, its
+// error is added: an endpoint that only finds the other gone may be the first to report.
 func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
 		return gone
+	}
+	if a.err != nil && b.err != nil && !strings.Contains(b.err.Error(), cancelledText) {
+		return fmt.Errorf("%w; the other endpoint: %w", a.err, b.err)
 	}
 	for _, err := range []error{a.err, b.err, forwarded} {
 		if err != nil {

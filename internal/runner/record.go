@@ -95,14 +95,16 @@ func notes(client, server traffic.Report) []result.Note {
 // foreignTraffic returns a note if connections or datagrams of others arrived at the ports of the
 // trial, or of the checks of its path before and after it.
 func (tr *trialRun) foreignTraffic() []result.Note {
-	var n int64
 	if foreign := tr.tested.path.Foreign; foreign != nil {
-		n = foreign()
+		tr.beside += foreign()
 	}
-	for _, r := range []traffic.Report{tr.client, tr.server} {
-		n += int64(r.Refused)
-		if r.Datagrams != nil {
-			n += r.Datagrams.Foreign
+	n := tr.beside
+	for _, p := range tr.pairs {
+		for _, r := range []traffic.Report{p.client, p.server} {
+			n += int64(r.Refused)
+			if r.Datagrams != nil {
+				n += r.Datagrams.Foreign
+			}
 		}
 	}
 	if n == 0 {

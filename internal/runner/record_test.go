@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -133,14 +134,36 @@ func TestParams(t *testing.T) {
 // What others sent to the ports of a trial or of the checks of its path is a note of the trial.
 func TestForeignTrafficIsNoted(t *testing.T) {
 	client, server := account(1000, 900, 950, 860, 1)
-	tr := trialRun{tested: &modeUnderTest{path: &driver.Path{}}, client: client, server: server}
+	p := &pair{client: client, server: server}
+	tr := trialRun{tested: &modeUnderTest{path: &driver.Path{}}, pairs: []*pair{p}}
 	if notes := tr.foreignTraffic(); notes != nil {
 		t.Errorf("without any: %v", notes)
 	}
-	tr.tested.path.Foreign = func() int64 { return 1000 }
-	tr.client.Refused, tr.server.Refused, tr.client.Datagrams.Foreign, tr.server.Datagrams.Foreign = 1, 20, 300, 4000
+	told := int64(1000)
+	tr.tested.path.Foreign = func() int64 { defer func() { told = 0 }(); return told }
+	p.client.Refused, p.server.Refused, p.client.Datagrams.Foreign, p.server.Datagrams.Foreign = 1, 20, 300, 4000
+	_ = tr.foreignTraffic() // that of the path is told once
 	notes := tr.foreignTraffic()
 	if len(notes) != 1 || notes[0].Code != string(warning.ForeignTraffic) || !strings.HasPrefix(notes[0].Text, "5321 connections or datagrams of others") {
 		t.Errorf("noted is %v, want 5321", notes)
+	}
+}
+
+// A proof that fails beside foreign traffic fails the trial, and does not make the mode void: others
+// could do that otherwise.
+func TestForeignTrafficIsNotVoid(t *testing.T) {
+	wrong := errors.New("counter x moved by 2")
+	tr := trialRun{tested: &modeUnderTest{path: &driver.Path{}}, pairs: []*pair{{}}}
+	var void *voidError
+	if err := tr.proofError(wrong); !errors.As(err, &void) {
+		t.Errorf("without foreign traffic: %v", err)
+	}
+	tr.pairs[0].server.Refused = 7
+	err := tr.proofError(wrong)
+	if errors.As(err, &void) || !errors.Is(err, wrong) || !strings.Contains(err.Error(), "7 connections or datagrams of others") {
+		t.Errorf("with foreign traffic: %v", err)
+	}
+	if err := tr.proofError(nil); err != nil {
+		t.Errorf("a path that is proven: %v", err)
 	}
 }

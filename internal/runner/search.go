@@ -267,7 +267,7 @@ func (tr *trialRun) proveSegment() error {
 			s.moved[name] += n
 		}
 	}
-	return proofError(tr.proof(s.last, []driver.Carried{*s.carried}))
+	return tr.proofError(tr.proof(s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the last segment and adds up the totals.

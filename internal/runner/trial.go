@@ -48,6 +48,7 @@ type trialRun struct {
 	invalidReason string          // why a rule makes the trial invalid; empty: it is valid
 	progress      *progressRate   // nil if the run does not report progress
 	flaps         []string        // devices of the path whose carrier changed
+	beside        int64           // connections and datagrams of others at the ports of the path's own checks
 	observed      *evidence.Trial // what was read around it
 	shown         *result.Proof   // its proof, nil if the path could not be checked
 
@@ -253,7 +254,7 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.senders()
-	return proofError(err)
+	return tr.proofError(err)
 }
 
 // proof checks the path against what was carried since tr.before, and keeps the findings.
@@ -266,9 +267,14 @@ func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error
 }
 
 // proofError converts the result of a proof to the error of the trial.
-func proofError(err error) error {
+func (tr *trialRun) proofError(err error) error {
 	if err == nil || errors.Is(err, driver.ErrTooLittleTraffic) {
 		return err // too little traffic proves nothing: the trial failed and is tried again
+	}
+	// The counters have what others sent, too. So they show nothing about the path: others must not
+	// be able to make a mode void.
+	if notes := tr.foreignTraffic(); len(notes) > 0 {
+		return fmt.Errorf("%w. %s", err, notes[0].Text)
 	}
 	return &voidError{err}
 }

@@ -188,7 +188,7 @@ func TestProbeErrorNamesForeignPeers(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	met, err := agent.CheckReachability(t.Context(), client, server, "tcp", fixed, netip.MustParseAddrPort("192.0.2.1:1"), 500*time.Millisecond)
+	met, err := agent.CheckReachability(t.Context(), client, server, "tcp", fixed, netip.MustParseAddrPort("192.0.2.1:1"), 1500*time.Millisecond)
 	if want := "1 connections or datagrams of others"; err == nil || met.Refused != 1 || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 		t.Errorf("refused %d: %v; want %s", met.Refused, err, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"tare/internal/report"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/study"
 )
 
@@ -109,6 +110,10 @@ func (a App) takeRun(name string) (takenRun, error) {
 	if err != nil {
 		return takenRun{}, notReadable(fmt.Errorf("compare %s: cannot read its study: %w", name, err))
 	}
+	if changed := a.changedStudy(dir); changed != "" {
+		return takenRun{}, usage(fmt.Errorf("compare %s: its %s was changed after the run: %s; restore it", name, store.StudyFile, changed))
+	}
+	a.noteMixed(run, dir.Path())
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/export"
+	"tare/internal/report/wording"
 	"tare/internal/store"
 )
 
@@ -53,6 +54,10 @@ func (a App) export(name string, f export.Format, most int) error {
 	run, trials, err := dir.LoadPartial()
 	if err != nil {
 		return notReadable(err)
+	}
+	a.noteMixed(run, dir.Path())
+	if changed := a.changedStudy(dir); changed != "" {
+		fmt.Fprintf(a.Stderr, "tare: warning: %s: %s was changed after the run, whose results are of what was measured: %s\n", wording.Clean(dir.Path()), store.StudyFile, wording.Clean(changed))
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())

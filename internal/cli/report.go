@@ -23,6 +23,7 @@ import (
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/warning"
 )
 
 // The files of a report beside run.json.
@@ -113,6 +114,10 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
+	if changed := a.changedStudy(dir); changed != "" {
+		run.Warnings = append(slices.Clip(run.Warnings), result.Warning{Code: string(warning.StudyChanged), Scope: "run",
+			Text: fmt.Sprintf("%s was changed after the run, whose results are of what was measured: %s", store.StudyFile, changed)})
+	}
 	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
 	in.Title, in.Description = titles(dir.Path())
 	in.Page, in.Full = filepath.Join(dir.Path(), htmlFile), "tare report --full "+quote(dir.Path())
@@ -139,6 +144,9 @@ func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 	out := slices.Clone(told)
 	slices.SortStableFunc(out, func(x, y result.Mode) int { return slices.Index(names, x.ID) - slices.Index(names, y.ID) })
 	for i, m := range out {
+		if m.Title != m.ID {
+			continue // recorded by the run itself
+		}
 		asked, _ := s.ModeNamed(m.ID)
 		if _, known, err := a.target.Drivers.For(asked.Mode); err == nil {
 			out[i] = analysis.ModeOf(s, m.ID, known.Title, known.Baseline)

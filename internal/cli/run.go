@@ -19,12 +19,12 @@ import (
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/target"
 )
 
 type runFlags struct {
 	studyFlags
 	out, resume          string
+	force                bool
 	json, verbose, quiet bool
 }
 
@@ -44,6 +44,7 @@ func (a App) runCommand() *cobra.Command {
 	f.register(c)
 	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
+	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study or the program changed, and set the earlier trials apart")
 	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
@@ -58,6 +59,8 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 			return usage(errors.New("--resume takes the study, seed and directory from the run; it allows no other choice"))
 		}
 		a, s, err = a.resumed(f.resume, f.yes)
+	} else if f.force {
+		return usage(errors.New("--force is only for --resume"))
 	} else {
 		a, s, err = f.load(c, args, a)
 	}
@@ -72,7 +75,7 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	ctx, stop := a.ending(c.Context())
 	defer stop()
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
-	dir, done, err := openRun(f, s)
+	dir, done, err := a.openRun(f, s)
 	if err != nil {
 		return usage(err)
 	}
@@ -95,28 +98,6 @@ func runsDir() string {
 	return "tare-runs"
 }
 
-// resumed reads the study of a run that is to go on, and returns the program with
-// the drivers for its engines.
-func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
-	name := filepath.Join(path, store.StudyFile)
-	src, err := store.ReadStudy(path)
-	if err != nil {
-		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
-	}
-	a = a.on(studyfile.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
-	s, err := studyfile.Decode(name, src, a.Catalog())
-	if err == nil {
-		s, err = study.Resolve(s, a.Catalog())
-	}
-	if err == nil && s.Seed == 0 {
-		err = fmt.Errorf("%s:1: the study of a run requires a seed", name)
-	}
-	if err != nil {
-		return a, s, usage(err)
-	}
-	return a, s, nil
-}
-
 // createDir makes the directory of a new run, named by the time and the study
 // unless out says how.
 func createDir(out, name string) (*store.Dir, error) {
@@ -133,22 +114,14 @@ func createDir(out, name string) (*store.Dir, error) {
 }
 
 // openRun makes a run's directory, or opens it again with the trials it has.
-func openRun(f runFlags, s study.Study) (*store.Dir, []result.Trial, error) {
+func (a App) openRun(f runFlags, s study.Study) (*store.Dir, store.Resumption, error) {
+	var none store.Resumption
 	if f.resume != "" {
-		dir, err := store.OpenAppend(f.resume)
-		if err != nil {
-			return nil, nil, err
-		}
-		_, trials, err := dir.Load()
-		if err != nil {
-			dir.Close()
-			return nil, nil, err
-		}
-		return dir, trials, nil
+		return a.reopen(f.resume, s, f.force)
 	}
 	dir, err := createDir(f.out, s.Name)
 	if err != nil {
-		return nil, nil, err
+		return nil, none, err
 	}
 	text, err := studyfile.Marshal(s)
 	if err == nil {
@@ -156,13 +129,13 @@ func openRun(f runFlags, s study.Study) (*store.Dir, []result.Trial, error) {
 	}
 	if err != nil {
 		dir.Close()
-		return nil, nil, err
+		return nil, none, err
 	}
-	return dir, nil, nil
+	return dir, none, nil
 }
 
 // execute runs the study and reports it.
-func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []result.Trial, f runFlags) error {
+func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done store.Resumption, f runFlags) error {
 	id, err := runid.New()
 	if err != nil {
 		return environment(err)
@@ -176,7 +149,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: id.ID, Ground: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
-		Listener: view.Listener, Progress: view.progress, Done: done,
+		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: done.Forced,
 	})
 	view.close() // the table comes in its place
 	if err != nil && !errors.Is(err, runner.ErrNothing) {

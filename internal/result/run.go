@@ -36,12 +36,16 @@ type Run struct {
 	Profile  string    `json:"profile,omitempty"`
 	// Noisy says why the run is too noisy for verdicts; every verdict is then
 	// cannot_tell.
-	Noisy    string    `json:"noisy,omitempty"`
-	Hosts    []Host    `json:"hosts"`
-	Modes    []Mode    `json:"modes"`
-	Cells    []Cell    `json:"cells"`
-	Trials   Tally     `json:"trials"`
-	Warnings []Warning `json:"warnings"`
+	Noisy  string `json:"noisy,omitempty"`
+	Hosts  []Host `json:"hosts"`
+	Modes  []Mode `json:"modes"`
+	Cells  []Cell `json:"cells"`
+	Trials Tally  `json:"trials"`
+	// Apart are the trials in its directory that are not of this run, nil if there are
+	// none, and Duplicates the number of lines that repeat a trial.
+	Apart      *Apart    `json:"apart,omitempty"`
+	Duplicates int       `json:"duplicates,omitempty"`
+	Warnings   []Warning `json:"warnings"`
 	// Scenarios are the study's names for a mode with a workload, and Comparisons the
 	// comparisons that it requests in addition to the baselines.
 	Scenarios   []Scenario   `json:"scenarios,omitempty"`
@@ -254,6 +258,15 @@ type Warning struct {
 	Code  string `json:"code"`
 	Scope string `json:"scope"`
 	Text  string `json:"text"`
+}
+
+// Recorded is the number of lines in trials.ndjson that the run knows.
+func (r Run) Recorded() int {
+	n := r.Trials.Total() + r.Duplicates
+	if r.Apart != nil {
+		n += r.Apart.Trials.Total()
+	}
+	return n
 }
 
 // Total is the number of trials of any status.

@@ -24,25 +24,29 @@ type Trial struct {
 	Block  int    `json:"block"`
 	Pilot  bool   `json:"pilot,omitempty"` // in block 0: it determines the warm-up and counts in no cell
 	// Profiled marks a trial that only samples stacks: it counts in no cell.
-	Profiled bool               `json:"profiled,omitempty"`
-	Mode     string             `json:"mode"`
-	Workload string             `json:"workload"`
-	Attempt  int                `json:"attempt"`
-	Requeued bool               `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
-	Status   TrialStatus        `json:"status"`
-	Reason   string             `json:"reason,omitempty"`
-	Void     bool               `json:"void,omitempty"` // failed because its path was not proven
-	Started  time.Time          `json:"started"`
-	Settle   float64            `json:"settle"`         // waited before the trial
-	Elapsed  float64            `json:"elapsed"`        // the whole trial without Settle
-	Traffic  float64            `json:"traffic"`        // part of Elapsed with payload flowing
-	Warmup   float64            `json:"warmup"`         // as requested
-	Window   float64            `json:"window"`         // timed window as requested
-	Rate     float64            `json:"rate,omitempty"` // requested payload, bit/s; absent without a fixed rate
-	Metrics  map[string]float64 `json:"metrics,omitempty"`
-	Client   *End               `json:"client,omitempty"`
-	Server   *End               `json:"server,omitempty"`
-	Series   *Series            `json:"series,omitempty"`
+	Profiled bool   `json:"profiled,omitempty"`
+	Mode     string `json:"mode"`
+	Workload string `json:"workload"`
+	Attempt  int    `json:"attempt"`
+	// Experiment is the hash of what decides the trial, see [Settings.Experiment], and
+	// Tare the build that measured it. Older programs did not record them.
+	Experiment string             `json:"experiment,omitempty"`
+	Tare       string             `json:"tare,omitempty"`
+	Requeued   bool               `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
+	Status     TrialStatus        `json:"status"`
+	Reason     string             `json:"reason,omitempty"`
+	Void       bool               `json:"void,omitempty"` // failed because its path was not proven
+	Started    time.Time          `json:"started"`
+	Settle     float64            `json:"settle"`         // waited before the trial
+	Elapsed    float64            `json:"elapsed"`        // the whole trial without Settle
+	Traffic    float64            `json:"traffic"`        // part of Elapsed with payload flowing
+	Warmup     float64            `json:"warmup"`         // as requested
+	Window     float64            `json:"window"`         // timed window as requested
+	Rate       float64            `json:"rate,omitempty"` // requested payload, bit/s; absent without a fixed rate
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	Client     *End               `json:"client,omitempty"`
+	Server     *End               `json:"server,omitempty"`
+	Series     *Series            `json:"series,omitempty"`
 	// Distributions contain the durations whose percentiles are in Metrics; an external
 	// tool has none.
 	Distributions []Distribution     `json:"distributions,omitempty"`

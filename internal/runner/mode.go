@@ -121,7 +121,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 			return err
 		}
 		r.tested = append(r.tested, s)
-		if why, void := earlierVoid(r.cfg.Done, id); void {
+		if why, void := earlierVoid(r.cfg.Resumed.Trials, id); void {
 			// A resumed run keeps the mode void.
 			r.settleMode(s, result.ModeVoid, why)
 			continue

@@ -35,7 +35,10 @@ type Config struct {
 	Dir      *store.Dir
 	Listener live.Listener
 	Build    result.Build
-	Done     []result.Trial // trials of the run that is resumed
+	// Resumed is what the run that is resumed has already; zero for a new run.
+	Resumed store.Resumption
+	// Force means that the run continues beside the trials of another experiment.
+	Force bool
 	// Progress is the interval at which agents report the progress of a trial, for
 	// live.Progress; intermediate results then follow after every block. 0 disables both.
 	Progress time.Duration
@@ -46,14 +49,15 @@ type Config struct {
 // shows it. An error means that the run could not be recorded or could not be removed
 // completely.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg}
+	r := &run{cfg: cfg, settings: plan.Settings(cfg.Study), last: cfg.Resumed.Last}
 	r.schedule, r.observer = r.scheduling(), r.observing()
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
+		Apart: cfg.Resumed.Apart, Duplicates: cfg.Resumed.Duplicates,
 	}
-	if len(cfg.Done) > 0 {
-		r.out.Started = cfg.Done[0].Started
+	if done := cfg.Resumed.Trials; len(done) > 0 {
+		r.out.Started = done[0].Started
 	}
 	err := r.execute(ctx)
 	down := errors.Join(r.teardown(), r.observer.Close())
@@ -65,6 +69,7 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	}
 	r.evaluate()
 	if werr := cfg.Dir.WriteRun(r.out); werr != nil {
+		r.out.Status = result.RunFailed // a run without its result is not complete
 		err = errors.Join(err, werr)
 	}
 	r.tell(live.Ended{Status: r.out.Status, Dir: cfg.Dir.Path()})
@@ -77,14 +82,16 @@ type run struct {
 	observer *evidence.Observer
 	tested   []*modeUnderTest
 	out      result.Run
-	telling  sync.Mutex    // agents report progress concurrently
-	patience time.Duration // how much longer the run waits, in all, for a quieter machine
+	settings result.Settings // what decides the trials
+	last     int             // number of the last trial
+	telling  sync.Mutex      // agents report progress concurrently
+	patience time.Duration   // how much longer the run waits, in all, for a quieter machine
 }
 
 // scheduling creates the schedule, which decides between the run's blocks.
 func (r *run) scheduling() *schedule.Schedule {
 	return schedule.New(schedule.Config{
-		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).setupTime },
+		Study: r.cfg.Study, Earlier: r.cfg.Resumed.Trials, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).setupTime },
 		Report: &r.out, Tell: r.tell, Warn: r.warn,
 	}, plan.Make(r.cfg.Study).WithSetupTimes(r.cfg.Drivers.SetupTimes(r.cfg.Study)))
 }
@@ -128,11 +135,21 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.warnBeforeStart()
+	for _, w := range r.cfg.Resumed.Warnings {
+		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+	}
+	// Before anything is set up: a run that is killed is reported and resumed by it.
+	if err := r.recordSession(); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
 		r.observer.WatchDrops()
 	}
 	r.out.CostPass = analysis.RequestedPass(r.cfg.Study)
 	if err := r.setUpAll(ctx); err != nil {
+		return err
+	}
+	if err := r.recordSession(); err != nil {
 		return err
 	}
 	return r.blocks(ctx)

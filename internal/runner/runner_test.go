@@ -100,7 +100,7 @@ func runStudyUntil(ctx context.Context, t *testing.T, done []result.Trial, d lab
 	}}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on},
-		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Done: done,
+		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
 	})
 	_, trials, lerr := dir.Load()
 	if lerr != nil {

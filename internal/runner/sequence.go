@@ -65,7 +65,7 @@ func (r *run) block(ctx context.Context, block int) error {
 	waited := patience - r.patience
 	r.schedule.RecordTime(time.Since(began)-waited, estimate)
 	r.provisional(block)
-	return nil
+	return r.recordSession()
 }
 
 // requeueInvalid repeats the sets that contain an invalid trial, at the end of the
@@ -186,11 +186,11 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	r.markInvalid(group)
 	for _, tr := range group {
-		if err := r.record(tr.conclude(len(r.schedule.Trials) + 1)); err != nil {
+		if err := r.record(tr.conclude(r.last + 1)); err != nil {
 			return nil, err
 		}
 		if tr.shown != nil {
-			tr.shown.Trial, tr.tested.proof = len(r.schedule.Trials), tr.shown
+			tr.shown.Trial, tr.tested.proof = r.last, tr.shown
 		}
 		switch {
 		case tr.err == nil:
@@ -221,15 +221,6 @@ func (r *run) drive(ctx context.Context, group []*trialRun) {
 	for _, tr := range group {
 		r.runWhole(ctx, tr)
 	}
-}
-
-func (r *run) record(t result.Trial) error {
-	if err := r.cfg.Dir.Append(t); err != nil {
-		return err
-	}
-	r.schedule.Trials = append(r.schedule.Trials, t)
-	r.tell(live.TrialEnded{Trial: t})
-	return nil
 }
 
 // dropWorkload stops measuring the workload of a trial for its mode, and the mode if no

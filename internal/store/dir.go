@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"tare/internal/result"
 )
 
 // The files of a run's directory that this package defines.
@@ -34,12 +36,18 @@ var (
 // to the directory: neither a name with .. nor a symbolic link can lead out of it,
 // whoever owns it.
 type Dir struct {
-	path string
-	root *os.Root
+	path  string
+	root  *os.Root
+	owner owner // of new files
 
 	mu     sync.Mutex
 	trials *os.File // nil unless opened for appending
+	size   int64    // of the trials, in bytes
+	lock   *os.File // held while the trials are open for appending
 	broken error    // of the first Append that failed
+
+	sessions     []result.Session // see WriteSession
+	sessionsRead bool
 }
 
 // Create creates the directory of a new run, with its parents. An empty existing
@@ -54,7 +62,7 @@ func Create(path string) (*Dir, error) {
 }
 
 func create(path string) (*Dir, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := makeAll(path); err != nil {
 		return nil, err
 	}
 	d, err := open(path)
@@ -131,7 +139,9 @@ func (d *Dir) reopenTrials() error {
 	if err := d.trials.Truncate(end.offset); err != nil {
 		return err
 	}
+	d.size = end.offset
 	if end.noNewline {
+		d.size++
 		if _, err := d.trials.Write([]byte{'\n'}); err != nil {
 			return err
 		}
@@ -139,14 +149,17 @@ func (d *Dir) reopenTrials() error {
 	return d.trials.Sync()
 }
 
-// openTrials opens the trials for appending and locks them.
+// openTrials locks the run and opens its trials for appending. Close unlocks it.
 func (d *Dir) openTrials(flag int) error {
+	if err := d.acquire(); err != nil {
+		return err
+	}
 	f, err := d.root.OpenFile(TrialsFile, os.O_WRONLY|os.O_APPEND|flag, 0o644)
 	if err != nil {
 		return err
 	}
-	if err := lock(f); err != nil {
-		return errors.Join(err, f.Close())
+	if flag&os.O_CREATE != 0 {
+		d.owner.giveFile(f)
 	}
 	d.trials = f
 	return nil
@@ -157,7 +170,7 @@ func open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: filepath.Clean(path), root: root}, nil
+	return &Dir{path: filepath.Clean(path), root: root, owner: ownerIn(root)}, nil
 }
 
 // names lists the directory.
@@ -202,5 +215,5 @@ func (d *Dir) Close() error {
 		err = d.trials.Close()
 		d.trials = nil
 	}
-	return errors.Join(err, d.root.Close())
+	return errors.Join(err, d.release(), d.root.Close())
 }

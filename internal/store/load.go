@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -12,15 +13,18 @@ import (
 	"tare/internal/warning"
 )
 
-// Load reads a run: run.json and its trials, in the order in which they ran. A run whose
-// controller was killed has no run.json. Load returns it as interrupted, with what its
-// trials show: when the first one started, their number, and the modes, without titles
-// and baselines. A last line that was cut in the middle is dropped. If trials were added
-// after run.json was written, the run is interrupted too, and a warning with code
-// stale_run says that its cells lack them; if there are fewer, the warning is
-// trials_missing. Without trials.ndjson there are no trials. Errors name the file and the
-// line: broken JSON, an unknown schema (a later major version of tare wrote it), a line
-// above 16 MiB, something other than a regular file.
+// Load reads a run: run.json and its trials, in the order in which they ran. The run of a
+// controller that was killed is the one of its last session, see [SessionsFile]: Load
+// returns it as interrupted, with what was known after its last block. Without a record
+// of sessions it has what the trials show: when the first one started, their number, and
+// the modes, without titles and baselines. Trials of another experiment than that of the
+// last session, and repeated ones, are left out; Apart, Duplicates and a warning count
+// them. A last line that was cut in the middle is dropped. If trials were added after
+// run.json was written, the run is interrupted too, and a warning with code stale_run
+// says that its cells lack them; if there are fewer, the warning is trials_missing.
+// Without trials.ndjson there are no trials. Errors name the file and the line: broken
+// JSON, an unknown schema (a later major version of tare wrote it), a line above 16 MiB,
+// something other than a regular file.
 func (d *Dir) Load() (result.Run, []result.Trial, error) {
 	return d.load(func(result.Run) parser { return parseTrial })
 }
@@ -39,30 +43,133 @@ func (d *Dir) LoadPartial() (result.Run, []result.Trial, error) {
 
 func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, error) {
 	run, broken := d.readRun()
+	sessions, err := d.readSessions()
+	if err != nil {
+		return result.Run{}, nil, err
+	}
+	last := lastOf(sessions)
 	absent := errors.Is(broken, fs.ErrNotExist)
-	if broken != nil && !absent {
+	if broken == nil && last != nil && last.Run.ID != run.ID {
+		absent = true // an earlier session wrote it, and the last one was killed
+	}
+	if broken != nil || absent {
 		run = result.Run{}
 	}
-	trials, _, err := d.readTrials(of(run), run.Trials.Total())
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	all, _, err := d.readTrials(of(run), run.Recorded())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result.Run{}, nil, err // the error about the trials, which everything else is computed from
+	}
+	lines := separate(all, last, sessions)
+	switch {
 	case absent:
-		return runOf(trials), trials, nil
+		return lines.note(killed(last, lines.own)), lines.own, nil
 	case broken != nil:
 		return result.Run{}, nil, broken
 	}
-	switch known := run.Trials.Total(); {
-	case len(trials) > known:
+	run = noteCount(run, len(lines.own), lines)
+	return run, lines.own, nil
+}
+
+// Resumption is what a run that is resumed has already.
+type Resumption struct {
+	Trials     []result.Trial // of the experiment that goes on
+	Apart      *result.Apart  // trials of another one, nil if there are none
+	Duplicates int            // lines that repeat a trial
+	Warnings   []result.Warning
+	Last       int // the highest number of a trial
+	// Forced means that the last session was of the same experiment and already continued
+	// beside the trials that are apart.
+	Forced bool
+}
+
+// Resume reads the trials of a run for a session that is to continue it, and tells those
+// of its experiment and build apart from all others. Errors: those of Load.
+func (d *Dir) Resume(next result.Session) (Resumption, error) {
+	sessions, err := d.readSessions()
+	if err != nil {
+		return Resumption{}, err
+	}
+	all, _, err := d.readTrials(parseTrial, 0)
+	if err != nil {
+		return Resumption{}, err
+	}
+	lines := separate(all, &next, sessions)
+	noted := lines.note(result.Run{})
+	out := Resumption{Trials: lines.own, Apart: lines.apart, Duplicates: noted.Duplicates, Warnings: noted.Warnings, Last: lines.last}
+	if last := lastOf(sessions); last != nil {
+		out.Forced = last.Forced && last.Run.Tare == next.Run.Tare && last.Settings.Equal(next.Settings)
+	}
+	return out, nil
+}
+
+// Changed lists how the settings of a session differ from those of the run's last one,
+// for all its modes and workloads: the study was edited since. If another build recorded
+// them, keys that only the new one has are left out, because they may be new to it. It
+// returns none if no session was recorded. Errors: the record cannot be read.
+func (d *Dir) Changed(next result.Session) ([]result.Cause, error) {
+	sessions, err := d.readSessions()
+	last := lastOf(sessions)
+	if err != nil || last == nil || last.Settings.Equal(next.Settings) {
+		return nil, err
+	}
+	var out []result.Cause
+	for _, m := range slices.Sorted(maps.Keys(last.Settings.Modes)) {
+		for _, w := range slices.Sorted(maps.Keys(last.Settings.Workloads)) {
+			for _, c := range last.Settings.Causes(next.Settings, m, w) {
+				added := c.Key != "" && c.Then == "" && last.Run.Tare != next.Run.Tare
+				if !added && !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// lastOf is the last session, nil if there is none.
+func lastOf(sessions []result.Session) *result.Session {
+	if len(sessions) == 0 {
+		return nil
+	}
+	return &sessions[len(sessions)-1]
+}
+
+// noteCount adds a warning if the run does not know as many trials as there are.
+func noteCount(run result.Run, n int, lines separated) result.Run {
+	known := run.Trials.Total()
+	run = lines.note(run)
+	switch {
+	case n > known:
 		run.Status = result.RunInterrupted
 		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.StaleRun), Scope: "run", Text: fmt.Sprintf(
-			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, len(trials), RunFile, known)})
-	case len(trials) < known:
+			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, n, RunFile, known)})
+	case n < known:
 		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.TrialsMissing), Scope: "run", Text: fmt.Sprintf(
 			"%s contains %d trials, but %s was written after %d: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely",
-			TrialsFile, len(trials), RunFile, known)})
+			TrialsFile, n, RunFile, known)})
 	}
-	return run, trials, nil
+	return run
+}
+
+// killed is the run of a session without a run.json, or what its trials show if no
+// session was recorded.
+func killed(last *result.Session, trials []result.Trial) result.Run {
+	shown := runOf(trials)
+	if last == nil {
+		return shown
+	}
+	run := last.Run
+	run.Status, run.Trials, run.Cells = result.RunInterrupted, shown.Trials, nil
+	if len(run.Modes) == 0 {
+		run.Modes = shown.Modes
+	}
+	for i, m := range run.Modes {
+		at := slices.IndexFunc(shown.Modes, func(s result.Mode) bool { return s.ID == m.ID })
+		if at >= 0 && shown.Modes[at].Status == result.ModeVoid {
+			run.Modes[i].Status, run.Modes[i].Reason = result.ModeVoid, shown.Modes[at].Reason
+		}
+	}
+	return run
 }
 
 // runOf is what trials alone show about a run. The path of an ok trial was proven.

@@ -7,18 +7,29 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
+)
+
+// lockTries and lockPause are how often, and after which pause, a locked file is tried
+// again: IsLocked of another process holds the lock for microseconds.
+const (
+	lockTries = 5
+	lockPause = 20 * time.Millisecond
 )
 
 // lock locks the file for this process until it is closed or the process dies. Without it
 // two resumed runs in one directory would corrupt each other's lines. A file system
 // without locks is used without one.
 func lock(f *os.File) error {
-	for {
+	for tried := 0; ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrInUse
+			if tried++; tried == lockTries {
+				return ErrInUse
+			}
+			time.Sleep(lockPause)
 		default:
 			return nil
 		}
@@ -26,9 +37,9 @@ func lock(f *os.File) error {
 }
 
 // IsLocked reports whether a process is writing trials in a run's directory. If that is
-// unknown, it returns false.
+// unknown, it returns false: only the user of a run can read its lock.
 func IsLocked(dir string) bool {
-	name := filepath.Join(dir, TrialsFile)
+	name := filepath.Join(dir, lockFile)
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false // opening a pipe would block
 	}

@@ -92,6 +92,7 @@ func TestLoadLeanJudged(t *testing.T) {
 	whole.Machine, whole.Notes = map[string]float64{"cpu_user": 1}, []result.Note{{Code: "c", Text: "t"}}
 	whole.Limits, whole.Stacks = []result.TCPLimits{{}}, &result.Stacks{Busy: 1}
 	served := whole
+	served.Seq = 2
 	served.Processes = []result.ProcessCPU{{Name: "docker-proxy", CPU: 0.5}}
 	text := must[[]byte](t)(encodeTrial(whole))
 	text = append(text, must[[]byte](t)(encodeTrial(served))...)

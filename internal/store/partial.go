@@ -114,6 +114,7 @@ func (l partial) removeUnneeded(t *result.Trial) {
 	}
 	// These have few distinct values in very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
+	t.Experiment, t.Tare = one(t.Experiment), one(t.Tare)
 }
 
 // settings returns what the evaluation needs of an endpoint: its connection settings.

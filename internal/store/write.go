@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,7 @@ import (
 // Append adds a trial to trials.ndjson, as one line that is on disk when Append returns.
 // An empty Schema is filled in. Errors: a trial that could not be read back (no mode,
 // workload or known status, a value that is NaN or infinite, a line above 16 MiB), which
-// leaves the file unchanged; a failed write, after which every Append fails, because the
+// leaves the file unchanged; ErrFull, which does so too; a failed write, after which every Append fails, because the
 // line may be cut and nothing may follow it.
 func (d *Dir) Append(t result.Trial) error {
 	line, err := encodeTrial(t)
@@ -40,10 +41,14 @@ func (d *Dir) appendLine(line []byte) error {
 	if d.broken != nil {
 		return fmt.Errorf("an earlier trial failed: %w", d.broken)
 	}
+	if d.size+int64(len(line)) > maxTrials {
+		return ErrFull
+	}
 	if _, err := d.trials.Write(line); err != nil {
 		d.broken = err
 		return err
 	}
+	d.size += int64(len(line))
 	if err := d.trials.Sync(); err != nil {
 		d.broken = err
 		return err
@@ -91,17 +96,35 @@ func (d *Dir) AppendFile(name string, data []byte) error {
 
 func (d *Dir) add(name string, data []byte) error {
 	folder, _ := path.Split(name)
-	if folder != "" {
-		if err := d.root.Mkdir(path.Clean(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	if err := d.makeFolder(folder); err != nil {
+		return err
 	}
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := d.openAdding(name)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
+}
+
+// openAdding opens an additional file for appending, and creates it if necessary.
+func (d *Dir) openAdding(name string) (*os.File, error) {
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return d.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	}
+	if err == nil {
+		d.owner.giveFile(f)
+	}
+	return f, err
+}
+
+// makeFolder creates a subdirectory, unless there is one.
+func (d *Dir) makeFolder(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	return d.owner.mkdir(d.root, path.Clean(folder))
 }
 
 func checkName(name string) error {
@@ -111,7 +134,7 @@ func checkName(name string) error {
 		return errors.New("not a plain name within the directory")
 	case strings.Count(name, "/") > 1:
 		return errors.New("more than one directory deep")
-	case name == RunFile || name == TrialsFile || name == StudyFile:
+	case slices.Contains([]string{RunFile, TrialsFile, StudyFile, SessionsFile, lockFile}, name):
 		return errors.New("one of the run's own files")
 	}
 	return nil
@@ -128,10 +151,8 @@ func (d *Dir) write(name string, data []byte) error {
 
 func (d *Dir) replace(name string, data []byte) error {
 	folder, base := path.Split(name)
-	if folder != "" {
-		if err := d.root.Mkdir(path.Clean(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	if err := d.makeFolder(folder); err != nil {
+		return err
 	}
 	// Not os.CreateTemp: its mode 0600 would prevent other users from reading a report
 	// that root created.
@@ -140,6 +161,7 @@ func (d *Dir) replace(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	d.owner.giveFile(f)
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()

@@ -97,7 +97,7 @@ func TestWriteFileRefuses(t *testing.T) {
 	ok(t, os.Symlink(outside, filepath.Join(d.Path(), "link")))
 	for _, name := range []string{
 		"", ".", "..", "../x", "figures/../../x", "/etc/x", "a/b/c", "./x", "figures/", "figures//x", `figures\x`, "x\x00",
-		RunFile, TrialsFile, StudyFile, "./" + RunFile, "link/x",
+		RunFile, TrialsFile, StudyFile, SessionsFile, lockFile, "./" + RunFile, "link/x",
 	} {
 		if err := d.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), d.Path()) {
 			t.Errorf("%q: %v", name, err)
@@ -111,8 +111,8 @@ func TestWriteFileRefuses(t *testing.T) {
 	if err := d.WriteFile("folder", nil); err == nil {
 		t.Error("a file took a folder's place")
 	}
-	if names := must[[]string](t)(d.names()); len(names) != 3 {
-		t.Errorf("left behind: %v", names)
+	if names := must[[]string](t)(d.names()); len(names) != 4 {
+		t.Errorf("beside .lock, folder, link and the trials is left behind: %v", names)
 	}
 }
 

@@ -1,0 +1,25 @@
+package runner
+
+import (
+	"tare/internal/live"
+	"tare/internal/result"
+)
+
+// record writes a trial with what decided it and the build that measured it.
+func (r *run) record(t result.Trial) error {
+	t.Experiment, t.Tare = r.settings.Experiment(t.Mode, t.Workload), r.cfg.Build.String()
+	if err := r.cfg.Dir.Append(t); err != nil {
+		return err
+	}
+	r.last = t.Seq
+	r.schedule.Trials = append(r.schedule.Trials, t)
+	r.tell(live.TrialEnded{Trial: t})
+	return nil
+}
+
+// recordSession writes what is known of the run so far, and what decides its trials.
+func (r *run) recordSession() error {
+	known := r.out
+	known.Status, known.Modes = result.RunInterrupted, r.modes()
+	return r.cfg.Dir.WriteSession(result.Session{Run: known, Settings: r.settings, Forced: r.cfg.Force})
+}

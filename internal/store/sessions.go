@@ -61,6 +61,9 @@ func (d *Dir) readSessions() ([]result.Session, error) {
 		return nil, fmt.Errorf("read the sessions of %s: %w", d.path, err)
 	}
 	sessions, err := parseSessions(data)
+	if errors.Is(err, errSchema) {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(d.path, SessionsFile), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w; restore the file, or remove it to report from the trials alone", filepath.Join(d.path, SessionsFile), unreadable(err))
 	}

@@ -134,13 +134,18 @@ func seconds(s float64) string {
 type trialCounts struct {
 	result.Tally
 	Pilots, Profiled, Again int // of them all: pilot trials; those to sample stacks; trials of sets that were run once more
+	Apart                   int // beside them: of another experiment
 }
 
 func countTrials(in Input) trialCounts {
-	if len(in.Trials) == 0 {
-		return trialCounts{Tally: in.Run.Trials}
+	t := trialCounts{Tally: in.Run.Trials}
+	if in.Run.Apart != nil {
+		t.Apart = in.Run.Apart.Trials.Total()
 	}
-	t := trialCounts{Tally: result.Count(in.Trials)}
+	if len(in.Trials) == 0 {
+		return t
+	}
+	t.Tally = result.Count(in.Trials)
 	for _, trial := range in.Trials {
 		if trial.Pilot {
 			t.Pilots++
@@ -169,10 +174,13 @@ func (t trialCounts) String() string {
 	if t.Again > 0 {
 		of = append(of, fmt.Sprintf("%d run once more because a trial of their set was ruled out", t.Again))
 	}
-	if len(of) == 0 {
-		return text
+	if len(of) > 0 {
+		text += "; among them " + strings.Join(of, ", and ")
 	}
-	return text + "; among them " + strings.Join(of, ", and ")
+	if t.Apart > 0 {
+		text += "; beside them " + wording.Count(t.Apart, "of another experiment, which counts in no cell and is not shown", "of another experiment, which count in no cell and are not shown")
+	}
+	return text
 }
 
 // decisions are the run's decisions.

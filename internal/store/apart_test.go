@@ -1,0 +1,196 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+	"tare/internal/warning"
+)
+
+// session is one of a run with the mode host, a workload of that length, and a build.
+func session(id, duration string, build result.Build) result.Session {
+	return result.Session{
+		Run: result.Run{Schema: result.Schema, ID: id, Started: noon, Status: result.RunInterrupted, Tare: build, Seed: 7, Profile: "quick",
+			Hosts: wholeRun().Hosts, Modes: wholeRun().Modes},
+		Settings: result.Settings{
+			Study: map[string]string{"modes": "host"}, Modes: map[string]map[string]string{"host": {"mode": "host"}},
+			Workloads: map[string]map[string]string{"tcp_rr": {"workload": "tcp_rr", "duration": duration}},
+		},
+	}
+}
+
+// trialIn is a trial of a session.
+func trialIn(s result.Session, seq int) result.Trial {
+	t := sample(seq)
+	t.Mode, t.Workload = "host", "tcp_rr"
+	t.Experiment, t.Tare = s.Settings.Experiment(t.Mode, t.Workload), s.Run.Tare.String()
+	return t
+}
+
+// putTogether is the directory of a run with these sessions and trials.
+func putTogether(t *testing.T, sessions []result.Session, trials ...result.Trial) *Dir {
+	t.Helper()
+	d := created(t)
+	for _, s := range sessions {
+		ok(t, d.WriteSession(s))
+	}
+	for _, tr := range trials {
+		ok(t, d.Append(tr))
+	}
+	return d
+}
+
+// Trials of other settings, of another build and of neither known count for no session
+// but their own, and every cause is named.
+func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
+	v1, v2 := result.Build{Version: "v0.1.0", Commit: "abc"}, result.Build{Version: "v0.2.0", Commit: "def"}
+	short, long, newer := session("s1", "300ms", v1), session("s2", "900ms", v1), session("s3", "900ms", v2)
+	old, stray := trialIn(short, 7), trialIn(short, 8)
+	old.Experiment, old.Tare, stray.Experiment = "", "", "0123456789abcdef"
+	d := putTogether(t, []result.Session{short, long, newer}, trialIn(short, 1), trialIn(short, 2), trialIn(long, 3), trialIn(newer, 4), trialIn(newer, 6), old, stray)
+	for name, load := range map[string]func() (result.Run, []result.Trial, error){"whole": d.Load, "partial": d.LoadPartial} {
+		run, trials, err := load()
+		ok(t, err)
+		if diff := cmp.Diff([]int{4, 6}, seqs(trials)); diff != "" {
+			t.Errorf("%s: trials that count (-want +got):\n%s", name, diff)
+		}
+		want := &result.Apart{Trials: result.Tally{OK: 5}, Numbers: "1-3, 7-8", Causes: []result.Cause{
+			{Scope: "tare", Then: "v0.1.0 (abc)", Now: "v0.2.0 (def)", Trials: "1-3, 8"},
+			{Scope: "workload tcp_rr", Key: "duration", Then: "300ms", Now: "900ms", Trials: "1-2"},
+			{Scope: "tare", Now: "v0.2.0 (def)", Trials: "7"},
+			{Scope: "settings", Trials: "8"},
+		}}
+		if diff := cmp.Diff(want, run.Apart); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.OtherExperiment) || run.Trials.OK != 2 {
+			t.Errorf("%s: %+v, warnings %+v", name, run.Trials, run.Warnings)
+		}
+	}
+	resumed := must[Resumption](t)(d.Resume(long))
+	if diff := cmp.Diff([]int{3}, seqs(resumed.Trials)); diff != "" || resumed.Apart.Trials.OK != 6 || resumed.Last != 8 || resumed.Forced {
+		t.Errorf("resumed as the second session: %+v\n%s", resumed, diff)
+	}
+}
+
+// Once forced, a run goes on beside the same other trials, and beside no others.
+func TestForcedOnce(t *testing.T) {
+	short, long := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
+	long.Forced = true
+	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1))
+	if r := must[Resumption](t)(d.Resume(long)); !r.Forced || r.Apart == nil {
+		t.Errorf("the same again: %+v", r)
+	}
+	if r := must[Resumption](t)(d.Resume(session("s3", "1s", result.Build{Version: "v1"}))); r.Forced || r.Apart == nil {
+		t.Errorf("another study: %+v", r)
+	}
+	if r := must[Resumption](t)(d.Resume(session("s3", "300ms", result.Build{Version: "v1"}))); r.Apart != nil || len(r.Trials) != 1 {
+		t.Errorf("as it began: %+v", r)
+	}
+}
+
+// Lines that repeat a trial count once, with and without a record of sessions; trials of
+// an older program, of which neither settings nor build are known, remain together.
+func TestRepeatedTrialsCountOnce(t *testing.T) {
+	s := session("s1", "300ms", result.Build{Version: "v1"})
+	known := []result.Trial{trialIn(s, 1), trialIn(s, 2), trialIn(s, 3)}
+	old := []result.Trial{sample(1), sample(2), sample(3)}
+	for name, c := range map[string]struct {
+		sessions []result.Session
+		trials   []result.Trial
+	}{"recorded": {[]result.Session{s}, known}, "without sessions": {nil, known}, "older": {nil, old}} {
+		d := putTogether(t, c.sessions, append(c.trials, c.trials[1], c.trials[0])...)
+		run, trials, err := d.Load()
+		ok(t, err)
+		if diff := cmp.Diff([]int{1, 2, 3}, seqs(trials)); diff != "" || run.Duplicates != 2 || run.Apart != nil {
+			t.Errorf("%s: %d duplicates, apart %+v (-want +got):\n%s", name, run.Duplicates, run.Apart, diff)
+		}
+		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.DuplicateTrials) {
+			t.Errorf("%s: warnings %+v", name, run.Warnings)
+		}
+	}
+}
+
+// A directory without a record of sessions is not pooled either.
+func TestMixedWithoutSessions(t *testing.T) {
+	one, other := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
+	run, trials, err := putTogether(t, nil, trialIn(one, 1), trialIn(other, 2), trialIn(other, 3)).Load()
+	ok(t, err)
+	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" || run.Apart == nil || run.Apart.Trials.OK != 1 {
+		t.Errorf("apart %+v (-want +got):\n%s", run.Apart, diff)
+	}
+}
+
+// What the run knew at its start is there after it was killed, also when an earlier
+// session ended and left its run.json.
+func TestKilledRunIsKnown(t *testing.T) {
+	s := session("s2", "300ms", result.Build{Version: "v0.1.0", Commit: "abc"})
+	for name, earlier := range map[string]bool{"killed": false, "resumed and killed": true} {
+		d := putTogether(t, []result.Session{s}, trialIn(s, 1))
+		if earlier {
+			ok(t, d.WriteRun(wholeRun()))
+		}
+		run, _, err := d.Load()
+		ok(t, err)
+		want := s.Run
+		want.Trials = result.Tally{OK: 1}
+		if diff := cmp.Diff(want, run); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Of earlier sessions the file keeps what tells their trials apart.
+func TestSessionsAreKept(t *testing.T) {
+	a, b := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v2"})
+	d := putTogether(t, []result.Session{a})
+	again := must[*Dir](t)(Open(d.Path()))
+	defer again.Close()
+	ok(t, again.WriteSession(b))
+	b.Run.Warnings = wholeRun().Warnings
+	ok(t, again.WriteSession(b))
+	a.Run.Hosts, a.Run.Modes = nil, nil
+	if diff := cmp.Diff([]result.Session{a, b}, must[[]result.Session](t)(d.readSessions())); diff != "" {
+		t.Error(diff)
+	}
+	for content, want := range map[string]string{`{"schema":"tare.sessions/2"}`: "tare.sessions/2", `{"schema"`: "it was cut or edited", `[]`: "it is not an object"} {
+		ok(t, os.WriteFile(filepath.Join(d.Path(), SessionsFile), []byte(content), 0o600))
+		_, _, err := d.Load()
+		wantErr(t, err, "", SessionsFile)
+		wantErr(t, err, "", want)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for want, seqs := range map[string][]int{
+		"": nil, "4": {4}, "1-3": {3, 1, 2, 2}, "1-2, 5": {1, 2, 5}, "1, 3, 5, 7, 9, 11 and 2 more": {1, 3, 5, 7, 9, 11, 13, 15},
+	} {
+		if got := numbers(seqs); got != want {
+			t.Errorf("%v: %q, want %q", seqs, got, want)
+		}
+	}
+}
+
+// A run that would exceed what readers accept ends before that, and its file is as it was.
+func TestAppendFull(t *testing.T) {
+	d := created(t)
+	ok(t, d.Append(sample(1)))
+	d.size = maxTrials - 10
+	err := d.Append(sample(2))
+	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
+	_, trials, err := d.Load()
+	ok(t, err)
+	if len(trials) != 1 {
+		t.Errorf("%d trials", len(trials))
+	}
+	ok(t, d.Close())
+	again := must[*Dir](t)(OpenAppend(d.Path()))
+	defer again.Close()
+	if info := must[os.FileInfo](t)(os.Stat(filepath.Join(d.Path(), TrialsFile))); again.size != info.Size() {
+		t.Errorf("reopened with %d of %d bytes", again.size, info.Size())
+	}
+}

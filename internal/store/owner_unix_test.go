@@ -1,0 +1,113 @@
+//go:build unix
+
+package store
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// asSudo is a process of root that the user 1234 of the group 4321 started.
+func asSudo(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: only root gives files away")
+	}
+	t.Setenv("SUDO_UID", "1234")
+	t.Setenv("SUDO_GID", "4321")
+}
+
+// uids are the users of everything below a directory, by path.
+func uids(t *testing.T, top string) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	ok(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := must[string](t)(filepath.Rel(top, path))
+		out[rel], _ = userOf(must[fs.FileInfo](t)(e.Info()))
+		return nil
+	}))
+	return out
+}
+
+// A run under sudo belongs to who called it: every directory and file that it creates,
+// and none that was there.
+func TestRunUnderSudoBelongsToItsUser(t *testing.T) {
+	asSudo(t)
+	top := t.TempDir()
+	there := filepath.Join(top, "there")
+	ok(t, os.Mkdir(there, 0o755))
+	d := must[*Dir](t)(Create(filepath.Join(there, "tare-runs", "run")))
+	ok(t, d.WriteStudy(nil), d.Append(sample(1)), d.WriteFile("figures/a.svg", nil), d.AppendFile("stacks/x", nil), d.AppendFile("stacks/x", nil), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.WriteRun(wholeRun()))
+	for path, uid := range uids(t, top) {
+		want := 1234
+		if path == "." || path == "there" {
+			want = 0
+		}
+		if uid != want {
+			t.Errorf("%s belongs to %d, want %d", path, uid, want)
+		}
+	}
+	ok(t, d.Close())
+}
+
+// In a directory of root's, such as a run without sudo, its files stay root's.
+func TestReportUnderSudoInDirectoryOfRoot(t *testing.T) {
+	asSudo(t)
+	d := created(t)
+	ok(t, os.Chown(d.Path(), 0, 0), d.Close())
+	d = must[*Dir](t)(OpenAppend(d.Path()))
+	defer d.Close()
+	ok(t, d.WriteFile("figures/a.svg", nil))
+	for _, path := range []string{".", lockFile, "figures", "figures/a.svg"} {
+		if uid := uids(t, d.Path())[path]; uid != 0 {
+			t.Errorf("%s belongs to %d", path, uid)
+		}
+	}
+}
+
+// Only a plain number names a user, and only root gives anything away.
+func TestSudoOwner(t *testing.T) {
+	asSudo(t)
+	if o := sudoOwner(); o != (owner{true, 1234, 4321}) {
+		t.Errorf("%+v", o)
+	}
+	for _, bad := range []string{"", "-1", "+1", "0", "0x10", "root", "1_0", " 1", "4294967295", "4294967296", "1.0"} {
+		t.Setenv("SUDO_UID", bad)
+		if o := sudoOwner(); o.set {
+			t.Errorf("SUDO_UID=%q: %+v", bad, o)
+		}
+	}
+	t.Setenv("SUDO_UID", "1234")
+	for _, bad := range []string{"", "-1", "4294967295", "users"} {
+		t.Setenv("SUDO_GID", bad)
+		if o := sudoOwner(); o.set {
+			t.Errorf("SUDO_GID=%q: %+v", bad, o)
+		}
+	}
+}
+
+// What replaced a new directory before it could be given away is not given away: a link,
+// a directory with content or of another user, a file, a pipe.
+func TestGiveOnlyOwnDirectories(t *testing.T) {
+	asSudo(t)
+	top := t.TempDir()
+	root := must[*os.Root](t)(os.OpenRoot(top))
+	defer root.Close()
+	ok(t, os.Mkdir(filepath.Join(top, "target"), 0o700), os.Symlink("target", filepath.Join(top, "link")),
+		os.MkdirAll(filepath.Join(top, "full", "x"), 0o700), os.WriteFile(filepath.Join(top, "file"), nil, 0o600),
+		os.Mkdir(filepath.Join(top, "other"), 0o700), os.Chown(filepath.Join(top, "other"), 5, 5), os.Mkdir(filepath.Join(top, "own"), 0o700))
+	o := sudoOwner()
+	for _, name := range []string{"link", "full", "file", "other", "own", "none"} {
+		o.giveDir(root, name)
+	}
+	for path, uid := range uids(t, top) {
+		if want := map[string]int{"own": 1234, "other": 5}[path]; uid != want {
+			t.Errorf("%s belongs to %d, want %d", path, uid, want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+	"tare/internal/study/studytest"
+)
+
+// resolvedSample is a study as a run has it.
+func resolvedSample(t *testing.T, change func(*study.Study)) study.Study {
+	t.Helper()
+	s := study.Study{Profile: study.Standard, Seed: 7, Modes: []study.Mode{{Mode: "host"}, {ID: "b", Mode: "netns/bridge"}}, Control: true,
+		Workloads: []study.Workload{{Kind: "tcp_stream", Warmup: study.WaitOf(time.Second), Duration: study.Duration(2 * time.Second)}, {Kind: "tcp_rr"}}}
+	if change != nil {
+		change(&s)
+	}
+	s, err := study.Resolve(s, studytest.Catalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every trial of a plan, pilots, cost pass and those that sample stacks included, has a
+// hash of what decides it.
+func TestEveryTrialHasExperiment(t *testing.T) {
+	s := resolvedSample(t, func(s *study.Study) {
+		s.CostPass.Rate, s.Evidence.Stacks = study.PassAuto, study.On
+		s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream", VerifyWith: "iperf3"})
+	})
+	of := Settings(s)
+	for _, tr := range append(Make(s).Trials, Profiles(s)...) {
+		if of.Experiment(tr.Mode, tr.Workload.Name()) == "" {
+			t.Fatalf("%s %s has none", tr.Mode, tr.Workload.Name())
+		}
+	}
+}
+
+// A hash that changes sets the trials of every run apart: only what decides a trial may
+// change it. If this fails, the values of a resolved study changed on purpose, or a run
+// of the version before could not be resumed for no reason.
+func TestExperimentIsPinned(t *testing.T) {
+	got := map[string]string{}
+	of := Settings(resolvedSample(t, nil))
+	for m := range of.Modes {
+		for w := range of.Workloads {
+			got[m+" "+w] = of.Experiment(m, w)
+		}
+	}
+	want := map[string]string{
+		"host tcp_stream": "4d69a6e4534d9f1b", "host tcp_rr": "176030aa7d6c62c0", "host cost_pass": "4e4430126515e0f4",
+		// What decides the trials of the control are the settings of its baseline.
+		"control tcp_stream": "4d69a6e4534d9f1b", "control tcp_rr": "176030aa7d6c62c0", "control cost_pass": "4e4430126515e0f4",
+		"b tcp_stream": "65037a4050a2bf03", "b tcp_rr": "c8c926fe51d9dd4a", "b cost_pass": "d9dbd565c40bbb8b",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-pinned +got):\n%s", diff)
+	}
+}
+
+// Each key either changes the hash or is known not to: a new key is not forgotten.
+func TestWhatDecidesTrials(t *testing.T) {
+	base := Settings(resolvedSample(t, nil)).Experiment("b", "tcp_stream")
+	for name, c := range map[string]struct {
+		changes bool
+		change  func(*study.Study)
+	}{
+		"blocks":             {false, func(s *study.Study) { s.Blocks = 30 }},
+		"seed":               {false, func(s *study.Study) { s.Seed = 8 }},
+		"stop":               {false, func(s *study.Study) { s.Stop = &study.Stop{MinBlocks: 6, Width: 0.1, ExtraBlocks: 1} }},
+		"margin":             {false, func(s *study.Study) { s.Margin = 0.02 }},
+		"max_time":           {false, func(s *study.Study) { s.MaxTime = study.Duration(time.Hour) }},
+		"title":              {false, func(s *study.Study) { s.Title, s.Modes[1].Title = "x", "y" }},
+		"name":               {false, func(s *study.Study) { s.Name, s.Description = "x", "y" }},
+		"another workload":   {false, func(s *study.Study) { s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream"}) }},
+		"order":              {false, func(s *study.Study) { slices.Reverse(s.Modes); slices.Reverse(s.Workloads) }},
+		"every":              {false, func(s *study.Study) { s.Workloads[0].Every, s.Workloads[0].Times = 2, 3 }},
+		"other length":       {false, func(s *study.Study) { s.Workloads[1].Duration = study.Duration(9 * time.Second) }},
+		"invalid.most":       {false, func(s *study.Study) { s.Invalid.Most = study.ShareOf(0.5) }},
+		"default written":    {false, func(s *study.Study) { s.Workloads[0].Congestion = "cubic" }},
+		"duration":           {true, func(s *study.Study) { s.Workloads[0].Duration = study.Duration(3 * time.Second) }},
+		"warmup":             {true, func(s *study.Study) { s.Workloads[0].Warmup = study.WaitOf(3 * time.Second) }},
+		"streams":            {true, func(s *study.Study) { s.Workloads[0].Streams = 4 }},
+		"congestion_control": {true, func(s *study.Study) { s.Workloads[0].Congestion = "reno" }},
+		"placement":          {true, func(s *study.Study) { s.Workloads[0].Placement = study.Free }},
+		"no_delay":           {true, func(s *study.Study) { no := false; s.Workloads[0].NoDelay = &no }},
+		"mode under an id":   {true, func(s *study.Study) { s.Modes[1] = study.Mode{ID: "b", Mode: "netns/macvlan"} }},
+		"another mode":       {true, func(s *study.Study) { s.Modes = append(s.Modes, study.Mode{Mode: "netns/macvlan"}) }},
+		"no control":         {true, func(s *study.Study) { s.Control = false }},
+		"lab":                {true, func(s *study.Study) { s.Lab.MTU = 9000 }},
+		"lab of the mode":    {true, func(s *study.Study) { s.Modes[1].Lab = &study.Lab{Rate: 1e9} }},
+		"settle":             {true, func(s *study.Study) { s.Settle = study.WaitOf(2 * time.Second) }},
+		"renew":              {true, func(s *study.Study) { s.Renew = study.RenewEvery(1) }},
+		"evidence":           {true, func(s *study.Study) { s.Evidence.Counters = study.Off }},
+		"invalid.steal":      {true, func(s *study.Study) { s.Invalid.Steal = study.ShareOf(0.5) }},
+		"pilot":              {true, func(s *study.Study) { s.Pilot = study.WaitOf(5 * time.Second) }},
+	} {
+		got := Settings(resolvedSample(t, c.change)).Experiment("b", "tcp_stream")
+		if got == "" || (got != base) != c.changes {
+			t.Errorf("%s: the hash is %s, was %s", name, got, base)
+		}
+	}
+}
+
+// Every key of a study decides its trials unless it is named: a new one is not forgotten.
+func TestUndecidedKeysExist(t *testing.T) {
+	var s study.Study
+	keys := study.Keys(s.Fields())
+	for _, k := range undecidedByStudy() {
+		if k != "invalid.most" && !slices.Contains(keys, k) {
+			t.Errorf("%s is not a key of a study", k)
+		}
+	}
+}

@@ -48,7 +48,10 @@ type Config struct {
 // returns the content of run.json. An interruption is not an error; the status of the run
 // shows it. An error means that the run could not be recorded or could not be removed
 // completely.
-func Run(ctx context.Context, cfg Config) (result.Run, error) {
+func Run(ctx context.Context, cfg Config) (result.Run, error) { return newRun(cfg).whole(ctx) }
+
+// newRun returns a run that has not begun.
+func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, settings: plan.Settings(cfg.Study), last: cfg.Resumed.Last}
 	r.schedule, r.observer = r.scheduling(), r.observing()
 	r.out = result.Run{
@@ -59,6 +62,12 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	if done := cfg.Resumed.Trials; len(done) > 0 {
 		r.out.Started = done[0].Started
 	}
+	r.measure = r.measureGroup
+	return r
+}
+
+// whole executes the run and records its result.
+func (r *run) whole(ctx context.Context) (result.Run, error) {
 	err := r.execute(ctx)
 	down := errors.Join(r.teardown(), r.observer.Close())
 	switch {
@@ -68,11 +77,11 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 		r.out.Status = result.RunFailed
 	}
 	r.evaluate()
-	if werr := cfg.Dir.WriteRun(r.out); werr != nil {
+	if werr := r.cfg.Dir.WriteRun(r.out); werr != nil {
 		r.out.Status = result.RunFailed // a run without its result is not complete
 		err = errors.Join(err, werr)
 	}
-	r.tell(live.Ended{Status: r.out.Status, Dir: cfg.Dir.Path()})
+	r.tell(live.Ended{Status: r.out.Status, Dir: r.cfg.Dir.Path()})
 	return r.out, errors.Join(err, down)
 }
 
@@ -84,8 +93,10 @@ type run struct {
 	out      result.Run
 	settings result.Settings // what decides the trials
 	last     int             // number of the last trial
-	telling  sync.Mutex      // agents report progress concurrently
-	patience time.Duration   // how much longer the run waits, in all, for a quieter machine
+	// measure runs a group of trials; tests replay recorded ones instead.
+	measure  func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
+	telling  sync.Mutex    // agents report progress concurrently
+	patience time.Duration // how much longer the run waits, in all, for a quieter machine
 }
 
 // scheduling creates the schedule, which decides between the run's blocks.

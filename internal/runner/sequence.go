@@ -171,20 +171,11 @@ func modesOf(trials []plan.Trial) []string {
 // attempt runs a group of trials and records them. It returns those that must be tried
 // again.
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
-	group := r.trialRuns(trials, attempt)
-	if err = r.waitBeforeGroup(ctx, group); err == nil {
-		r.observer.ObserveGroup(ctx, observedTrials(group), func() { r.drive(ctx, group) })
-	}
+	group := r.measure(ctx, trials, attempt)
 	if ctx.Err() != nil {
 		// An interrupted trial is not recorded, not even as failed.
 		return nil, ctx.Err()
 	}
-	for _, tr := range group {
-		tr.evaluate()
-		r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
-		tr.observed.ReadConntrack(ctx)
-	}
-	r.markInvalid(group)
 	for _, tr := range group {
 		if err := r.record(tr.conclude(r.last + 1)); err != nil {
 			return nil, err
@@ -206,6 +197,25 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		}
 	}
 	return again, nil
+}
+
+// measureGroup runs a group of trials, computes their metrics and applies the rules that
+// make one invalid.
+func (r *run) measureGroup(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun {
+	group := r.trialRuns(trials, attempt)
+	if r.waitBeforeGroup(ctx, group) == nil {
+		r.observer.ObserveGroup(ctx, observedTrials(group), func() { r.drive(ctx, group) })
+	}
+	if ctx.Err() != nil {
+		return group
+	}
+	for _, tr := range group {
+		tr.evaluate()
+		r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
+		tr.observed.ReadConntrack(ctx)
+	}
+	r.markInvalid(group)
+	return group
 }
 
 // drive runs the trials of a group as their traffic requires.

@@ -51,6 +51,9 @@ func TestKilledRunIsJudged(t *testing.T) {
 	if diff := cmp.Diff(modesAsked(readRun(t, whole)), modesAsked(run)); diff != "" {
 		t.Errorf("modes of the killed run (-of a whole one +its own):\n%s", diff)
 	}
+	if len(run.ID) != 8 || run.Profile != "quick" || run.Tare.Version == "" || len(run.Hosts) != 2 || len(run.Hosts[0].Facts) == 0 || run.Modes[0].Topology == nil {
+		t.Errorf("not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
+	}
 	controls, losses, limits := 0, len(run.Losses), len(run.TCPLimits)
 	for _, c := range run.Cells {
 		if c.Mode == "control" {

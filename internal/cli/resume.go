@@ -52,7 +52,7 @@ func (a App) reopen(path string, s study.Study, force bool) (*store.Dir, store.R
 	if err != nil {
 		return nil, done, errors.Join(err, dir.Close())
 	}
-	done.Forced = done.Forced || force
+	done.Forced = done.Apart != nil // this was refused above, unless it is wanted
 	return dir, done, nil
 }
 

@@ -141,6 +141,10 @@ func TestKilledRunIsKnown(t *testing.T) {
 		if diff := cmp.Diff(want, run); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+		listed := must[[]Summary](t)(List(d.Path()))
+		if len(listed) != 1 || listed[0].ID != "s2" || listed[0].Status != result.RunInterrupted || listed[0].Trials != 1 {
+			t.Errorf("%s is listed as %+v", name, listed)
+		}
 	}
 }
 
@@ -179,9 +183,9 @@ func TestNumbers(t *testing.T) {
 func TestAppendFull(t *testing.T) {
 	d := created(t)
 	ok(t, d.Append(sample(1)))
-	d.size = maxTrials - 10
+	d.size = maxWritten - 10
 	err := d.Append(sample(2))
-	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
+	wantErr(t, err, TrialsFile, ": the file would exceed 256 MiB")
 	_, trials, err := d.Load()
 	ok(t, err)
 	if len(trials) != 1 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
 )
 
 // A line that parses can be written, and reads back as itself.
@@ -34,6 +36,34 @@ func FuzzParseTrial(f *testing.F) {
 		if second, err := encodeTrial(again); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%v\n%s\n%s", err, first, second)
 		}
+	})
+}
+
+// Sessions that parse tell trials apart without a panic, whatever they contain.
+func FuzzParseSessions(f *testing.F) {
+	s := session("s1", "300ms", wholeRun().Tare)
+	whole, err := encode(sessionsJSON{sessionsSchema, []result.Session{s, session("s2", "1s", wholeRun().Tare)}}, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(`{"schema":"tare.sessions/1","sessions":[{"settings":{"modes":{"host":null},"workloads":{"tcp_rr":null}}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sessions, err := parseSessions(data)
+		if err != nil {
+			return
+		}
+		trials := []result.Trial{trialIn(s, 1), sample(2), trialIn(s, 1)}
+		out := separate(trials, lastOf(sessions), sessions)
+		apart := 0
+		if out.apart != nil {
+			apart = out.apart.Trials.Total()
+		}
+		if len(out.own)+len(out.repeated)+apart != len(trials) {
+			t.Fatalf("%d trials, %d repeated, %d apart of %d", len(out.own), len(out.repeated), apart, len(trials))
+		}
+		_ = killed(lastOf(sessions), out.own)
 	})
 }
 

@@ -86,7 +86,7 @@ func summarize(path string) (Summary, error) {
 	defer d.Close()
 	// Read the trials, which may be many megabytes, only if run.json does not exist.
 	run, err := d.readRun()
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && d.superseded(run) {
 		run, _, err = d.LoadPartial()
 	}
 	if err != nil {

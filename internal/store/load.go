@@ -83,13 +83,14 @@ type Resumption struct {
 }
 
 // Resume reads the trials of a run for a session that is to continue it, and tells those
-// of its experiment and build apart from all others. Errors: those of Load.
+// of its experiment and build apart from all others. As LoadPartial of a run without
+// cells, it leaves out what no evaluation needs. Errors: those of Load.
 func (d *Dir) Resume(next result.Session) (Resumption, error) {
 	sessions, err := d.readSessions()
 	if err != nil {
 		return Resumption{}, err
 	}
-	all, _, err := d.readTrials(parseTrial, 0)
+	all, _, err := d.readTrials(partialFor(result.Run{}).parse, 0)
 	if err != nil {
 		return Resumption{}, err
 	}
@@ -124,6 +125,14 @@ func (d *Dir) Changed(next result.Session) ([]result.Cause, error) {
 		}
 	}
 	return out, nil
+}
+
+// superseded reports whether a session began after the one that wrote run.json, and was
+// killed. It is false if that is unknown.
+func (d *Dir) superseded(run result.Run) bool {
+	sessions, err := d.readSessions()
+	last := lastOf(sessions)
+	return err == nil && last != nil && last.Run.ID != run.ID
 }
 
 // lastOf is the last session, nil if there is none.

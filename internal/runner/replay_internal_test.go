@@ -136,7 +136,9 @@ func (r *recorded) replay(run *run, trials []plan.Trial, attempt int) []*trialRu
 			r.failed("the runner asks for %s %s in block %d, attempt %d, with a window of %s at %g bit/s; recorded is %+v", asked.Mode, asked.Workload.ID, asked.Block, attempt,
 				asked.Workload.Duration, plan.Offered(asked.Workload), was)
 		}
+		// What decides it and the number of a trial are the runner's to find again.
 		tr.out, tr.elapsed = was, time.Duration(was.Elapsed*float64(time.Second)+0.5)
+		tr.out.Experiment, tr.out.Tare, tr.out.Seq, tr.out.Status = "", "", 0, ""
 		switch {
 		case was.Void:
 			tr.err = &voidError{errors.New(was.Reason)}

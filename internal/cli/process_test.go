@@ -136,7 +136,7 @@ const longStudy = `name: long
 blocks: 20
 settle: 10ms
 modes: [host, netns/bridge]
-invalid: {steal: off, others: off, unsettled: off}
+invalid: {steal: off, others: off, unsettled: off, most: off}
 workloads:
   - {workload: tcp_stream, warmup: 50ms, duration: 500ms}
   - {workload: tcp_rr, warmup: 50ms, duration: 500ms}

@@ -1,0 +1,244 @@
+//go:build linux
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whatever goes wrong during a run, at whatever moment: each trial that had finished is
+// readable and counts once, the exit code is that of what happened, the run can be continued
+// and then holds what an undisturbed run of its seed holds, and nothing is left of it.
+func TestFaults(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	h := &harness{references: map[string]reference{}, tally: map[string]*tally{}}
+	for i, c := range casesOf(t) {
+		if *faultCase >= 0 && i != *faultCase {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d %s in %s", i, c.fault.name, c.mode), func(t *testing.T) {
+			if c.group.needs != nil {
+				c.group.needs(t)
+			}
+			h.count(c, t, func() outcome { return h.try(t, i, c) })
+			if t.Failed() {
+				t.Logf("to repeat: go test ./internal/faults -run '^TestFaults$' -v -faults %d -seed %d -kinds '%s' -modes '%s' -case %d", *faultCount, *faultSeed, *faultKinds, *faultModes, i)
+			}
+		})
+	}
+	h.print(t)
+}
+
+// attempt is one fault in one run. All that is random in it follows from its seed.
+type attempt struct {
+	fault fault
+	group group
+	mode  string
+	seed  uint64
+}
+
+// casesOf chooses the faults to try. Every kind comes equally often, with its groups of modes
+// by their shares.
+func casesOf(t *testing.T) (cases []attempt) {
+	t.Helper()
+	chosen := chosenGroups(t)
+	names := strings.Split(*faultKinds, ",")
+	kinds := slices.DeleteFunc(kinds(), func(f fault) bool {
+		return *faultKinds != "" && !slices.Contains(names, f.name) || !slices.ContainsFunc(chosen, f.meets)
+	})
+	if len(kinds) == 0 {
+		t.Fatalf("no kind of faults is called %q", *faultKinds)
+	}
+	for i := range *faultCount {
+		round := rand.New(rand.NewPCG(*faultSeed, uint64(i/len(kinds))))
+		f := kinds[round.Perm(len(kinds))[i%len(kinds)]]
+		rng := rand.New(rand.NewPCG(*faultSeed, 1<<32+uint64(i)))
+		var lots []group
+		for _, g := range chosen {
+			if f.meets(g) {
+				lots = append(lots, slices.Repeat([]group{g}, g.share)...)
+			}
+		}
+		g := lots[rng.IntN(len(lots))]
+		cases = append(cases, attempt{fault: f, group: g, mode: g.modes[rng.IntN(len(g.modes))], seed: rng.Uint64()})
+	}
+	return cases
+}
+
+// harness keeps what the faults share.
+type harness struct {
+	references map[string]reference // by mode
+	tally      map[string]*tally    // by kind of faults
+}
+
+// reference is what an undisturbed run of a mode holds, and how many steps it shows.
+type reference struct {
+	content content
+	steps   int
+}
+
+// studySeed is the seed of all runs: the undisturbed run of a mode is then that of every
+// disturbed one.
+const studySeed = 3
+
+// reference runs a mode undisturbed, once.
+func (h *harness) reference(t *testing.T, c attempt) reference {
+	t.Helper()
+	if ref, ok := h.references[c.mode]; ok {
+		return ref
+	}
+	before := take(t)
+	r := prepared(t, c, "undisturbed-"+strings.ReplaceAll(c.mode, "/", "-"))
+	r.start(r.args()...)
+	if code := r.wait(); code != 0 {
+		t.Fatalf("an undisturbed run of %s: exit code %d\n%s", c.mode, code, r.stderr())
+	}
+	if diff := before.settled(t); diff != "" {
+		t.Fatalf("an undisturbed run of %s left (-before +after):\n%s", c.mode, diff)
+	}
+	ref := reference{contentOf(t, r.out), r.steps()}
+	h.references[c.mode] = ref
+	return ref
+}
+
+// prepared makes the directory of a run.
+func prepared(t *testing.T, c attempt, name string) *tested {
+	t.Helper()
+	home := filepath.Join(scratch, name)
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "study.yaml"), []byte(c.group.text(c.mode, studySeed)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return &tested{t: t, home: home, out: filepath.Join(home, "run"), rng: rand.New(rand.NewPCG(c.seed, 0))}
+}
+
+// outcome is what became of a fault.
+type outcome struct {
+	late     bool // the run ended before
+	finished int  // trials that had finished
+}
+
+// try disturbs one run.
+func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
+	ref := h.reference(t, c)
+	r := prepared(t, c, fmt.Sprint("case-", i))
+	defer func() {
+		_ = run("umount", "-q", filepath.Join(r.home, "disk")) // of most there is none
+		os.RemoveAll(r.home)
+	}()
+	if c.fault.prepare != nil {
+		if err := c.fault.prepare(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := take(t)
+	after, delay := r.rng.IntN(ref.steps), r.between(0, 400*time.Millisecond)
+	t.Logf("%s: %s after step %d of %d", c.fault, delay.Round(time.Millisecond), after, ref.steps)
+	r.start(r.args()...)
+	if r.until(func() bool { return r.steps() >= after }) {
+		time.Sleep(delay)
+	}
+	had := r.finished()
+	out.finished = strings.Count(string(had), "\n")
+	err := c.fault.inject(r)
+	out.late = errors.Is(err, errTooLate)
+	if err != nil && !out.late {
+		t.Errorf("the fault failed: %v", err)
+	}
+	code := r.wait()
+	t.Logf("%d trials had finished; exit code %d", out.finished, code)
+	r.repair()
+	if c.fault.end == killed {
+		h.collect(r)
+	}
+	if diff := before.settled(t); diff != "" {
+		t.Errorf("left (-before +after):\n%s\n%s", diff, r.stderr())
+	}
+	r.checkEnd(c.fault, code, out.late)
+	r.checkKept(had)
+	r.terminal = false
+	r.resume()
+	h.collect(r)
+	r.checkKept(had)
+	if diff := before.settled(t); diff != "" {
+		t.Errorf("left of the continued run (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(ref.content, contentOf(t, r.out)); diff != "" {
+		t.Errorf("the continued run (-undisturbed +continued):\n%s", diff)
+	}
+	return out
+}
+
+// collect runs gc, which must succeed and then find nothing more.
+func (h *harness) collect(r *tested) {
+	r.t.Helper()
+	for range 2 {
+		if code, out := r.call("gc"); code != 0 {
+			r.t.Errorf("gc: exit code %d\n%s", code, out)
+		}
+	}
+}
+
+// tally counts the faults of a kind.
+type tally struct {
+	tried, late, failed, finished int
+	modes                         map[string]int
+}
+
+// count runs a case and adds it up.
+func (h *harness) count(c attempt, t *testing.T, try func() outcome) {
+	n := h.tally[c.fault.name]
+	if n == nil {
+		n = &tally{modes: map[string]int{}}
+		h.tally[c.fault.name] = n
+	}
+	n.tried++
+	n.modes[c.group.name]++
+	ended := false
+	defer func() {
+		if t.Failed() || !ended {
+			n.failed++
+		}
+	}()
+	o := try()
+	ended = true
+	n.finished += o.finished
+	if o.late {
+		n.late++
+	}
+}
+
+// print prints the table of docs/reliability.md.
+func (h *harness) print(t *testing.T) {
+	t.Helper()
+	var total tally
+	fmt.Printf("\n| fault | runs | in modes | met the run | survived | finished trials kept |\n|---|---|---|---|---|---|\n")
+	for _, f := range kinds() {
+		n := h.tally[f.name]
+		if n == nil {
+			continue
+		}
+		var in []string
+		for _, name := range slices.Sorted(maps.Keys(n.modes)) {
+			in = append(in, fmt.Sprintf("%s %d", name, n.modes[name]))
+		}
+		fmt.Printf("| `%s` | %d | %s | %d | %d | %d |\n", f.name, n.tried, strings.Join(in, ", "), n.tried-n.late, n.tried-n.failed, n.finished)
+		total.tried, total.late, total.failed, total.finished = total.tried+n.tried, total.late+n.late, total.failed+n.failed, total.finished+n.finished
+	}
+	fmt.Printf("| all | %d | | %d | %d | %d |\n\n", total.tried, total.tried-total.late, total.tried-total.failed, total.finished)
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package faults
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/vm"
+)
+
+// group is a kind of modes, with the runs that are disturbed.
+type group struct {
+	name      string
+	modes     []string // one of them, with its baseline, is measured in a run
+	workloads []string
+	// share is how many of a hundred faults meet this group where all groups can have them.
+	share int
+	needs func(*testing.T) // skips or fails if the machine cannot have it; nil: needs a lab only
+}
+
+func groups() []group {
+	both := []string{"tcp_stream", "tcp_rr"}
+	return []group{
+		{name: "netns", modes: []string{"netns/bridge", "netns/published", "netns/vxlan"}, workloads: both, share: 40},
+		{name: "tunnel", modes: []string{"wireguard/userspace"}, workloads: both, share: 20},
+		{name: "rootless", modes: []string{"rootless/pasta"}, workloads: both, share: 17, needs: needProgram("pasta")},
+		{name: "docker", modes: []string{"docker/bridge", "docker/published"}, workloads: both, share: 20, needs: func(t *testing.T) { drivertest.NeedEngine(t) }},
+		// One workload: most of the time is spent in the emulated CPU.
+		{name: "vm", modes: []string{"vm/virtio"}, workloads: both[1:], share: 3, needs: func(t *testing.T) {
+			if err := os.Setenv(vm.KernelVariable, drivertest.NeedGuest(t)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+}
+
+func needProgram(name string) func(*testing.T) {
+	return func(t *testing.T) {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%v (scripts/setup-tests installs it)", err)
+		}
+	}
+}
+
+// chosenGroups are the groups that the flag names.
+func chosenGroups(t *testing.T) (chosen []group) {
+	t.Helper()
+	names := strings.Split(*faultModes, ",")
+	for _, g := range groups() {
+		if i := slices.Index(names, g.name); i >= 0 {
+			chosen, names = append(chosen, g), slices.Delete(names, i, i+1)
+		}
+	}
+	if len(names) > 0 {
+		t.Fatalf("-modes: there is no group of modes %q", names)
+	}
+	return chosen
+}
+
+// text is the study of a run that measures a mode: as short as a run can be. The order of its
+// trials follows from the seed.
+func (g group) text(mode string, seed uint64) string {
+	text := fmt.Sprintf("name: faults\nseed: %d\nblocks: 2\nsettle: 10ms\nmodes: [host, %s]\ninvalid: {steal: off, others: off, unsettled: off, most: off}\nworkloads:\n", seed, mode)
+	for _, w := range g.workloads {
+		text += fmt.Sprintf("  - {workload: %s, warmup: 50ms, duration: 200ms}\n", w)
+	}
+	return text
+}

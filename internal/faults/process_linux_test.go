@@ -1,0 +1,224 @@
+//go:build linux
+
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/store"
+)
+
+// tested is a run of the program, in a process of its own, that a fault will meet.
+type tested struct {
+	t    *testing.T
+	rng  *rand.Rand
+	home string // the directory of all its files
+	out  string // the run's directory
+
+	before   []string // a command that starts the program, such as unshare
+	terminal bool     // the program has a terminal of its own
+	ptmx     *os.File // the other end of the terminal
+	cmd      *exec.Cmd
+	undo     []func() error // what ends the fault, after the program has ended
+
+	mu     sync.Mutex
+	lines  []string
+	stdout bytes.Buffer
+	ended  chan struct{} // closed when it has ended and all its lines are read
+}
+
+// args are those of a disturbed run: verbose, so that its steps can be seen.
+func (r *tested) args() []string {
+	return []string{"run", "-v", filepath.Join(r.home, "study.yaml"), "--out", r.out}
+}
+
+// start starts the program with args.
+func (r *tested) start(args ...string) {
+	r.t.Helper()
+	command := append(slices.Clone(r.before), append([]string{filepath.Join(program, "tare")}, args...)...)
+	r.cmd = exec.Command(command[0], command[1:]...)
+	r.cmd.Dir = r.home
+	if len(r.before) == 0 {
+		r.cmd.Args[0] = "tare"
+	}
+	r.lines, r.ended = nil, make(chan struct{})
+	r.stdout.Reset()
+	var from *os.File
+	if r.terminal {
+		from = r.openTerminal()
+	} else {
+		r.cmd.Stdout = &r.stdout
+		out, in, err := os.Pipe()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.cmd.Stderr, from = in, out
+		defer in.Close()
+	}
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		r.read(from)
+		close(read)
+	}()
+	cmd, ended := r.cmd, r.ended
+	go func() {
+		_ = cmd.Wait() // the exit code tells
+		// What the program started may still have its stderr: its lines are not waited for.
+		select {
+		case <-read:
+		case <-time.After(time.Second):
+		}
+		close(ended)
+	}()
+}
+
+// openTerminal gives the program a terminal as a shell's window does.
+func (r *tested) openTerminal() *os.File {
+	r.t.Helper()
+	ptmx, err := os.OpenFile("/dev/pts/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(ptmx.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(ptmx.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(ptmx.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	pts, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = pts, pts, pts
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	r.ptmx = ptmx
+	r.undo = append(r.undo, func() error { pts.Close(); ptmx.Close(); return nil })
+	return ptmx
+}
+
+func (r *tested) read(from io.ReadCloser) {
+	defer from.Close()
+	for in := bufio.NewScanner(from); in.Scan(); {
+		r.mu.Lock()
+		r.lines = append(r.lines, in.Text())
+		r.mu.Unlock()
+	}
+}
+
+// stderr is what the program has printed there.
+func (r *tested) stderr() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.lines, "\n")
+}
+
+// step matches the lines that show a step of a run: its start, a mode that is set up or
+// failed, a trial.
+var step = regexp.MustCompile(`(?m)^(results: |ready: |failed: |void: |block \d+/\d+ +trial )`)
+
+// steps is how many steps the run has shown. A run in a terminal shows only its files.
+func (r *tested) steps() int {
+	if r.terminal {
+		if _, err := os.Stat(filepath.Join(r.out, store.StudyFile)); err != nil {
+			return 0
+		}
+		return 1 + bytes.Count(r.finished(), []byte("\n"))
+	}
+	return len(step.FindAllString(r.stderr(), -1))
+}
+
+// until waits for a condition and reports whether it came before the program's end. A program
+// that does neither is stuck.
+func (r *tested) until(cond func() bool) bool {
+	r.t.Helper()
+	for deadline := time.Now().Add(stuck); ; time.Sleep(2 * time.Millisecond) {
+		if cond() {
+			return true
+		}
+		select {
+		case <-r.ended:
+			return cond()
+		default:
+		}
+		if time.Now().After(deadline) {
+			_ = r.cmd.Process.Signal(syscall.SIGQUIT)
+			r.t.Fatalf("the run is stuck:\n%s", r.stderr())
+		}
+	}
+}
+
+// stuck is how long a run may take that lasts some seconds, and a minute with an emulated CPU.
+const stuck = 6 * time.Minute
+
+// wait waits for the end and returns the exit code, and -1 after a signal.
+func (r *tested) wait() int {
+	r.t.Helper()
+	select {
+	case <-r.ended:
+		return r.cmd.ProcessState.ExitCode()
+	case <-time.After(stuck):
+		_ = r.cmd.Process.Signal(syscall.SIGQUIT)
+		<-r.ended
+		r.t.Fatalf("the program does not end:\n%s", r.stderr())
+		return 0
+	}
+}
+
+// call runs the program to its end with other arguments.
+func (r *tested) call(args ...string) (code int, out string) {
+	r.t.Helper()
+	c := &tested{t: r.t, home: r.home, out: r.out, before: r.before}
+	c.start(args...)
+	code = c.wait()
+	return code, c.stdout.String() + c.stderr()
+}
+
+// repair ends the fault.
+func (r *tested) repair() {
+	r.t.Helper()
+	for i := len(r.undo) - 1; i >= 0; i-- {
+		if err := r.undo[i](); err != nil {
+			r.t.Errorf("cannot end the fault: %v", err)
+		}
+	}
+	r.undo = nil
+}
+
+// finished are the lines of the trials that have ended.
+func (r *tested) finished() []byte {
+	data, err := os.ReadFile(filepath.Join(r.out, store.TrialsFile))
+	if err != nil {
+		return nil
+	}
+	return data[:bytes.LastIndexByte(data, '\n')+1]
+}
+
+// ours are the processes of the run below the controller: nothing else runs on this machine.
+func (r *tested) ours(pick func(proc) bool) []proc {
+	return slices.DeleteFunc(processes(), func(p proc) bool {
+		return p.pid == 1 || p.pid == os.Getpid() || p.pid == r.cmd.Process.Pid || !pick(p)
+	})
+}

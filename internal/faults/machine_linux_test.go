@@ -147,7 +147,7 @@ func setUpMachine(base, repository string) error {
 	if err := mount("overlay", root, "overlay", 0, fmt.Sprintf("lowerdir=/,upperdir=%s/upper,workdir=%s/work", base, base)); err != nil {
 		return err
 	}
-	for _, dir := range []string{layerDir, scratch, program, "/proc", "/sys", "/dev", "/run", "/tmp", "/old", repository} {
+	for _, dir := range []string{layerDir, scratch, program, "/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/lib", "/old", repository} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			return err
 		}
@@ -167,6 +167,8 @@ func setUpMachine(base, repository string) error {
 		{"sysfs", "/sys", "sysfs", 0, ""},
 		{"tmpfs", "/run", "tmpfs", 0, "mode=755"},
 		{"tmpfs", "/tmp", "tmpfs", 0, "mode=1777"},
+		{"tmpfs", "/var/tmp", "tmpfs", 0, "mode=1777"},
+		{"tmpfs", "/var/lib", "tmpfs", 0, "mode=755"}, // the real one has the engines of others
 		{"tmpfs", scratch, "tmpfs", 0, "mode=755"},
 		{base + "/upper", layerDir, "", unix.MS_BIND, ""},
 		{repository, repository, "", unix.MS_BIND, ""},

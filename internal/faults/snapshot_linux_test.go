@@ -58,7 +58,7 @@ func take(t *testing.T) snapshot {
 	}
 	add("socket", sockets(t))
 	all := func(string, fs.DirEntry) bool { return true }
-	for _, dir := range []string{"/tmp", "/dev/shm", "/run"} {
+	for _, dir := range []string{"/tmp", "/var/tmp", "/var/lib", "/dev/shm", "/run"} {
 		add("file", walk(t, dir, all))
 	}
 	// Mount points are in the layer, too, without content.

@@ -17,11 +17,13 @@ func end(rep, other traffic.Report) result.End {
 		Congestion: rep.TCP.Congestion, SendBuffer: rep.SendBuffer, ReceiveBuffer: rep.ReceiveBuffer, MSS: rep.TCP.MSS,
 		BytesSent: rep.Sent, BytesReceived: rep.Received, Retransmits: rep.Window.Retransmits, Datagrams: datagrams(rep, other),
 	}
-	if rep.CPU >= 0 {
-		e.CPU = &rep.CPU
+	// The record is kept to the end of the run. A pointer into the report would keep the
+	// report, too, with its histograms of 50 kB each.
+	if cpu := rep.CPU; cpu >= 0 {
+		e.CPU = &cpu
 	}
-	if rep.TCP.RTT > 0 {
-		e.RTT = &rep.TCP.RTT
+	if rtt := rep.TCP.RTT; rtt > 0 {
+		e.RTT = &rtt
 	}
 	return e
 }
@@ -50,8 +52,8 @@ func datagrams(rep, other traffic.Report) *result.Datagrams {
 			out.Lost = &lost
 		}
 	}
-	if w := rep.Window; w.Slots > 0 {
-		out.Slots, out.MissedSlots = &w.Slots, &w.Missed
+	if slots, missed := rep.Window.Slots, rep.Window.Missed; slots > 0 {
+		out.Slots, out.MissedSlots = &slots, &missed
 	}
 	return out
 }

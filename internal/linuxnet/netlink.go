@@ -3,6 +3,7 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,10 +29,16 @@ func openNetlink(family int) (*netlink.Handle, error) {
 	return h, nil
 }
 
+// nftablesBuffer is the size of the buffers of an nftables socket: the rules of a table are
+// one message, 5 kB for each published pair of addresses, and the replies to it arrive at
+// once. The kernel's default has room for the rules of 30 pairs.
+const nftablesBuffer = 4 << 20
+
 // openNFTables does the same for nftables, where every request uses its own socket.
 func openNFTables() (*nftables.Conn, error) {
 	return nftables.New(nftables.WithSockOptions(func(c *mdnetlink.Conn) error {
-		return c.SetDeadline(time.Now().Add(netlinkWait))
+		// Without the rights for more than the machine's maximum, it is that.
+		return errors.Join(c.SetWriteBuffer(nftablesBuffer), c.SetReadBuffer(nftablesBuffer), c.SetDeadline(time.Now().Add(netlinkWait)))
 	}))
 }
 

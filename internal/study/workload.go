@@ -31,6 +31,9 @@ type Workload struct {
 	Duration, DurationMin, DurationMax                Duration
 }
 
+// mostPairs is the maximum of pairs, as driver.MaxPairs.
+const mostPairs = 100
+
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
 	return []Field{
@@ -38,7 +41,7 @@ func (w *Workload) Fields() []Field {
 		required("workload", nameOf(&w.Kind), "which workload"),
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
-		key("pairs", count(&w.Pairs, 1, 16), "pairs of endpoints that run at the same time, each in its own sandboxes"),
+		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes"),
 		key("streams", count(&w.Streams, 1, 1000), "parallel connections"),
 		key("flows", count(&w.Flows, 1, 1000), "parallel flows, each with its own pair of addresses"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),

@@ -185,3 +185,24 @@ func (r *tested) resume() {
 		r.t.Errorf("tare %s: exit code %d\n%s", strings.Join(args, " "), code, out)
 	}
 }
+
+// failures lists why modes and trials of a run failed.
+func failures(t *testing.T, dir string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, m := range runJSON(t, dir).Modes {
+		if m.Status != result.ModeMeasured {
+			fmt.Fprintf(&out, "%s is %s: %s\n", m.ID, m.Status, m.Reason)
+		}
+	}
+	_, trials, err := read(dir)
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			fmt.Fprintf(&out, "%s %s in block %d, attempt %d, is %s: %s\n", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Status, tr.Reason)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(&out, err)
+	}
+	return out.String()
+}

@@ -188,7 +188,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	}
 	got.Void = nil
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the continued run (-undisturbed +continued):\n%s", diff)
+		t.Errorf("the continued run (-undisturbed +continued):\n%s%s", diff, failures(t, r.out))
 	}
 	return out
 }

@@ -1,0 +1,207 @@
+//go:build linux
+
+package faults
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+// soakText is a study of many short trials of every kind of traffic.
+func soakText(trials int) string {
+	kinds := []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream", "udp_rr"}
+	text := fmt.Sprintf("name: soak\nseed: 1\nblocks: %d\nsettle: 0s\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, unsettled: off, most: off}\nworkloads:\n", max(2, trials/(2*len(kinds))))
+	for _, k := range kinds {
+		text += fmt.Sprintf("  - {workload: %s, warmup: 0s, duration: 100ms}\n", k)
+	}
+	return text
+}
+
+// use is what the processes of a run use at a moment.
+type use struct {
+	trials            int // that had finished
+	controller, agent int // resident memory that is not of files, bytes; of the largest agent
+	files, agentFiles int // descriptors of the controller, and of all agents
+	spaces            int // named network namespaces
+	agents            int
+}
+
+// memory is the resident memory of a process without its files, in bytes.
+func memory(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "RssAnon:" {
+			kB, _ := strconv.Atoi(f[1])
+			return kB << 10
+		}
+	}
+	return 0
+}
+
+func files(pid int) int {
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return 0
+	}
+	return len(open)
+}
+
+// use reads it.
+func (r *tested) use() use {
+	u := use{trials: bytes.Count(r.finished(), []byte("\n")), controller: memory(r.cmd.Process.Pid), files: files(r.cmd.Process.Pid)}
+	for _, p := range r.ours(isAgent) {
+		u.agent = max(u.agent, memory(p.pid))
+		u.agentFiles += files(p.pid)
+		u.agents++
+	}
+	names, _ := filepath.Glob("/run/netns/*") // the pattern is valid
+	u.spaces = len(names)
+	return u
+}
+
+// watched runs a study to its end and reads every now and then what it uses.
+func watched(t *testing.T, study string, every time.Duration) (r *tested, all []use) {
+	t.Helper()
+	home, err := os.MkdirTemp(scratch, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	r = &tested{t: t, home: home, out: filepath.Join(home, "run"), rng: rand.New(rand.NewPCG(1, 0))}
+	if err := os.WriteFile(filepath.Join(home, "study.yaml"), []byte(study), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.start(r.args()...)
+	for {
+		select {
+		case <-r.ended:
+			if code := r.wait(); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, r.stderr())
+			}
+			return r, all
+		case <-time.After(every):
+			if u := r.use(); u.trials > 0 {
+				all = append(all, u)
+			}
+		}
+	}
+}
+
+// A long run uses no more memory, descriptors and namespaces in the end than soon after its
+// start, and its trials take no longer.
+func TestSoak(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	before := take(t)
+	r, all := watched(t, soakText(*soakTrials), 100*time.Millisecond)
+	if diff := before.settled(t); diff != "" {
+		t.Errorf("left (-before +after):\n%s", diff)
+	}
+	_, trials, err := read(r.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			failed++
+			t.Logf("%s %s in block %d, attempt %d: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
+		}
+	}
+	// On a busy machine a trial may fail, and is repeated.
+	if failed > len(trials)/50 {
+		t.Errorf("%d of %d trials failed", failed, len(trials))
+	}
+	// After a fifth everything is warm.
+	n := len(trials)
+	// After a failure agents are missing for a moment.
+	const agents = 4
+	all = slices.DeleteFunc(all, func(u use) bool { return u.agents != agents })
+	early := slices.DeleteFunc(slices.Clone(all), func(u use) bool { return u.trials < n/5 || u.trials > 2*n/5 })
+	late := slices.DeleteFunc(slices.Clone(all), func(u use) bool { return u.trials < 4*n/5 || u.trials >= n })
+	if len(early) < 10 || len(late) < 10 {
+		t.Fatalf("the run was read %d and %d times only", len(early), len(late))
+	}
+	between := float64(median(late, func(u use) int { return u.trials }) - median(early, func(u use) int { return u.trials }))
+	fmt.Printf("\n%d trials in %s, %.0f kB of %s\n\n| | from a fifth to two fifths | in the last fifth | growth per trial |\n|---|---|---|---|\n",
+		n, trials[n-1].Started.Sub(trials[0].Started).Round(time.Second), float64(len(r.finished()))/1e3, store.TrialsFile)
+	for _, m := range []struct {
+		name   string
+		of     func(use) int
+		slack  int     // bytes, of the collector of garbage
+		atMost float64 // bytes per trial
+	}{
+		{"controller, resident memory", func(u use) int { return u.controller }, 16 << 20, 8000},
+		{"largest agent, resident memory", func(u use) int { return u.agent }, 2 << 20, 1000},
+	} {
+		a, b := median(early, m.of), median(late, m.of)
+		fmt.Printf("| %s | %.1f MB | %.1f MB | %.0f B |\n", m.name, float64(a)/1e6, float64(b)/1e6, float64(b-a)/between)
+		if float64(b-a) > m.atMost*between+float64(m.slack) {
+			t.Errorf("%s grew by %.0f B per trial", m.name, float64(b-a)/between)
+		}
+	}
+	for _, m := range []struct {
+		name string
+		of   func(use) int
+	}{
+		{"descriptors of the controller", func(u use) int { return u.files }},
+		{"descriptors of all agents", func(u use) int { return u.agentFiles }},
+		{"named network namespaces", func(u use) int { return u.spaces }},
+	} {
+		// Some are open for a moment only: the least is what stays.
+		a, b := least(early, m.of), least(late, m.of)
+		fmt.Printf("| %s | %d | %d | |\n", m.name, a, b)
+		if a != b {
+			t.Errorf("%s: %d, then %d", m.name, a, b)
+		}
+	}
+	first, last := overhead(trials[:n/10]), overhead(trials[n-n/10:])
+	fmt.Printf("| overhead of a trial, first and last tenth | %.1f ms | %.1f ms | |\n\n", 1e3*first, 1e3*last)
+	// A tenth of few trials says little on a busy machine.
+	const many = 2000
+	if limit := 1.1; n >= many && last > limit*first || last > 3*first {
+		t.Errorf("the overhead of a trial was %.1f ms in the first tenth and %.1f ms in the last", 1e3*first, 1e3*last)
+	}
+}
+
+// overhead is the median time of trials beside their traffic, in seconds.
+func overhead(trials []result.Trial) float64 {
+	var all []float64
+	for _, tr := range trials {
+		all = append(all, tr.Elapsed-tr.Window-tr.Warmup)
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func median(all []use, of func(use) int) int {
+	var values []int
+	for _, u := range all {
+		values = append(values, of(u))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func least(all []use, of func(use) int) int {
+	n := of(all[0])
+	for _, u := range all {
+		n = min(n, of(u))
+	}
+	return n
+}

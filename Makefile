@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test race test-guest check fmt vet cross lint unit bench bench-aa bpf drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf drawings schema man pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -81,7 +81,7 @@ bin/goreleaser: scripts/setup-dist
 # kernel setting temporarily, or use a Swarm whose gossip is lost on a busy machine. They
 # run one package at a time, after the others. The same applies to tests called
 # TestAlone...: they do the same, or compare values that background load would change.
-ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/lab
+ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/faults ./internal/lab
 
 # Tests of these packages boot virtual machines, each of which uses a whole CPU for
 # emulation: they run separately, one package at a time. Beside a second package, passt
@@ -147,6 +147,20 @@ lint: $(LINT)
 
 unit:
 	go test -short ./...
+
+# Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
+# lost and nothing left; see docs/reliability.md. Requires root; about 45 minutes. A case that
+# fails prints the command that repeats it.
+FAULTS ?= 200
+SEED ?= 1
+faults:
+	scripts/setup-tests
+	$(TEST) -timeout 6h -v ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
+
+# Thousands of short trials in one run, and hundreds of endpoints at once: about 20 minutes.
+soak:
+	scripts/setup-tests
+	$(TEST) -timeout 2h -v ./internal/faults -run '^(TestSoak|TestPairs)$$' -trials 5000 -pairs 200
 
 # On an otherwise idle machine: about 40 minutes.
 bench: build

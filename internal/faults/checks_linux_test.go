@@ -79,7 +79,7 @@ func contentOf(t *testing.T, dir string) content {
 	for i := range c.Files {
 		c.Files[i] = strings.TrimPrefix(c.Files[i], dir)
 	}
-	// Whether there is a figure of a metric depends on its values.
+	// Whether a metric has a figure depends on its values.
 	c.Files = slices.DeleteFunc(c.Files, figure.MatchString)
 	return c
 }

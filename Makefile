@@ -149,7 +149,7 @@ unit:
 	go test -short ./...
 
 # Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
-# lost and nothing left; see docs/reliability.md. Requires root; about 45 minutes. A case that
+# lost and nothing left; see docs/reliability.md. Requires root; about an hour. A case that
 # fails prints the command that repeats it.
 FAULTS ?= 200
 SEED ?= 1
@@ -157,7 +157,7 @@ faults:
 	scripts/setup-tests
 	$(TEST) -timeout 6h -v ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
 
-# Thousands of short trials in one run, and hundreds of endpoints at once: about 20 minutes.
+# Thousands of short trials in one run, and hundreds of endpoints at once: about half an hour.
 soak:
 	scripts/setup-tests
 	$(TEST) -timeout 2h -v ./internal/faults -run '^(TestSoak|TestPairs)$$' -trials 5000 -pairs 200

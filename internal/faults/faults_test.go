@@ -110,6 +110,9 @@ func (h *harness) reference(t *testing.T, c attempt) reference {
 	if diff := before.settled(t); diff != "" {
 		t.Fatalf("an undisturbed run of %s left (-before +after):\n%s", c.mode, diff)
 	}
+	if why := failures(t, r.out); why != "" {
+		t.Fatalf("an undisturbed run of %s failed in part:\n%s", c.mode, why)
+	}
 	ref := reference{contentOf(t, r.out), r.steps()}
 	h.references[c.mode] = ref
 	return ref

@@ -12,6 +12,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/observe/netstack"
+	"tare/internal/printable"
 	"tare/internal/traffic"
 )
 
@@ -150,7 +151,7 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 			return wire.Reply{}, c.Err()
 		}
 		if reply.Error != "" {
-			return reply, fmt.Errorf("%s: %s", c.place, reply.Error)
+			return reply, fmt.Errorf("%s: %s", c.place, printable.Prose(reply.Error)) // it may be hostile
 		}
 		return reply, nil
 	case <-ctx.Done():

@@ -53,7 +53,7 @@ func control(lines ...string) []byte {
 // error on one line.
 func FuzzReplies(f *testing.F) {
 	f.Add(control(`{"hello":{}}`, `{"id":1,"links":{"eth0":{}}}`))
-	f.Add(control(`{"id":1,"error":"no such device"}`, `{"ended":{"stream":1,"code":-1,"fate":"killed"}}`))
+	f.Add(control(`{"id":1,"error":"no\nsuch\u001b[31m device"}`, `{"ended":{"stream":1,"code":-1,"fate":"killed"}}`))
 	f.Add(control(`{"id":1,"reading":{"counters":{"Tcp.InSegs":18446744073709551615}}}`, `{"id":1}`, `{"id":2}`))
 	f.Add(control(`{"id":1e99}`))
 	f.Add([]byte{0, 0, 0xff, 0xff})

@@ -11,6 +11,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/guest/mux"
+	"tare/internal/printable"
 )
 
 // remote is the host's connection to the guest's first process.
@@ -117,7 +118,7 @@ func (r *remote) call(ctx context.Context, req request) (reply, error) {
 			defer r.mu.Unlock()
 			return got, r.gone
 		case got.Error != "":
-			return got, fmt.Errorf("%s: %s", r.place, got.Error)
+			return got, fmt.Errorf("%s: %s", r.place, printable.Prose(got.Error)) // it may be hostile
 		}
 		return got, nil
 	case <-ctx.Done():

@@ -53,18 +53,3 @@ func TestBadLines(t *testing.T) {
 		})
 	}
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"id":1,"op":"listen","params":{"kind":"tcp_rr"}}` + "\n"))
-	f.Add([]byte("\n\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := NewReader(strings.NewReader(string(data)))
-		for range 100 {
-			var q Request
-			err := r.Read(&q)
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return
-			}
-		}
-	})
-}

@@ -1,8 +1,13 @@
 package traffic
 
 import (
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -75,11 +80,41 @@ func (d *Distribution) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("decode distribution: %w", err)
 	}
+	if err := checkRange(s); err != nil {
+		return fmt.Errorf("decode distribution: %w", err)
+	}
 	h, err := hdrhistogram.Decode([]byte(s))
 	if err != nil {
 		return fmt.Errorf("decode distribution: %w", err)
 	}
 	d.hist = h
+	return nil
+}
+
+// checkRange returns an error unless an encoded histogram has the range and the resolution of a
+// Distribution. A histogram takes the memory that these two need, 50 MB for the widest, however few
+// values it has, and an agent of a hostile container may send any.
+func checkRange(encoded string) error {
+	const envelope = 8 // cookie and length of the compressed part
+	r := base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded))
+	if _, err := io.CopyN(io.Discard, r, envelope); err != nil {
+		return err
+	}
+	z, err := zlib.NewReader(r)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	var header struct {
+		Cookie, Length, Offset, Digits int32
+		Min, Max                       int64
+	}
+	if err := binary.Read(z, binary.BigEndian, &header); err != nil {
+		return err
+	}
+	if header.Digits != histDigits || header.Min != histMin || header.Max != histMax {
+		return fmt.Errorf("it is a histogram from %d to %d with %d digits, not one of tare's", header.Min, header.Max, header.Digits)
+	}
 	return nil
 }
 

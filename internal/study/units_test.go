@@ -2,6 +2,7 @@ package study_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,7 +125,7 @@ func TestBadUnits(t *testing.T) {
 
 // FuzzUnits holds that what a unit's text means is what its String says.
 func FuzzUnits(f *testing.F) {
-	for _, text := range []string{"0", "1400", "128KiB", "auto", "1.5s", "1m30s", "2h", "100ms", "1Gbit/s", "1.5gbit", "1e3", "-1", "9223372036854775807"} {
+	for _, text := range []string{"0", "1400", "128KiB", "auto", "1.5s", "1m30s", "2h", "100ms", "1Gbit/s", "1.5gbit", "1e3", "-1", "9223372036854775807", "unlimited", "off", "once", "0.02", "1e-5", "NaN", "-0", "1e400", "18446744073709551615", "\x1b[31m"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -139,8 +140,16 @@ func FuzzUnits(f *testing.F) {
 			{new(study.Size), new(study.Size)},
 			{new(study.BufferSize), new(study.BufferSize)},
 			{new(study.Rate), new(study.Rate)},
+			{new(study.Load), new(study.Load)},
+			{new(study.PassRate), new(study.PassRate)},
+			{new(study.Share), new(study.Share)},
+			{new(study.Portion), new(study.Portion)},
+			{new(study.Renew), new(study.Renew)},
 		} {
-			if unit.a.UnmarshalText([]byte(text)) != nil {
+			if err := unit.a.UnmarshalText([]byte(text)); err != nil {
+				if strings.ContainsAny(err.Error(), "\n\r\x1b") || len(err.Error()) > 500 {
+					t.Errorf("%q: the error is %q", text, err)
+				}
 				continue
 			}
 			if err := unit.b.UnmarshalText([]byte(unit.a.String())); err != nil {

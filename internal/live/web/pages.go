@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tare/internal/report"
+	"tare/internal/report/wording"
 )
 
 //go:embed pages.html
@@ -66,8 +67,9 @@ func render(w io.Writer, name string, data any) error {
 	return t.ExecuteTemplate(w, name, data)
 }
 
-// fail answers with an error page.
+// fail answers with an error page. Its text may contain parts of the request.
 func (s Server) fail(w http.ResponseWriter, code int, text string) {
+	text = wording.Cut(wording.Clean(text), 2000)
 	var b bytes.Buffer
 	f := s.frame(http.StatusText(code))
 	if code == http.StatusForbidden || code == http.StatusMisdirectedRequest {

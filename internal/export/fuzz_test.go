@@ -1,0 +1,97 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"tare/internal/result"
+)
+
+// FuzzFormats checks that whatever names and values a run has, each format stays well-formed: as
+// many records, benchmarks and samples as there are values, none of them from a name.
+func FuzzFormats(f *testing.F) {
+	f.Add("host", "tcp_stream", "goodput", "a reason", 9.4e9)
+	f.Add("x\"} 1\n# EOF", "a,b\"\r\nc", "m\x00\n", "=cmd()\x1b[31m", -1e308)
+	f.Add("\u2028\u0085mode: x", "Benchmark 1 5", "a b", "\xff", 5e-324)
+	f.Fuzz(func(t *testing.T, mode, workload, metric, reason string, value float64) {
+		run := result.Run{Schema: result.Schema, ID: reason, Modes: []result.Mode{{ID: mode, Status: result.ModeMeasured}}, Tare: result.Build{Version: reason}}
+		run.Cells = []result.Cell{{Mode: mode, Workload: workload, Metric: metric, Unit: reason, Value: &value, Verdict: result.Verdict(reason)}}
+		trial := result.Trial{Schema: result.TrialSchema, Mode: mode, Workload: workload, Block: 1, Attempt: 1, Status: result.TrialOK, Metrics: map[string]float64{metric: value}}
+		lost := trial
+		lost.Block, lost.Status, lost.Reason = 2, result.TrialFailed, reason
+		trials := []result.Trial{trial, lost}
+		out := map[string]string{}
+		for _, format := range All() {
+			var b bytes.Buffer
+			if err := format.Write(&b, run, trials); err != nil {
+				if format.Name == "json" || format.Name == "md" {
+					continue // a value that is no number
+				}
+				t.Fatalf("%s: %v", format.Name, err)
+			}
+			out[format.Name] = b.String()
+		}
+		records, err := csv.NewReader(strings.NewReader(out["csv"])).ReadAll()
+		if err != nil || len(records) > 3 {
+			t.Errorf("csv: %v, %d records", err, len(records))
+		}
+		for _, r := range records {
+			if len(r) != len(columns()) {
+				t.Errorf("csv: %d columns in %q", len(r), r)
+			}
+		}
+		if n := strings.Count("\n"+out["benchfmt"], "\nBenchmark"); n > 1 {
+			t.Errorf("benchfmt: %d benchmarks of one trial:\n%s", n, out["benchfmt"])
+		}
+		if text := out["openmetrics"]; !strings.HasSuffix(text, "# EOF\n") || strings.Count("\n"+text, "\n# EOF") != 1 {
+			t.Errorf("openmetrics: it does not end with one # EOF:\n%s", text)
+		} else if _, err := promlint.New(strings.NewReader(text)).Lint(); err != nil {
+			t.Errorf("openmetrics: %v:\n%s", err, text)
+		}
+	})
+}
+
+// FuzzVisible checks that text loses what a terminal interprets, wherever the writes are cut, and
+// keeps the rest.
+func FuzzVisible(f *testing.F) {
+	f.Add([]byte("plain\ttext\r\n"), 3)
+	f.Add([]byte("\x1b[31m\u202e\u6f22\xff\u009b"), 5)
+	f.Add([]byte("\xe6\xbc"), 1)
+	f.Fuzz(func(t *testing.T, text []byte, cut int) {
+		written := func(parts ...[]byte) string {
+			var out bytes.Buffer
+			v := Visible(&out)
+			for _, p := range parts {
+				if n, err := v.Write(p); err != nil || n != len(p) {
+					t.Fatal(n, err)
+				}
+			}
+			if err := v.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}
+		whole := written(text)
+		at := 0
+		if len(text) > 0 {
+			at = (cut%len(text) + len(text)) % len(text)
+		}
+		if parts := written(text[:at], text[at:]); parts != whole {
+			t.Errorf("in one write %q, in two %q", whole, parts)
+		}
+		if !utf8.ValidString(whole) || written([]byte(whole)) != whole {
+			t.Errorf("%q is visible", whole)
+		}
+		if i := strings.IndexFunc(whole, func(r rune) bool {
+			return r != '\n' && r != '\t' && r != '\r' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+		}); i >= 0 {
+			t.Errorf("%q is visible", whole)
+		}
+	})
+}

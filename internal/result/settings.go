@@ -114,19 +114,30 @@ func orAbsent(value string) string {
 // which decided it, and now, without Trials.
 func (s Settings) Causes(now Settings, mode, workload string) []Cause {
 	out := causes(nil, causeStudy, s.Study, now.Study)
-	for _, part := range []struct {
-		scope     string
-		then, now map[string]map[string]string
-		name      string
-	}{{causeMode, s.Modes, now.Modes, mode}, {causeWorkload, s.Workloads, now.Workloads, workload}} {
-		after, has := part.now[part.name]
-		if !has {
-			out = append(out, Cause{Scope: part.scope + part.name})
-			continue
-		}
-		out = causes(out, part.scope+part.name, part.then[part.name], after)
+	out = partCauses(out, causeMode+mode, s.Modes[mode], now.Modes, mode)
+	return partCauses(out, causeWorkload+workload, s.Workloads[workload], now.Workloads, workload)
+}
+
+// AllCauses lists the settings in which s differs from now, for all modes and workloads
+// of s, without Trials.
+func (s Settings) AllCauses(now Settings) []Cause {
+	out := causes(nil, causeStudy, s.Study, now.Study)
+	for _, m := range slices.Sorted(maps.Keys(s.Modes)) {
+		out = partCauses(out, causeMode+m, s.Modes[m], now.Modes, m)
+	}
+	for _, w := range slices.Sorted(maps.Keys(s.Workloads)) {
+		out = partCauses(out, causeWorkload+w, s.Workloads[w], now.Workloads, w)
 	}
 	return out
+}
+
+// partCauses appends how a part differs from that of its name now, which may be absent.
+func partCauses(out []Cause, scope string, then map[string]string, now map[string]map[string]string, name string) []Cause {
+	after, has := now[name]
+	if !has {
+		return append(out, Cause{Scope: scope})
+	}
+	return causes(out, scope, then, after)
 }
 
 // causes appends the keys whose values differ, sorted.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -113,18 +112,9 @@ func (d *Dir) Changed(next result.Session) ([]result.Cause, error) {
 	if err != nil || last == nil || last.Settings.Equal(next.Settings) {
 		return nil, err
 	}
-	var out []result.Cause
-	for _, m := range slices.Sorted(maps.Keys(last.Settings.Modes)) {
-		for _, w := range slices.Sorted(maps.Keys(last.Settings.Workloads)) {
-			for _, c := range last.Settings.Causes(next.Settings, m, w) {
-				added := c.Key != "" && c.Then == "" && last.Run.Tare != next.Run.Tare
-				if !added && !slices.Contains(out, c) {
-					out = append(out, c)
-				}
-			}
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(last.Settings.AllCauses(next.Settings), func(c result.Cause) bool {
+		return c.Key != "" && c.Then == "" && last.Run.Tare != next.Run.Tare
+	}), nil
 }
 
 // superseded reports whether a session began after the one that wrote run.json, and was

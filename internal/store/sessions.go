@@ -17,6 +17,9 @@ const SessionsFile = "sessions.json"
 // sessionsSchema is the version of sessions.json.
 const sessionsSchema = "tare.sessions/1"
 
+// mostSessions is how many sessions are kept: the newest.
+const mostSessions = 100
+
 // sessionsJSON is the content of sessions.json. The last session is the newest.
 type sessionsJSON struct {
 	Schema   string           `json:"schema"`
@@ -43,7 +46,7 @@ func (d *Dir) WriteSession(s result.Session) error {
 			Schema: e.Run.Schema, ID: e.Run.ID, Started: e.Run.Started, Status: e.Run.Status, Tare: e.Run.Tare, Seed: e.Run.Seed, Profile: e.Run.Profile,
 		}
 	}
-	d.sessions = append(d.sessions, s)
+	d.sessions = append(d.sessions[max(0, len(d.sessions)-mostSessions+1):], s)
 	data, err := encode(sessionsJSON{sessionsSchema, d.sessions}, " ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(d.path, SessionsFile), err)
@@ -82,5 +85,5 @@ func parseSessions(data []byte) ([]result.Session, error) {
 	}
 	var file sessionsJSON
 	err := json.Unmarshal(data, &file)
-	return file.Sessions, err
+	return file.Sessions[max(0, len(file.Sessions)-mostSessions):], err
 }

@@ -53,10 +53,10 @@ func TestExperimentIsPinned(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"host tcp_stream": "4d69a6e4534d9f1b", "host tcp_rr": "176030aa7d6c62c0", "host cost_pass": "4e4430126515e0f4",
+		"host tcp_stream": "88c63dd065cad361", "host tcp_rr": "2b53546a87dc9450", "host cost_pass": "2c4f3f3a8afd7983",
 		// What decides the trials of the control are the settings of its baseline.
-		"control tcp_stream": "4d69a6e4534d9f1b", "control tcp_rr": "176030aa7d6c62c0", "control cost_pass": "4e4430126515e0f4",
-		"b tcp_stream": "65037a4050a2bf03", "b tcp_rr": "c8c926fe51d9dd4a", "b cost_pass": "d9dbd565c40bbb8b",
+		"control tcp_stream": "88c63dd065cad361", "control tcp_rr": "2b53546a87dc9450", "control cost_pass": "2c4f3f3a8afd7983",
+		"b tcp_stream": "4f7ed8f23e5fc481", "b tcp_rr": "7c8ce17436e332a7", "b cost_pass": "0fb51cfa0a2e075a",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-pinned +got):\n%s", diff)

@@ -24,7 +24,9 @@ type stranger struct {
 	closed    bool
 }
 
-func (l *strangers) Accept() (socket.Stream, error) {
+func (l *strangers) Accept([]socket.Stream) (socket.Stream, error) { return l.AcceptNow() }
+
+func (l *strangers) AcceptNow() (socket.Stream, error) {
 	if len(l.sent) == 0 {
 		l.cancel() // no more peers will come
 		return nil, socket.ErrAgain
@@ -34,7 +36,7 @@ func (l *strangers) Accept() (socket.Stream, error) {
 	return s, nil
 }
 
-func (s *stranger) Read(b []byte) (int, error) {
+func (s *stranger) ReadNow(b []byte) (int, error) {
 	n := copy(b[:min(len(b), 5)], s.sent)
 	s.sent = s.sent[n:]
 	return n, nil // 0 at the end, as when the peer closes
@@ -61,7 +63,7 @@ func FuzzAdmit(f *testing.F) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &strangers{sent: strings.Split(peers, "\n"), cancel: cancel}
-		all, err := (&admitter{Listener: l}).admit(ctx, p)
+		all, err := newAdmitter(l, p).admit(ctx, p)
 		if err == nil && len(all) != connections(p) || err != nil && all != nil {
 			t.Errorf("%d of %d connections, %v", len(all), connections(p), err)
 		}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"math"
-	"slices"
 
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -128,7 +127,7 @@ func (e *evaluation) passed() {
 		return
 	}
 	c.Missing = "no mode has a trial of its workloads from which a rate can be chosen"
-	if !slices.ContainsFunc(plan.Make(e.in.Study).Trials, plan.Trial.InCostPass) {
+	if !plan.Make(e.in.Study).HasCostPass() {
 		c.Missing = "the run has no block for it"
 	}
 	e.warn(warning.CostPassMissing, "run", "there is no cost pass, so CPU use is only known at different rates, which is not comparable: %s", c.Missing)

@@ -72,12 +72,14 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		return nil
 	}
 	fmt.Fprintln(w, "\nTRIAL\tBLOCK\tWORKLOAD\tMODE")
-	for i, t := range p.Trials {
+	n := 0
+	for t := range p.Trials() {
 		block := fmt.Sprint(t.Block)
 		if t.Pilot() {
 			block = "pilot"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, block, t.Workload.ID, t.Mode)
+		n++
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", n, block, t.Workload.ID, t.Mode)
 	}
 	return w.Flush()
 }

@@ -14,31 +14,19 @@ import (
 
 // printTime prints the number of trials and their duration.
 func printTime(w io.Writer, p plan.Plan, s study.Study) {
-	trials := func(blocks int) (n int, busy time.Duration) {
-		for _, t := range p.Trials {
-			if t.Block <= blocks && !t.Pilot() {
-				n++
-			}
-			if t.Block <= blocks {
-				busy += t.Traffic()
-			}
-		}
-		return n, busy
-	}
-	least, _ := trials(p.MinBlocks)
-	most, busy := trials(p.Blocks)
+	least, most := p.Extent(p.MinBlocks), p.Extent(p.Blocks)
 	pass := ""
-	if slices.ContainsFunc(p.Trials, plan.Trial.InCostPass) {
+	if p.HasCostPass() {
 		pass = " and a cost pass"
 	}
 	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks%s, profile %s, seed %d\n",
-		span(least, most), len(p.Modes), len(plan.Workloads(s)), span(p.MinBlocks, p.Blocks), pass, s.Profile, p.Seed)
-	long := p.Time(p.Blocks)
-	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*busy.Seconds()/max(long, 1).Seconds())
+		span(least.Trials, most.Trials), len(p.Modes), len(plan.Workloads(s)), span(p.MinBlocks, p.Blocks), pass, s.Profile, p.Seed)
+	long := most.Time
+	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*most.Traffic.Seconds()/max(long, 1).Seconds())
 	if s.Stop == nil {
 		fmt.Fprintf(w, "about %s, %s\n", long.Round(time.Second), share)
 	} else {
-		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", p.Time(p.MinBlocks).Round(time.Second), p.MinBlocks, long.Round(time.Second), p.Blocks, share)
+		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", least.Time.Round(time.Second), p.MinBlocks, long.Round(time.Second), p.Blocks, share)
 	}
 	if limit := p.Limit(s); limit > 0 {
 		fmt.Fprintf(w, "starts no block that would end after %s\n", limit.Round(time.Second))
@@ -114,15 +102,16 @@ func lengths(p plan.Plan) []string {
 func skipping(p plan.Plan, s study.Study) []string {
 	var out []string
 	for _, w := range plan.Workloads(s) {
+		if w.Blocks(p.Blocks) == p.Blocks {
+			continue
+		}
 		var in []string
 		for block := 1; block <= p.Blocks; block++ {
 			if w.In(block) {
 				in = append(in, fmt.Sprint(block))
 			}
 		}
-		if len(in) < p.Blocks {
-			out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
-		}
+		out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -40,7 +43,7 @@ func TestBlocksAreBalanced(t *testing.T) {
 			mode, workload string
 		}
 		seen := map[cell]int{}
-		for _, tr := range Make(s).Trials {
+		for _, tr := range trials(Make(s)) {
 			seen[cell{tr.Block, tr.Mode, tr.Workload.ID}]++
 		}
 		for _, w := range s.Workloads {
@@ -64,9 +67,9 @@ func TestBlocksAreBalanced(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
-		few := Make(s).Trials
+		few := trials(Make(s))
 		s.Blocks += rapid.IntRange(1, 20).Draw(t, "more")
-		if diff := cmp.Diff(few, Make(s).Trials[:len(few)]); diff != "" {
+		if diff := cmp.Diff(few, trials(Make(s))[:len(few)]); diff != "" {
 			t.Fatalf("the first blocks (-few +many):\n%s", diff)
 		}
 	})
@@ -82,11 +85,12 @@ func TestPilots(t *testing.T) {
 		}
 		bulk := s.Workloads[slices.IndexFunc(s.Workloads, func(w study.Workload) bool { return w.Kind == "tcp_stream" })]
 		p := Make(s)
-		pilots := slices.IndexFunc(p.Trials, func(tr Trial) bool { return !tr.Pilot() })
+		all := trials(p)
+		pilots := slices.IndexFunc(all, func(tr Trial) bool { return !tr.Pilot() })
 		if pilots < 0 {
-			pilots = len(p.Trials)
+			pilots = len(all)
 		}
-		if slices.ContainsFunc(p.Trials[pilots:], Trial.Pilot) {
+		if slices.ContainsFunc(all[pilots:], Trial.Pilot) {
 			t.Fatal("a pilot behind the first block")
 		}
 		if s.Pilot == study.WaitOf(0) {
@@ -96,7 +100,7 @@ func TestPilots(t *testing.T) {
 			return
 		}
 		var modes []string
-		for _, tr := range p.Trials[:pilots] {
+		for _, tr := range all[:pilots] {
 			modes = append(modes, tr.Mode)
 			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != study.WaitOf(0) || w.Duration != s.Pilot.For || tr.Sliced() != (Trial{Workload: bulk}).Sliced() {
 				t.Fatalf("pilot %+v", w)
@@ -107,6 +111,108 @@ func TestPilots(t *testing.T) {
 			t.Fatalf("modes of the pilots (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// What a plan adds up to is what its trials do, up to every block.
+func TestExtentIsTheSumOfTrials(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStudy(t)
+		if rapid.Bool().Draw(t, "search") {
+			s.Workloads = append(s.Workloads, study.Workload{
+				ID: "search", Kind: "udp_search", LossGoals: study.LossGoals{0.01}, PayloadSize: 1400, MinRate: 1e6, MaxRate: 1e8, Precision: 0.1,
+				Step: study.Duration(time.Second), StepSum: study.Duration(time.Second), MaxSearch: study.Duration(time.Minute), Every: 2,
+			})
+		}
+		s.CostPass = study.CostPass{Rate: rapid.SampledFrom([]study.PassRate{study.NoPass, study.PassAuto}).Draw(t, "pass"), FromBlock: rapid.IntRange(1, 30).Draw(t, "from"),
+			Every: rapid.IntRange(1, 3).Draw(t, "passes"), Times: rapid.IntRange(0, 4).Draw(t, "most"), Duration: study.Duration(time.Second)}
+		takes := map[string]time.Duration{"host": time.Second, "x": 5 * time.Second}
+		p := Make(s).WithSetupTimes(takes)
+		if rapid.Bool().Draw(t, "without x") {
+			p = p.Without("x")
+		}
+		for blocks := 1; blocks <= s.Blocks; blocks++ {
+			some := slices.DeleteFunc(trials(p), func(tr Trial) bool { return tr.Block > blocks })
+			want := Extent{Time: p.Estimate(some)}
+			for _, tr := range some {
+				want.Traffic += tr.Traffic()
+				if !tr.Pilot() {
+					want.Trials++
+				}
+			}
+			for _, m := range p.Modes {
+				want.Time += takes[m]
+			}
+			if got := p.Extent(blocks); got != want {
+				t.Fatalf("%d of %d blocks: %+v, their trials %+v", blocks, s.Blocks, got, want)
+			}
+		}
+		if got, want := p.HasCostPass(), slices.ContainsFunc(trials(p), Trial.InCostPass); got != want {
+			t.Fatalf("cost pass %t, want %t", got, want)
+		}
+		if got, want := p.Piloted(), slices.ContainsFunc(trials(p), Trial.Pilot); got != want {
+			t.Fatalf("pilots %t, want %t", got, want)
+		}
+		if n := Make(s).Extent(s.Blocks).Trials; n != s.Trials() {
+			t.Fatalf("the plan has %d trials, its study announces %d", n, s.Trials())
+		}
+	})
+}
+
+// A revised workload is as revised from that block on, in the same order as before, and the
+// last revision counts.
+func TestRevise(t *testing.T) {
+	s := sample()
+	s.Pilot = study.WaitOf(time.Second)
+	p := Make(s)
+	before := trials(p)
+	warmer, longer := s.Workloads[0], s.Workloads[0]
+	warmer.Warmup, longer.Duration = study.WaitOf(3*time.Second), study.Duration(9*time.Second)
+	p.Revise(1, warmer)
+	p.Revise(3, longer)
+	for i, tr := range trials(p) {
+		want := before[i]
+		switch {
+		case tr.Workload.ID != warmer.ID || tr.Pilot():
+		case tr.Block < 3:
+			want.Workload = warmer
+		default:
+			want.Workload = longer
+		}
+		if diff := cmp.Diff(want, tr); diff != "" {
+			t.Fatalf("trial %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+// A plan of very many trials is made, added up and walked through in memory for one block.
+func TestPlanHoldsNoTrials(t *testing.T) {
+	s := sample()
+	s.Blocks = 1000
+	for i := range 98 {
+		s.Workloads = append(s.Workloads, study.Workload{ID: fmt.Sprint("w", i), Kind: "tcp_rr", Duration: study.Duration(time.Second)})
+	}
+	debug.SetGCPercent(-1) // what is allocated stays
+	defer debug.SetGCPercent(100)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := Make(s)
+	e := p.Extent(p.Blocks)
+	runtime.ReadMemStats(&after)
+	if e.Trials != 300_000 || e.Time <= 0 {
+		t.Errorf("%+v", e)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
+		t.Errorf("a plan of %d trials takes %d bytes", e.Trials, got)
+	}
+	for tr := range p.Trials() {
+		if tr.Block == 3 {
+			break
+		}
+	}
+	runtime.ReadMemStats(&before)
+	if got := before.TotalAlloc - after.TotalAlloc; got > 4<<20 {
+		t.Errorf("two blocks of it take %d bytes", got)
+	}
 }
 
 // Without a bulk workload the first one is used for pilots; an external tool's never is.

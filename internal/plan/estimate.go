@@ -68,17 +68,21 @@ func (t Trial) Traffic() time.Duration {
 // and the searches of one workload and block are interleaved, any other trial runs alone.
 func Groups(trials []Trial) [][]Trial {
 	var groups [][]Trial
-	for _, t := range trials {
-		if last := len(groups) - 1; last >= 0 {
-			before := groups[last][0]
-			if turns := t.Sliced() && before.Sliced() || t.IsSearch() && before.IsSearch(); turns && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
-				groups[last] = append(groups[last], t)
-				continue
-			}
+	for i, t := range trials {
+		if i > 0 && t.joins(&trials[i-1]) {
+			last := len(groups) - 1
+			groups[last] = append(groups[last], t)
+			continue
 		}
 		groups = append(groups, []Trial{t})
 	}
 	return groups
+}
+
+// joins reports whether the trial runs together with the one before it.
+func (t *Trial) joins(before *Trial) bool {
+	return before.Block == t.Block && before.Workload.ID == t.Workload.ID &&
+		(t.Sliced() && before.Sliced() || t.IsSearch() && before.IsSearch())
 }
 
 // WithSetupTimes returns p with the time that each mode takes to be set up and taken
@@ -105,31 +109,89 @@ func (p Plan) ModesToRecreate(block int) []string {
 // each group and the modes that are recreated between their blocks.
 func (p Plan) Estimate(trials []Trial) time.Duration {
 	var sum time.Duration
-	last := 0
-	for i, g := range Groups(trials) {
+	for i := range trials {
+		t := &trials[i]
+		sum += t.Overhead() + t.Traffic()
+		if i > 0 && t.joins(&trials[i-1]) {
+			continue
+		}
 		sum += p.Settle
-		for _, t := range g {
-			sum += t.Overhead() + t.Traffic()
+		if i > 0 && t.Block != trials[i-1].Block {
+			sum += p.recreation(t.Block)
 		}
-		if block := g[0].Block; i > 0 && block != last {
-			for _, m := range p.ModesToRecreate(block) {
-				sum += p.SetupTimes[m]
-			}
-		}
-		last = g[0].Block
 	}
 	return sum
 }
 
-// Time is how long a run with the given number of blocks takes: set-up and teardown of
-// the modes, the pilots, the blocks, and the modes recreated between them.
-func (p Plan) Time(blocks int) time.Duration {
-	sum := p.Estimate(slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return t.Block > blocks }))
-	for _, m := range p.Modes {
+// recreation is how long it takes to recreate the modes that are due before a block.
+func (p Plan) recreation(block int) time.Duration {
+	var sum time.Duration
+	for _, m := range p.ModesToRecreate(block) {
 		sum += p.SetupTimes[m]
 	}
 	return sum
 }
+
+// Extent is what the pilots and the first blocks of a plan add up to.
+type Extent struct {
+	Trials  int           // without the pilots
+	Traffic time.Duration // how long payload flows
+	Time    time.Duration // from the set-up of the modes to their teardown, modes recreated between blocks included
+}
+
+// Extent adds up the pilots and the given number of blocks. It takes no longer for a plan of
+// very many trials, because all trials of a workload take equally long.
+func (p Plan) Extent(blocks int) Extent {
+	var e Extent
+	if p.pilot != nil {
+		e = p.add(e, 0, 1, *p.pilot)
+		e.Trials = 0
+	}
+	for _, w := range p.Workloads {
+		n := w.Blocks(blocks)
+		if w.ID == study.CostPassID {
+			n = p.pass.Blocks(blocks)
+		}
+		if n > 0 {
+			e = p.add(e, 1, 1, w)
+			e = p.add(e, 2, n-1, w)
+		}
+	}
+	for block := 2; block <= blocks; block++ {
+		if len(p.Modes) > 0 && p.has(block) {
+			e.Time += p.recreation(block)
+		}
+	}
+	for _, m := range p.Modes {
+		e.Time += p.SetupTimes[m]
+	}
+	return e
+}
+
+// add adds the trials of a workload in n blocks like that one.
+func (p Plan) add(e Extent, block, n int, w study.Workload) Extent {
+	if len(p.Modes) == 0 {
+		return e
+	}
+	t := Trial{Block: block, Workload: w, Expected: p.expected(block, w)}
+	trials, groups := n*len(p.Modes), n
+	if !t.joins(&t) {
+		groups = trials
+	}
+	e.Trials += trials
+	e.Traffic += time.Duration(trials) * t.Traffic()
+	e.Time += time.Duration(groups)*p.Settle + time.Duration(trials)*(t.Overhead()+t.Traffic())
+	return e
+}
+
+// has reports whether a block has any trials.
+func (p Plan) has(block int) bool {
+	return p.pass.In(block) || slices.ContainsFunc(p.Workloads, func(w study.Workload) bool { return w.ID != study.CostPassID && w.In(block) })
+}
+
+// Time is how long a run with the given number of blocks takes: set-up and teardown of
+// the modes, the pilots, the blocks, and the modes recreated between them.
+func (p Plan) Time(blocks int) time.Duration { return p.Extent(blocks).Time }
 
 // Slack is the factor by which a run that stops early may exceed its estimate.
 const Slack = 1.2

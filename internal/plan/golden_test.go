@@ -42,9 +42,9 @@ func written(t *testing.T, p Plan) string {
 		MinBlocks, Blocks int
 		Modes             []string
 		Settle, Estimate  time.Duration
-	}{p.Seed, p.MinBlocks, p.Blocks, p.Modes, p.Settle, p.Estimate(p.Trials)})
+	}{p.Seed, p.MinBlocks, p.Blocks, p.Modes, p.Settle, p.Estimate(trials(p))})
 	before := map[string]map[string]string{}
-	for _, tr := range p.Trials {
+	for _, tr := range trials(p) {
 		w := writtenTrial{Block: tr.Block, Mode: tr.Mode, Workload: tr.Workload.Name(), Expected: tr.Expected, Takes: tr.Traffic() + tr.Overhead()}
 		if tr.Sliced() {
 			w.Rounds = tr.Rounds()

@@ -120,11 +120,10 @@ func (p Pass) Values() []string {
 // passIn inserts the trials of the pass at a random place between those of a block's
 // workloads. It uses a random stream of its own, so that the order of the others does not
 // depend on it.
-func passIn(s study.Study, block int, workloads [][]Trial, modes []string, w study.Workload) [][]Trial {
-	rng := rand.New(rand.NewPCG(s.Seed, 1<<63|uint64(block)))
-	var trials []Trial
-	for _, m := range shuffled(rng, modes) {
-		trials = append(trials, Trial{Block: block, Mode: m, Workload: w})
-	}
-	return slices.Insert(workloads, rng.IntN(len(workloads)+1), trials)
+func (p Plan) passIn(block int, trials []Trial) []Trial {
+	w := p.revisedTo(block, p.Workloads[len(p.Workloads)-1])
+	rng := rand.New(rand.NewPCG(p.Seed, 1<<63|uint64(block)))
+	pass := p.group(rng, block, w)
+	at := rng.IntN(len(trials)/max(1, len(p.drawn)) + 1)
+	return slices.Insert(trials, at*len(p.drawn), pass...)
 }

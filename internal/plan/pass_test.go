@@ -82,25 +82,26 @@ func TestCostPass(t *testing.T) {
 func TestPassInPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
-		without := Make(s).Trials
+		without := trials(Make(s))
 		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: rapid.IntRange(2, 6).Draw(t, "from"), Every: rapid.IntRange(1, 3).Draw(t, "every"),
 			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)}
 		p := Make(s)
-		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(p.Trials), Trial.InCostPass)); diff != "" {
+		all := trials(p)
+		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(all), Trial.InCostPass)); diff != "" {
 			t.Fatalf("the others (-without +beside a pass):\n%s", diff)
 		}
 		seen := map[int]int{}
-		for _, g := range Groups(p.Trials) {
+		for _, g := range Groups(all) {
 			if g[0].InCostPass() && len(g) != 1 {
 				t.Fatalf("%d trials of the pass at once", len(g))
 			}
 		}
-		for i, tr := range p.Trials {
+		for i, tr := range all {
 			if tr.InCostPass() {
 				seen[tr.Block]++
 			}
-			if i > 0 && tr.Block < p.Trials[i-1].Block {
-				t.Fatalf("block %d behind block %d", tr.Block, p.Trials[i-1].Block)
+			if i > 0 && tr.Block < all[i-1].Block {
+				t.Fatalf("block %d behind block %d", tr.Block, all[i-1].Block)
 			}
 		}
 		for block := 0; block <= s.Blocks; block++ {

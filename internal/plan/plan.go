@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -25,17 +26,30 @@ type Trial struct {
 // Pilot reports whether the trial only measures the warm-up of the mode.
 func (t Trial) Pilot() bool { return t.Block == 0 }
 
-// Plan is the trials of a study in the order they run.
+// Plan is the trials of a study in the order they run. It does not hold them: Block and
+// Trials compute them from the seed whenever they are needed, and Extent adds them up
+// without making any.
 type Plan struct {
 	Seed       uint64
 	MinBlocks  int              // minimum number of blocks
 	Blocks     int              // maximum number of blocks
 	Modes      []string         // by name, in the study's order; the control last
 	Workloads  []study.Workload // in the study's order, with their verification workloads; the cost pass last
-	Trials     []Trial
-	Settle     time.Duration // idle wait before each trial
+	Settle     time.Duration    // idle wait before each trial
 	Recreate   study.Renew
 	SetupTimes map[string]time.Duration // by mode, as far as known; see WithSetupTimes
+
+	drawn    []string                    // the modes whose order is drawn: Modes, and those that Without removed
+	pilot    *study.Workload             // of the pilots, nil without them
+	pass     study.CostPass              // the blocks of the cost pass, whose workload is the last one
+	searches map[string][2]time.Duration // by workload: how long the first search of a mode takes, and each later one
+	revised  []revision
+}
+
+// revision is a workload as it is from a block on.
+type revision struct {
+	from     int
+	workload study.Workload
 }
 
 // Make plans a resolved study. A block contains every mode once with every workload of
@@ -48,40 +62,101 @@ type Plan struct {
 func Make(s study.Study) Plan {
 	p := Plan{
 		Seed: s.Seed, MinBlocks: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
-		Settle: s.Settle.Std(), Recreate: s.Renew,
+		Settle: s.Settle.Std(), Recreate: s.Renew, drawn: s.ModeNames(),
 	}
-	pass, _, passing := CostPass(s)
 	if w, piloted := Pilot(s); piloted {
-		for _, m := range shuffled(rng(s, 0), p.Modes) {
-			p.Trials = append(p.Trials, Trial{Mode: m, Workload: w})
-		}
+		p.pilot = &w
 	}
-	for block := 1; block <= s.Blocks; block++ {
-		due := slices.DeleteFunc(slices.Clone(p.Workloads), func(w study.Workload) bool { return !w.In(block) })
-		rng := rng(s, block)
-		var groups [][]Trial
-		for _, w := range shuffled(rng, due) {
-			var trials []Trial
-			for _, m := range shuffled(rng, p.Modes) {
-				trials = append(trials, Trial{Block: block, Mode: m, Workload: w})
-			}
-			groups = append(groups, trials)
-		}
-		if passing && s.CostPass.In(block) {
-			groups = passIn(s, block, groups, p.Modes, pass.Workload)
-		}
-		p.Trials = append(p.Trials, slices.Concat(groups...)...)
-	}
-	if passing {
-		p.Workloads = append(p.Workloads, pass.Workload)
+	if pass, _, passing := CostPass(s); passing {
+		p.pass, p.Workloads = s.CostPass, append(p.Workloads, pass.Workload)
 	}
 	p.estimateSearches()
 	return p
 }
 
+// Trials yields the trials in the order they run, from the pilots on.
+func (p Plan) Trials() iter.Seq[Trial] {
+	return func(yield func(Trial) bool) {
+		for block := range p.Blocks + 1 {
+			for _, t := range p.Block(block) {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Block returns the trials of a block in the order they run: of block 0 the pilots, none of
+// a block that the plan does not have.
+func (p Plan) Block(block int) []Trial {
+	if block < 0 || block > p.Blocks {
+		return nil
+	}
+	var trials []Trial
+	rng := rng(p.Seed, block)
+	for _, w := range shuffled(rng, p.ordinary(block)) {
+		trials = append(trials, p.group(rng, block, w)...)
+	}
+	if block > 0 && p.pass.In(block) {
+		trials = p.passIn(block, trials)
+	}
+	if len(p.Modes) < len(p.drawn) {
+		trials = slices.DeleteFunc(trials, func(t Trial) bool { return !slices.Contains(p.Modes, t.Mode) })
+	}
+	return trials
+}
+
+// ordinary are the workloads of a block without the cost pass, as they are in that block.
+func (p Plan) ordinary(block int) []study.Workload {
+	if block == 0 {
+		if p.pilot == nil {
+			return nil
+		}
+		return []study.Workload{*p.pilot}
+	}
+	var due []study.Workload
+	for _, w := range p.Workloads {
+		if w.ID != study.CostPassID && w.In(block) {
+			due = append(due, p.revisedTo(block, w))
+		}
+	}
+	return due
+}
+
+// group is a workload of a block once for each mode, in random order.
+func (p Plan) group(rng *rand.Rand, block int, w study.Workload) []Trial {
+	trials := make([]Trial, 0, len(p.drawn))
+	for _, m := range shuffled(rng, p.drawn) {
+		trials = append(trials, Trial{Block: block, Mode: m, Workload: w, Expected: p.expected(block, w)})
+	}
+	return trials
+}
+
+// Revise changes a workload, which is named by its ID, from a block on.
+func (p *Plan) Revise(from int, w study.Workload) {
+	p.revised = append(slices.Clip(p.revised), revision{from, w})
+}
+
+// revisedTo is a workload as it is in a block.
+func (p Plan) revisedTo(block int, w study.Workload) study.Workload {
+	for _, r := range slices.Backward(p.revised) {
+		if r.workload.ID == w.ID && r.from <= block {
+			return r.workload
+		}
+	}
+	return w
+}
+
+// Piloted reports whether the plan begins with pilots.
+func (p Plan) Piloted() bool { return p.pilot != nil && len(p.Modes) > 0 }
+
+// HasCostPass reports whether a block has a cost pass.
+func (p Plan) HasCostPass() bool { return p.pass.Blocks(p.Blocks) > 0 && len(p.Modes) > 0 }
+
 // rng is a separate random stream for each block: later blocks do not depend on how many
 // numbers earlier ones used.
-func rng(s study.Study, block int) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, uint64(block))) }
+func rng(seed uint64, block int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(block))) }
 
 // shuffled is a copy of s in random order (Fisher and Yates).
 func shuffled[T any](rng *rand.Rand, s []T) []T {
@@ -93,8 +168,6 @@ func shuffled[T any](rng *rand.Rand, s []T) []T {
 // Without removes the trials of modes that cannot be measured and keeps the order of the
 // others.
 func (p Plan) Without(modes ...string) Plan {
-	gone := func(m string) bool { return slices.Contains(modes, m) }
-	p.Modes = slices.DeleteFunc(slices.Clone(p.Modes), gone)
-	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return gone(t.Mode) })
+	p.Modes = slices.DeleteFunc(slices.Clone(p.Modes), func(m string) bool { return slices.Contains(modes, m) })
 	return p
 }

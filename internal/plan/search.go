@@ -88,28 +88,26 @@ func estimate(w study.Workload, near bool) time.Duration {
 	}
 }
 
-// estimateSearches sets the estimated time of search trials.
+// estimateSearches estimates how long the searches of each workload take.
 func (p *Plan) estimateSearches() {
-	known := map[string][2]time.Duration{}
 	for _, w := range p.Workloads {
 		if len(w.LossGoals) > 0 {
-			known[w.ID] = [2]time.Duration{estimate(w, false), estimate(w, true)}
+			if p.searches == nil {
+				p.searches = map[string][2]time.Duration{}
+			}
+			p.searches[w.ID] = [2]time.Duration{estimate(w, false), estimate(w, true)}
 		}
 	}
-	seen := map[string]bool{} // by mode and workload
-	for i := range p.Trials {
-		t := &p.Trials[i]
-		long, searching := known[t.Workload.ID]
-		if !searching {
-			continue
-		}
-		t.Expected = long[0]
-		if key := t.Mode + "\x00" + t.Workload.ID; seen[key] {
-			t.Expected = long[1]
-		} else {
-			seen[key] = true
-		}
+}
+
+// expected is the estimated time of a search, 0 of any other workload. In the first block,
+// which has every workload, nothing is known about the mode yet.
+func (p Plan) expected(block int, w study.Workload) time.Duration {
+	takes := p.searches[w.ID]
+	if block <= 1 {
+		return takes[0]
 	}
+	return takes[1]
 }
 
 // MaxTime is the maximum time of the trial, without its settling wait.

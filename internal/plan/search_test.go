@@ -40,7 +40,7 @@ func TestSearches(t *testing.T) {
 		if n := len(Search(p.Workloads[0]).Goals); n != tt.goals {
 			t.Errorf("%s: %d goals", tt.profile, n)
 		}
-		first, last := p.Trials[0], p.Trials[len(p.Trials)-1]
+		first, last := trials(p)[0], trials(p)[len(trials(p))-1]
 		for _, of := range []struct {
 			what string
 			Trial
@@ -50,7 +50,7 @@ func TestSearches(t *testing.T) {
 				t.Errorf("%s: the %s search takes %s, want %v and at most %s", tt.profile, of.what, took, of.want, of.MaxTime())
 			}
 		}
-		for _, g := range Groups(p.Trials) {
+		for _, g := range Groups(trials(p)) {
 			if len(g) != 2 || g[0].Sliced() {
 				t.Errorf("%s: a group of %d", tt.profile, len(g))
 			}

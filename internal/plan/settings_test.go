@@ -34,7 +34,7 @@ func TestEveryTrialHasExperiment(t *testing.T) {
 		s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream", VerifyWith: "iperf3"})
 	})
 	of := Settings(s)
-	for _, tr := range append(Make(s).Trials, Profiles(s)...) {
+	for _, tr := range append(trials(Make(s)), Profiles(s)...) {
 		if of.Experiment(tr.Mode, tr.Workload.Name()) == "" {
 			t.Fatalf("%s %s has none", tr.Mode, tr.Workload.Name())
 		}

@@ -26,7 +26,7 @@ func TestSweep(t *testing.T) {
 	}
 	p := Make(s)
 	seen := map[string]int{}
-	for _, tr := range p.Trials {
+	for _, tr := range trials(p) {
 		if len(tr.Workload.Rates) > 0 {
 			t.Errorf("%s is to be driven at %v at once", tr.Workload.ID, tr.Workload.Rates)
 		}

@@ -23,7 +23,7 @@ func TestTwins(t *testing.T) {
 		t.Errorf("verifications (-want +got):\n%s", d)
 	}
 	verifications := map[int]int{}
-	for _, tr := range p.Trials {
+	for _, tr := range trials(p) {
 		w := tr.Workload
 		if w.ID != "tcp_stream.iperf3" {
 			if tr.Sliced() != (w.ID == "tcp_stream") {

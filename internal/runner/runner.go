@@ -136,7 +136,10 @@ func (r *run) execute(ctx context.Context) error {
 	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
 	r.patience = r.schedule.Announced / patienceShare
-	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.MinBlocks })
+	least := todo
+	if i := slices.IndexFunc(todo, func(t plan.Trial) bool { return t.Block > r.schedule.Plan.MinBlocks }); i >= 0 {
+		least = todo[:i]
+	}
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.schedule.Plan.Modes, Columns: columns(r.cfg.Study),
 		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,

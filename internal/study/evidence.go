@@ -74,6 +74,14 @@ func (c CostPass) In(block int) bool {
 	return c.On() && nth >= 0 && nth%every == 0 && (c.Times == 0 || nth/every < c.Times)
 }
 
+// Blocks is the number of blocks up to last that have the pass.
+func (c CostPass) Blocks(last int) int {
+	if !c.On() {
+		return 0
+	}
+	return turns(last-c.FromBlock+1, c.Every, c.Times)
+}
+
 // PassRate is the payload in bit/s that a pass offers, or PassAuto or NoPass.
 type PassRate uint64
 

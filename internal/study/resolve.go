@@ -12,7 +12,7 @@ import (
 // with. What s sets stays, whatever the profile. Resolving twice changes nothing more. S
 // itself is not changed. Only the seed stays open, because this package has no source of
 // randomness: a caller that finds 0 sets it to SeedFrom of 64 random bits. It is an error
-// to have no mode or no workload, or a value that Decode would refuse.
+// to have no mode or no workload, more than MaxTrials trials, or a value that Decode would refuse.
 func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, err
@@ -65,6 +65,9 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	// Checked again, because the catalog added values.
 	if err := valid(s, cat); err != nil {
 		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
+	}
+	if n := s.Trials(); n > MaxTrials {
+		return Study{}, &Error{Text: s.tooMany(n)}
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -363,5 +364,37 @@ workloads: [tcp_rr]
 		if got := s.NameOf(mode); got != name {
 			t.Errorf("%q is called %q, want %q", mode, got, name)
 		}
+	}
+}
+
+// A study of more trials than a report is made for is refused, with what to reduce.
+func TestTooManyTrials(t *testing.T) {
+	many := func(blocks, workloads int) string {
+		text := fmt.Sprintf("blocks: %d\nmodes: [host, netns/bridge]\nworkloads:\n", blocks)
+		for i := range workloads {
+			text += fmt.Sprintf("  - {workload: tcp_rr, id: w%d}\n", i)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		blocks, workloads int
+		want              string
+	}{
+		{1000, 50, ""},
+		{1000, 51, "the study has 102000 trials (2 modes x 51 workloads x 1000 blocks), more than the maximum of 100000: set at most 980 blocks, or fewer modes or workloads"},
+		{1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 100000: set at most 50 blocks, or fewer modes or workloads"},
+	} {
+		_, err := study.Resolve(decode(t, many(c.blocks, c.workloads)), studytest.Catalog())
+		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && got != c.want {
+			t.Errorf("%d blocks of %d workloads: %s", c.blocks, c.workloads, got)
+		}
+	}
+	// Rates, verifications and the cost pass count; a workload only in its own blocks.
+	s := study.Study{
+		Blocks: 10, Modes: study.ModesOf("host", "netns/bridge"), CostPass: study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 3},
+		Workloads: []study.Workload{{Kind: "tcp_stream", VerifyWith: "iperf3"}, {Kind: "tcp_rr", Every: 4, Times: 2}, {Kind: "udp_sweep", Rates: study.Rates{1e6, 2e6, 3e6}}},
+	}
+	if got, want := s.Trials(), 2*(2*10+2+3*10+3); got != want {
+		t.Errorf("%d trials, want %d", got, want)
 	}
 }

@@ -126,6 +126,19 @@ func (w Workload) In(block int) bool {
 	return (block-1)%every == 0 && (w.Times == 0 || nth < w.Times)
 }
 
+// Blocks is the number of blocks up to last that contain the workload.
+func (w Workload) Blocks(last int) int { return turns(last, w.Every, w.Times) }
+
+// turns is how many of so many blocks come every so often and at most so many times, the
+// first of them included; 0 times is no limit.
+func turns(blocks, every, times int) int {
+	n := (max(0, blocks) + max(1, every) - 1) / max(1, every)
+	if times > 0 {
+		n = min(n, times)
+	}
+	return n
+}
+
 // Setting is one key of a workload with its value as written in a study file.
 type Setting struct{ Key, Value string }
 

@@ -39,11 +39,11 @@ func (sc *Schedule) choosePass() {
 		return
 	}
 	c.Rate, c.Of, c.Workload, c.Block = choice.Rate, choice.Of, choice.Workload, choice.Block
-	for _, trials := range [][]plan.Trial{sc.Todo[sc.Done:], sc.Plan.Trials} {
-		for i := range trials {
-			if trials[i].InCostPass() {
-				trials[i].Workload = plan.AtRate(trials[i].Workload, study.Rate(c.Rate))
-			}
+	rated := plan.AtRate(p.Workload, study.Rate(c.Rate))
+	sc.Plan.Revise(1, rated)
+	for i := range sc.Todo[sc.Done:] {
+		if t := &sc.Todo[sc.Done+i]; t.InCostPass() {
+			t.Workload = rated
 		}
 	}
 	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfRateText(*c))})

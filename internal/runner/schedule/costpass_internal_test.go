@@ -21,7 +21,7 @@ func halfway(before int, rate study.PassRate, speed func(mode string, block int)
 	}
 	r := New(config(s), plan.Make(s))
 	r.Began = time.Now()
-	for _, t := range r.Plan.Trials {
+	for t := range r.Plan.Trials() {
 		if t.Block >= before {
 			r.Todo = append(r.Todo, t)
 		} else if v, status := speed(t.Mode, t.Block); !t.InCostPass() {
@@ -46,7 +46,7 @@ func TestChoosePass(t *testing.T) {
 		t.Errorf("%+v, want %+v", *r.cfg.Report.CostPass, want)
 	}
 	n := 0
-	for _, tr := range slices.Concat(r.Todo, r.Plan.Trials) {
+	for _, tr := range slices.Concat(r.Todo, slices.Collect(r.Plan.Trials())) {
 		switch {
 		case tr.InCostPass() && tr.Workload.Rate == 2.22e9:
 			n++
@@ -100,7 +100,7 @@ func TestChoosePassResumed(t *testing.T) {
 	if c := r.cfg.Report.CostPass; c.Rate != 1.5e9 || c.Of != "" {
 		t.Errorf("%+v, want the rate that there was", *c)
 	}
-	for _, tr := range r.Plan.Trials {
+	for tr := range r.Plan.Trials() {
 		if tr.InCostPass() && tr.Workload.Rate != 1.5e9 {
 			t.Errorf("made up for at %s", tr.Workload.Rate)
 		}

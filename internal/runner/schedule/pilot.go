@@ -28,8 +28,7 @@ const (
 // that any mode needs, and at least that of the study. It is the same for all modes, and
 // the same in a resumed run.
 func (sc *Schedule) warm() {
-	piloted := slices.ContainsFunc(sc.Plan.Trials, plan.Trial.Pilot)
-	if !piloted || sc.cfg.Report.Pilots != nil || slices.ContainsFunc(sc.Todo[sc.Done:], plan.Trial.Pilot) {
+	if !sc.Plan.Piloted() || sc.cfg.Report.Pilots != nil || slices.ContainsFunc(sc.Todo[sc.Done:], plan.Trial.Pilot) {
 		return
 	}
 	var most time.Duration
@@ -123,11 +122,7 @@ func (sc *Schedule) setLengths(workload string, warmup, window time.Duration, wh
 		return
 	}
 	// Repeated trials keep their length.
-	for i := range sc.Plan.Trials {
-		if t := &sc.Plan.Trials[i]; t.Workload.ID == workload && t.Block >= from {
-			t.Workload = timed(t.Workload, warmup, window)
-		}
-	}
+	sc.Plan.Revise(from, timed(was, warmup, window))
 	if window == 0 {
 		window = was.Duration.Std()
 	}

@@ -20,7 +20,7 @@ type set struct {
 // requeued lists the trials that must be repeated, in the order in which their sets
 // became invalid: all trials of each set with an invalid trial, except sets that were
 // already repeated. The second outcome is final.
-func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
+func requeued(planned func(block int) []plan.Trial, ran []result.Trial) []plan.Trial {
 	var sets []set
 	type again struct {
 		set
@@ -39,8 +39,8 @@ func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	}
 	var out []plan.Trial
 	for _, s := range sets {
-		for _, t := range planned {
-			if t.Block == s.block && t.Workload.ID == s.workload && !made[again{s, t.Mode}] {
+		for _, t := range planned(s.block) {
+			if t.Workload.ID == s.workload && !made[again{s, t.Mode}] {
 				t.Requeued = true
 				out = append(out, t)
 			}
@@ -52,7 +52,7 @@ func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 // Requeued are the trials to repeat at the end of the session, when the disturbance may
 // have ended. There are none if the run would remain noisy anyway.
 func (sc *Schedule) Requeued() []plan.Trial {
-	todo := sc.Measurable(requeued(sc.Plan.Trials, sc.Trials))
+	todo := sc.Measurable(requeued(sc.Plan.Block, sc.Trials))
 	if len(todo) == 0 {
 		return nil
 	}

@@ -13,13 +13,13 @@ import (
 
 // TestOwed: the whole set of an invalid trial is run once more, once.
 func TestOwed(t *testing.T) {
-	var planned []plan.Trial
-	for block := 1; block <= 2; block++ {
+	planned := func(block int) (trials []plan.Trial) {
 		for _, w := range []string{"rr", "stream"} {
 			for _, m := range []string{"host", "bridge"} {
-				planned = append(planned, plan.Trial{Block: block, Mode: m, Workload: study.Workload{ID: w}})
+				trials = append(trials, plan.Trial{Block: block, Mode: m, Workload: study.Workload{ID: w}})
 			}
 		}
+		return trials
 	}
 	trial := func(block int, mode, workload string, s result.TrialStatus, again bool) result.Trial {
 		return result.Trial{Block: block, Mode: mode, Workload: workload, Status: s, Requeued: again}

@@ -57,11 +57,23 @@ func New(cfg Config, p plan.Plan) *Schedule {
 
 // Remaining is the plan without the trials of the resumed run.
 func (sc *Schedule) Remaining() []plan.Trial {
-	return slices.DeleteFunc(slices.Clone(sc.Plan.Trials), func(t plan.Trial) bool {
-		return slices.ContainsFunc(sc.cfg.Earlier, func(d result.Trial) bool {
-			return !d.Profiled && d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
-		})
-	})
+	type place struct {
+		block          int
+		mode, workload string
+	}
+	ran := map[place]bool{}
+	for _, d := range sc.cfg.Earlier {
+		if !d.Profiled && d.Status != result.TrialFailed {
+			ran[place{d.Block, d.Mode, d.Workload}] = true
+		}
+	}
+	var todo []plan.Trial
+	for t := range sc.Plan.Trials() {
+		if !ran[place{t.Block, t.Mode, t.Workload.ID}] {
+			todo = append(todo, t)
+		}
+	}
+	return todo
 }
 
 // Begin removes the modes that could not be set up.

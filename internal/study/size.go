@@ -1,0 +1,41 @@
+package study
+
+import "fmt"
+
+// MaxTrials is the maximum number of trials of a study, without its pilots. Reports are
+// measured up to that number, and a run of them takes days.
+const MaxTrials = 100_000
+
+// Trials is how many trials a resolved study has with its maximum number of blocks: those
+// of every mode with every workload, with each rate of a sweep, with the verification of a
+// workload and with the cost pass. Pilots and repeated trials are not among them.
+func (s Study) Trials() int {
+	n := s.CostPass.Blocks(s.Blocks)
+	for _, w := range s.Workloads {
+		n += w.variants() * w.Blocks(s.Blocks)
+	}
+	return n * len(s.Modes)
+}
+
+// variants is under how many names a workload is in results.
+func (w Workload) variants() int {
+	n := max(1, len(w.Rates))
+	if w.VerifyWith != "" {
+		n++
+	}
+	return n
+}
+
+// tooMany is why a study of n trials is refused, with what to reduce.
+func (s Study) tooMany(n int) string {
+	workloads := 0
+	for _, w := range s.Workloads {
+		workloads += w.variants()
+	}
+	fix := "fewer modes or workloads"
+	if most := int(int64(s.Blocks) * MaxTrials / int64(n)); most >= 2 {
+		fix = fmt.Sprintf("at most %d blocks, or %s", most, fix)
+	}
+	return fmt.Sprintf("the study has %d trials (%d modes x %d workloads x %d blocks), more than the maximum of %d: set %s",
+		n, len(s.Modes), workloads, s.Blocks, MaxTrials, fix)
+}

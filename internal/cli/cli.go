@@ -109,7 +109,7 @@ func (a App) root() *cobra.Command {
 		Long: "tare builds network modes and a raw-host baseline, sends traffic through them,\n" +
 			"proves that the packets took the intended path, and reports the cost of each mode\n" +
 			"with an interval and a verdict, or that it cannot tell.",
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, PersistentPreRun: limitMemory,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

@@ -62,11 +62,11 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 			return result.Changes{}, usage(fmt.Errorf("--metrics: unknown metric %q; docs/results.md lists all metrics", name))
 		}
 	}
-	b, err := a.takeRun(before)
+	b, err := a.takeRun(before, comparedMemory)
 	if err != nil {
 		return result.Changes{}, err
 	}
-	n, err := a.takeRun(after)
+	n, err := a.takeRun(after, comparedMemory-b.memory)
 	if err != nil {
 		return result.Changes{}, err
 	}
@@ -92,16 +92,21 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 // takenRun is a run with its study.
 type takenRun struct {
 	analysis.RunTrials
-	study study.Study
+	study  study.Study
+	memory int64 // that its trials take, in bytes
 }
 
-// takeRun reads a run and its study.
-func (a App) takeRun(name string) (takenRun, error) {
+// comparedMemory is how many bytes the trials of two runs may take together.
+const comparedMemory = 180 << 20
+
+// takeRun reads a run, whose trials may take so many bytes, and its study.
+func (a App) takeRun(name string, memory int64) (takenRun, error) {
 	dir, err := findRun(name)
 	if err != nil {
 		return takenRun{}, notReadable(err)
 	}
 	defer dir.Close()
+	dir.LimitMemory(memory)
 	run, trials, err := dir.LoadPartial()
 	if err != nil {
 		return takenRun{}, notReadable(err)
@@ -117,7 +122,8 @@ func (a App) takeRun(name string) (takenRun, error) {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
-	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s}, nil
+	kept := store.DropJudged(run, trials)
+	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s, kept}, nil
 }
 
 // refusals are the differences between two studies that forbid a comparison.

@@ -36,9 +36,10 @@ var (
 // to the directory: neither a name with .. nor a symbolic link can lead out of it,
 // whoever owns it.
 type Dir struct {
-	path  string
-	root  *os.Root
-	owner owner // of new files
+	path   string
+	root   *os.Root
+	owner  owner // of new files
+	memory int64 // that the values of a file may take
 
 	mu     sync.Mutex
 	trials *os.File // nil unless opened for appending
@@ -170,7 +171,7 @@ func open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: filepath.Clean(path), root: root, owner: ownerIn(root)}, nil
+	return &Dir{path: filepath.Clean(path), root: root, owner: ownerIn(root), memory: maxMemory}, nil
 }
 
 // names lists the directory.

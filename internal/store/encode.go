@@ -15,7 +15,7 @@ import (
 
 // maxLine is the maximum length of a line of trials.ndjson, in bytes: enough for a series
 // of hours, and a limit on what a broken file makes a reader allocate.
-const maxLine = 16 << 20
+const maxLine = 8 << 20
 
 // maxWritten is the maximum size of trials.ndjson that a run writes, in bytes: about
 // 100 000 trials. Readers refuse what takes more memory than they may have.

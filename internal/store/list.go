@@ -87,7 +87,7 @@ func summarize(path string) (Summary, error) {
 	// Read the trials, which may be many megabytes, only if run.json does not exist.
 	run, err := d.readRun()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && d.superseded(run) {
-		run, _, err = d.LoadPartial()
+		run, _, err = d.load(func(result.Run) parser { return parseSummary })
 	}
 	if err != nil {
 		return Summary{Path: d.Path(), Problem: err.Error()}, nil

@@ -22,7 +22,8 @@ import (
 // run.json was written, the run is interrupted too, and a warning with code stale_run
 // says that its cells lack them; if there are fewer, the warning is trials_missing.
 // Without trials.ndjson there are no trials. Errors name the file and the line: broken
-// JSON, an unknown schema (a later major version of tare wrote it), a line above 16 MiB,
+// JSON, an unknown schema (a later major version of tare wrote it), a line above 8 MiB,
+// a file above its limit, values that take more than 144 MiB of memory,
 // something other than a regular file.
 func (d *Dir) Load() (result.Run, []result.Trial, error) {
 	return d.load(func(result.Run) parser { return parseTrial })
@@ -171,6 +172,10 @@ func killed(last *result.Session, trials []result.Trial) result.Run {
 	return run
 }
 
+// LimitMemory sets how many bytes the trials may take that Load and LoadPartial read: at
+// most 144 MiB, the limit unless it is called.
+func (d *Dir) LimitMemory(most int64) { d.memory = min(most, maxMemory) }
+
 // runOf is what trials alone show about a run. The path of an ok trial was proven.
 func runOf(trials []result.Trial) result.Run {
 	run := result.Run{Schema: result.Schema, Status: result.RunInterrupted, Trials: result.Count(trials)}
@@ -198,7 +203,7 @@ func runOf(trials []result.Trial) result.Run {
 }
 
 func (d *Dir) readRun() (result.Run, error) {
-	data, err := d.read(RunFile)
+	data, err := d.read(RunFile, maxRunFile)
 	if err != nil {
 		return result.Run{}, fmt.Errorf("read the run %s: %w", d.path, err)
 	}
@@ -210,6 +215,9 @@ func (d *Dir) readRun() (result.Run, error) {
 }
 
 func parseRun(data []byte) (result.Run, error) {
+	if err := checkMemory(data, maxMemory); err != nil {
+		return result.Run{}, err
+	}
 	var head struct {
 		Schema string `json:"schema"`
 	}
@@ -220,19 +228,21 @@ func parseRun(data []byte) (result.Run, error) {
 		return result.Run{}, err
 	}
 	var run result.Run
-	err := json.Unmarshal(data, &run)
-	return run, err
+	if err := json.Unmarshal(data, &run); err != nil {
+		return result.Run{}, err
+	}
+	return run, checkTally(run.Trials)
 }
 
 func (d *Dir) readTrials(parse parser, expected int) ([]result.Trial, fileEnd, error) {
-	f, size, err := d.openPlain(TrialsFile)
+	f, size, err := d.openPlain(TrialsFile, maxTrialsFile)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.path, err)
 	}
 	defer f.Close()
 	// No line is shorter than this, whatever run.json says.
-	expected = max(0, min(expected, int(size/shortestLine)))
-	trials, end, line, err := parseTrials(f, parse, expected)
+	expected = max(0, min(expected, int(size/shortestLine), mostReserved))
+	trials, end, line, err := parseTrials(f, parse, expected, d.memory)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, unreadable(err))
 	}

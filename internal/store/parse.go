@@ -27,12 +27,14 @@ type parser func(line []byte) (result.Trial, error)
 // parseTrials reads lines of trials. An error names its line, counted from 1. Only a last
 // line that was cut is accepted. A cut line is recognised: its newline is missing, and no
 // proper prefix of a JSON object is valid JSON. Blank lines are skipped. Memory for the
-// expected number of trials is allocated beforehand. All processors parse in parallel,
-// one batch of lines each; besides the trials only a few batches are in memory.
-func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial, end fileEnd, line int, err error) {
-	workers := runtime.GOMAXPROCS(0)
+// expected number of trials is allocated beforehand. The processors parse in parallel, one
+// batch of lines each; besides the trials only a few batches are in memory, of which one with
+// a long line is parsed alone. Trials that take more than most bytes of memory are an error.
+func parseTrials(r io.Reader, parse parser, expected int, most int64) (trials []result.Trial, end fileEnd, line int, err error) {
+	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
 	todo, inOrder, stop := make(chan *batch), make(chan *batch, workers), make(chan struct{})
 	spare := make(chan []byte, 2*workers+1) // buffers that have been parsed
+	room := make(chan struct{}, 2*workers)  // places for batches, of which a long one takes all
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer close(stop)
@@ -40,6 +42,14 @@ func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial
 		defer close(inOrder)
 		defer close(todo)
 		batches(bufio.NewReaderSize(r, readSize), spare, func(b *batch) bool {
+			b.places = min(cap(room), 1+int(decodedMemory(b.text)/batchMemory))
+			for range b.places {
+				select {
+				case room <- struct{}{}:
+				case <-stop:
+					return false
+				}
+			}
 			for _, to := range []chan *batch{inOrder, todo} {
 				select {
 				case to <- b:
@@ -64,12 +74,19 @@ func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial
 		})
 	}
 	trials = slices.Grow(trials, expected)
+	taken := int64(0)
 	for b := range inOrder {
 		<-b.done
 		if b.err != nil {
 			return nil, end, b.line, b.err
 		}
+		if taken += b.memory; taken > most {
+			return nil, end, b.line, fmt.Errorf("%w: the trials up to this line take more than the maximum of %d MB of memory", errTooLarge, most/1e6)
+		}
 		trials, end, line = append(trials, b.trials...), b.end, b.line
+		for range b.places {
+			<-room
+		}
 	}
 	return trials, end, line, nil
 }
@@ -86,7 +103,10 @@ type batch struct {
 	failed error // why nothing follows text, except for the end of the file
 	done   chan struct{}
 
+	places int // in memory, among all batches
+
 	trials []result.Trial
+	memory int64   // that the trials take, in bytes
 	end    fileEnd // before parsing, that of the previous batch
 	err    error
 }
@@ -146,12 +166,16 @@ func (b *batch) parse(parse parser) {
 			break // cut
 		}
 		if len(bytes.TrimSpace(text)) > 0 {
-			t, err := parse(text)
+			t, err := result.Trial{}, checkMemory(text, maxLineMemory)
+			if err == nil {
+				t, err = parse(text)
+			}
 			if err != nil {
 				b.err = err
 				return
 			}
 			b.trials = append(b.trials, t)
+			b.memory += memoryOf(&t)
 		}
 		b.end = fileEnd{b.end.offset + int64(len(rest)-len(after)), !whole}
 		rest = after

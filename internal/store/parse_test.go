@@ -51,7 +51,7 @@ func TestParseInOrder(t *testing.T) {
 			if c.end != nil {
 				r = io.MultiReader(r, iotest.ErrReader(c.end))
 			}
-			got, end, line, err := parseTrials(r, partial{}.parse, 0)
+			got, end, line, err := parseTrials(r, partial{}.parse, 0, maxMemory)
 			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
 				t.Fatalf("line %d: %v", line, err)
 			}

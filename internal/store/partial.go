@@ -40,6 +40,13 @@ func (l partial) parse(line []byte) (result.Trial, error) {
 	return t, err
 }
 
+// parseSummary reads what a list of runs shows of a line.
+func parseSummary(line []byte) (result.Trial, error) {
+	t, err := partial{}.parse(line)
+	t.Metrics, t.Machine, t.Series, t.Search, t.Steps, t.Processes = nil, nil, nil, nil, nil, nil
+	return t, err
+}
+
 // parseNeeded reads only the required fields of a line.
 func (l partial) parseNeeded(line []byte) (result.Trial, error) {
 	if l.forJudging {
@@ -115,6 +122,17 @@ func (l partial) removeUnneeded(t *result.Trial) {
 	// These have few distinct values in very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
 	t.Experiment, t.Tare = one(t.Experiment), one(t.Tare)
+}
+
+// DropJudged removes from the trials of an evaluated run what LoadPartial would not have
+// read of it, and returns about how many bytes the rest takes.
+func DropJudged(run result.Run, trials []result.Trial) (memory int64) {
+	l := partialFor(run)
+	for i := range trials {
+		l.removeUnneeded(&trials[i])
+		memory += memoryOf(&trials[i])
+	}
+	return memory
 }
 
 // settings returns what the evaluation needs of an endpoint: its connection settings.

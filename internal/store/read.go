@@ -9,45 +9,44 @@ import (
 	"path/filepath"
 )
 
-// maxFile is the maximum size of run.json and study.yaml, in bytes: a limit on what a
-// broken file makes a reader allocate.
-const maxFile = 256 << 20
-
 // errIrregular is the error for a pipe, a device or a directory, which could block a
 // reader forever.
 var errIrregular = errors.New("not a regular file")
 
 // ReadStudy reads the study.yaml of a run's directory, and no other file: it does not
 // follow a symbolic link out of the directory. Errors: there is none, or it is not a
-// regular file of at most 256 MiB.
+// regular file of at most 4 MiB.
 func ReadStudy(path string) ([]byte, error) {
 	d, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the study of %s: %w", path, err)
 	}
 	defer d.Close()
-	data, err := d.read(StudyFile)
+	data, err := d.read(StudyFile, maxStudyFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the study of %s: %w", path, err)
 	}
 	return data, nil
 }
 
-// read returns the content of a file.
-func (d *Dir) read(name string) ([]byte, error) {
-	f, size, err := d.openPlain(name)
+// read returns the content of a file of at most that many bytes.
+func (d *Dir) read(name string, most int64) ([]byte, error) {
+	f, size, err := d.openPlain(name, most)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if size > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes, more than %d", name, size, maxFile)
+	data := make([]byte, size) // a file that grows meanwhile is not read further
+	n, err := io.ReadFull(f, data)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil // it has become shorter
 	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	return data[:n], err
 }
 
-// openPlain opens a regular file for reading, and returns its size.
-func (d *Dir) openPlain(name string) (*os.File, int64, error) {
+// openPlain opens a regular file of at most that many bytes for reading, and returns its
+// size.
+func (d *Dir) openPlain(name string, most int64) (*os.File, int64, error) {
 	info, err := d.root.Stat(name)
 	if err != nil {
 		return nil, 0, err
@@ -55,6 +54,9 @@ func (d *Dir) openPlain(name string) (*os.File, int64, error) {
 	// Checked first, because opening a pipe blocks until a writer opens it.
 	if !info.Mode().IsRegular() {
 		return nil, 0, fmt.Errorf("%s: %w", name, errIrregular)
+	}
+	if info.Size() > most {
+		return nil, 0, fmt.Errorf("%s: %w: it has %d bytes, more than the maximum of %d", name, errTooLarge, info.Size(), most)
 	}
 	f, err := d.root.Open(name)
 	return f, info.Size(), err
@@ -78,7 +80,7 @@ func unreadable(err error) error {
 // runUnreadable is unreadable for run.json.
 func (d *Dir) runUnreadable(err error) error {
 	where := filepath.Join(d.path, RunFile)
-	if errors.Is(err, errSchema) {
+	if errors.Is(err, errSchema) || errors.Is(err, errTooLarge) {
 		return fmt.Errorf("read %s: %w", where, err)
 	}
 	if info, none := d.root.Stat(TrialsFile); none != nil || info.Size() == 0 {

@@ -56,7 +56,7 @@ func (d *Dir) WriteSession(s result.Session) error {
 
 // readSessions returns the recorded sessions, none if an older program ran them.
 func (d *Dir) readSessions() ([]result.Session, error) {
-	data, err := d.read(SessionsFile)
+	data, err := d.read(SessionsFile, maxRunFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -74,6 +74,9 @@ func (d *Dir) readSessions() ([]result.Session, error) {
 }
 
 func parseSessions(data []byte) ([]result.Session, error) {
+	if err := checkMemory(data, maxMemory); err != nil {
+		return nil, err
+	}
 	var head struct {
 		Schema string `json:"schema"`
 	}

@@ -18,7 +18,7 @@ import (
 
 // Append adds a trial to trials.ndjson, as one line that is on disk when Append returns.
 // An empty Schema is filled in. Errors: a trial that could not be read back (no mode,
-// workload or known status, a value that is NaN or infinite, a line above 16 MiB), which
+// workload or known status, a value that is NaN or infinite, a line above 8 MiB), which
 // leaves the file unchanged; ErrFull, which does so too; a failed write, after which every Append fails, because the
 // line may be cut and nothing may follow it.
 func (d *Dir) Append(t result.Trial) error {

@@ -380,9 +380,9 @@ func TestTooManyTrials(t *testing.T) {
 		blocks, workloads int
 		want              string
 	}{
-		{1000, 50, ""},
-		{1000, 51, "the study has 102000 trials (2 modes x 51 workloads x 1000 blocks), more than the maximum of 100000: set at most 980 blocks, or fewer modes or workloads"},
-		{1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 100000: set at most 50 blocks, or fewer modes or workloads"},
+		{1000, 25, ""},
+		{1000, 26, "the study has 52000 trials (2 modes x 26 workloads x 1000 blocks), more than the maximum of 50000: set at most 961 blocks, or fewer modes or workloads"},
+		{1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 50000: set at most 25 blocks, or fewer modes or workloads"},
 	} {
 		_, err := study.Resolve(decode(t, many(c.blocks, c.workloads)), studytest.Catalog())
 		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && got != c.want {

@@ -2,9 +2,10 @@ package study
 
 import "fmt"
 
-// MaxTrials is the maximum number of trials of a study, without its pilots. Reports are
-// measured up to that number, and a run of them takes days.
-const MaxTrials = 100_000
+// MaxTrials is the maximum number of trials of a study, without its pilots. A run of them
+// takes more than a day, and a report of them stays below 256 MB of memory, also if the run
+// was killed.
+const MaxTrials = 50_000
 
 // Trials is how many trials a resolved study has with its maximum number of blocks: those
 // of every mode with every workload, with each rate of a sweep, with the verification of a

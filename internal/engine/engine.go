@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -37,9 +38,13 @@ type Local struct {
 }
 
 // New returns an engine with the options of the API's client. It sends nothing; Ping and Negotiate
-// do.
+// do. An answer of more than 8 MiB, or of more than 100 000 JSON objects, is an error.
 func New(name string, local Local, options ...client.Opt) (*Engine, error) {
-	api, err := client.New(options...)
+	bounds, err := boundAnswers(options)
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.New(slices.Concat(options, bounds)...)
 	if err != nil {
 		return nil, err
 	}

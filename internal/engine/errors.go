@@ -35,6 +35,9 @@ func isConflict(err error) bool {
 // isUnreachable reports whether an engine did not answer at all.
 func isUnreachable(err error) bool {
 	var transport *url.Error
+	if errors.Is(err, errAnswer) {
+		return false
+	}
 	return client.IsErrConnectionFailed(err) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

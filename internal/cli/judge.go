@@ -133,7 +133,7 @@ func (a App) sources(args []string) (sources []foreign.Source, done func(), err 
 			continue
 		default:
 			var f *os.File
-			if f, err = os.Open(name); err == nil {
+			if f, err = openInput(name); err == nil {
 				files, sources = append(files, f), append(sources, foreign.Source{Name: name, R: f})
 			}
 		}

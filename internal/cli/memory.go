@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -18,4 +19,10 @@ func limitMemory(c *cobra.Command, _ []string) {
 	if c.HasParent() && c.Name() != "run" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemoryLimit)
 	}
+}
+
+// openInput opens a file that a user named. It does not wait for a writer of a named pipe: one
+// without a writer is empty.
+func openInput(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ func source(name string) ([]byte, error) {
 			return src, nil
 		}
 	}
-	file, err := os.Open(name)
+	file, err := openInput(name)
 	if err != nil {
 		return nil, fmt.Errorf("read study: %w (built in: %s)", err, strings.Join(studies.Names(), ", "))
 	}

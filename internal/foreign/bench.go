@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,10 +21,10 @@ import (
 func (b *builder) bench(in *bufio.Reader) error {
 	r := benchReader{builder: b, file: b.files.index(b.file), config: map[string]string{}, better: map[string]result.Direction{}}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	lines.Buffer(nil, maxRecord)
+	for b.in.next(); lines.Scan(); b.in.next() {
 		r.line++
-		if err := r.read(strings.TrimRight(lines.Text(), " \t\r")); err != nil {
+		if err := cmp.Or(r.read(strings.TrimRight(lines.Text(), " \t\r")), r.full()); err != nil {
 			return fmt.Errorf("line %d: %w", r.line, err)
 		}
 	}
@@ -51,7 +52,9 @@ type benchReader struct {
 // read reads a line. An error ends the reading, because every line would have it.
 func (r *benchReader) read(text string) error {
 	if key, value, ok := config(text); ok {
-		r.config[key] = value
+		if key == "mode" || key == "pkg" || key == "block" || key == r.opt.ModeBy { // no other is used
+			r.config[key] = value
+		}
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(text, "Unit "); ok {
@@ -114,6 +117,10 @@ func (r *benchReader) unit(fields []string) {
 		}
 		switch d := result.Direction(value); d {
 		case result.Higher, result.Lower:
+			if len(r.better) > maxNames {
+				r.addProblem(r.line, "a unit line for more than %d units", maxNames)
+				return
+			}
 			r.better[name] = d
 		default:
 			r.addProblem(r.line, "better is %s; use higher or lower", quote(value))
@@ -147,35 +154,35 @@ func (r *benchReader) result(name string, pairs []string) error {
 	}
 	r.results++
 	for i := 0; i < len(pairs); i += 2 {
-		if !r.parseValue(one, pairs[i], pairs[i+1]) {
-			break
+		if ok, err := r.parseValue(one, pairs[i], pairs[i+1]); !ok || err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// parseValue reads one value of a result.
-func (r *benchReader) parseValue(one row, text, unit string) bool {
+// parseValue reads one value of a result; ok is false if there is a problem with it. An error
+// ends the reading.
+func (r *benchReader) parseValue(one row, text, unit string) (ok bool, err error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		r.addProblem(r.line, "value %s is not a number", quote(text))
-		return false
+		return false, nil
 	}
 	name, base, to, better := benchUnit(unit)
-	name, ok := r.name(r.line, "unit", name)
+	name, ok = r.name(r.line, "unit", name)
 	if !ok || !r.value(r.line, v) || !r.value(r.line, to.of(v)) {
-		return false
+		return false, nil
 	}
 	at, _, ok := r.metricFor(r.line, name, base, r.better[name])
 	if !ok {
-		return false
+		return false, nil
 	}
 	if m := &r.metrics[at]; !m.known && m.Better == "" {
 		m.Better = better
 	}
 	one.metric, one.value = at, to.of(v)
-	r.rows = append(r.rows, one)
-	return true
+	return true, r.add(one)
 }
 
 // place determines a benchmark's mode and workload from its name, such as RR/mode=host/size=1-8,

@@ -67,10 +67,12 @@ type builder struct {
 	problems []string
 	more     int // problems beyond those kept
 	warnings []result.Warning
+	cells    map[cell]struct{} // with a row
+	in       *recordReader     // of the current source
 }
 
 func newBuilder(opt Options, sources int) *builder {
-	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, controls: map[int32]bool{}, pkgs: map[int32]string{}}
+	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, controls: map[int32]bool{}, pkgs: map[int32]string{}, cells: map[cell]struct{}{}}
 	for _, n := range []*names{&b.files, &b.modes, &b.loads, &b.metricAt, &b.blocks} {
 		n.at = map[string]int32{}
 	}

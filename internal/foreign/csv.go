@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ func (b *builder) csv(in *bufio.Reader) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty: it needs a header line with the columns mode and value")
 	}
+	if errors.Is(err, errRecord) {
+		return fmt.Errorf("the header is %w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -44,6 +48,7 @@ func (b *builder) csv(in *bufio.Reader) error {
 	}
 	t := tableReader{builder: b, header: head, width: len(first), comma: r.Comma, file: b.files.index(b.file)}
 	for {
+		b.in.next()
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -52,11 +57,16 @@ func (b *builder) csv(in *bufio.Reader) error {
 			b.addProblem(parse.Line, "%v", parse.Err)
 			break // after a missing quote the rest cannot be parsed
 		}
+		if errors.Is(err, errRecord) {
+			return fmt.Errorf("the record after line %d is %w", line, err)
+		}
 		if err != nil {
 			return err
 		}
-		line, _ := r.FieldPos(0)
-		t.record(line, record)
+		line, _ = r.FieldPos(0)
+		if err := cmp.Or(t.record(line, record), b.full()); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
 	}
 	t.reportWarnings()
 	return nil
@@ -130,36 +140,37 @@ func (t *tableReader) field(record []string, column string) string {
 
 func (t *tableReader) has(column string) bool { return t.header[column] >= 0 }
 
-func (t *tableReader) record(line int, record []string) {
+// record reads a record. An error ends the reading.
+func (t *tableReader) record(line int, record []string) error {
 	if len(record) == 1 && strings.TrimSpace(record[0]) == "" {
-		return
+		return nil
 	}
 	if len(record) != t.width {
 		t.addProblem(line, "%d fields, but the header has %d", len(record), t.width)
-		return
+		return nil
 	}
 	r := row{line: int32(line), file: t.file, status: result.TrialOK, block: noBlock}
 	if !t.place(line, record, &r) {
-		return
+		return nil
 	}
 	if s := t.field(record, "status"); s != "" && s != string(result.TrialOK) {
 		r.status = result.TrialFailed
 		if s == string(result.TrialInvalid) {
 			r.status = result.TrialInvalid
 		}
-		t.rows = append(t.rows, r)
-		return
+		return t.add(r)
 	}
 	text := t.field(record, "value")
 	if text == "" {
 		if t.empty++; t.empty == 1 {
 			t.emptyAt = line
 		}
-		return
+		return nil
 	}
-	if t.parseValue(line, record, text, &r) {
-		t.rows = append(t.rows, r)
+	if !t.parseValue(line, record, text, &r) {
+		return nil
 	}
+	return t.add(r)
 }
 
 // place reads the mode, workload, metric and block of a value.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // errIrregular is the error for a pipe, a device or a directory, which could block a
@@ -58,7 +59,7 @@ func (d *Dir) openPlain(name string, most int64) (*os.File, int64, error) {
 	if info.Size() > most {
 		return nil, 0, fmt.Errorf("%s: %w: it has %d bytes, more than the maximum of %d", name, errTooLarge, info.Size(), most)
 	}
-	f, err := d.root.Open(name)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // as it may be a pipe by now
 	return f, info.Size(), err
 }
 

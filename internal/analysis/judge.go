@@ -85,7 +85,7 @@ func Judge(in Input) ([]result.Cell, []result.Warning) {
 			}
 		}
 		for _, metric := range in.Metrics {
-			f := family{metric: metric, rule: in.Rule}
+			f := family{metric: metric, rule: in.Rule, at: map[string]int{}}
 			for _, m := range in.Modes {
 				f.add(tab, m, workload)
 			}
@@ -107,6 +107,7 @@ type family struct {
 	metric  result.Metric
 	rule    Rule
 	cells   []result.Cell
+	at      map[string]int // the first cell of a mode
 	control []bool
 	values  [][]reading
 	bands   []*levels // of the cells; nil: the values do not form two bands
@@ -125,6 +126,9 @@ func (f *family) add(t table, m result.Mode, workload string) {
 	c.AtLeast = t.limited(m.ID, workload, f.metric)
 	c.Lossy = lossy(f.metric, own)
 	c.Unpaired = m.Baseline != "" && f.rule.Pairing == PairNone
+	if _, ok := f.at[m.ID]; !ok {
+		f.at[m.ID] = len(f.cells)
+	}
 	f.cells, f.control, f.values = append(f.cells, c), append(f.control, m.Control), append(f.values, own)
 }
 
@@ -167,7 +171,10 @@ func (f *family) judge() {
 
 // baseOf is the index of the cell that a cell is compared with, -1 if there is none.
 func (f *family) baseOf(i int) int {
-	return slices.IndexFunc(f.cells, func(b result.Cell) bool { return f.cells[i].Baseline != "" && b.Mode == f.cells[i].Baseline })
+	if at, ok := f.at[f.cells[i].Baseline]; ok && f.cells[i].Baseline != "" {
+		return at
+	}
+	return -1
 }
 
 // warnings are those about the cells of a primary metric.
@@ -277,6 +284,10 @@ func judge(family []judged, rule Rule) {
 		ps[i] = ratios[i].P()
 	}
 	ps = stats.Holm(ps)
+	var needed []int
+	if rule.Noisy == "" {
+		needed = stats.BlocksNeeded(ratios, rule.Margin)
+	}
 	for i, j := range family {
 		c := j.cell
 		c.Ratio = known(j.ratio.Ratio())
@@ -290,10 +301,8 @@ func judge(family []judged, rule Rule) {
 			continue
 		}
 		c.Verdict = verdict(stats.Decide(ratios[i], ps[i], rule.Margin), ratios[i].Mean, c.Better)
-		if c.Verdict == result.CannotTell {
-			if n, ok := stats.BlocksNeeded(ratios, i, rule.Margin); ok {
-				c.BlocksNeeded = &n
-			}
+		if c.Verdict == result.CannotTell && needed[i] >= 0 {
+			c.BlocksNeeded = &needed[i]
 		}
 		if j.oneSender {
 			levelVerdict(c, j.mayRise || j.mayFall)

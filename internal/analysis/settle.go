@@ -43,8 +43,8 @@ func Settle(c result.Cell, bounded, noisy bool) (by Settling, blocks int) {
 	}
 	width := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2
 	l := stats.LogRatio{N: c.N, Mean: math.Log(*c.Ratio), SD: width * math.Sqrt(float64(c.N)) / stats.TQuantile(0.975, float64(c.N-1))}
-	more, ok := stats.BlocksNeeded([]stats.LogRatio{l}, 0, c.Margin)
-	if !ok {
+	more := stats.BlocksNeeded([]stats.LogRatio{l}, c.Margin)[0]
+	if more < 0 {
 		return SettleBlocks, stats.MaxBlocksNeeded
 	}
 	return SettleBlocks, max(more, 1)

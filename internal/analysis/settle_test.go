@@ -43,7 +43,7 @@ func TestSettleAsForecast(t *testing.T) {
 		l := stats.LogRatio{N: 8, SD: sd}
 		lo, hi, _ := l.Interval(0.95)
 		_, got := Settle(result.Cell{Verdict: result.CannotTell, N: l.N, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}}, false, false)
-		if want, ok := stats.BlocksNeeded([]stats.LogRatio{l}, 0, 0.05); !ok || got != want {
+		if want := stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0]; got != want {
 			t.Errorf("sd %g: %d more blocks, the forecast is %d", sd, got, want)
 		}
 		return l.N + got

@@ -176,7 +176,7 @@ func TestUnpairedGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		alike(t, "p the other way round", back.P(), l.P())
-		if got, ok := BlocksNeeded([]LogRatio{l}, 0, 0.05); ok && got > 0 {
+		if got, ok := blocksOfFirst([]LogRatio{l}, 0.05); ok && got > 0 {
 			grown := l.grown(got)
 			if Decide(grown, grown.P(), 0.05) == CannotTell {
 				t.Fatalf("%d more blocks do not do: %+v", got, l)

@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -27,29 +29,93 @@ func (l LogRatio) Detectable() float64 {
 // that this method cannot decide.
 const MaxBlocksNeeded = 1000
 
-// BlocksNeeded is the number of further blocks after which the result of Decide for
-// family[i] would no longer be CannotTell, if every member of the family (the comparisons
-// that Holm corrects together) got that many more blocks and kept its Mean and SD. It is
-// 0 if Decide already has another result. ok is false if N < 2, or if more than
-// MaxBlocksNeeded are needed. It is an estimate from an estimated mean and spread, with
-// the right order of magnitude only. i must be an index of family.
-func BlocksNeeded(family []LogRatio, i int, margin float64) (blocks int, ok bool) {
-	if family[i].N < 2 {
-		return 0, false
-	}
-	ps := make([]float64, len(family))
-	// With Mean and SD fixed, intervals and p only shrink as blocks are added, so a
-	// result never reverts, and a binary search finds the first.
-	blocks = sort.Search(MaxBlocksNeeded+1, func(more int) bool {
-		for j, l := range family {
-			ps[j] = l.grown(more).P()
+// BlocksNeeded is, for each member of a family (the comparisons that Holm corrects
+// together), the number of further blocks after which the result of Decide would no longer
+// be CannotTell, if every member got that many more blocks and kept its Mean and SD. It is 0
+// if Decide already has another result, and -1 if N < 2 or if more than MaxBlocksNeeded are
+// needed. It is an estimate from an estimated mean and spread, with the right order of
+// magnitude only.
+func BlocksNeeded(family []LogRatio, margin float64) []int {
+	significant := holmNeeded(family)
+	needed := make([]int, len(family))
+	for i, l := range family {
+		needed[i] = -1
+		if l.N < 2 {
+			continue
 		}
-		return Decide(family[i].grown(more), Holm(ps)[i], margin) != CannotTell
-	})
-	if blocks > MaxBlocksNeeded {
-		return 0, false
+		// With Mean and SD fixed, intervals and p only shrink as blocks are added, so a
+		// result never reverts, and a binary search finds the first.
+		blocks := sort.Search(MaxBlocksNeeded+1, func(more int) bool {
+			holmP := 1.0
+			if more >= significant[i] {
+				holmP = 0
+			}
+			return Decide(l.grown(more), holmP, margin) != CannotTell
+		})
+		if blocks <= MaxBlocksNeeded {
+			needed[i] = blocks
+		}
 	}
-	return blocks, true
+	return needed
+}
+
+// holmNeeded is, for each member of a family, the number of further blocks after which its
+// adjusted p value is below 5 %, MaxBlocksNeeded+1 if that is never.
+func holmNeeded(family []LogRatio) []int {
+	h := holmSearch{family: family, needed: make([]int, len(family))}
+	var open []int
+	for i, l := range family {
+		h.needed[i] = MaxBlocksNeeded + 1
+		if !math.IsNaN(l.P()) {
+			open = append(open, i)
+		}
+	}
+	h.tests = len(open)
+	h.between(0, MaxBlocksNeeded+1, 0, open)
+	return h.needed
+}
+
+// holmSearch finds for all members at once after how many blocks they are below 5 %.
+type holmSearch struct {
+	family []LogRatio
+	needed []int
+	tests  int // that are possible
+}
+
+// between sets needed for the open members that are below 5 % after a number of blocks from
+// least on and before most. A number of others, sure, are already below with fewer than
+// least, and the rest is not with any before most. With s members below, another one is too
+// if its p times the number of the others is: the order in which they are found does not
+// matter.
+func (h *holmSearch) between(least, most, sure int, open []int) {
+	if len(open) == 0 || least >= most {
+		return
+	}
+	more := (least + most) / 2
+	type member struct {
+		i int
+		p float64
+	}
+	members := make([]member, len(open))
+	for n, i := range open {
+		members[n] = member{i, h.family[i].grown(more).P()}
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.p, b.p) })
+	below := 0
+	for below < len(members) && float64(h.tests-sure-below)*members[below].p < 0.05 {
+		below++
+	}
+	var by, later []int
+	for n, o := range members {
+		if n < below {
+			h.needed[o.i] = more
+			by = append(by, o.i)
+		} else {
+			later = append(later, o.i)
+		}
+	}
+	h.between(least, more, sure, by)
+	h.between(more+1, most, sure+below, later)
 }
 
 // grown is l after more blocks that change neither Mean nor SD. A single block has no SD

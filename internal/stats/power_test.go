@@ -3,7 +3,11 @@ package stats
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"sort"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // The table f(n) of the method: the detectable difference in units of SD. It is
@@ -38,6 +42,63 @@ func TestDetectableIsDetected(t *testing.T) {
 	}
 }
 
+// blocksOfFirst is what the first member of a family needs, and whether any number would do.
+func blocksOfFirst(family []LogRatio, margin float64) (int, bool) {
+	n := BlocksNeeded(family, margin)[0]
+	return max(n, 0), n >= 0
+}
+
+// Searched for a whole family at once, each member needs the blocks that it needs by the
+// definition: Holm's correction of the family, after each number of blocks.
+func TestBlocksNeededOfFamily(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.Custom(func(t *rapid.T) LogRatio {
+			l := drawLogRatio(t)
+			l.N = rapid.IntRange(1, 9).Draw(t, "blocks")
+			if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
+				l.SD = 0
+			}
+			return l
+		})
+		family := rapid.SliceOfN(one, 1, 30).Draw(t, "all")
+		margin := rapid.SampledFrom([]float64{0, 0.02, 0.05}).Draw(t, "margin")
+		for i, got := range BlocksNeeded(family, margin) {
+			want := -1
+			n := sort.Search(MaxBlocksNeeded+1, func(more int) bool {
+				ps := make([]float64, len(family))
+				for j, l := range family {
+					ps[j] = l.grown(more).P()
+				}
+				return Decide(family[i].grown(more), Holm(ps)[i], margin) != CannotTell
+			})
+			if family[i].N >= 2 && n <= MaxBlocksNeeded {
+				want = n
+			}
+			if got != want {
+				t.Fatalf("member %d of %+v: %d blocks, want %d", i, family, got, want)
+			}
+		}
+	})
+}
+
+// The work for a family grows with its size, not with the square of it.
+func TestBlocksNeededGrowsLinearly(t *testing.T) {
+	allocated := func(n int) float64 {
+		family := make([]LogRatio, n)
+		for i := range family {
+			family[i] = LogRatio{N: 2 + i%7, Mean: 0.02 * float64(i%11), SD: 0.01 * float64(1+i%13)}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		BlocksNeeded(family, 0.05)
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	if few, many := allocated(4000), allocated(8000); many > 2.3*few {
+		t.Errorf("%g bytes for 4000 members, %g for 8000", few, many)
+	}
+}
+
 func TestBlocksNeeded(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -61,7 +122,7 @@ func TestBlocksNeeded(t *testing.T) {
 		{"a relative of one block has no say", []LogRatio{{N: 4, Mean: -0.10, SD: 0.10}, {N: 1}}, 0.05, 3, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, ok := BlocksNeeded(c.family, 0, c.margin)
+			got, ok := blocksOfFirst(c.family, c.margin)
 			if got != c.want || ok != c.ok {
 				t.Errorf("%d %t, want %d %t", got, ok, c.want, c.ok)
 			}
@@ -78,11 +139,11 @@ func TestBlocksNeededCap(t *testing.T) {
 		return math.Log1p(margin) * math.Sqrt(all) / TQuantile(0.95, all-1)
 	}
 	at := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 - 1e-9)}}
-	if got, ok := BlocksNeeded(at, 0, margin); got != MaxBlocksNeeded || !ok {
+	if got, ok := blocksOfFirst(at, margin); got != MaxBlocksNeeded || !ok {
 		t.Errorf("at the cap: %d %t", got, ok)
 	}
 	beyond := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 + 1e-9)}}
-	if got, ok := BlocksNeeded(beyond, 0, margin); ok {
+	if got, ok := blocksOfFirst(beyond, margin); ok {
 		t.Errorf("beyond the cap: %d", got)
 	}
 }

@@ -142,7 +142,7 @@ func TestBlocksNeededIsTheFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		family := rapid.SliceOfN(rapid.Custom(drawLogRatio), 1, 4).Draw(t, "family")
 		margin := rapid.SampledFrom([]float64{0, 0.02, 0.05, 0.1}).Draw(t, "margin")
-		got, ok := BlocksNeeded(family, 0, margin)
+		got, ok := blocksOfFirst(family, margin)
 		const far = 60
 		want := -1
 		for more := 0; more <= far && want < 0; more++ {
@@ -178,7 +178,7 @@ func TestCannotTellSaysWhatIsMissing(t *testing.T) {
 		if !ok || !(lo > 0 && lo < l.Ratio() && l.Ratio() < hi) {
 			t.Fatalf("%+v: limits %g to %g", l, lo, hi)
 		}
-		more, ok := BlocksNeeded(family, 0, margin)
+		more, ok := blocksOfFirst(family, margin)
 		if ok && more < 1 {
 			t.Fatalf("%+v: %d more blocks", l, more)
 		}

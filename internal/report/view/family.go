@@ -18,8 +18,13 @@ type family struct {
 // last.
 func familiesOf(in Input) []family {
 	modes := slices.Clone(in.Run.Modes)
+	known := map[string]bool{}
+	for _, m := range modes {
+		known[m.ID] = true
+	}
 	add := func(id string) {
-		if !slices.ContainsFunc(modes, func(m result.Mode) bool { return m.ID == id }) {
+		if !known[id] {
+			known[id] = true
 			modes = append(modes, result.Mode{ID: id})
 		}
 	}
@@ -30,15 +35,16 @@ func familiesOf(in Input) []family {
 		add(t.Mode)
 	}
 	var out []family
+	families := map[string]int{}
 	for _, m := range modes {
 		base := m.Baseline
 		if base == "" {
 			base = m.ID
 		}
-		i := slices.IndexFunc(out, func(f family) bool { return f.base == base })
-		if i < 0 {
+		i, ok := families[base]
+		if !ok {
 			i = len(out)
-			out = append(out, family{base: base})
+			families[base], out = i, append(out, family{base: base})
 		}
 		at := len(out[i].modes)
 		if m.ID == base {

@@ -198,9 +198,13 @@ func besides(tables []table) []doc.Block {
 	}
 	for _, t := range tables {
 		c := doc.GridColumn{Head: columnHead(t), Uncut: true}
+		width := 0
+		for _, r := range t.rows() {
+			width = max(width, wording.Width(r.bare(t)))
+		}
 		for _, r := range t.rows() {
 			if !unmeasured(r.Mode) {
-				c.Cells = append(c.Cells, r.summary(t))
+				c.Cells = append(c.Cells, r.summary(t, width))
 			}
 		}
 		g.Columns = append(g.Columns, c)
@@ -219,13 +223,9 @@ func columnHead(t table) string {
 	return wording.Cut(t.Metric.Name+", "+t.Scale.Unit, 30)
 }
 
-// summary is a row's value, its ratio and a word: "29.3  1.37 worse". Values of a column are
-// aligned to the right.
-func (r row) summary(t table) string {
-	width := 0
-	for _, o := range t.rows() {
-		width = max(width, wording.Width(o.bare(t)))
-	}
+// summary is a row's value, its ratio and a word: "29.3  1.37 worse". The value is aligned to
+// the right in so many columns.
+func (r row) summary(t table, width int) string {
 	text := right(r.bare(t), width)
 	// Without a ratio (a count of 0 has none) there is nothing to judge.
 	if r.Cell == nil || r.Cell.Ratio == nil {

@@ -86,16 +86,6 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 	return r, tables[0].Metric
 }
 
-// of finds the row of a mode.
-func (t table) of(mode string) (row, bool) {
-	rows := t.rows()
-	i := slices.IndexFunc(rows, func(r row) bool { return r.Mode.ID == mode })
-	if i < 0 {
-		return row{}, false
-	}
-	return rows[i], true
-}
-
 // busy is the share of the machine's CPU time that was not idle in valid trials, on average;
 // nil where it was not recorded.
 func busy(trials []*result.Trial) *float64 {

@@ -58,8 +58,9 @@ func summaryOf(v view, m result.Mode) modeSummary {
 			if !t.Metric.Primary || v.swept(w.ID) {
 				continue
 			}
-			for _, r := range t.rows() {
-				if r.Mode.ID != m.ID || r.Cell == nil || r.Cell.Value == nil && r.Cell.Ratio == nil {
+			for _, i := range t.at[m.ID] {
+				r := t.flat[i]
+				if r.Cell == nil || r.Cell.Value == nil && r.Cell.Ratio == nil {
 					continue
 				}
 				if r.Baseline {

@@ -57,6 +57,8 @@ type table struct {
 	Scale    wording.Scale
 	Groups   []group
 	drawn    func() []chart.Panel // its panels
+	flat     []row                // of all groups
+	at       map[string][]int     // in flat, by mode
 }
 
 // group is a baseline with the modes that are compared with it.
@@ -90,13 +92,14 @@ func newView(in Input) view {
 		}
 	}
 	families := familiesOf(in)
+	cells := indexOf(in.Run.Cells)
 	for _, f := range families {
 		for _, m := range f.modes {
 			v.order = append(v.order, m.ID)
 		}
 	}
 	for _, id := range workloadsOf(in) {
-		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
+		v.Workloads = append(v.Workloads, newWorkload(in, cells, families, id))
 	}
 	v.addEvidence(families)
 	v.Sweeps = sweepsOf(v.Workloads)
@@ -126,7 +129,7 @@ func workloadsOf(in Input) []string {
 	return ids
 }
 
-func newWorkload(in Input, families []family, id string) workload {
+func newWorkload(in Input, cells cellIndex, families []family, id string) workload {
 	w := workload{ID: id, ECDFs: in.Run.ECDFs}
 	trials := map[string][]*result.Trial{}
 	for _, t := range tabled(in.Trials, id) {
@@ -143,7 +146,7 @@ func newWorkload(in Input, families []family, id string) workload {
 					Mode:     mode,
 					No:       no,
 					Baseline: mode.ID == f.base && f.compared(),
-					Cell:     cellOf(in, mode, id, m.Name),
+					Cell:     cells.of(mode, id, m.Name),
 					Trials:   trials[mode.ID],
 					Base:     trials[f.base],
 					Noisy:    in.Run.Noisy != "",
@@ -153,6 +156,7 @@ func newWorkload(in Input, families []family, id string) workload {
 			g.bound()
 			t.Groups = append(t.Groups, g)
 		}
+		t.index()
 		t.Scale = t.scale()
 		t.drawn = sync.OnceValue(t.draw)
 		w.Tables = append(w.Tables, t)
@@ -220,21 +224,55 @@ func metricsOf(in Input, workload string) []result.Metric {
 	return out
 }
 
-// cellOf finds a cell; without a baseline it gets that of its mode.
-func cellOf(in Input, mode result.Mode, workload, metric string) *result.Cell {
-	for _, c := range in.Run.Cells {
-		if c.Mode == mode.ID && c.Workload == workload && c.Metric == metric {
-			if c.Baseline == "" {
-				c.Baseline = mode.Baseline
-			}
-			return &c
-		}
+// cellIndex finds the cells of a run.
+type cellIndex map[cellKey]result.Cell
+
+type cellKey struct{ mode, workload, metric string }
+
+// indexOf indexes cells; of several of one mode, workload and metric the first counts.
+func indexOf(cells []result.Cell) cellIndex {
+	at := make(cellIndex, len(cells))
+	for _, c := range slices.Backward(cells) {
+		at[cellKey{c.Mode, c.Workload, c.Metric}] = c
 	}
-	return nil
+	return at
+}
+
+// of finds a cell, nil if there is none; without a baseline it gets that of its mode.
+func (x cellIndex) of(mode result.Mode, workload, metric string) *result.Cell {
+	c, ok := x[cellKey{mode.ID, workload, metric}]
+	if !ok {
+		return nil
+	}
+	if c.Baseline == "" {
+		c.Baseline = mode.Baseline
+	}
+	return &c
+}
+
+// index prepares a table with its groups for finding rows, because there may be very many
+// modes.
+func (t *table) index() {
+	t.flat = t.rows()
+	t.at = make(map[string][]int, len(t.flat))
+	for i, r := range t.flat {
+		t.at[r.Mode.ID] = append(t.at[r.Mode.ID], i)
+	}
+}
+
+// of is the row of a mode.
+func (t table) of(mode string) (row, bool) {
+	for _, i := range t.at[mode] {
+		return t.flat[i], true
+	}
+	return row{}, false
 }
 
 // rows are the rows of all groups.
 func (t table) rows() []row {
+	if t.flat != nil {
+		return t.flat
+	}
 	var out []row
 	for _, g := range t.Groups {
 		out = append(out, g.Rows...)

@@ -40,13 +40,26 @@ func start(t *testing.T, dir string, args ...string) *program {
 // startAs does so as another user, with a copy of the binary that it may read.
 func startAs(t *testing.T, attr *syscall.SysProcAttr, dir string, args ...string) *program {
 	t.Helper()
-	p := &program{cmd: exec.Command("/proc/self/exe", args...)}
+	p := prepared(dir, args...)
 	if attr != nil {
 		p.cmd.Path = copySelf(t, dir)
 	}
+	p.cmd.SysProcAttr = attr
+	p.begin(t)
+	return p
+}
+
+// prepared is tare with args in dir, not started.
+func prepared(dir string, args ...string) *program {
+	p := &program{cmd: exec.Command("/proc/self/exe", args...)}
 	p.cmd.Args[0] = "tare"
-	p.cmd.Dir, p.cmd.SysProcAttr = dir, attr
+	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	return p
+}
+
+func (p *program) begin(t *testing.T) {
+	t.Helper()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +69,6 @@ func startAs(t *testing.T, attr *syscall.SysProcAttr, dir string, args ...string
 			_ = p.cmd.Wait()
 		}
 	})
-	return p
 }
 
 func copySelf(t *testing.T, dir string) string {

@@ -167,7 +167,7 @@ func (r *benchReader) parseValue(one row, text, unit string) (ok bool, err error
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		r.addProblem(r.line, "value %s is not a number", quote(text))
-		return false, nil
+		return false, nil //nolint:nilerr // the problem is recorded
 	}
 	name, base, to, better := benchUnit(unit)
 	name, ok = r.name(r.line, "unit", name)

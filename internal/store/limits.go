@@ -12,9 +12,9 @@ import (
 // The limits of what is read of a run's directory, which may come from anybody. Each is far
 // above what a run writes; together they keep a reader below 256 MB.
 const (
-	// maxRunFile is the maximum size of run.json, in bytes; that of 100 000 trials has 90 kB,
-	// and it grows with modes and workloads only.
-	maxRunFile = 32 << 20
+	// maxRunFile is the maximum size of run.json, in bytes: that of 600 modes. That of five
+	// modes has 90 kB, however many trials there are.
+	maxRunFile = 16 << 20
 	// maxStudyFile is the maximum size of study.yaml, in bytes, of which a decoder accepts a
 	// quarter.
 	maxStudyFile = 4 << 20

@@ -83,8 +83,9 @@ func tally(t result.Tally, status result.TrialStatus) result.Tally {
 	return t
 }
 
-// topology has more nodes for later modes.
+// topology has more nodes for later modes, up to those of a long path.
 func topology(i int) *result.Topology {
+	i = min(i, 20)
 	out := &result.Topology{}
 	for n := range 3 + i {
 		host, kind := "a", "veth"

@@ -1,0 +1,219 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/store"
+)
+
+// mostMemory is how much memory the program takes at most, whatever it reads, in bytes.
+const mostMemory = 256e6
+
+// Whatever a file, an engine or a pipe holds: an error on one line or a result, in little
+// memory.
+func TestMemoryOfAnyInput(t *testing.T) {
+	dir := t.TempDir()
+	study := func(name string, blocks, workloads int) {
+		text := fmt.Sprintf("blocks: %d\nmodes: [host, netns/bridge]\nworkloads:\n", blocks)
+		for i := range workloads {
+			text += fmt.Sprintf("  - {workload: tcp_rr, id: w%d}\n", i)
+		}
+		write(t, filepath.Join(dir, name), text)
+	}
+	study("many.yaml", 1000, 1000)
+	study("most.yaml", 1000, 25)
+	const head = `{"schema":"tare.run/1","id":"x","status":"complete",`
+	trial := `{"schema":"tare.trial/1","seq":1,"block":1,"mode":"m","workload":"w","status":"ok",`
+	filled := func(start, part, end string, size int) string {
+		return start + strings.Repeat(part, (size-len(start)-len(end))/len(part)) + end
+	}
+	runDir(t, dir, "claims", head+`"trials":{"ok":4000000000000000000}}`, "", 0, 0)
+	runDir(t, dir, "sparse run", "", "", 229<<20, 0)
+	runDir(t, dir, "sparse trials", head+`"trials":{"ok":1000000000}}`, "", 0, 3<<30)
+	runDir(t, dir, "vast trials", head+`"trials":{"ok":1000000000}}`, "", 0, 1<<40)
+	runDir(t, dir, "structures", filled(head+`"warnings":[{}`, ",{}", "]}", 12<<20), "", 0, 0)
+	runDir(t, dir, "small structures", filled(head+`"cells":[{}`, ",{}", "]}", 700_000), "", 0, 0)
+	runDir(t, dir, "text", filled(head+`"profile":"`, "x", `"}`, 15<<20), "", 0, 0)
+	runDir(t, dir, "long line", "", filled(trial+`"reason":"`, "x", `"}`, 8<<20), 0, 0)
+	runDir(t, dir, "endless line", "", strings.Repeat("x", 40<<20), 0, 0)
+	runDir(t, dir, "steps", "", strings.Repeat(filled(trial+`"steps":[{}`, ",{}", "]}\n", 200_000), 40), 0, 0)
+	runDir(t, dir, "series", "", strings.Repeat(filled(trial+`"series":{"metric":"goodput","interval":1,"values":[0`, ",0", "]}}\n", 1<<20), 40), 0, 0)
+	metrics := trial + `"metrics":{`
+	for i := range 90_000 {
+		metrics += fmt.Sprintf(`"a%d":0,`, i)
+	}
+	runDir(t, dir, "metrics", "", strings.Repeat(metrics+`"z":0}}`+"\n", 36), 0, 0)
+	write(t, filepath.Join(dir, "modes.csv"), rows(9_999, 2))
+	write(t, filepath.Join(dir, "values.csv"), rows(100, 1_500))
+	engine := endlessEngine(t, dir)
+	refused, fine := 2, 0
+	for _, c := range []struct {
+		args  []string
+		exit  int // -1 for any
+		said  string
+		stdin func() io.Reader
+	}{
+		{args: []string{"plan", "many.yaml"}, exit: refused, said: "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of"},
+		{args: []string{"plan", "most.yaml", "--order"}, exit: fine},
+		{args: []string{"plan", "/dev/zero"}, exit: refused, said: "not a regular file"},
+		{args: []string{"report", "claims"}, exit: refused, said: "trials.ok is 4000000000000000000"},
+		{args: []string{"export", "claims"}, exit: refused, said: "trials.ok is 4000000000000000000"},
+		{args: []string{"report", "sparse run"}, exit: refused, said: "run.json: too large"},
+		{args: []string{"compare", "sparse run", "sparse run"}, exit: refused, said: "run.json: too large"},
+		{args: []string{"report", "sparse trials"}, exit: refused, said: "trials.ndjson:1: line of more than"},
+		{args: []string{"export", "vast trials"}, exit: refused, said: "trials.ndjson: too large"},
+		{args: []string{"report", "structures"}, exit: refused, said: "run.json: too large"},
+		{args: []string{"report", "small structures"}, exit: -1},
+		{args: []string{"export", "text"}, exit: -1},
+		{args: []string{"report", "long line"}, exit: -1},
+		{args: []string{"report", "endless line"}, exit: refused, said: "line of more than"},
+		{args: []string{"report", "steps"}, exit: refused, said: "too large"},
+		{args: []string{"report", "series"}, exit: refused, said: "too large"},
+		{args: []string{"report", "metrics"}, exit: refused, said: "too large"},
+		{args: []string{"compare", "metrics", "series"}, exit: refused, said: "too large"},
+		{args: []string{"ls", "sparse run"}, exit: fine},
+		{args: []string{"ls", "text"}, exit: fine},
+		{args: []string{"ls", "steps"}, exit: fine},
+		{args: []string{"judge", "/dev/zero"}, exit: refused, said: "longer than 1 MiB"},
+		{args: []string{"judge", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return endless("x") }},
+		{args: []string{"judge", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return io.MultiReader(strings.NewReader("mode,value\n\""), endless("a,\n")) }},
+		{args: []string{"judge", "--format", "bench", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return endless("Benchmark") }},
+		{args: []string{"judge", "-"}, exit: refused, said: "more than 10000 modes", stdin: func() io.Reader { return strings.NewReader(rows(20_000, 1)) }},
+		{args: []string{"judge", "-"}, exit: refused, said: "more than 150000 values", stdin: func() io.Reader { return strings.NewReader(rows(100, 2_000)) }},
+		{args: []string{"judge", "modes.csv"}, exit: fine},
+		{args: []string{"judge", "values.csv"}, exit: fine},
+		{args: []string{"gc", "--engine", engine}, exit: -1, said: "the answer has more than 8 MiB"},
+	} {
+		name := strings.Join(c.args, " ")
+		p := prepared(dir, c.args...)
+		peak := filepath.Join(t.TempDir(), "peak")
+		p.cmd.Env = append(os.Environ(), peakFile+"="+peak)
+		if c.stdin != nil {
+			p.cmd.Stdin = c.stdin()
+			p.cmd.WaitDelay = 1 // the program does not read all of it
+		}
+		began := time.Now()
+		p.begin(t)
+		exit := p.wait(t)
+		if c.exit >= 0 && exit != c.exit || !strings.Contains(p.stderr.String(), c.said) || exit != fine && strings.Count(p.stderr.String(), "\n") != 1 {
+			t.Errorf("%s: exit %d, %.500s", name, exit, p.stderr.String())
+		}
+		if used := peakOf(t, peak); used > mostMemory {
+			t.Errorf("%s: %d bytes of memory", name, used)
+		} else {
+			t.Logf("%s: %d MB in %s", name, used/1e6, time.Since(began).Round(time.Millisecond))
+		}
+	}
+}
+
+// peakOf is the most memory that a program had, in bytes.
+func peakOf(t *testing.T, file string) int {
+	t.Helper()
+	status, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB := 0
+	if _, err := fmt.Sscanf(rest, "%d kB", &kB); err != nil {
+		t.Fatalf("%v in %s", err, status)
+	}
+	return kB << 10
+}
+
+// write writes a file of a test.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runDir makes a run's directory; a size above 0 is that of a sparse file. Without text and
+// size there is no run.json.
+func runDir(t *testing.T, dir, name, run, trials string, runSize, trialsSize int64) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []struct {
+		name, text string
+		size       int64
+		absent     bool
+	}{{store.RunFile, run, runSize, run == "" && runSize == 0}, {store.TrialsFile, trials, trialsSize, false}} {
+		if f.absent {
+			continue
+		}
+		write(t, filepath.Join(path, f.name), f.text)
+		if f.size > 0 {
+			if err := os.Truncate(filepath.Join(path, f.name), f.size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// rows is a table of values for judge.
+func rows(modes, blocks int) string {
+	var b strings.Builder
+	b.WriteString("mode,block,value\n")
+	for block := range blocks {
+		for m := range modes {
+			fmt.Fprintf(&b, "m%d,%d,%d\n", m, block, 1000+(m*block)%97)
+		}
+	}
+	return b.String()
+}
+
+// endless repeats a text without end.
+func endless(text string) io.Reader { return &repeated{text: strings.Repeat(text, 64<<10/len(text))} }
+
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(b []byte) (int, error) {
+	n := copy(b, r.text[r.at:])
+	r.at = (r.at + n) % len(r.text)
+	return n, nil
+}
+
+// endlessEngine is the address of an engine that identifies itself and whose lists do not
+// end.
+func endlessEngine(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "engine.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.45")
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_ping"):
+		case strings.HasSuffix(r.URL.Path, "/version"), strings.HasSuffix(r.URL.Path, "/info"):
+			_, _ = io.WriteString(w, `{"Version":"28.0.0","ApiVersion":"1.45","Os":"linux","Arch":"amd64"}`)
+		default:
+			_, _ = io.Copy(w, io.LimitReader(io.MultiReader(strings.NewReader(`[{"Id":"x"}`), endless(`,{"Id":"0123456789abcdef","Labels":{}}`)), 900e6))
+		}
+	}))
+	s.Listener = l
+	s.Start()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return "unix://" + path
+}

@@ -3,10 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -91,47 +88,4 @@ func (c *boundedConn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
-}
-
-// The streams within the output of a process, and the size of the header of each part.
-const (
-	streamStdout = 1
-	streamStderr = 2
-	streamError  = 3 // of the engine itself
-	streamHeader = 8
-	maxStreamErr = 4 << 10 // bytes of an error that are kept
-)
-
-// separate copies the output of a process to stdout and stderr until it ends. Unlike the
-// library's function it does not hold a part in memory, whose size the engine chooses.
-func separate(stdout, stderr io.Writer, from io.Reader) error {
-	var header [streamHeader]byte
-	for {
-		if _, err := io.ReadFull(from, header[:]); err != nil {
-			return unlessEnd(err)
-		}
-		size := int64(binary.BigEndian.Uint32(header[4:]))
-		to := stdout
-		switch header[0] {
-		case 0, streamStdout:
-		case streamStderr:
-			to = stderr
-		case streamError:
-			text, err := io.ReadAll(io.LimitReader(from, min(size, maxStreamErr)))
-			return errors.Join(fmt.Errorf("error from the engine in the stream: %s", text), unlessEnd(err))
-		default:
-			return fmt.Errorf("unknown stream %d in the output", header[0])
-		}
-		if _, err := io.CopyN(to, from, size); err != nil {
-			return unlessEnd(err)
-		}
-	}
-}
-
-// unlessEnd is err, or nil at the end of a stream, also within a part of it.
-func unlessEnd(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	return err
 }

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -13,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/iotest"
 
 	"github.com/moby/moby/client"
 )
@@ -119,44 +116,5 @@ func TestAnswerBelowTheLimit(t *testing.T) {
 		if _, err := e.Leftovers(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Output is separated into its streams without holding more of it than a buffer, and ends
-// where the connection does.
-func TestSeparate(t *testing.T) {
-	part := func(stream byte, size uint32, text string) string {
-		header := [streamHeader]byte{stream}
-		binary.BigEndian.PutUint32(header[4:], size)
-		return string(header[:]) + text
-	}
-	for name, c := range map[string]struct{ in, stdout, stderr, err string }{
-		"nothing":         {},
-		"both":            {part(1, 3, "out") + part(2, 4, "err\n") + part(1, 1, "!") + part(0, 0, ""), "out!", "err\n", ""},
-		"cut in a header": {part(1, 3, "out") + "\x01\x00", "out", "", ""},
-		"cut in a part":   {part(2, 1<<32-1, "little"), "", "little", ""},
-		"of the engine":   {part(3, 1<<32-1, "it broke"), "", "", "error from the engine in the stream: it broke"},
-		"unknown":         {part(9, 1, "x"), "", "", "unknown stream 9 in the output"},
-	} {
-		var out, words bytes.Buffer
-		err := separate(&out, &words, iotest.OneByteReader(strings.NewReader(c.in)))
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		if out.String() != c.stdout || words.String() != c.stderr || text != c.err {
-			t.Errorf("%s: %q, %q, %v", name, out.String(), words.String(), err)
-		}
-	}
-	broken := errors.New("broken")
-	if err := separate(io.Discard, io.Discard, iotest.ErrReader(broken)); !errors.Is(err, broken) {
-		t.Errorf("%v, want %v", err, broken)
-	}
-	if n := testing.AllocsPerRun(1, func() {
-		if err := separate(io.Discard, io.Discard, strings.NewReader(part(1, 1<<31, "x"))); err != nil {
-			t.Error(err)
-		}
-	}); n > 20 {
-		t.Errorf("%g allocations", n)
 	}
 }

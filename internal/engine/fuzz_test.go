@@ -45,7 +45,7 @@ func FuzzAnswers(f *testing.F) {
 			kind = "text/plain"
 		}
 		answer := canned{200 + (status%400+400)%400, kind, []byte(body)}
-		e, err := New("x", Local{}, client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: answer}), client.WithAPIVersion("1.45"))
+		e, err := cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: answer}), client.WithAPIVersion("1.45"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func FuzzExecStream(f *testing.F) {
 	f.Add([]byte{1, 0, 0})
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		near, far := net.Pipe()
-		e, err := New("x", Local{}, client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: canned{404, "application/json", nil}}), client.WithAPIVersion("1.45"))
+		e, err := cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: canned{404, "application/json", nil}}), client.WithAPIVersion("1.45"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,4 +149,10 @@ func TestSeparate(t *testing.T) {
 			t.Errorf("%q: output %q, error output %q", text, out.String(), words.String())
 		}
 	}
+}
+
+// cannedEngine is an engine without connections, which New limits.
+func cannedEngine(options ...client.Opt) (*Engine, error) {
+	api, err := client.New(options...)
+	return &Engine{Name: "x", api: api}, err
 }

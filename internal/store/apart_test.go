@@ -185,7 +185,7 @@ func TestAppendFull(t *testing.T) {
 	ok(t, d.Append(sample(1)))
 	d.size = maxWritten - 10
 	err := d.Append(sample(2))
-	wantErr(t, err, TrialsFile, ": the file would exceed 256 MiB")
+	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
 	_, trials, err := d.Load()
 	ok(t, err)
 	if len(trials) != 1 {

@@ -18,11 +18,11 @@ import (
 const maxLine = 8 << 20
 
 // maxWritten is the maximum size of trials.ndjson that a run writes, in bytes: about
-// 100 000 trials. Readers refuse what takes more memory than they may have.
-const maxWritten = 256 << 20
+// 80 000 trials of 6 KB. Readers refuse what takes more memory than they may have.
+const maxWritten = 512 << 20
 
 // ErrFull means that trials.ndjson has reached the maximum size that a run writes.
-var ErrFull = errors.New("the file would exceed 256 MiB, the most that a run writes: start a new run for further blocks, or use shorter series")
+var ErrFull = errors.New("the file would exceed 512 MiB, the most that a run writes: start a new run for further blocks, or use shorter series")
 
 // shortestLine is a lower bound for the length of a line of trials.ndjson, in bytes.
 const shortestLine = 64

@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf drawings schema man pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -62,9 +62,17 @@ image:
 		--label org.opencontainers.image.revision=$(COMMIT) --label org.opencontainers.image.created=$(DATE) \
 		-t $(IMAGE) -f Dockerfile bin/image
 
-# The licences of everything that is linked into the program, on any platform.
+# The licences of everything that is linked into the program, on any platform. Fails on one
+# that is not compatible with the program's own.
 licences:
+	@mkdir -p bin
 	SYSTEMS='$(SYSTEMS)' scripts/licences >bin/licences.txt
+
+# Known vulnerabilities that the program can reach, on any platform. Requires a network, or
+# GOVULNDB; in the inner loop it is only said that nothing was checked.
+VULN := SYSTEMS='$(SYSTEMS)' scripts/vuln
+vuln: bin/govulncheck
+	$(VULN)
 
 # Build a release in dist/ from the current sources, without publishing it; see docs/install.md.
 dist: bin/goreleaser
@@ -121,8 +129,16 @@ test-guest:
 	scripts/setup-tests
 	go test -count=1 -p 1 -v $(GUESTS)
 
+# Every fuzz target for FUZZTIME, with at most 256 MB of memory each. FUZZ is a regular
+# expression for some of them. What it finds is written to testdata/fuzz and becomes a test.
+FUZZTIME ?= 60s
+fuzz:
+	go run ./scripts/fuzz -time $(FUZZTIME) -only '$(FUZZ)'
+
 # The fast inner loop.
-check: fmt vet cross lint unit
+check: fmt vet cross lint licences bin/govulncheck
+	$(VULN) --offline-ok
+	$(MAKE) unit
 
 fmt:
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted by gofmt:'; gofmt -l .; exit 1; }
@@ -141,6 +157,9 @@ cross:
 # The linter is built once from the version that tools/go.mod pins.
 $(LINT): tools/go.mod
 	cd tools && GOFLAGS=-mod=readonly go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/govulncheck: tools/go.mod
+	cd tools && GOFLAGS=-mod=readonly go build -o ../$@ golang.org/x/vuln/cmd/govulncheck
 
 lint: $(LINT)
 	$(LINT) run ./...

@@ -65,11 +65,12 @@ func TestRun(t *testing.T) {
 	if err != nil || len(all) != 4 {
 		t.Fatalf("%v: %v", err, all)
 	}
-	if err := compile(all, t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	b := binaries{dir: t.TempDir(), built: map[string]string{}}
 	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "out of memory", "FuzzSkips": "no input"}
 	for _, a := range all {
+		if a.binary, err = b.of(a.dir); err != nil {
+			t.Fatal(err)
+		}
 		got, err := a.run(time.Second, t.TempDir())
 		why := want[a.name]
 		switch {

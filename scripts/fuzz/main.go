@@ -58,22 +58,27 @@ func fuzz(each time.Duration, only string, jobs int) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	if err := compile(all, temp); err != nil {
-		return err
-	}
 	fmt.Printf("%d targets, %s each, at most %d MB, %d at once\n", len(all), each, maxMemory>>20, jobs)
 	fmt.Printf("%-44s %12s %8s %8s\n", "target", "inputs", "seconds", "peak MB")
 	return runAll(all, each, jobs, temp)
 }
 
-// runAll runs the targets, a number of them at once, and prints a line as each ends.
+// runAll builds and runs the targets, a number of them at once, and prints a line as each ends.
 func runAll(all []target, each time.Duration, jobs int, temp string) error {
 	var mu sync.Mutex
 	var total int64
 	var failed []error
 	free := make(chan struct{}, jobs)
 	var group sync.WaitGroup
+	b := binaries{dir: temp, built: map[string]string{}}
 	for _, t := range all {
+		var err error
+		if t.binary, err = b.of(t.dir); err != nil {
+			mu.Lock()
+			failed = append(failed, err)
+			mu.Unlock()
+			break
+		}
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()

@@ -51,23 +51,24 @@ func find(root string) (all []target, err error) {
 	return all, err
 }
 
-// compile builds the tests of each package once, with the instrumentation for fuzzing, into a
-// directory.
-func compile(all []target, into string) error {
-	built := map[string]string{}
-	for i := range all {
-		t := &all[i]
-		if t.binary = built[t.dir]; t.binary != "" {
-			continue
-		}
-		t.binary = filepath.Join(into, strconv.Itoa(len(built))+".test")
-		c := exec.Command("go", "test", "-c", "-fuzz=.", "-o", t.binary, "./"+filepath.ToSlash(t.dir))
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("build the tests of %s: %w\n%s", t.dir, err, out)
-		}
-		built[t.dir] = t.binary
+// binaries are the tests of the packages, built with the instrumentation for fuzzing.
+type binaries struct {
+	dir   string
+	built map[string]string // by package
+}
+
+// of builds the tests of a package when they are first needed.
+func (b binaries) of(pkg string) (string, error) {
+	if binary := b.built[pkg]; binary != "" {
+		return binary, nil
 	}
-	return nil
+	binary := filepath.Join(b.dir, strconv.Itoa(len(b.built))+".test")
+	c := exec.Command("go", "test", "-c", "-fuzz=.", "-o", binary, "./"+filepath.ToSlash(pkg))
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
+	}
+	b.built[pkg] = binary
+	return binary, nil
 }
 
 // outcome is what a target did.

@@ -38,6 +38,14 @@ type recipe struct {
 		Dockerfile string
 		Platforms  []string
 	} `yaml:"dockers_v2"`
+	Signs      []signature
+	ImageSigns []signature `yaml:"docker_signs"`
+}
+
+// signature is how a kind of artifact is signed.
+type signature struct {
+	Artifacts, Cmd, Signature string
+	Args                      []string
 }
 
 func readRecipe(t *testing.T) recipe {

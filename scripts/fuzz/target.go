@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,7 +33,6 @@ func (t target) String() string {
 
 // find returns the targets below a directory, by package and name.
 func find(root string) (all []target, err error) {
-	function := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -41,11 +43,16 @@ func find(root string) (all []target, err error) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range function.FindAllSubmatch(text, -1) {
-			all = append(all, target{dir: filepath.Dir(path), name: string(m[1])})
+		tree, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
 		}
-		return err
+		for _, d := range tree.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+				all = append(all, target{dir: filepath.Dir(path), name: f.Name.Name})
+			}
+		}
+		return nil
 	})
 	slices.SortFunc(all, func(a, b target) int { return strings.Compare(a.String(), b.String()) })
 	return all, err

@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v: %v", err, all)
 	}
 	b := binaries{dir: t.TempDir(), built: map[string]string{}}
-	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "out of memory", "FuzzSkips": "no input"}
+	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "memory", "FuzzSkips": "no input"}
 	for _, a := range all {
 		if a.binary, err = b.of(a.dir); err != nil {
 			t.Fatal(err)

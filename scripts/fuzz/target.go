@@ -71,6 +71,7 @@ func (b binaries) of(pkg string) (string, error) {
 	}
 	binary := filepath.Join(b.dir, strconv.Itoa(len(b.built))+".test")
 	c := exec.Command("go", "test", "-c", "-fuzz=.", "-o", binary, "./"+filepath.ToSlash(pkg))
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // the stacks of C's threads, 8 MB each, would count as memory
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
 	}

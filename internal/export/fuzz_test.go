@@ -5,8 +5,6 @@ import (
 	"encoding/csv"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
@@ -53,45 +51,6 @@ func FuzzFormats(f *testing.F) {
 			t.Errorf("openmetrics: it does not end with one # EOF:\n%s", text)
 		} else if _, err := promlint.New(strings.NewReader(text)).Lint(); err != nil {
 			t.Errorf("openmetrics: %v:\n%s", err, text)
-		}
-	})
-}
-
-// FuzzVisible checks that text loses what a terminal interprets, wherever the writes are cut, and
-// keeps the rest.
-func FuzzVisible(f *testing.F) {
-	f.Add([]byte("plain\ttext\r\n"), 3)
-	f.Add([]byte("\x1b[31m\u202e\u6f22\xff\u009b"), 5)
-	f.Add([]byte("\xe6\xbc"), 1)
-	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		written := func(parts ...[]byte) string {
-			var out bytes.Buffer
-			v := Visible(&out)
-			for _, p := range parts {
-				if n, err := v.Write(p); err != nil || n != len(p) {
-					t.Fatal(n, err)
-				}
-			}
-			if err := v.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return out.String()
-		}
-		whole := written(text)
-		at := 0
-		if len(text) > 0 {
-			at = (cut%len(text) + len(text)) % len(text)
-		}
-		if parts := written(text[:at], text[at:]); parts != whole {
-			t.Errorf("in one write %q, in two %q", whole, parts)
-		}
-		if !utf8.ValidString(whole) || written([]byte(whole)) != whole {
-			t.Errorf("%q is visible", whole)
-		}
-		if i := strings.IndexFunc(whole, func(r rune) bool {
-			return r != '\n' && r != '\t' && r != '\r' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
-		}); i >= 0 {
-			t.Errorf("%q is visible", whole)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package printable_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"unicode"
@@ -53,6 +54,42 @@ func FuzzValue(f *testing.F) {
 			for _, line := range strings.Split(printable.CleanLines(s), "\n") {
 				visit(line, len(s)*2+2)
 			}
+		}
+	})
+}
+
+// FuzzWriter checks that text loses what a terminal interprets, wherever the writes are cut, and
+// keeps the rest.
+func FuzzWriter(f *testing.F) {
+	f.Add([]byte("plain\ttext\r\n"), 3)
+	f.Add([]byte("\x1b[31m\u202e\u6f22\xff\u009b"), 5)
+	f.Add([]byte("\xe6\xbc"), 1)
+	f.Fuzz(func(t *testing.T, text []byte, cut int) {
+		written := func(parts ...[]byte) string {
+			var out bytes.Buffer
+			w := printable.NewWriter(&out)
+			for _, p := range parts {
+				if n, err := w.Write(p); err != nil || n != len(p) {
+					t.Fatal(n, err)
+				}
+			}
+			return out.String()
+		}
+		whole := written(text)
+		at := 0
+		if len(text) > 0 {
+			at = (cut%len(text) + len(text)) % len(text)
+		}
+		if parts := written(text[:at], text[at:]); parts != whole {
+			t.Errorf("in one write %q, in two %q", whole, parts)
+		}
+		if !utf8.ValidString(whole) || written([]byte(whole)) != whole {
+			t.Errorf("%q is visible", whole)
+		}
+		if i := strings.IndexFunc(whole, func(r rune) bool {
+			return r != '\n' && r != '\t' && r != '\r' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+		}); i >= 0 {
+			t.Errorf("%q is visible", whole)
 		}
 	})
 }

@@ -15,6 +15,7 @@ type strangers struct {
 	socket.Listener
 	sent   []string
 	opened []*stranger
+	idle   int
 	cancel context.CancelFunc
 }
 
@@ -28,7 +29,10 @@ func (l *strangers) Accept([]socket.Stream) (socket.Stream, error) { return l.Ac
 
 func (l *strangers) AcceptNow() (socket.Stream, error) {
 	if len(l.sent) == 0 {
-		l.cancel() // no more peers will come
+		const enough = 1000 // to read all that the peers have sent
+		if l.idle++; l.idle > enough {
+			l.cancel()
+		}
 		return nil, socket.ErrAgain
 	}
 	s := &stranger{sent: l.sent[0]}

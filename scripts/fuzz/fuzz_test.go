@@ -12,7 +12,7 @@ import (
 
 const module = "module example.invalid/fuzzed\n\ngo 1.26.0\n"
 
-// source has a target that passes, one with a finding, one that takes too much memory, and one
+// source has a target that passes, one with a finding, two that take too much memory, and one
 // that tries no input.
 const source = `package fuzzed
 
@@ -35,11 +35,15 @@ func FuzzFails(f *testing.F) {
 	})
 }
 
-func FuzzFills(f *testing.F) {
+func FuzzFills(f *testing.F) { fill(f, 300<<20) }
+
+func FuzzFillsMore(f *testing.F) { fill(f, 2<<30) }
+
+func fill(f *testing.F, n int) {
 	f.Add([]byte("a"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) != 1 {
-			all := make([]byte, 400<<20)
+			all := make([]byte, n)
 			for i := 0; i < len(all); i += 4096 {
 				all[i] = 1
 			}
@@ -62,16 +66,16 @@ func TestRun(t *testing.T) {
 	}
 	t.Chdir(dir)
 	all, err := find(".")
-	if err != nil || len(all) != 4 {
+	if err != nil || len(all) != 5 {
 		t.Fatalf("%v: %v", err, all)
 	}
 	b := binaries{dir: t.TempDir(), built: map[string]string{}}
-	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "memory", "FuzzSkips": "no input"}
+	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "MB of memory; at most 256", "FuzzFillsMore": "memory", "FuzzSkips": "no input"}
 	for _, a := range all {
-		if a.binary, err = b.of(a.dir); err != nil {
+		if a.binary, err = b.of(t.Context(), a.dir); err != nil {
 			t.Fatal(err)
 		}
-		got, err := a.run(time.Second, t.TempDir())
+		got, err := a.run(t.Context(), time.Second, t.TempDir())
 		why := want[a.name]
 		switch {
 		case why == "" && (err != nil || got.inputs == 0 || got.peak == 0):

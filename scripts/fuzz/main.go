@@ -9,21 +9,29 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// maxMemory is how much memory a target may take, in bytes: that of the parser, of Go's fuzzing
-// and of its inputs together.
-const maxMemory = 256 << 20
+// maxMemory is how much resident memory a target may take, in bytes: that of the parser, of Go's
+// fuzzing and of its inputs together. maxMapped limits what its processes may map to write to,
+// which is more, because Go maps in advance and returns nothing.
+const (
+	maxMemory = 256 << 20
+	maxMapped = 2 * maxMemory
+)
 
 func main() {
 	each := flag.Duration("time", time.Minute, "time for each target")
@@ -34,13 +42,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fuzz: the only arguments are -time, -only and -jobs, all positive")
 		os.Exit(2)
 	}
-	if err := fuzz(*each, *only, *jobs); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := fuzz(ctx, *each, *only, *jobs); err != nil {
 		fmt.Fprintf(os.Stderr, "fuzz: %v\n", err)
+		stop()
 		os.Exit(1)
 	}
 }
 
-func fuzz(each time.Duration, only string, jobs int) error {
+func fuzz(ctx context.Context, each time.Duration, only string, jobs int) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return fmt.Errorf("parse -only: %w", err)
@@ -60,11 +71,11 @@ func fuzz(each time.Duration, only string, jobs int) error {
 	defer os.RemoveAll(temp)
 	fmt.Printf("%d targets, %s each, at most %d MB, %d at once\n", len(all), each, maxMemory>>20, jobs)
 	fmt.Printf("%-44s %12s %8s %8s\n", "target", "inputs", "seconds", "peak MB")
-	return runAll(all, each, jobs, temp)
+	return runAll(ctx, all, each, jobs, temp)
 }
 
 // runAll builds and runs the targets, a number of them at once, and prints a line as each ends.
-func runAll(all []target, each time.Duration, jobs int, temp string) error {
+func runAll(ctx context.Context, all []target, each time.Duration, jobs int, temp string) error {
 	var mu sync.Mutex
 	var total int64
 	var failed []string
@@ -73,14 +84,17 @@ func runAll(all []target, each time.Duration, jobs int, temp string) error {
 	b := binaries{dir: temp, built: map[string]string{}}
 	for _, t := range all {
 		var err error
-		if t.binary, err = b.of(t.dir); err != nil {
+		if t.binary, err = b.of(ctx, t.dir); err != nil {
 			group.Wait()
 			return err
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			got, err := t.run(each, filepath.Join(temp, "cache"))
+			got, err := t.run(ctx, each, filepath.Join(temp, "cache"))
 			mu.Lock()
 			defer mu.Unlock()
 			total += got.inputs
@@ -93,6 +107,9 @@ func runAll(all []target, each time.Duration, jobs int, temp string) error {
 	}
 	group.Wait()
 	fmt.Printf("%-44s %12d\n", "all", total)
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d targets failed: %s", len(failed), len(all), strings.Join(failed, ", "))
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -65,12 +66,12 @@ type binaries struct {
 }
 
 // of builds the tests of a package when they are first needed.
-func (b binaries) of(pkg string) (string, error) {
+func (b binaries) of(ctx context.Context, pkg string) (string, error) {
 	if binary := b.built[pkg]; binary != "" {
 		return binary, nil
 	}
 	binary := filepath.Join(b.dir, strconv.Itoa(len(b.built))+".test")
-	c := exec.Command("go", "test", "-c", "-fuzz=.", "-o", binary, "./"+filepath.ToSlash(pkg))
+	c := exec.CommandContext(ctx, "go", "test", "-c", "-fuzz=.", "-o", binary, "./"+filepath.ToSlash(pkg))
 	c.Env = append(os.Environ(), "CGO_ENABLED=0") // the stacks of C's threads, 8 MB each, would count as memory
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
@@ -88,8 +89,8 @@ type outcome struct {
 
 // run fuzzes a target on one CPU, and runs an input on which it failed once more, because Go does
 // not show why a process ended that did not report a failure itself.
-func (t target) run(each time.Duration, cache string) (outcome, error) {
-	c := t.command("-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=5s",
+func (t target) run(ctx context.Context, each time.Duration, cache string) (outcome, error) {
+	c := t.command(ctx, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=5s",
 		"-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(cache, t.dir), "-test.timeout="+(each+10*time.Minute).String())
 	began := time.Now()
 	out, err := c.CombinedOutput()
@@ -97,7 +98,7 @@ func (t target) run(each time.Duration, cache string) (outcome, error) {
 	switch {
 	case err != nil:
 		if input := regexp.MustCompile(`testdata/fuzz/(\w+/\w+)`).FindSubmatch(out); input != nil {
-			again, _ := t.command("-test.run=^" + strings.ReplaceAll(string(input[1]), "/", "$/^") + "$").CombinedOutput() // its end is known
+			again, _ := t.command(ctx, "-test.run=^"+strings.ReplaceAll(string(input[1]), "/", "$/^")+"$").CombinedOutput() // its end is known
 			out = append(out, head(again)...)
 		}
 		return got, fmt.Errorf("%w\n%s", err, tail(out))
@@ -111,11 +112,13 @@ func (t target) run(each time.Duration, cache string) (outcome, error) {
 	return got, nil
 }
 
-// command returns the package's tests with arguments. The kernel limits the writable memory, so
-// that an input that needs more is a crash, which Go records like any other. GOMEMLIMIT keeps
-// garbage from being counted. Resident memory, which includes the program, is compared at the end.
-func (t target) command(args ...string) *exec.Cmd {
-	c := exec.Command("sh", append([]string{"-c", `ulimit -d "$0" && exec "$@"`, strconv.Itoa(maxMemory >> 10), t.binary}, args...)...)
+// command returns the package's tests with arguments. The kernel limits what they may map to write
+// to, so that an input that needs much more is a crash, which Go records like any other. Resident
+// memory is compared at the end; GOMEMLIMIT keeps garbage from being a large part of it.
+func (t target) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -d "$0" && exec "$@"`, strconv.Itoa(maxMapped >> 10), t.binary}, args...)...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it then ends its own process
+	c.WaitDelay = 10 * time.Second
 	c.Dir = t.dir
 	c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(maxMemory*3/4), "GOMAXPROCS=1")
 	return c

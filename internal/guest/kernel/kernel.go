@@ -136,7 +136,8 @@ func version(image io.ReaderAt) (string, error) {
 // notInVersion reports whether a character is in no version: a version is also the name of a
 // directory, and is printed.
 func notInVersion(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+~-", r))
+	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return !letter && (r < '0' || r > '9') && !strings.ContainsRune("._+~-", r)
 }
 
 // prefer orders versions, the preferred one last.

@@ -93,8 +93,10 @@ func FuzzKernelCounters(f *testing.F) {
 		if n := protocolCounter(table, "Tcp", "RetransSegs"); n != 0 && !strings.Contains(table, "RetransSegs") {
 			t.Errorf("%d retransmits in %q", n, table)
 		}
-		if n := socketCount(sockets, "TCP:", "tw"); n != 0 && !strings.Contains(sockets, "tw") {
-			t.Errorf("%d sockets in %q", n, sockets)
+		for protocol, name := range map[string]string{"TCP:": "tw", "UDP:": "inuse"} {
+			if n := socketCount(sockets, protocol, name); n != 0 && !strings.Contains(sockets, name) {
+				t.Errorf("%d sockets of %s in %q", n, protocol, sockets)
+			}
 		}
 	})
 }

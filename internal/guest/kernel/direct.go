@@ -93,7 +93,7 @@ func unpacked(packed io.Reader, size []byte) (r io.Reader, done func(), err erro
 	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
 		r, err = gzip.NewReader(io.MultiReader(b, bytes.NewReader(size)))
 	case bytes.Equal(begin, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(b)
+		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(largestWindow))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -13,8 +13,12 @@ import (
 )
 
 // largestModule bounds an uncompressed module in bytes, so that a broken file cannot fill the
-// memory.
-const largestModule = 256 << 20
+// memory. largestWindow is the largest part of a text that zstd refers back to in kernels and their
+// modules, which are compressed with zstd -22 --ultra.
+const (
+	largestModule = 64 << 20
+	largestWindow = 128 << 20
+)
 
 // unpack decompresses a module; distributions use different formats.
 func unpack(path string) ([]byte, error) {
@@ -32,7 +36,7 @@ func unpack(path string) ([]byte, error) {
 		r, err = xz.NewReader(r)
 	case ".zst":
 		var z *zstd.Decoder
-		if z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1)); err == nil {
+		if z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(largestWindow)); err == nil {
 			defer z.Close()
 			r = z
 		}

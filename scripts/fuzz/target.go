@@ -90,7 +90,7 @@ type outcome struct {
 // run fuzzes a target on one CPU, and runs an input on which it failed once more, because Go does
 // not show why a process ended that did not report a failure itself.
 func (t target) run(ctx context.Context, each time.Duration, cache string) (outcome, error) {
-	c := t.command(ctx, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=5s",
+	c := t.command(ctx, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1s",
 		"-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(cache, t.dir), "-test.timeout="+(each+10*time.Minute).String())
 	began := time.Now()
 	out, err := c.CombinedOutput()

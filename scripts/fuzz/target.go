@@ -120,7 +120,7 @@ func (t target) command(ctx context.Context, args ...string) *exec.Cmd {
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it then ends its own process
 	c.WaitDelay = 10 * time.Second
 	c.Dir = t.dir
-	c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(maxMemory*3/4), "GOMAXPROCS=1")
+	c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(maxMemory/2), "GOMAXPROCS=1")
 	return c
 }
 

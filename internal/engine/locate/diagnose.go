@@ -21,7 +21,7 @@ import (
 
 // diagnose returns an error that says why the connection to an engine failed and how to fix it.
 func (s source) diagnose(ctx context.Context, err error) error {
-	u := &engine.Unavailable{Engine: s.name, Tried: s.host}
+	u := unavailable(s.name, s.host, "", "")
 	scheme, rest, _ := strings.Cut(s.host, "://")
 	switch {
 	case strings.Contains(strings.ToLower(err.Error()), "minimum supported api version"): // as the client and the engine write it
@@ -202,9 +202,9 @@ func explainNetwork(ctx context.Context, s source, err error) (reason, fix strin
 	return reason, fix
 }
 
-// unavailable returns the error for an engine that cannot be used, with the reason on one line.
+// unavailable returns the error for an engine that cannot be used, on one line.
 func unavailable(name, tried, reason, fix string) *engine.Unavailable {
-	return &engine.Unavailable{Engine: name, Tried: tried, Reason: oneLine(reason), Fix: fix}
+	return &engine.Unavailable{Engine: oneLine(name), Tried: oneLine(tried), Reason: oneLine(reason), Fix: oneLine(fix)}
 }
 
 // oneLine joins the lines of a text and truncates it.

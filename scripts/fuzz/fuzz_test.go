@@ -10,6 +10,14 @@ import (
 	"time"
 )
 
+// The tests' own program takes the place of this command as a worker.
+func TestMain(m *testing.M) {
+	if isWorker() {
+		os.Exit(work())
+	}
+	os.Exit(m.Run())
+}
+
 const module = "module example.invalid/fuzzed\n\ngo 1.26.0\n"
 
 // source has a target that passes, one with a finding, two that take too much memory, and one

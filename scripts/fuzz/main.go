@@ -25,15 +25,18 @@ import (
 	"time"
 )
 
-// maxMemory is how much resident memory a target may take, in bytes: that of the parser, of Go's
-// fuzzing and of its inputs together. maxMapped limits what its processes may map to write to,
-// which is more, because Go maps in advance and returns nothing.
+// maxMemory is how much resident memory a worker may take, in bytes: that of the parser, of Go's
+// fuzzing and of an input together. maxMapped limits what it may map to write to, which is more,
+// because Go maps in advance and returns nothing.
 const (
 	maxMemory = 256 << 20
 	maxMapped = 2 * maxMemory
 )
 
 func main() {
+	if isWorker() {
+		os.Exit(work())
+	}
 	each := flag.Duration("time", time.Minute, "time for each target")
 	only := flag.String("only", "", "run only targets whose PACKAGE.NAME matches this regular expression")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "targets to run at once, each on one CPU")

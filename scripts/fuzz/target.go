@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -90,16 +89,22 @@ type outcome struct {
 // run fuzzes a target on one CPU, and runs an input on which it failed once more, because Go does
 // not show why a process ended that did not report a failure itself.
 func (t target) run(ctx context.Context, each time.Duration, cache string) (outcome, error) {
-	c := t.command(ctx, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1s",
+	report := filepath.Join(cache, t.dir, t.name+".peak")
+	if err := os.MkdirAll(filepath.Dir(report), 0o700); err != nil {
+		return outcome{}, err
+	}
+	c := t.command(ctx, report, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1s",
 		"-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(cache, t.dir), "-test.timeout="+(each+10*time.Minute).String())
 	began := time.Now()
 	out, err := c.CombinedOutput()
-	got := outcome{inputs: inputsOf(out), took: time.Since(began), peak: peakOf(c.ProcessState)}
+	got := outcome{inputs: inputsOf(out), took: time.Since(began), peak: peakIn(report)}
 	switch {
 	case err != nil:
 		if input := regexp.MustCompile(`testdata/fuzz/(\w+/\w+)`).FindSubmatch(out); input != nil {
-			again, _ := t.command(ctx, "-test.run=^"+strings.ReplaceAll(string(input[1]), "/", "$/^")+"$").CombinedOutput() // its end is known
-			out = append(out, head(again)...)
+			again := t.command(ctx, report, workerFlag, "-test.run=^"+strings.ReplaceAll(string(input[1]), "/", "$/^")+"$", "-test.fuzz=")
+			again.Path = again.Args[0] // with the limits of a worker
+			said, _ := again.CombinedOutput()
+			out = append(out, head(said)...)
 		}
 		return got, fmt.Errorf("%w\n%s", err, tail(out))
 	case got.inputs == 0:
@@ -112,15 +117,18 @@ func (t target) run(ctx context.Context, each time.Duration, cache string) (outc
 	return got, nil
 }
 
-// command returns the package's tests with arguments. The kernel limits what they may map to write
-// to, so that an input that needs much more is a crash, which Go records like any other. Resident
-// memory is compared at the end; GOMEMLIMIT keeps garbage from being a large part of it.
-func (t target) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -d "$0" && exec "$@"`, strconv.Itoa(maxMapped >> 10), t.binary}, args...)...)
+// command returns the package's tests with arguments. Their first argument is this program, which
+// they start again for the process that runs the target.
+func (t target) command(ctx context.Context, report string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, t.binary, args...)
+	self, err := os.Executable()
+	if c.Args[0] = self; err != nil {
+		c.Err = err
+	}
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // it then ends its own process
 	c.WaitDelay = 10 * time.Second
 	c.Dir = t.dir
-	c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(maxMemory/2), "GOMAXPROCS=1")
+	c.Env = append(os.Environ(), workerBinary+"="+t.binary, workerReport+"="+report, "GOMAXPROCS=1")
 	return c
 }
 
@@ -132,16 +140,6 @@ func inputsOf(out []byte) (n int64) {
 		}
 	}
 	return n
-}
-
-// peakOf returns the largest resident memory of a process and of the children that it has waited
-// for, in bytes; 0 if unknown.
-func peakOf(s *os.ProcessState) int64 {
-	usage, ok := s.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return usage.Maxrss << 10
 }
 
 // shownLines is how many lines of an output an error quotes.

@@ -99,7 +99,7 @@ func (t target) run(ctx context.Context, each time.Duration, cache string) (outc
 	out, err := c.CombinedOutput()
 	got := outcome{inputs: inputsOf(out), took: time.Since(began), peak: peakIn(report)}
 	switch {
-	case err != nil:
+	case err != nil && !timeWasUp(out):
 		if input := regexp.MustCompile(`testdata/fuzz/(\w+/\w+)`).FindSubmatch(out); input != nil {
 			again := t.command(ctx, report, workerFlag, "-test.run=^"+strings.ReplaceAll(string(input[1]), "/", "$/^")+"$", "-test.fuzz=")
 			again.Path = again.Args[0] // with the limits of a worker
@@ -130,6 +130,12 @@ func (t target) command(ctx context.Context, report string, args ...string) *exe
 	c.Dir = t.dir
 	c.Env = append(os.Environ(), workerBinary+"="+t.binary, workerReport+"="+report, "GOMAXPROCS=1")
 	return c
+}
+
+// timeWasUp reports whether a target failed only because its time was up while the worker was busy,
+// which Go counts as a failure, without an input.
+func timeWasUp(out []byte) bool {
+	return bytes.Contains(out, []byte("\n    context deadline exceeded\n")) && !bytes.Contains(out, []byte("Failing input"))
 }
 
 // inputsOf returns how many inputs the output of a fuzz target says it has tried.

@@ -157,17 +157,18 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	for _, m := range []struct {
-		name string
-		of   func(use) int
+		name  string
+		of    func(use) int
+		slack int // what a leak in each hundredth trial would exceed
 	}{
-		{"descriptors of the controller", func(u use) int { return u.files }},
-		{"descriptors of all agents", func(u use) int { return u.agentFiles }},
-		{"named network namespaces", func(u use) int { return u.spaces }},
+		{"descriptors of the controller", func(u use) int { return u.files }, 2},
+		{"descriptors of all agents", func(u use) int { return u.agentFiles }, 2},
+		{"named network namespaces", func(u use) int { return u.spaces }, 0},
 	} {
 		// Most are open for a moment only, and agents that have just started lack some.
 		a, b := quantile(early, 0.1, m.of), quantile(late, 0.1, m.of)
 		fmt.Printf("| %s | %d | %d | |\n", m.name, a, b)
-		if a != b {
+		if b > a+m.slack {
 			t.Errorf("%s: %d, then %d", m.name, a, b)
 		}
 	}

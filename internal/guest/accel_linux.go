@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"tare/internal/guest/kernel"
 	"tare/internal/linuxnet"
@@ -19,6 +20,11 @@ const (
 
 // kvmDevice is the device of KVM.
 const kvmDevice = "/dev/kvm"
+
+// kvmTestTimeout bounds the boot of the guest that tests KVM, not counting the time it waited for a
+// CPU. A working KVM boots it in about a second; a longer wait would use up the time of the set-up
+// that needs the answer.
+const kvmTestTimeout = 15 * time.Second
 
 // Accelerators determines once which accelerator works on this machine. The presence of the device
 // is not enough: within another virtual machine it may open and still run nothing. The zero value
@@ -50,7 +56,7 @@ func (a *Accelerators) Choose(ctx context.Context, requested string, host *linux
 		return a.name, a.why, nil
 	}
 	f.Close()
-	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tests KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true})
+	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tests KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true, bootTimeout: kvmTestTimeout})
 	switch _, missing := AsUnavailable(err); {
 	case err == nil:
 		a.name = KVM

@@ -34,7 +34,12 @@ type metadata struct {
 func (a App) plugin(tare *cobra.Command) *cobra.Command {
 	docker := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true, TraverseChildren: true}
 	engine := dockersFlags(docker)
-	docker.PersistentPreRunE = func(*cobra.Command, []string) error { return engine.apply() }
+	// The hook belongs to tare: of several, cobra runs only the nearest to the command.
+	before := tare.PersistentPreRun
+	tare.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		before(c, args)
+		return engine.apply()
+	}
 	docker.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	docker.SetOut(a.Stdout)
 	docker.SetErr(a.Stderr)

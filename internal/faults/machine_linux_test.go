@@ -147,7 +147,7 @@ func setUpMachine(base, repository string) error {
 	if err := mount("overlay", root, "overlay", 0, fmt.Sprintf("lowerdir=/,upperdir=%s/upper,workdir=%s/work", base, base)); err != nil {
 		return err
 	}
-	for _, dir := range []string{layerDir, scratch, program, "/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/lib", "/old", repository} {
+	for _, dir := range []string{layerDir, scratch, program, "/old"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			return err
 		}
@@ -173,7 +173,12 @@ func setUpMachine(base, repository string) error {
 		{base + "/upper", layerDir, "", unix.MS_BIND, ""},
 		{repository, repository, "", unix.MS_BIND, ""},
 	} {
-		if err := mount(m.from, filepath.Join(root, m.to), m.kind, m.flags, m.data); err != nil {
+		to := filepath.Join(root, m.to)
+		// The repository may be below one of the empty file systems.
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		if err := mount(m.from, to, m.kind, m.flags, m.data); err != nil {
 			return err
 		}
 	}

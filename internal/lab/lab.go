@@ -83,6 +83,12 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	return ns, ns.Segmentation("lo", l.Spec.Offload)
 }
 
+// listenedPorts are the ports on which something in a lab listens: Swarm's management (2377)
+// and gossip (7946), IPsec in UDP, VXLAN, the data ports of up to 100 pairs, and WireGuard. A
+// connection that got one as its source port keeps it busy for as long as it is in TIME_WAIT,
+// and an engine that finds it busy does not try again.
+const listenedPorts = "2377,4500,4789,5201-5300,7946,51820"
+
 // Settings returns the sysctls of every sandbox of a lab, as pairs of path below /proc/sys
 // and value. They replace the machine's defaults, so that only the path differs between
 // modes. TCP metrics are not saved: a connection must not learn from the previous one.
@@ -92,6 +98,7 @@ func (l *Lab) Settings() [][2]string {
 		// Tens of thousands of connections a second need all source ports, again and again.
 		// The TIME_WAIT mechanism itself stays enabled.
 		{"net/ipv4/ip_local_port_range", "1024 65535"},
+		{"net/ipv4/ip_local_reserved_ports", listenedPorts},
 		{"net/ipv4/tcp_tw_reuse", "1"},
 		{"net/ipv4/conf/all/rp_filter", "0"},
 		{"net/ipv4/conf/default/rp_filter", "0"},

@@ -4,6 +4,8 @@ package lab_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -171,7 +173,8 @@ func TestSpecIsApplied(t *testing.T) {
 			t.Errorf("%s: offloads %v, want none", h.Name, on)
 		}
 		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0",
-			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1"} {
+			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1",
+			"net/ipv4/ip_local_reserved_ports": "2377,4500,4789,5201-5300,7946,51820"} {
 			if got, err := h.NS.ReadSysctl(name); err != nil || got != want {
 				t.Errorf("%s: %s is %q (%v), want %q", h.Name, name, got, err, want)
 			}
@@ -180,6 +183,45 @@ func TestSpecIsApplied(t *testing.T) {
 	plain := drivertest.Lab(t, nil)
 	if on, err := plain.A.NS.Offloads(lab.Underlay); err != nil || !on["tso"] {
 		t.Errorf("offloads %v (%v), want tso on", on, err)
+	}
+}
+
+// Connections never get a port on which an engine of a Swarm or a mode will listen, however
+// many there are: it would be busy until the end of TIME_WAIT.
+func TestSourcePortsAreNotListenedOn(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	const first, last, reserved = 7940, 7949, 7946
+	if err := l.A.NS.Sysctl("net/ipv4/ip_local_port_range", fmt.Sprintf("%d %d", first, last)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.A.NS.Do(func() error {
+		server, err := net.Listen("tcp", "127.0.0.1:1")
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		used := map[int]bool{}
+		for len(used) <= last-first {
+			c, err := net.Dial("tcp", "127.0.0.1:1")
+			if errors.Is(err, syscall.EADDRNOTAVAIL) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			used[c.LocalAddr().(*net.TCPAddr).Port] = true
+		}
+		if used[reserved] || len(used) != last-first {
+			t.Errorf("connections from ports %v", slices.Sorted(maps.Keys(used)))
+		}
+		own, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", reserved))
+		if err != nil {
+			return err
+		}
+		return own.Close()
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

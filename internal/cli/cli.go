@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
+	"tare/internal/driver/setting"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -136,7 +137,7 @@ func (a App) root() *cobra.Command {
 func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget}
 	for _, m := range a.target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, With: setting.SpecsOf(m)})
 	}
 	for _, m := range target.Modes() {
 		if why, absent := a.target.Unavailable[m.ID]; absent {

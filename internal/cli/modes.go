@@ -3,11 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/driver/setting"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/linuxnet"
 	"tare/internal/report"
@@ -116,8 +119,35 @@ func (a App) listPaths(names []string) error {
 		if len(rest) > 0 {
 			fmt.Fprintf(w, "must rest\t%s\n", strings.Join(rest, ", "))
 		}
+		if err := a.listSettings(w, name); err != nil {
+			return err
+		}
 	}
 	return w.Flush()
+}
+
+// listSettings prints what a variant of the mode can change: the parts that can be left
+// out, and the settings.
+func (a App) listSettings(w io.Writer, name string) error {
+	_, m, err := a.target.Drivers.For(name)
+	if err != nil {
+		return err
+	}
+	if len(m.Parts) > 0 {
+		fmt.Fprintln(w, "\nPART (off leaves it out)\tWHAT IT IS")
+	}
+	for _, p := range m.Parts {
+		fmt.Fprintf(w, "%s\t%s\n", p.ID, p.Title)
+	}
+	if len(m.Settings) > 0 {
+		fmt.Fprintln(w, "\nSETTING\tVALUES\tWHAT IT DOES")
+	}
+	for _, s := range setting.All() {
+		if slices.Contains(m.Settings, s.Name) {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Values, s.Title)
+		}
+	}
+	return nil
 }
 
 // short is the result of trying a mode in a word.

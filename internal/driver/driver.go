@@ -35,7 +35,16 @@ type ModeSpec struct {
 	Limits  study.Limits      // CPU and memory limits of the sandboxes
 	Options map[string]string // for the network driver
 	MTU     int               // inside the mode's tunnel, bytes; 0 is the mode's default
+	// With holds the variant's settings: the mode's parts that are left out, each with the
+	// value "off", and settings of package setting.
+	With map[string]string
 }
+
+// Off is the value in With that leaves a part out.
+const Off = "off"
+
+// Without reports whether the variant leaves a part of the mode out.
+func (o ModeSpec) Without(part string) bool { return o.With[part] == Off }
 
 // MaxPairs is the maximum number of pairs on a path: every subnet of a lab has addresses
 // for that many.
@@ -70,10 +79,18 @@ type Mode struct {
 	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
+	// Parts can be left out one by one, in the order in which the mode builds them on its
+	// baseline: without all of them the mode is the baseline with the driver's own set-up.
+	Parts []Part
+	// Settings are the names of those settings of package setting that the mode accepts.
+	Settings []string
 	// SetupTime is roughly how long setting up and removing the mode takes. It is used for
 	// estimates and for timeouts. 0 is the time for a few namespaces, plan.ModeOverhead.
 	SetupTime time.Duration
 }
+
+// Part is a part of a mode that can be left out. Its ID is its key in a study's with.
+type Part struct{ ID, Title string }
 
 // Pair is a client and the server that it reaches over the path.
 type Pair struct{ Client, Server Endpoint }

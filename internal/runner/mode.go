@@ -80,6 +80,9 @@ func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
 		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.With)) {
+		out = append(out, result.Fact{Name: "with " + name, Value: m.With[name]})
+	}
 	return slices.DeleteFunc(out, func(f result.Fact) bool {
 		return slices.ContainsFunc(read, func(r result.Fact) bool { return r.Name == f.Name })
 	})
@@ -227,7 +230,7 @@ func (r *run) noteEmulation(s *modeUnderTest) {
 func (r *run) order(s *modeUnderTest) driver.ModeSpec {
 	return driver.ModeSpec{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
-		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU,
+		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
 	}
 }
 

@@ -22,9 +22,19 @@ type ModeSpec struct {
 	Limits   Ends // endpoints that can be limited, because an engine creates their sandboxes
 	Options  bool // takes options
 	MTU      bool // takes an MTU for the inside of its tunnel
+	With     []SettingSpec
 	// Absent says why a known mode is not available on the engine that the study names,
 	// empty if it is.
 	Absent string
+}
+
+// SettingSpec is a key that a mode's with accepts: a part that can be left out, or a
+// setting.
+type SettingSpec struct {
+	Name string
+	// Values describes the valid values, such as "on or off", and Valid checks one.
+	Values string
+	Valid  func(value string) bool
 }
 
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and workload, their

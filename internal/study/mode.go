@@ -11,7 +11,7 @@ import (
 // that builds it. The same mode may appear twice in a study, under two ids.
 type Mode struct {
 	ID, Mode, Title, Description string
-	Options                      map[string]string
+	Options, With                map[string]string
 	MTU                          int
 	Limits                       Limits
 	Lab                          *Lab
@@ -25,6 +25,7 @@ func (m *Mode) Fields() []Field {
 		key("title", titleText(&m.Title), "one line for the report, instead of the mode's own"),
 		key("description", descriptionText(&m.Description), "its purpose in this study"),
 		key("options", Texts{held[map[string]string]{&m.Options}}, "options for the network's driver, as for docker network create --opt"),
+		key("with", Texts{held[map[string]string]{&m.With}}, "settings of this variant of the mode, and the parts that are left out, each off; tare modes MODE lists them"),
 		key("mtu", mtu(&m.MTU), "MTU inside the mode's tunnel in bytes; the mode's own when absent"),
 		key("limits", sectionOf(&m.Limits), "resource limits of the sandboxes of this mode, instead of the study's"),
 		key("lab", optionalOf(&m.Lab), "the lab of this mode, if it differs from the study's"),

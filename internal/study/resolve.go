@@ -41,7 +41,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	for i, m := range s.Modes {
 		spec, _ := cat.Mode(m.Mode)
 		s.Modes[i].Limits = m.Limits.Or(s.Limits).Only(spec.Limits)
-		s.Modes[i].Options = maps.Clone(m.Options)
+		s.Modes[i].Options, s.Modes[i].With = maps.Clone(m.Options), maps.Clone(m.With)
 		if m.Lab != nil {
 			own := s.LabOf(m)
 			s.Modes[i].Lab = &own

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -101,6 +102,7 @@ func (v *validator) takes(path string, m Mode) {
 	if m.MTU != 0 && !spec.MTU {
 		v.add(v.key(path, "mtu"), "%s does not support mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
 	}
+	v.with(path, m, spec)
 	if len(m.Options) == 0 {
 		return
 	}
@@ -118,6 +120,31 @@ func (v *validator) takes(path string, m Mode) {
 			v.add(v.key(at, name), "option %s is %s; want at most %d characters without control characters", suggest.Quote(name), suggest.Quote(m.Options[name]), maxOptionText)
 		}
 	}
+}
+
+// with checks the settings of a variant of a mode.
+func (v *validator) with(path string, m Mode, spec ModeSpec) {
+	at := v.key(path, "with")
+	for _, name := range sortedKeys(m.With) {
+		i := slices.IndexFunc(spec.With, func(s SettingSpec) bool { return s.Name == name })
+		switch {
+		case len(spec.With) == 0:
+			v.add(at, "%s has no settings", m.Mode)
+			return
+		case i < 0:
+			v.add(v.key(at, name), "%s", suggest.Unknown("setting of "+m.Mode, name, "", spec.settings()))
+		case !spec.With[i].Valid(m.With[name]):
+			v.add(v.key(at, name), "%s is %s; want %s", name, suggest.Quote(m.With[name]), spec.With[i].Values)
+		}
+	}
+}
+
+// settings lists the names of the mode's settings.
+func (m ModeSpec) settings() (names []string) {
+	for _, s := range m.With {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // taking lists the modes that accept a setting.

@@ -22,7 +22,7 @@ var tiers = [][]string{
 	{"arch", "cmd", "bench", "scripts", "internal/browser", "internal/faults"},
 	{"internal/cli"},
 	{"internal/target"},
-	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic"},
+	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},
 	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
 	{"internal/store"},

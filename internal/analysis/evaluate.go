@@ -50,6 +50,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.pressed()
 	e.run.Scenarios = scenarios(s)
 	e.run.Comparisons = Compare(judged, e.run.Scenarios, asked(s))
+	e.run.Ladder = ExplainLadder(judged, s.Ladder, e.run.Breakdowns)
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)

@@ -51,7 +51,7 @@ func (a App) runCommand() *cobra.Command {
 	return c
 }
 
-func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
+func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	var s study.Study
 	var err error
 	if f.resume != "" {
@@ -67,12 +67,17 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	if err != nil {
 		return err
 	}
+	return a.measure(c.Context(), s, f)
+}
+
+// measure runs a study and reports it.
+func (a App) measure(background context.Context, s study.Study, f runFlags) (failed error) {
 	// The user namespace is entered after the command line is checked and before anything is
 	// created.
-	if done, code, err := a.reach(c.Context()); err != nil || done {
+	if done, code, err := a.reach(background); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
-	ctx, stop := a.ending(c.Context())
+	ctx, stop := a.ending(background)
 	defer stop()
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
 	dir, done, err := a.openRun(f, s)

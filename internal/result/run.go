@@ -50,6 +50,8 @@ type Run struct {
 	// comparisons that it requests in addition to the baselines.
 	Scenarios   []Scenario   `json:"scenarios,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Ladder explains the cost of one mode by its parts, nil if the study does not ask.
+	Ladder *Ladder `json:"ladder,omitempty"`
 	// Agreements report, for workloads that are also measured with a second tool, whether
 	// the two tools agree on the cost of each mode.
 	Agreements []Agreement `json:"agreements,omitempty"`

@@ -146,3 +146,17 @@ func TTwoSidedP(t, df float64) float64 {
 	// The lower tail, not 1 minus the upper one, to keep the digits of small p.
 	return math.Min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(t)))
 }
+
+// MeanZeroP is the two-sided p value of Student's t test that the mean of independent,
+// roughly normal values is 0. It is NaN for fewer than two values, and 0 if all values are
+// equal and not 0.
+func MeanZeroP(xs []float64) float64 {
+	if len(xs) < 2 {
+		return math.NaN()
+	}
+	mean, sd := meanSD(xs)
+	if mean == 0 {
+		return 1
+	}
+	return TTwoSidedP(mean/(sd/math.Sqrt(float64(len(xs)))), float64(len(xs)-1))
+}

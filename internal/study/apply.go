@@ -129,7 +129,7 @@ func (s Study) narrow(cat Catalog) Study {
 			compare = append(compare, c)
 		}
 	}
-	s.Scenarios, s.Compare = scenarios, compare
+	s.Scenarios, s.Compare, s.Ladder = scenarios, compare, s.Ladder.narrow(modes)
 	return s
 }
 

@@ -45,6 +45,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.workloads(s.Workloads)
 	v.scenarios(s)
 	v.compare(s)
+	v.ladder(s)
 	return v.problems
 }
 

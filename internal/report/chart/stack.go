@@ -20,6 +20,8 @@ const (
 	MostKeys = 8
 	// Unsorted is the key of what could not be sorted under any other.
 	Unsorted = -1
+	// Gap is the key of a piece that is not drawn: what follows begins behind it.
+	Gap = -2
 
 	unsorted  = "unknown"
 	keyHeight = 18.0
@@ -84,7 +86,7 @@ func (c *canvas) parts(parts []Part, s scale, y float64) {
 			right += v
 		}
 		x0, x1 := s.x(min(from, from+v)), s.x(max(from, from+v))
-		if x1-x0 < 0.3 {
+		if x1-x0 < 0.3 || p.Key == Gap {
 			continue // nothing to be seen
 		}
 		tip := ""
@@ -112,7 +114,7 @@ func (f Figure) legend(width float64) [][]keyed {
 	for i, name := range f.Keys {
 		all = append(all, keyed{i, wording.Cut(wording.Clean(name), 30)})
 	}
-	if f.has(func(r Row) bool { return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Key < 0 }) }) {
+	if f.has(func(r Row) bool { return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Key == Unsorted }) }) {
 		all = append(all, keyed{Unsorted, unsorted})
 	}
 	var out [][]keyed

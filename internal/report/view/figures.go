@@ -28,6 +28,7 @@ type named struct {
 	Table  table
 	Figure chart.Figure
 	Stack  bool // of a breakdown; of Table only the workload is set
+	Ladder int  // of a ladder: the number of its cost, from 1
 	// Path is drawn in place of Figure, and Mode is whose path it is.
 	Path *chart.Topology
 	Mode string
@@ -78,6 +79,11 @@ func (v view) figures() []named {
 				Legend: t.legend(len(panels) > 1),
 				Panels: panels,
 			}}, slug(w.ID)+"-"+slug(t.Metric.Name))
+		}
+	}
+	for i, c := range ladderCosts(v.Run) {
+		if f, ok := c.figure(); ok {
+			add(named{Ladder: i + 1, Figure: f}, slug(c.Workload)+"-why-"+slug(c.Metric))
 		}
 	}
 	for _, b := range v.Evidence.Breakdowns {

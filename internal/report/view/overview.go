@@ -30,6 +30,9 @@ type mainColumn struct {
 
 // overview is the first screen: every mode by the main metrics, as changes.
 func (b *builder) overview() doc.Overview {
+	if b.Run.Ladder != nil {
+		return b.ladderOverview()
+	}
 	columns := b.mainColumns()
 	families := familiesOf(b.Input)
 	o := doc.Overview{

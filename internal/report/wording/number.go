@@ -46,6 +46,9 @@ func stepsOf(unit string) []Scale {
 		return []Scale{{"/s", 1, false}, {"k/s", 1e-3, false}, {"M/s", 1e-6, false}}
 	case "B/s":
 		return []Scale{{"B/s", 1, false}, {"kB/s", 1e-3, false}, {"MB/s", 1e-6, false}, {"GB/s", 1e-9, false}}
+	case "s/transaction", "s/connection", "s/query":
+		per := unit[1:]
+		return []Scale{{"ns" + per, 1e9, false}, {"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {unit, 1, false}}
 	case "s/Gbit", "s/1000 transactions", "s/1000 connections":
 		per := unit[1:]
 		return []Scale{{"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {unit, 1, false}}

@@ -280,6 +280,8 @@ func unknownKey(key, where string, fields []study.Field, allowed []string) strin
 		{new(study.Mode).Fields(), "in an entry of modes"},
 		{new(study.Scenario).Fields(), "in an entry of scenarios"},
 		{new(study.Comparison).Fields(), "in an entry of compare"},
+		{new(study.Ladder).Fields(), "under ladder"},
+		{new(study.Rung).Fields(), "in an entry of rungs or removals of ladder"},
 		{new(study.Host).Fields(), "in an entry of hosts"},
 		{new(study.Stop).Fields(), "under stop"},
 		{new(study.Invalid).Fields(), "under invalid"},

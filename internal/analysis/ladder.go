@@ -1,0 +1,277 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/result"
+	"tare/internal/stats"
+	"tare/internal/study"
+)
+
+// ladderUnits are the metrics whose values can be divided among parts, with the units of
+// the parts: costs, and rates, which are converted to the time of one unit.
+var ladderUnits = []struct {
+	metric, unit string
+	rate         float64 // units of the rate in one of unit; 0 for a cost
+}{
+	{"transaction_rate", "s/transaction", 1},
+	{"connection_rate", "s/connection", 1},
+	{"query_rate", "s/query", 1},
+	{"goodput", "s/Gbit", 1e9},
+	{result.CPUCost, "s/Gbit", 0},
+	{result.CPUCostTransactions, "s/1000 transactions", 0},
+	{result.CPUCostConnections, "s/1000 connections", 0},
+}
+
+// ExplainLadder evaluates the ladder of a study: the cost of each part, in every metric that
+// can be divided. It returns nil for a study without one.
+func ExplainLadder(in Input, asked *study.Ladder, breakdowns []result.Breakdown) *result.Ladder {
+	if asked == nil || len(asked.Rungs) == 0 {
+		return nil
+	}
+	l := ladder{in: in, table: tabulate(in.Modes, in.Workloads, in.Trials), breakdowns: breakdowns}
+	l.out = result.Ladder{Mode: asked.Of, Baseline: asked.Rungs[0].Mode, Rungs: l.rungs(asked.Rungs), Removals: l.rungs(asked.Removals)}
+	for _, w := range in.Workloads {
+		for _, u := range ladderUnits {
+			if c, ok := l.cost(w, u.metric, u.unit, u.rate); ok {
+				l.out.Costs = append(l.out.Costs, c)
+			}
+		}
+	}
+	l.judge()
+	return &l.out
+}
+
+// ladder is a ladder while it is evaluated.
+type ladder struct {
+	in         Input
+	table      table
+	breakdowns []result.Breakdown
+	out        result.Ladder
+}
+
+// rungs are those of a study, with the reason of each that has no values.
+func (l *ladder) rungs(of []study.Rung) []result.Rung {
+	var out []result.Rung
+	for _, r := range of {
+		rung := result.Rung{Mode: r.Mode, Part: r.Part, Title: r.Title, Rest: r.Rest, Beyond: r.Beyond}
+		i := slices.IndexFunc(l.in.Modes, func(m result.Mode) bool { return m.ID == r.Mode })
+		switch {
+		case i < 0:
+			rung.Reason = "it was not measured"
+		case l.in.Modes[i].Status != result.ModeMeasured:
+			rung.Reason = fmt.Sprintf("%s: %s", l.in.Modes[i].Status, cmp.Or(l.in.Modes[i].Reason, "no reason is recorded"))
+		}
+		out = append(out, rung)
+	}
+	return out
+}
+
+// values are the values of a mode in the unit of the parts, by block.
+func (l *ladder) values(mode, workload, metric string, rate float64) []reading {
+	own := l.table.values(mode, workload, metric)
+	if rate == 0 {
+		return own
+	}
+	var out []reading
+	for _, r := range own {
+		if r.value > 0 {
+			out = append(out, reading{r.block, rate / r.value})
+		}
+	}
+	return out
+}
+
+// cost is the ladder in one metric, without verdicts. ok is false if the baseline or the
+// explained mode has no value of it.
+func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.LadderCost, ok bool) {
+	of := func(mode string) []reading { return l.values(mode, workload, metric, rate) }
+	base, whole := of(l.out.Baseline), of(l.out.Mode)
+	if len(base) == 0 || len(whole) == 0 {
+		return out, false
+	}
+	out = result.LadderCost{Workload: workload, Metric: metric, Unit: unit, Baseline: amount(plain(base)), Whole: amount(differences(whole, base))}
+	var parts []string
+	last, steps := l.out.Baseline, map[string][]reading{}
+	for _, r := range l.out.Rungs[1:] {
+		parts = append(parts, r.Part)
+		with := of(r.Mode)
+		if len(with) == 0 {
+			continue // its part goes to the next rung that has values
+		}
+		d := between(with, of(last))
+		s := l.step(d, base)
+		s.Parts, s.With, s.Without, s.Rest, s.Beyond = parts, r.Mode, last, r.Rest, r.Beyond
+		if len(parts) == 1 {
+			steps[r.Part] = d
+		}
+		out.Steps, last, parts = append(out.Steps, s), r.Mode, nil
+	}
+	var interactions []interaction
+	for _, r := range l.out.Removals {
+		without := of(r.Mode)
+		if len(without) == 0 {
+			continue
+		}
+		saved := between(whole, without)
+		s := l.step(saved, base)
+		s.Parts, s.With, s.Without = []string{r.Part}, l.out.Mode, r.Mode
+		if added := steps[r.Part]; added != nil {
+			interactions = append(interactions, interaction{len(out.Removals), differences(added, saved)})
+		}
+		out.Removals = append(out.Removals, s)
+	}
+	interact(out.Removals, interactions)
+	return out, len(out.Steps) > 0
+}
+
+// step has the cost of differences, also as a share of the baseline.
+func (l *ladder) step(d, base []reading) result.LadderStep {
+	var s result.LadderStep
+	if s.Cost = amount(plain(d)); s.Cost == nil {
+		return s
+	}
+	if share := amount(plain(ratios(d, base))); share != nil {
+		s.Share, s.ShareCI = &share.Value, share.CI
+	}
+	return s
+}
+
+// between are the differences of two modes in each block that both have.
+func between(with, without []reading) (out []reading) {
+	eachInBoth(with, without, func(a, b reading) { out = append(out, reading{a.block, a.value - b.value}) })
+	return out
+}
+
+func differences(with, without []reading) []float64 { return plain(between(with, without)) }
+
+// confidence of the intervals of costs.
+const confidence = 0.95
+
+// amount is the mean of values with its interval, nil for none.
+func amount(xs []float64) *result.Amount {
+	if len(xs) == 0 {
+		return nil
+	}
+	e, err := stats.MeanInterval(xs, confidence)
+	if err != nil {
+		return nil
+	}
+	a := &result.Amount{Value: e.Value, N: len(xs)}
+	if e.HasInterval {
+		a.CI = &result.Interval{e.Lo, e.Hi}
+	}
+	return a
+}
+
+// interaction is what a part costs as a step minus what removing it saves, by block.
+type interaction struct {
+	removal int
+	values  []float64
+}
+
+// interact records the interactions that are not zero.
+func interact(removals []result.LadderStep, all []interaction) {
+	var ps []float64
+	for _, a := range all {
+		ps = append(ps, stats.MeanZeroP(a.values))
+	}
+	for i, p := range stats.Holm(ps) {
+		if p < 1-confidence {
+			removals[all[i].removal].Interaction = amount(all[i].values)
+		}
+	}
+}
+
+// judge fills in ratios and verdicts, and compares CPU costs with the samples.
+func (l *ladder) judge() {
+	var asked []ComparisonRequest
+	for _, c := range l.out.Costs {
+		for _, s := range slices.Concat(c.Steps, c.Removals) {
+			pair := ComparisonRequest{ID: s.With + " " + s.Without, A: []string{s.With}, B: []string{s.Without}}
+			if !slices.ContainsFunc(asked, func(a ComparisonRequest) bool { return a.ID == pair.ID }) {
+				asked = append(asked, pair)
+			}
+		}
+	}
+	compared := Compare(l.in, nil, asked)
+	for i := range l.out.Costs {
+		c := &l.out.Costs[i]
+		for _, steps := range [][]result.LadderStep{c.Steps, c.Removals} {
+			for j := range steps {
+				s := &steps[j]
+				k := slices.IndexFunc(compared, func(o result.Comparison) bool {
+					return o.A.ID == s.With && o.B.ID == s.Without && o.A.Workload == c.Workload && o.Metric == c.Metric
+				})
+				if k >= 0 {
+					s.Ratio, s.RatioCI, s.Verdict = compared[k].Ratio, compared[k].RatioCI, compared[k].Verdict
+				}
+				l.holdAgainstSamples(c, s)
+			}
+		}
+	}
+}
+
+// componentsOf are the components of sampled CPU time in which a part shows, none if no
+// component belongs to it alone.
+func componentsOf(part string) []string {
+	switch part {
+	case "namespace":
+		return []string{"veth", "softirq and device core"}
+	case "bridge":
+		return []string{"bridge"}
+	case "conntrack", "filter", "masquerade", "dnat", "engine_chains", "resolver_rules", "bridge_nf":
+		return []string{"netfilter"}
+	case "tunnel":
+		return []string{"VXLAN", "other tunnel"}
+	case "proxy", "process":
+		return []string{"userspace proxy", "tun/tap", "copy"}
+	case "seccomp":
+		return []string{"syscall entry"}
+	case "encryption":
+		return []string{"crypto"}
+	}
+	return nil
+}
+
+// holdAgainstSamples compares what a step costs in CPU time with the samples: if it is shown
+// to cost, one of the components of its parts must have grown.
+func (l *ladder) holdAgainstSamples(c *result.LadderCost, s *result.LadderStep) {
+	var components []string
+	for _, p := range s.Parts {
+		own := componentsOf(p)
+		if own == nil {
+			return
+		}
+		components = append(components, own...)
+	}
+	with, has := l.sampled(s.With, c, components)
+	without, had := l.sampled(s.Without, c, components)
+	if !has || !had {
+		return
+	}
+	grown := with - without
+	s.Sampled = &grown
+	if s.Verdict == result.Worse && grown <= 0 {
+		s.Contradicts = "the samples show no more time in " + strings.Join(components, ", ")
+	}
+}
+
+// sampled is the cost of components of a mode, from its samples. known is false if the
+// breakdown has no costs in the unit of c.
+func (l *ladder) sampled(mode string, c *result.LadderCost, components []string) (sum float64, known bool) {
+	for _, b := range l.breakdowns {
+		if b.Mode != mode || b.Workload != c.Workload || b.Unit != c.Unit {
+			continue
+		}
+		for _, part := range b.Components {
+			if slices.Contains(components, part.Name) && part.Cost != nil {
+				sum, known = sum+*part.Cost, true
+			}
+		}
+	}
+	return sum, known
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/driver"
+	"tare/internal/ladder"
+	"tare/internal/plan"
+	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/target"
+)
+
+// whyBlocks is how many blocks a ladder has unless a flag says otherwise: a part of 3 % of a
+// transaction is resolved.
+const whyBlocks = 6
+
+// whyMargin is the difference that still counts as no cost of a part.
+const whyMargin = 0.03
+
+func (a App) whyCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use: "why MODE", Short: "Show what each part of a mode costs",
+		Long: "Explain what a mode costs by its parts. The same path is built several times, each time with one part more,\n" +
+			"from the baseline up to the mode, and once without each part; all of them are measured in one\n" +
+			"interleaved run. The result is what each part costs, with an interval, and what no part explains.",
+		Example: "  tare why netns/bridge\n  tare why docker/published --workloads tcp_rr,tcp_crr\n  tare why docker/overlay --profile standard --max-time 20m",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.why(c, args[0], f) },
+	}
+	f.register(c)
+	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-why)")
+	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
+	if err := c.Flags().MarkHidden("modes"); err != nil {
+		panic(err) // the flag was registered above
+	}
+	return c
+}
+
+func (a App) why(c *cobra.Command, mode string, f runFlags) error {
+	if c.Flags().Changed("modes") {
+		return usage(errors.New("tare why chooses the modes itself; write a study with a ladder for others"))
+	}
+	flagged, err := f.choice(a.Catalog())
+	if err != nil {
+		return usage(err)
+	}
+	a = a.on(flagged, target.Options{AllowSwarm: f.yes})
+	s, err := a.whyStudy(c, mode, flagged, f)
+	if err != nil {
+		return usage(err)
+	}
+	return a.measure(c.Context(), s, f)
+}
+
+// whyStudy is the resolved study that explains a mode, within the time limit of the flags.
+func (a App) whyStudy(c *cobra.Command, mode string, flagged study.Target, f runFlags) (study.Study, error) {
+	s, err := ladder.Study(func(id string) (driver.Mode, error) {
+		_, m, err := a.target.Drivers.For(id)
+		return m, err
+	}, mode)
+	if err != nil {
+		return s, fmt.Errorf("tare why: %w; tare modes lists the modes", err)
+	}
+	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
+	s.Margin = whyMargin
+	if f.profile == "" || f.profile == study.Quick {
+		s.Blocks = whyBlocks
+	}
+	resolve := func(s study.Study) (study.Study, error) {
+		src, err := studyfile.Marshal(s)
+		if err != nil {
+			return s, err
+		}
+		return f.resolve(c, "why "+mode, src, flagged, a.Catalog())
+	}
+	resolved, err := resolve(s)
+	if err != nil || f.maxTime == 0 {
+		return resolved, err
+	}
+	var left []string
+	for a.takes(resolved) > f.maxTime && len(s.Ladder.Removals) > 0 {
+		last := s.Ladder.Removals[len(s.Ladder.Removals)-1]
+		s.Ladder.Removals = s.Ladder.Removals[:len(s.Ladder.Removals)-1]
+		if !slices.ContainsFunc(s.Ladder.Rungs, func(r study.Rung) bool { return r.Mode == last.Mode }) {
+			s.Modes = slices.DeleteFunc(slices.Clone(s.Modes), func(m study.Mode) bool { return m.Name() == last.Mode })
+		}
+		left = append(left, last.Part)
+		if resolved, err = resolve(s); err != nil {
+			return resolved, err
+		}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(a.Stderr, "tare: left out, for %s allows no more: %s without %s\n", f.maxTime, mode, strings.Join(left, ", without "))
+	}
+	if takes := a.takes(resolved); takes > f.maxTime {
+		return resolved, fmt.Errorf("the ladder of %s takes about %s, more than --max-time %s; allow more, or choose one workload with --workloads", mode, takes.Round(time.Second), f.maxTime)
+	}
+	return resolved, nil
+}
+
+// takes estimates how long a study takes, set-up included.
+func (a App) takes(s study.Study) time.Duration {
+	p := plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s))
+	return p.Time(s.Blocks)
+}

@@ -1,0 +1,91 @@
+package ladder_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/ladder"
+	"tare/internal/study"
+)
+
+// modes are two families with the same devices, as embedded and engine's modes are.
+func modes(id string) (driver.Mode, error) {
+	part := func(ids ...string) (out []driver.Part) {
+		for _, id := range ids {
+			out = append(out, driver.Part{ID: id, Title: "the " + id})
+		}
+		return out
+	}
+	for _, m := range []driver.Mode{
+		{ID: "host"},
+		{ID: "netns/bridge", Baseline: "host", Parts: part("namespace", "bridge", "dnat"), Settings: []string{"bridge_nf"}},
+		{ID: "docker/bridge", Baseline: "host", Parts: part("bridge", "dnat", "seccomp")},
+		{ID: "netns/macvlan", Baseline: "host"},
+		{ID: "docker/macvlan", Baseline: "host"},
+	} {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return driver.Mode{}, fmt.Errorf("no driver builds mode %q", id)
+}
+
+// written is a list of rungs with the variants that they are.
+func written(s study.Study, rungs []study.Rung) (out []string) {
+	for _, r := range rungs {
+		m, _ := s.ModeNamed(r.Mode)
+		text := fmt.Sprintf("%s %s=%s", r.Part, r.Mode, m.Mode)
+		for _, k := range []string{"namespace", "bridge", "dnat", "seccomp", "bridge_nf"} {
+			if v, has := m.With[k]; has {
+				text += " " + k + ":" + v
+			}
+		}
+		if r.Rest {
+			text += " rest"
+		}
+		if r.Beyond {
+			text += " beyond"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestStudy(t *testing.T) {
+	for _, tt := range []struct {
+		mode            string
+		rungs, removals []string
+	}{
+		{"netns/bridge", []string{" host=host", "namespace upto-namespace=netns/bridge bridge:off dnat:off", "bridge upto-bridge=netns/bridge dnat:off", "dnat netns/bridge=netns/bridge",
+			"bridge_nf and-bridge_nf=netns/bridge bridge_nf:on beyond"},
+			[]string{"namespace no-namespace=netns/bridge namespace:off", "bridge no-bridge=netns/bridge bridge:off", "dnat upto-bridge=netns/bridge dnat:off"}},
+		{"docker/bridge", []string{" host=host", "namespace upto-namespace=netns/bridge bridge:off dnat:off", "bridge upto-bridge=netns/bridge dnat:off", "dnat netns/bridge=netns/bridge",
+			"engine upto-engine=docker/bridge seccomp:off rest", "seccomp docker/bridge=docker/bridge"},
+			[]string{"bridge no-bridge=docker/bridge bridge:off", "dnat no-dnat=docker/bridge dnat:off", "seccomp upto-engine=docker/bridge seccomp:off"}},
+		{"netns/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest"}, nil},
+		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
+	} {
+		s, err := ladder.Study(modes, tt.mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
+			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
+		}
+		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
+			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
+		}
+	}
+}
+
+func TestNothingToExplain(t *testing.T) {
+	for mode, want := range map[string]string{"host": "host is a baseline", "netns/none": "no driver builds"} {
+		if _, err := ladder.Study(modes, mode); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}

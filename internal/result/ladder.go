@@ -1,0 +1,73 @@
+package result
+
+// Ladder explains what a mode costs by its parts: what each adds to the one before, from
+// the baseline up to the mode, and what the mode saves without it. Rungs and Removals
+// describe the modes that were compared; Costs has the values.
+type Ladder struct {
+	Mode     string       `json:"mode"`
+	Baseline string       `json:"baseline"`
+	Rungs    []Rung       `json:"rungs"`
+	Removals []Rung       `json:"removals,omitempty"`
+	Costs    []LadderCost `json:"costs"`
+}
+
+// Rung is a mode of the ladder and the part that it adds to the rung before or, for a
+// removal, lacks. Rest marks the step that contains everything that no part explains,
+// Beyond a part that comes on top of the mode. Reason says why it has no values.
+type Rung struct {
+	Mode   string `json:"mode"`
+	Part   string `json:"part,omitempty"`
+	Title  string `json:"title,omitempty"`
+	Rest   bool   `json:"rest,omitempty"`
+	Beyond bool   `json:"beyond,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// LadderCost is the cost of the parts in one metric of a workload. A rate is converted to
+// the time that it leaves for one unit, because times of parts can be added: Unit is
+// s/transaction, s/connection or s/Gbit, and for a CPU cost its own.
+type LadderCost struct {
+	Workload string  `json:"workload"`
+	Metric   string  `json:"metric"`
+	Unit     string  `json:"unit"`
+	Baseline *Amount `json:"baseline,omitempty"`
+	// Whole is what the mode costs more than the baseline.
+	Whole *Amount      `json:"whole,omitempty"`
+	Steps []LadderStep `json:"steps"`
+	// Removals are what the mode saves without one part.
+	Removals []LadderStep `json:"removals,omitempty"`
+}
+
+// Amount is a mean over N blocks, with its 95 % t interval if there are two or more.
+type Amount struct {
+	Value float64   `json:"value"`
+	CI    *Interval `json:"ci,omitempty"`
+	N     int       `json:"n"`
+}
+
+// LadderStep is what parts cost: the mean over the blocks of the difference between the modes
+// with and without them. Parts has several if a rung between has no values.
+type LadderStep struct {
+	Parts   []string `json:"parts"`
+	With    string   `json:"with"`
+	Without string   `json:"without"`
+	Cost    *Amount  `json:"cost,omitempty"`
+	// Share is Cost as a share of the baseline's own value.
+	Share   *float64  `json:"share,omitempty"`
+	ShareCI *Interval `json:"share_ci,omitempty"`
+	// Verdict is about the ratio of With to Without in the metric, as in [Comparison]: worse
+	// means that the part costs.
+	Ratio   *float64  `json:"ratio,omitempty"`
+	RatioCI *Interval `json:"ratio_ci,omitempty"`
+	Verdict Verdict   `json:"verdict,omitempty"`
+	Rest    bool      `json:"rest,omitempty"`
+	Beyond  bool      `json:"beyond,omitempty"`
+	// Interaction, of a removal, is what the part costs as the step of its rung minus what
+	// removing it saves, if the two differ (Holm-adjusted over the removals, 5 %): the cost
+	// of the part depends on the others.
+	Interaction *Amount `json:"interaction,omitempty"`
+	// Sampled is the difference of With and Without in the components of sampled CPU time
+	// that belong to the part, in Unit; Contradicts says in words that it does not fit Cost.
+	Sampled     *float64 `json:"sampled,omitempty"`
+	Contradicts string   `json:"contradicts,omitempty"`
+}

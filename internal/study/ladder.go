@@ -1,0 +1,89 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Ladder explains the cost of one mode by its parts. The rungs are modes of the study, the
+// baseline first: each adds a part to the one before it, and what a part costs is the
+// difference of the two. Removals are modes that lack one part of the mode.
+type Ladder struct {
+	Of       string
+	Rungs    []Rung
+	Removals []Rung
+}
+
+// Fields declares the keys of a Ladder and their rules.
+func (l *Ladder) Fields() []Field {
+	return []Field{
+		required("of", nameOf(&l.Of), "the mode that is explained, by its name in results"),
+		key("rungs", listOf(&l.Rungs, "rung", "", false), "modes from the baseline up, each with one part more than the one before"),
+		key("removals", listOf(&l.Removals, "removal", "", false), "modes that lack one part of the explained mode"),
+	}
+}
+
+// Rung is one mode of a ladder with the part that it adds or, for a removal, lacks. Rest
+// marks a step that contains all that no part explains, and Beyond one that comes on top of
+// the explained mode.
+type Rung struct {
+	Mode, Part, Title string
+	Rest, Beyond      bool
+}
+
+// Fields declares the keys of a Rung and their rules.
+func (r *Rung) Fields() []Field {
+	return []Field{
+		required("mode", nameOf(&r.Mode), "a mode of this study, by its name in results"),
+		key("part", idText(&r.Part), "the part that it adds, or lacks; none for the baseline"),
+		key("title", titleText(&r.Title), "what that part is"),
+		key("rest", truth(&r.Rest), "the step is what no part explains"),
+		key("beyond", truth(&r.Beyond), "the step comes on top of the explained mode"),
+	}
+}
+
+// narrow removes the rungs and removals whose mode is not among modes. It returns nil if
+// nothing is left to explain.
+func (l *Ladder) narrow(modes []string) *Ladder {
+	if l == nil || !slices.Contains(modes, l.Of) {
+		return nil
+	}
+	excluded := func(r Rung) bool { return !slices.Contains(modes, r.Mode) }
+	out := Ladder{Of: l.Of, Rungs: slices.DeleteFunc(slices.Clone(l.Rungs), excluded), Removals: slices.DeleteFunc(slices.Clone(l.Removals), excluded)}
+	if len(out.Rungs) < 2 {
+		return nil
+	}
+	return &out
+}
+
+// ladder checks a ladder: every name is a mode of the study, and the explained mode is a rung.
+func (v *validator) ladder(s Study) {
+	if s.Ladder == nil {
+		return
+	}
+	const path = "ladder"
+	v.all(s.Ladder.Fields(), path+".")
+	modes := named(s, v.cat)
+	if v.lacks(path, "of", s.Ladder.Of, "ladder without the explained mode") {
+		return
+	}
+	v.among(path+".of", "mode", s.Ladder.Of, modes, "modes")
+	top := false
+	for _, list := range []struct {
+		key   string
+		rungs []Rung
+	}{{"rungs", s.Ladder.Rungs}, {"removals", s.Ladder.Removals}} {
+		for i, r := range list.rungs {
+			at := fmt.Sprintf("%s.%s[%d]", path, list.key, i)
+			v.all(r.Fields(), at+".")
+			if v.lacks(at, "mode", r.Mode, "rung without mode") {
+				continue
+			}
+			v.among(at+".mode", "mode", r.Mode, modes, "modes")
+			top = top || list.key == "rungs" && r.Mode == s.Ladder.Of
+		}
+	}
+	if len(s.Ladder.Rungs) < 2 || !top {
+		v.add(v.key(path, "rungs"), "a ladder has at least two rungs, and the explained mode %s is one of them", s.Ladder.Of)
+	}
+}

@@ -30,6 +30,12 @@ const (
 	ProcessBusy
 	// ProcessIdle: CPU nanoseconds of a process that must not forward it.
 	ProcessIdle
+	// Unchanged: how often a setting was read back with another value than the requested.
+	Unchanged
+	// ForwardPackets, ReversePackets and BothPackets: packets of at most Rule.Size bytes.
+	ForwardPackets
+	ReversePackets
+	BothPackets
 )
 
 // String returns the word for the expectation in results; docs/proof.md explains each.
@@ -57,6 +63,14 @@ func (e Expect) String() string {
 		return "works"
 	case ProcessIdle:
 		return "idles"
+	case Unchanged:
+		return "unchanged"
+	case ForwardPackets:
+		return "forward packets"
+	case ReversePackets:
+		return "reverse packets"
+	case BothPackets:
+		return "packets both ways"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
@@ -128,6 +142,28 @@ func addSaturating(a, b uint64) uint64 {
 func forward(c Carried) Flow { return c.Forward }
 func reverse(c Carried) Flow { return c.Reverse }
 
+// minPackets returns the minimum packets of at most size bytes that one direction takes.
+func minPackets(carried []Carried, pick func(Carried) Flow, size uint64) (lo uint64) {
+	for _, c := range carried {
+		f := pick(c)
+		lo += max(f.Messages, f.Payload/max(size, 1))
+	}
+	return lo
+}
+
+func (r Rule) bounds(carried []Carried) (lo, hi uint64) {
+	switch r.Expect {
+	case ForwardPackets:
+		return minPackets(carried, forward, r.Size), math.MaxUint64
+	case ReversePackets:
+		return minPackets(carried, reverse, r.Size), math.MaxUint64
+	case BothPackets:
+		return minPackets(carried, forward, r.Size) + minPackets(carried, reverse, r.Size), math.MaxUint64
+	default:
+		return r.Expect.bounds(carried)
+	}
+}
+
 func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 	switch e {
 	case Forward:
@@ -149,7 +185,7 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 		return minPayload(carried, reverse), math.MaxUint64
 	case BothAtLeast:
 		return minPayload(carried, forward) + minPayload(carried, reverse), math.MaxUint64
-	case NoMatch:
+	case NoMatch, Unchanged:
 		return 0, 0
 	case ProcessBusy:
 		if len(carried) == 0 {
@@ -173,6 +209,10 @@ func (e Expect) explain(lo, hi uint64) string {
 		return fmt.Sprintf("that process is not on the path and may use at most %d ns of CPU time", hi)
 	case e == NoMatch:
 		return "that rule must not match any connection"
+	case e == Unchanged:
+		return "that setting must be in effect throughout, and it was read back with another value"
+	case e == ForwardPackets || e == ReversePackets || e == BothPackets:
+		return fmt.Sprintf("with that setting in effect the traffic takes %d packets or more", lo)
 	case e == NoTraffic:
 		return fmt.Sprintf("it is not on the path and may change by at most %d", hi)
 	case lo == 0 && hi == Slack:

@@ -65,6 +65,7 @@ type Rule struct {
 	Counter string
 	Expect  Expect
 	Pair    int
+	Size    uint64 // maximum bytes of a packet, where packets are expected
 }
 
 // The tolerances of verification. Every payload byte must be on the path; headers,
@@ -111,7 +112,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 		if !ok {
 			return fmt.Errorf("counter %s was not read", r.Counter)
 		}
-		lo, hi := r.Expect.bounds(r.of(carried))
+		lo, hi := r.bounds(r.of(carried))
 		if got < lo || got > hi {
 			return fmt.Errorf("counter %s moved by %d, but %s", r.Counter, got, r.Expect.explain(lo, hi))
 		}
@@ -124,7 +125,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 func Findings(rules []Rule, before, after Counters, carried []Carried) []result.Finding {
 	var out []result.Finding
 	for _, r := range rules {
-		lo, hi := r.Expect.bounds(r.of(carried))
+		lo, hi := r.bounds(r.of(carried))
 		f := result.Finding{Counter: r.Counter, Expect: r.Expect.String(), Pair: r.Pair, Least: lo}
 		if hi != math.MaxUint64 {
 			f.Most = &hi

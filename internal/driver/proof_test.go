@@ -65,7 +65,7 @@ func counted() Carried {
 }
 
 func TestVerify(t *testing.T) {
-	rules := []Rule{{"out", Forward, 0}, {"back", Reverse, 0}, {"nat", Connections, 0}, {"aside", NoTraffic, 0}}
+	rules := []Rule{{Counter: "out", Expect: Forward}, {Counter: "back", Expect: Reverse}, {Counter: "nat", Expect: Connections}, {Counter: "aside", Expect: NoTraffic}}
 	tests := []struct {
 		name    string
 		carried Carried
@@ -120,7 +120,7 @@ func TestVerify(t *testing.T) {
 // With several pairs, shared devices carry the sum, each pair's own devices its share, and
 // those of an idle pair nothing.
 func TestVerifyPairs(t *testing.T) {
-	rules := []Rule{{"shared", Forward, 0}, {"nat", Connections, 0}, {"first", Forward, 1}, {"second", Forward, 2}, {"third", Forward, 3}}
+	rules := []Rule{{Counter: "shared", Expect: Forward}, {Counter: "nat", Expect: Connections}, {Counter: "first", Expect: Forward, Pair: 1}, {Counter: "second", Expect: Forward, Pair: 2}, {Counter: "third", Expect: Forward, Pair: 3}}
 	twice := []Carried{bulk(), bulk()}
 	for _, tt := range []struct {
 		name    string
@@ -155,8 +155,8 @@ func TestVerifyPairs(t *testing.T) {
 
 // If a process forwards the traffic, its packets are unknown.
 func TestVerifyRelayed(t *testing.T) {
-	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", NoMatch, 0},
-		{"proxy", ProcessBusy, 1}, {"second proxy", ProcessBusy, 2}, {"other", ProcessIdle, 0}}
+	rules := []Rule{{Counter: "far", Expect: ForwardAtLeast}, {Counter: "back", Expect: ReverseAtLeast}, {Counter: "lo", Expect: BothAtLeast}, {Counter: "nat", Expect: NoMatch},
+		{Counter: "proxy", Expect: ProcessBusy, Pair: 1}, {Counter: "second proxy", Expect: ProcessBusy, Pair: 2}, {Counter: "other", Expect: ProcessIdle}}
 	good := Counters{"far": 150 << 20, "back": 10, "lo": 101 << 20, "nat": 0, "proxy": 40_000_000, "second proxy": 90_000, "other": 300_000}
 	for _, tt := range []struct {
 		name, counter string
@@ -202,7 +202,7 @@ func TestVerifyNeverPassesALeak(t *testing.T) {
 		payload := rapid.Uint64Range(minTraffic, 1<<40).Draw(t, "payload")
 		c := Carried{Forward: Flow{Payload: payload, Wire: payload, Segments: payload / 1448, Connections: 1}}
 		moved := rapid.Uint64Range(0, payload-payload/10).Draw(t, "moved")
-		if err := Verify([]Rule{{"out", Forward, 0}}, Counters{"out": 0}, Counters{"out": moved}, []Carried{c}); err == nil {
+		if err := Verify([]Rule{{Counter: "out", Expect: Forward}}, Counters{"out": 0}, Counters{"out": moved}, []Carried{c}); err == nil {
 			t.Fatalf("%d of %d bytes passed as the whole", moved, payload)
 		}
 	})

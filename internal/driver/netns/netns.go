@@ -5,6 +5,7 @@ package netns
 import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/setting"
 )
 
 // The two baselines.
@@ -19,7 +20,7 @@ type Driver struct{ labdriver.LinuxOnly }
 // Modes lists the modes of this package. Each is built by the function that
 // builder names.
 func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
+	modes := []driver.Mode{
 		{ID: Host, Title: "process on a to process on b"},
 		{ID: HostLocal, Title: "two processes on a, through the address of a"},
 		{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host},
@@ -29,4 +30,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host},
 		{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, MTU: true},
 	}
+	for i := range modes {
+		modes[i].Settings = setting.Names()
+	}
+	return modes
 }

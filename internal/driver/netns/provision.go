@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/setting"
 	"tare/internal/lab"
 )
 
@@ -62,7 +63,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		return nil, err
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, lab: l, mtu: o.MTU}
-	if err := build(p); err != nil {
+	if err = build(p); err == nil {
+		err = setting.Apply(&p.Path, o.With)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
 	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.flushConnections, Close: p.close, Internal: p}), nil

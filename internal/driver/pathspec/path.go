@@ -26,6 +26,8 @@ type Path struct {
 	readers   []CounterReader
 	rules     []driver.Rule
 	steps     []Step
+	facts     []result.Fact
+	restore   []func(context.Context) error
 }
 
 // Place is a network stack with its name in counters and topologies.
@@ -129,9 +131,8 @@ func (p *Path) DriverPath(own driver.Path) *driver.Path {
 	if own.Snapshot == nil {
 		own.Snapshot = p.Snapshot
 	}
-	if own.FlushConnections == nil {
-		own.FlushConnections = func(context.Context) error { return nil } // nothing on the path tracks connections
-	}
+	own.Facts = append(own.Facts[:len(own.Facts):len(own.Facts)], p.facts...)
+	own.FlushConnections = p.flush(own.FlushConnections)
 	return &own
 }
 

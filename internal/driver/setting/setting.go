@@ -1,6 +1,6 @@
 // Package setting applies the settings of a variant of a mode to a path that was built: each
 // as a user would apply it, read back, and proven to be in effect by a counter during every
-// trial. Drivers call [Apply] once their path is complete.
+// trial where one exists. Drivers call Apply once their path is complete.
 package setting
 
 import (
@@ -18,8 +18,42 @@ type Setting struct {
 	Valid  func(value string) bool
 }
 
-// All lists the settings. Each has a page in docs/settings.
-func All() []Setting { return nil }
+// The values of a switch.
+const (
+	on  = "on"
+	off = driver.Off
+)
+
+// The names of the settings.
+const (
+	nameTSO      = "tso"
+	nameGRO      = "gro"
+	nameBridgeNF = "bridge_nf"
+)
+
+// All lists the settings in the order in which they are applied. Each has a page in
+// docs/settings.
+func All() []Setting {
+	return []Setting{
+		{nameTSO, "the device segments TCP packets above the MTU", onOrOff, isSwitch},
+		{nameGRO, "generic receive offload, which needs NAPI on a veth", onOrOff, isSwitch},
+		{nameBridgeNF, "bridged frames traverse the IP hooks of netfilter (br_netfilter)", onOrOff, isSwitch},
+	}
+}
+
+const onOrOff = "on or off"
+
+func isSwitch(v string) bool { return v == on || v == off }
+
+// Named returns a setting by its name.
+func Named(name string) (Setting, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return all[i], true
+}
 
 // Names lists the names of all settings, for a mode that accepts them.
 func Names() []string {

@@ -66,6 +66,7 @@ func inputs() map[string]Input {
 		"priced":      priced(),
 		"limited":     atTheLimit(),
 		"proven":      proven(),
+		"explained":   explained(),
 	}
 }
 
@@ -78,6 +79,7 @@ func hostile() Input {
 		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```", FiguresDir: "figures",
 		Run: result.Run{
 			ID: evil, Status: result.RunComplete, Profile: evil, Noisy: evil,
+			Ladder:   hostileLadder(evil, mode),
 			Stopping: &result.Stopping{Reason: result.StopReason(evil), Text: evil, Width: math.NaN(), Unsettled: []result.Unsettled{{Mode: evil, Workload: evil, Metric: evil, Width: ptr(math.Inf(1))}}},
 			Pilots:   []result.Pilot{{Mode: evil, Workload: evil, Length: -1, Warmup: ptr(math.NaN())}, {Mode: evil, Reason: evil}},
 			Lengths:  []result.Length{{Workload: evil, Reason: evil, Duration: math.Inf(1)}}, Tare: result.Build{Version: evil, Commit: evil},

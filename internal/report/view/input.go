@@ -63,6 +63,7 @@ func (in Input) clean() Input {
 		}
 		return c
 	})
+	r.Ladder = fitLadder(r.Ladder, unfit)
 	in.Trials = withoutUnfit(in.Trials, unfit)
 	return in
 }

@@ -45,6 +45,37 @@ func ladderCosts(run result.Run) []ladderCost {
 	return out
 }
 
+// fitLadder returns a ladder without the costs of modes that were not measured, and without
+// amounts that are no numbers.
+func fitLadder(l *result.Ladder, unfit map[string]bool) *result.Ladder {
+	if l == nil || unfit[l.Mode] || unfit[l.Baseline] {
+		return nil
+	}
+	number := func(a *result.Amount) *result.Amount {
+		if a == nil || !finite(&a.Value) || a.CI != nil && !(finite(&a.CI[0]) && finite(&a.CI[1])) {
+			return nil
+		}
+		return a
+	}
+	steps := func(all []result.LadderStep) []result.LadderStep {
+		all = slices.DeleteFunc(slices.Clone(all), func(s result.LadderStep) bool { return unfit[s.With] || unfit[s.Without] })
+		for i := range all {
+			all[i].Cost, all[i].Interaction = number(all[i].Cost), number(all[i].Interaction)
+			if !finite(all[i].Share) {
+				all[i].Share = nil
+			}
+		}
+		return all
+	}
+	out := *l
+	out.Costs = slices.Clone(l.Costs)
+	for i, c := range out.Costs {
+		c.Baseline, c.Whole, c.Steps, c.Removals = number(c.Baseline), number(c.Whole), steps(c.Steps), steps(c.Removals)
+		out.Costs[i] = c
+	}
+	return &out
+}
+
 // unit is the scale's unit as people write it. The title says of what it is the time.
 func (c ladderCost) unit() string {
 	unit, _, _ := strings.Cut(each1000.Replace(c.scale.Unit), "/")
@@ -63,7 +94,7 @@ func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string
 	}
 	digits := 3
 	if half > 0 {
-		digits = min(3, max(0, 1-int(math.Floor(math.Log10(half)))))
+		digits = min(3, max(0, -int(math.Floor(math.Log10(half)))))
 	}
 	write := func(v float64) string {
 		text := wording.Fixed(v, digits)
@@ -107,7 +138,7 @@ func (b *builder) ladderOverview() doc.Overview {
 	costs := ladderCosts(b.Run)
 	l := b.Run.Ladder
 	o := doc.Overview{
-		Title: b.Title, Measured: measuredIn(b.view), Notes: append(ladderNotes(b.Run, costs), overviewNotes(b.view)...), Absent: absentNotes(b.Run.Modes),
+		Title: b.Title, Measured: measuredIn(b.view), Notes: append(ladderNotes(costs), overviewNotes(b.view)...), Absent: absentNotes(b.Run.Modes),
 		Head: "part", Page: b.Page, Command: b.Full,
 	}
 	for i, c := range costs {
@@ -263,7 +294,7 @@ func (c ladderCost) bar(from float64, a *result.Amount) string {
 
 // ladderNotes are what a reader of the parts must know: parts that depend on each other, and
 // costs that the samples contradict.
-func ladderNotes(run result.Run, costs []ladderCost) []doc.Note {
+func ladderNotes(costs []ladderCost) []doc.Note {
 	var out []doc.Note
 	for _, c := range costs {
 		for _, s := range c.Removals {
@@ -275,11 +306,6 @@ func ladderNotes(run result.Run, costs []ladderCost) []doc.Note {
 			if s.Contradicts != "" {
 				out = append(out, doc.Note{About: s.Parts, Text: fmt.Sprintf("costs %s of %s, but %s", first(c.signed(s.Cost, 1)), c.title, s.Contradicts)})
 			}
-		}
-	}
-	for _, r := range run.Ladder.Rungs {
-		if r.Reason != "" {
-			out = append(out, doc.Note{About: []string{r.Part}, Text: "has no step of its own: " + r.Mode + " is " + r.Reason})
 		}
 	}
 	return out
@@ -424,7 +450,7 @@ func (b *builder) ladderTable(c ladderCost, by string) doc.Block {
 		}
 		verdict := wording.Verdict(judgedStep(s))
 		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: b.titleOf(s.Parts)}, value(s.Cost, 1), {Text: ofBaseline(s)}, removed,
-			{Text: verdict, Terminal: verdict, Tone: toneOf(s.Verdict)}}})
+			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: toneOf(s.Verdict)}}})
 	}
 	if !placed {
 		rows = append(rows, whole)
@@ -449,7 +475,7 @@ const (
 
 // figure draws a cost as a waterfall: each bar begins where the one before it ends.
 func (c ladderCost) figure() (chart.Figure, bool) {
-	if c.Whole == nil || c.Baseline == nil {
+	if c.Whole == nil || c.Baseline == nil || len(c.Steps) == 0 {
 		return chart.Figure{}, false
 	}
 	base := c.scale.In(c.Baseline.Value)

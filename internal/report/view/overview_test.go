@@ -19,7 +19,7 @@ func screen(in Input, opt TextOptions) string { return string(text.Overview(New(
 
 // The default output of a run stays on one screen.
 func TestOverviewGolden(t *testing.T) {
-	for name, in := range map[string]Input{"full": sample(), "sdn": sdn(), "noisy": noisyRun(), "limited": atTheLimit(), "interrupted": inputs()["interrupted"]} {
+	for name, in := range map[string]Input{"full": sample(), "sdn": sdn(), "noisy": noisyRun(), "limited": atTheLimit(), "explained": explained(), "interrupted": inputs()["interrupted"]} {
 		in.Page, in.Full = "tare-runs/x/report.html", "tare report --full tare-runs/x"
 		t.Run(name, func(t *testing.T) {
 			got := screen(in, TextOptions{})

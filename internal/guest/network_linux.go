@@ -122,7 +122,7 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 	if err := own.Segmentation(p.Bridge, n.Offload); err != nil {
 		return err
 	}
-	g := linuxnet.Gateway{Table: p.Table, Bridge: p.Bridge}
+	g := linuxnet.Gateway{Table: p.Table, Bridge: p.Bridge, Rules: linuxnet.EngineRules}
 	for _, a := range supportedAddresses(p.BridgeAddresses) {
 		if err := own.Address(p.Bridge, a); err != nil {
 			return err

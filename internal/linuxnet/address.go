@@ -68,6 +68,8 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	r := &netlink.Route{Dst: ipNet(dst)}
 	if gateway.IsValid() {
 		r.Gw = gateway.AsSlice()
+	} else {
+		r.Scope = netlink.SCOPE_LINK // the kernel accepts no gateway behind a route of wider scope
 	}
 	if dev != "" {
 		l, err := ns.link(dev)

@@ -18,7 +18,7 @@ func TestFilters(t *testing.T) {
 	if found, err := ns.Filters(); err != nil || len(found) != 0 {
 		t.Fatalf("a fresh namespace has %v, %v", found, err)
 	}
-	g := Gateway{Table: "tare", Bridge: "br0", Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
+	g := Gateway{Table: "tare", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
 		Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}
 	if err := ns.Gateway(g); err != nil {
 		t.Skipf("needs address translation: %v", err)

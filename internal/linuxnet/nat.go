@@ -18,11 +18,34 @@ import (
 // outgoing packets, published ports for incoming ones, and a forward chain that accepts
 // only those two.
 type Gateway struct {
-	Table   string // nftables table of family inet
+	Table string // nftables table of family inet
+	// Bridge is the device towards the sandboxes. A final * stands for any ending, for
+	// sandboxes that each have a device of their own.
 	Bridge  string
 	Subnets []netip.Prefix
 	Publish []Published
+	Rules   GatewayRules
 }
+
+// GatewayRules is a set of the rules of a Gateway.
+type GatewayRules uint
+
+// The rules of a Gateway.
+const (
+	// RuleFilter is the forward chain. It accepts a published port as the port of its
+	// sandbox.
+	RuleFilter GatewayRules = 1 << iota
+	RuleMasquerade
+	RuleDNAT
+	// RuleTrackArriving and RuleTrackLeaving count the packets of new connections, which
+	// makes the kernel track all connections, as any rule on their state does: in
+	// prerouting, where packets arrive, or in postrouting, where they leave.
+	RuleTrackArriving
+	RuleTrackLeaving
+
+	// EngineRules are those of Docker's bridge driver.
+	EngineRules = RuleFilter | RuleMasquerade | RuleDNAT
+)
 
 // Published is a host port that is translated to a sandbox, for TCP and UDP.
 type Published struct {
@@ -36,6 +59,7 @@ const (
 	CountMasquerade = "masquerade"  // packets: connections that were masqueraded
 	CountIn         = "forward_in"  // bytes forwarded to the bridge
 	CountOut        = "forward_out" // bytes forwarded from the bridge
+	CountTracked    = "tracked"     // packets: those of new connections
 )
 
 const (
@@ -43,16 +67,29 @@ const (
 	regB = 2
 )
 
-// Gateway installs g. Connection tracking is active in the namespace from then on.
+// Gateway installs g. Connection tracking is active in the namespace from then on, whatever
+// the rules.
 func (ns *NS) Gateway(g Gateway) error {
 	err := ns.inTable(inet(g.Table), func(conn *nftables.Conn, table *nftables.Table) error {
 		b := gatewayBuilder{conn: conn, g: g, table: conn.AddTable(table)}
-		for _, name := range []string{CountDNAT, CountMasquerade, CountIn, CountOut} {
-			conn.AddObj(&nftables.NamedObj{Table: b.table, Name: name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+		for _, part := range []struct {
+			rules    GatewayRules
+			build    func(*gatewayBuilder)
+			counters []string
+		}{
+			{RuleDNAT, (*gatewayBuilder).prerouting, []string{CountDNAT}},
+			{RuleMasquerade, (*gatewayBuilder).postrouting, []string{CountMasquerade}},
+			{RuleFilter, (*gatewayBuilder).forward, []string{CountIn, CountOut}},
+			{RuleTrackArriving | RuleTrackLeaving, (*gatewayBuilder).track, []string{CountTracked}},
+		} {
+			if g.Rules&part.rules == 0 {
+				continue
+			}
+			for _, name := range part.counters {
+				conn.AddObj(&nftables.NamedObj{Table: b.table, Name: name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+			}
+			part.build(&b)
 		}
-		b.prerouting()
-		b.postrouting()
-		b.forward()
 		return conn.Flush()
 	})
 	if err != nil {
@@ -130,6 +167,17 @@ func (b *gatewayBuilder) forward() {
 	}
 	add(join(device(expr.MetaKeyIIFNAME, expr.CmpOpEq, b.g.Bridge), device(expr.MetaKeyOIFNAME, expr.CmpOpNeq, b.g.Bridge), count(CountOut), accept)...)
 	add(join(device(expr.MetaKeyIIFNAME, expr.CmpOpEq, b.g.Bridge), toBridge, accept)...)
+}
+
+// track: new connections, of which the first packet is counted, or all packets until an
+// answer arrives.
+func (b *gatewayBuilder) track() {
+	hook := nftables.ChainHookPrerouting
+	if b.g.Rules&RuleTrackLeaving != 0 {
+		hook = nftables.ChainHookPostrouting
+	}
+	add := b.chain("track", nftables.ChainTypeFilter, hook, nftables.ChainPriorityMangle, nftables.ChainPolicyAccept)
+	add(join(state(expr.CtStateBitNEW), count(CountTracked))...)
 }
 
 // Count is a counter of a Gateway: packets and bytes without link headers.

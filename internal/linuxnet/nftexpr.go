@@ -5,6 +5,7 @@ package linuxnet
 import (
 	"net"
 	"net/netip"
+	"strings"
 
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
@@ -51,11 +52,15 @@ func family(a netip.Addr) []expr.Any {
 	return []expr.Any{&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: regA}, equal(expr.CmpOpEq, []byte{byte(nfproto(a))})}
 }
 
-// device: iifname|oifname == or != name.
+// device: iifname|oifname == or != name. A name that ends in * stands for any ending: only
+// what precedes it is compared.
 func device(key expr.MetaKey, op expr.CmpOp, name string) []expr.Any {
-	padded := make([]byte, unix.IFNAMSIZ)
-	copy(padded, name)
-	return []expr.Any{&expr.Meta{Key: key, Register: regA}, equal(op, padded)}
+	prefix, wildcard := strings.CutSuffix(name, "*")
+	data := []byte(prefix)
+	if !wildcard {
+		data = append(data, make([]byte, unix.IFNAMSIZ-len(data))...)
+	}
+	return []expr.Any{&expr.Meta{Key: key, Register: regA}, equal(op, data)}
 }
 
 // toLocal: fib daddr type local.
@@ -95,8 +100,10 @@ func address(p netip.Prefix, offset4, offset6 uint32) []expr.Any {
 }
 
 // established: ct state established,related.
-func established() []expr.Any {
-	const bits = expr.CtStateBitESTABLISHED | expr.CtStateBitRELATED
+func established() []expr.Any { return state(expr.CtStateBitESTABLISHED | expr.CtStateBitRELATED) }
+
+// state: ct state bits.
+func state(bits uint32) []expr.Any {
 	return []expr.Any{
 		&expr.Ct{Register: regA, Key: expr.CtKeySTATE},
 		&expr.Bitwise{SourceRegister: regA, DestRegister: regA, Len: 4,

@@ -36,20 +36,9 @@ func (p *path) sandboxPlace(h *lab.Host, name string) (place, error) {
 	return namespacePlace(ns, h.Name, h.Name+"/"+name), err
 }
 
-// forwarding enables IP forwarding in a namespace.
-func (p *path) forwarding(ns *linuxnet.NS) error {
-	if err := ns.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
-		return err
-	}
-	if !p.lab.IPv6 {
-		return nil
-	}
-	return ns.Sysctl("net/ipv6/conf/all/forwarding", "1")
-}
-
 // bridgeAt creates a bridge, with the first address of a subnet unless net is negative.
-func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
-	if err := w.ns.Bridge(p.lab.Device(br, mtu)); err != nil {
+func (p *path) bridgeAt(w place, net lab.Net) error {
+	if err := w.ns.Bridge(p.lab.Device(br, p.mtu)); err != nil {
 		return err
 	}
 	if err := p.lab.SetUpDevice(w.ns, br); err != nil {
@@ -66,38 +55,45 @@ func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	return nil
 }
 
-// sandboxAddrs is a sandbox with its addresses.
+// sandboxAddrs is an endpoint, a sandbox unless it is a process of its host, with its
+// addresses.
 type sandboxAddrs struct {
 	place
-	own []netip.Prefix
+	own []netip.Addr
 }
 
-// addSandbox creates a sandbox with a veth on w's bridge: eth0 inside, port outside.
-func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (sandboxAddrs, error) {
+// addSandbox creates a sandbox with a veth, eth0 inside and port outside: on w's bridge, or
+// without that part routed by w.
+func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, number int) (sandboxAddrs, error) {
 	in, err := p.sandboxPlace(h, name)
 	if err != nil {
 		return sandboxAddrs{}, err
 	}
-	if err := w.ns.Veth(p.lab.Device(port, mtu), in.ns, p.lab.Device(eth, mtu)); err != nil {
-		return sandboxAddrs{}, err
+	own := p.lab.Addresses(net, number)
+	b := sandboxAddrs{in, lab.PrefixAddrs(own)}
+	if !p.parts[partBridge] {
+		return b, p.lab.ConnectRouted(lab.Routed{Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
+			Own: b.own, Gateway: lab.PrefixAddrs(p.lab.Addresses(net, 1))})
+	}
+	if err := w.ns.Veth(p.lab.Device(port, p.mtu), in.ns, p.lab.Device(eth, p.mtu)); err != nil {
+		return b, err
 	}
 	if err := w.ns.Attach(port, br); err != nil {
-		return sandboxAddrs{}, err
+		return b, err
 	}
 	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
-		return sandboxAddrs{}, err
+		return b, err
 	}
-	b := sandboxAddrs{in, p.lab.Addresses(net, number)}
-	return b, p.setUpSandbox(b)
+	return b, p.setUpSandbox(in, own)
 }
 
 // setUpSandbox sets up a sandbox's eth0 with its addresses.
-func (p *path) setUpSandbox(b sandboxAddrs) error {
-	if err := p.lab.SetUpDevice(b.ns, eth); err != nil {
+func (p *path) setUpSandbox(in place, own []netip.Prefix) error {
+	if err := p.lab.SetUpDevice(in.ns, eth); err != nil {
 		return err
 	}
-	for _, a := range b.own {
-		if err := b.ns.Address(eth, a); err != nil {
+	for _, a := range own {
+		if err := in.ns.Address(eth, a); err != nil {
 			return err
 		}
 	}
@@ -112,24 +108,4 @@ func (p *path) addDefaultRoute(in place, net lab.Net) error {
 		}
 	}
 	return nil
-}
-
-// gateway installs the same rules as Docker's bridge driver for one bridge. The servers
-// behind it are published in order, from the first port on.
-func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
-	g := linuxnet.Gateway{Table: table, Bridge: br}
-	for _, a := range p.lab.Addresses(net, 0) {
-		g.Subnets = append(g.Subnets, a.Masked())
-	}
-	for i, own := range servers {
-		for _, a := range own {
-			port := uint16(pathspec.FirstPort + i)
-			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: netip.AddrPortFrom(a.Addr(), port)})
-		}
-	}
-	if err := p.forwarding(w.ns); err != nil {
-		return err
-	}
-	p.readTableCounters(w)
-	return w.ns.Gateway(g)
 }

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -18,10 +19,12 @@ import (
 type path struct {
 	pathspec.Path
 	lab    *lab.Lab
-	mtu    int               // requested MTU inside a tunnel; 0 is the maximum
+	parts  labdriver.PartSet
+	mtu    int               // of the sandboxes' devices
 	own    []*linuxnet.NS    // sandboxes, in addition to the lab's hosts
 	at     [][2]*linuxnet.NS // of client and server, by pair
 	tables []place           // namespaces with a nftables table of this path
+	checks []func() error    // further conditions of the proof
 }
 
 // Lab returns the lab of the path, for tests that interrupt the path.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
@@ -17,14 +18,12 @@ import (
 // builder returns the function that builds a mode.
 func builder(id string) (func(*path) error, error) {
 	switch id {
-	case Host:
-		return (*path).host, nil
+	case Host, "netns/published":
+		return func(p *path) error { return p.crossing(false) }, nil
 	case HostLocal:
 		return (*path).hostLocal, nil
-	case "netns/published":
-		return (*path).published, nil
-	case "netns/bridge":
-		return (*path).bridge, nil
+	case "netns/bridge", "netns/routed", "netns/ptp":
+		return func(p *path) error { return p.crossing(true) }, nil
 	case "netns/colocated":
 		return (*path).colocated, nil
 	case "netns/macvlan":
@@ -58,16 +57,45 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
+	parts, err := o.KeptParts(d.mode(o.Mode), partNeeds())
+	if err != nil {
+		return nil, err
+	}
+	mtu, err := sandboxMTU(&o, parts)
+	if err != nil {
+		return nil, err
+	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, lab: l, mtu: o.MTU}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, lab: l, parts: parts, mtu: mtu}
 	if err = build(p); err == nil {
 		err = setting.Apply(&p.Path, o.With)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
-	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.flushConnections, Close: p.close, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.flushConnections, Checks: p.checks, Close: p.close, Internal: p}), nil
+}
+
+// mode returns a mode of this driver.
+func (d Driver) mode(id string) driver.Mode {
+	modes := d.Modes()
+	return modes[slices.IndexFunc(modes, func(m driver.Mode) bool { return m.ID == id })]
+}
+
+// maxVethMTU is the maximum MTU of a veth and of a bridge, one byte less than that of
+// loopback.
+const maxVethMTU = 65535
+
+// sandboxMTU returns the MTU of the sandboxes' devices. The lab's may change with it.
+func sandboxMTU(o *labdriver.ModeSpec, parts labdriver.PartSet) (int, error) {
+	switch {
+	case o.Mode == "netns/vxlan":
+		return vxlanMTU(o, parts)
+	case o.Mode == "netns/colocated" && !parts[partMTU]:
+		return maxVethMTU, nil
+	}
+	return o.Lab.MTU, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,24 +21,34 @@ import (
 // shorts are connections that bypass a path. Each keeps the traffic flowing, because a
 // broken path would prove nothing about verification.
 var shorts = []struct {
-	name, mode string
-	open       func(*testing.T, *drivertest.Setup) error
-	want       string // the counter or rule that detects it
+	name, mode, without string // without lists parts that are left out
+	open                func(*testing.T, *drivertest.Setup) error
+	want                string // the counter or rule that detects it
 }{
-	{"a route round the bridge", "netns/published", routeRoundBridge, "b/br0.tx_bytes"},
-	{"a relay instead of DNAT", "netns/published", relayInstead, "b/tare.forward_in_bytes"},
-	{"a relay instead of DNAT, both bridged", "netns/bridge", relayInstead, "b/tare.forward_in_bytes"},
-	{"masquerade removed, routed back", "netns/bridge", withoutMasquerade, "masquerade_packets"},
-	{"a cable between the sandboxes", "netns/colocated", cable, "a/veth0"},
-	{"a cable beside the tunnel", "netns/vxlan", cable, "a/eth0.tx_bytes"},
-	{"a cable beside macvlan", "netns/macvlan", cable, "a/eth0.tx_bytes"},
-	{"a cable beside the underlay", "host", cable, "a/eth0.tx_bytes"},
+	{"a route round the bridge", "netns/published", "", routeRoundBridge, "b/br0.tx_bytes"},
+	{"a relay instead of DNAT", "netns/published", "", relayInstead, "b/tare.forward_in_bytes"},
+	{"a relay instead of DNAT, both bridged", "netns/bridge", "", relayInstead, "b/tare.forward_in_bytes"},
+	{"masquerade removed, routed back", "netns/bridge", "", withoutMasquerade, "masquerade_packets"},
+	{"a cable between the sandboxes", "netns/colocated", "", cable, "a/veth0"},
+	{"a cable beside the tunnel", "netns/vxlan", "", cable, "a/eth0.tx_bytes"},
+	{"a cable beside macvlan", "netns/macvlan", "", cable, "a/eth0.tx_bytes"},
+	{"a cable beside the underlay", "host", "", cable, "a/eth0.tx_bytes"},
+	{"a cable beside the veths", "netns/ptp", "", cable, "a/veth0.rx_bytes"},
+	{"a cable beside the bridges", "netns/routed", "", cable, "a/br0.rx_bytes"},
+	{"a cable beside a router", "netns/colocated", "bridge", cable, "a/veth0"},
+	{"a cable beside the routed tunnel", "netns/vxlan", "bridge", cable, "a/eth0.tx_bytes"},
+	{"a cable beside the hosts' tunnel", "netns/vxlan", "namespace bridge", cable, "a/eth0.tx_bytes"},
+	{"a route round the veth", "netns/published", "bridge conntrack filter masquerade dnat", sideLink, "b/veth0.tx_bytes"},
+	{"masquerade removed without the forward chain", "netns/bridge", "filter dnat", withoutMasquerade, "masquerade_packets"},
+	{"a relay instead of DNAT without a bridge", "netns/published", "bridge", relayInstead, "b/tare.forward_in_bytes"},
+	{"nothing that tracks connections", "netns/published", "filter masquerade dnat", withoutTracking, "b/tare.tracked_packets"},
+	{"nothing that tracks connections, in the client's host", "netns/bridge", "filter masquerade dnat", withoutTracking, "a/tare.tracked_packets"},
 }
 
 func TestShortcutsAreVoid(t *testing.T) {
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
-			s := drivertest.Provision(t, netns.Driver{}, tt.mode, nil)
+			s := drivertest.Build(t, netns.Driver{}, without(t, tt.mode, 1, strings.Fields(tt.without)))
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Fatalf("before the shortcut, %s: %v", kind, err)
@@ -86,9 +97,20 @@ func cable(_ *testing.T, s *drivertest.Setup) error {
 
 // routeRoundBridge adds a second link between the published sandbox and its host, and a
 // host route over it.
-func routeRoundBridge(_ *testing.T, s *drivertest.Setup) error {
+func routeRoundBridge(t *testing.T, s *drivertest.Setup) error {
+	own, b := s.Path.Pairs[0].Server.Listen[0].Addr(), s.Lab.B.NS
+	return errors.Join(
+		sideLink(t, s),
+		// The forward chain accepts only packets through the bridge.
+		b.DropTable("tare"),
+		b.Gateway(linuxnet.Gateway{Table: "tare", Bridge: "side0", Rules: linuxnet.EngineRules, Publish: []linuxnet.Published{{Port: 5201, To: netip.AddrPortFrom(own, 5201)}}}),
+	)
+}
+
+// sideLink adds only the link and the route.
+func sideLink(_ *testing.T, s *drivertest.Setup) error {
 	_, server := both(s)
-	own := s.Lab.Addresses(lab.NetB, 2)[0].Addr()
+	own := s.Path.Pairs[0].Server.Listen[0].Addr()
 	client := s.Lab.A.Addr[0]
 	b := s.Lab.B.NS
 	return errors.Join(
@@ -98,10 +120,18 @@ func routeRoundBridge(_ *testing.T, s *drivertest.Setup) error {
 		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
 		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
 		server.Route(netip.PrefixFrom(client, 32), netip.MustParseAddr("198.19.255.1"), "side1"),
-		// The forward chain accepts only packets through the bridge.
-		b.DropTable("tare"),
-		b.Gateway(linuxnet.Gateway{Table: "tare", Bridge: "side0", Publish: []linuxnet.Published{{Port: 5201, To: netip.AddrPortFrom(own, 5201)}}}),
 	)
+}
+
+// withoutTracking removes what has the kernel track connections.
+func withoutTracking(_ *testing.T, s *drivertest.Setup) error {
+	var errs []error
+	for at, host := range map[string]*linuxnet.NS{"a": s.Lab.A.NS, "b": s.Lab.B.NS} {
+		if slices.ContainsFunc(s.Path.Rules, func(r driver.Rule) bool { return strings.HasPrefix(r.Counter, at+"/tare.") }) {
+			errs = append(errs, host.DropChain("tare", "track"))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // relayInstead removes the DNAT rule and lets a process on b forward the connections, as a

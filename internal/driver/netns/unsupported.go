@@ -16,7 +16,7 @@ func kernelRequirement(id string) string {
 	switch id {
 	case "netns/published", "netns/bridge":
 		return "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, CONFIG_NFT_MASQ, CONFIG_NFT_FIB_INET)"
-	case "netns/colocated":
+	case "netns/colocated", "netns/routed":
 		return "bridge (CONFIG_BRIDGE)"
 	case "netns/macvlan":
 		return "macvlan (CONFIG_MACVLAN)"

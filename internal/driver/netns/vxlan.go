@@ -6,7 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -19,96 +22,182 @@ const vxlanOverhead = 50
 // vxlanID is the network identifier; a lab has only one overlay.
 const vxlanID = 4097
 
+// The host numbers of the tunnel devices in the overlay's subnet, where nothing is bridged
+// and they have addresses. Those of the sandboxes are up to 2*MaxPairs+1.
+const (
+	nearTunnel = 251 + iota
+	farTunnel
+)
+
+// vxlanMTU returns the MTU inside the tunnel: the requested one, or the maximum. Without the
+// tunnel or without the part mtu, it changes the underlay's MTU to what the parts require.
+func vxlanMTU(o *labdriver.ModeSpec, parts labdriver.PartSet) (int, error) {
+	underlay := o.Lab.MTU
+	if !parts[partMTU] {
+		if o.MTU != 0 {
+			return 0, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("an MTU of %d is requested, and the part %s, which sets it, is off; leave out one of the two", o.MTU, partMTU)}
+		}
+		if parts[partTunnel] {
+			o.Lab.MTU += vxlanOverhead
+		}
+		return underlay, nil
+	}
+	most := underlay - vxlanOverhead
+	if o.MTU > most {
+		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", o.Mode, o.MTU, vxlanOverhead, underlay)
+	}
+	inner := cmp.Or(o.MTU, most)
+	if !parts[partTunnel] && !parts[partNamespace] {
+		o.Lab.MTU = inner // the path has no other devices
+	}
+	return inner, nil
+}
+
+// overlay is one host's side of the overlay.
+type overlay struct {
+	place
+	host   *lab.Host
+	tunnel []netip.Addr // of the tunnel device, if nothing is bridged
+}
+
 // vxlan: on each host a separate namespace has the bridge and the tunnel device, as with
 // Docker's overlay driver; the outer packets are in the host's namespace. All forwarding
-// entries are static; nothing is learned.
+// entries are static; nothing is learned. Without the bridge that namespace routes, and
+// without sandboxes the tunnel's device is the host's. Without the tunnel it is a crossing.
 func (p *path) vxlan() error {
-	near, err := p.overlay(p.lab.A)
+	if !p.parts[partTunnel] {
+		return p.crossing(true)
+	}
+	near, err := p.overlay(p.lab.A, nearTunnel)
 	if err != nil {
 		return err
 	}
-	far, err := p.overlay(p.lab.B)
+	far, err := p.overlay(p.lab.B, farTunnel)
 	if err != nil {
 		return err
 	}
 	p.underlay()
-	p.mustCarry(pathspec.AllPairs, near, tunnel, pathspec.Transmits)
-	p.mustCarry(pathspec.AllPairs, far, tunnel, pathspec.Receives)
-	p.mustBeIdle(near, br)
-	p.mustBeIdle(far, br)
+	p.mustCarry(pathspec.AllPairs, near.place, tunnel, pathspec.Transmits)
+	p.mustCarry(pathspec.AllPairs, far.place, tunnel, pathspec.Receives)
+	for _, o := range []overlay{near, far} {
+		if p.parts[partBridge] {
+			p.mustBeIdle(o.place, br)
+		}
+		if !p.parts[partNamespace] {
+			p.mustBeIdle(o.place, lo)
+		}
+	}
+	if !p.parts[partBridge] {
+		if err := p.connectTunnels(near, far); err != nil {
+			return err
+		}
+	}
 	return p.ForEachPair(func(pair int) error {
-		client, err := p.join(near, p.lab.A, "client", pair, 2*pair)
+		client, err := p.join(near, far, "client", pair, 2*pair)
 		if err != nil {
 			return err
 		}
-		server, err := p.join(far, p.lab.B, "server", pair, 2*pair+1)
+		server, err := p.join(far, near, "server", pair, 2*pair+1)
 		if err != nil {
 			return err
 		}
-		if err := addRemote(near, server, p.lab.B.Addr[0]); err != nil {
-			return err
+		p.addPair(client.place, server.place, server.own, server.own, pathspec.ServerChoosesPort)
+		if p.parts[partNamespace] {
+			p.mustCarry(pair, near.place, lab.VethName(pair-1), pathspec.Receives)
+			p.mustCarry(pair, far.place, lab.VethName(pair-1), pathspec.Transmits)
 		}
-		if err := addRemote(far, client, p.lab.A.Addr[0]); err != nil {
-			return err
-		}
-		p.addPair(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
-		p.mustCarry(pair, near, lab.VethName(pair-1), pathspec.Receives)
-		p.mustCarry(pair, far, lab.VethName(pair-1), pathspec.Transmits)
 		if pair == 1 {
-			a, b := p.hostPlace(p.lab.A), p.hostPlace(p.lab.B)
-			p.SetSteps(processStep(client.place), perPair(deviceStep(client.place, eth)), perPair(deviceStep(near, lab.VethName(0))), deviceStep(near, br), deviceStep(near, tunnel), deviceStep(a, eth),
-				deviceStep(b, eth), deviceStep(far, tunnel), deviceStep(far, br), perPair(deviceStep(far, lab.VethName(0))), perPair(deviceStep(server.place, eth)), processStep(server.place))
+			p.SetSteps(slices.Concat(p.tunnelSteps(near, client.place), reversed(p.tunnelSteps(far, server.place)))...)
 		}
 		return nil
 	})
 }
 
-// innerMTU returns the MTU inside the tunnel: the requested one, or the maximum.
-func (p *path) innerMTU() (int, error) {
-	most := p.lab.Spec.MTU - vxlanOverhead
-	if p.mtu > most {
-		return 0, fmt.Errorf("the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
-	}
-	return cmp.Or(p.mtu, most), nil
-}
-
 // overlay creates one host's side of the overlay, without sandboxes.
-func (p *path) overlay(h *lab.Host) (place, error) {
-	mtu, err := p.innerMTU()
-	if err != nil {
-		return place{}, err
+func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
+	o := overlay{place: p.hostPlace(h), host: h}
+	if p.parts[partNamespace] {
+		var err error
+		if o.place, err = p.sandboxPlace(h, "overlay"); err != nil {
+			return o, err
+		}
 	}
-	net, err := p.sandboxPlace(h, "overlay")
-	if err != nil {
-		return place{}, err
+	if p.parts[partBridge] {
+		if err := p.bridgeAt(o.place, -1); err != nil {
+			return o, err
+		}
 	}
-	if err := p.bridgeAt(net, -1, mtu); err != nil {
-		return place{}, err
+	v := linuxnet.VXLAN{Device: p.lab.Device(tunnel, p.mtu), ID: vxlanID, Local: h.Addr[0]}
+	if err := h.NS.VXLAN(v, o.ns); err != nil {
+		return o, err
 	}
-	v := linuxnet.VXLAN{Device: p.lab.Device(tunnel, mtu), ID: vxlanID, Local: h.Addr[0]}
-	if err := h.NS.VXLAN(v, net.ns); err != nil {
-		return place{}, err
+	if p.parts[partBridge] {
+		if err := o.ns.Attach(tunnel, br); err != nil {
+			return o, err
+		}
+		return o, p.lab.SetUpDevice(o.ns, tunnel)
 	}
-	if err := net.ns.Attach(tunnel, br); err != nil {
-		return place{}, err
+	if err := p.lab.SetUpDevice(o.ns, tunnel); err != nil {
+		return o, err
 	}
-	return net, p.lab.SetUpDevice(net.ns, tunnel)
+	for _, a := range p.lab.Addresses(lab.NetOverlay, number) {
+		if err := o.ns.Address(tunnel, a); err != nil {
+			return o, err
+		}
+		o.tunnel = append(o.tunnel, a.Addr())
+	}
+	if !p.parts[partNamespace] {
+		return o, nil
+	}
+	return o, p.lab.EnableForwarding(o.ns)
 }
 
-// join connects a sandbox of a pair to one side of the overlay.
-func (p *path) join(net place, h *lab.Host, name string, pair, number int) (sandboxAddrs, error) {
-	mtu, err := p.innerMTU()
-	if err != nil {
-		return sandboxAddrs{}, err
+// connectTunnels adds the entries for each tunnel device on the other side.
+func (p *path) connectTunnels(near, far overlay) error {
+	if err := addRemote(near, far.place, tunnel, far.tunnel, far.host); err != nil {
+		return err
 	}
-	return p.addSandbox(net, h, lab.PairName(name, pair), lab.VethName(pair-1), lab.NetOverlay, number, mtu)
+	return addRemote(far, near.place, tunnel, near.tunnel, near.host)
 }
 
-// addRemote adds entries to one side of the overlay for a sandbox on the other.
-func addRemote(net place, other sandboxAddrs, vtep netip.Addr) error {
-	mac, err := other.ns.HardwareAddr(eth)
+// join connects the sandbox of a pair to one side of the overlay, and tells the other where
+// it is. Without sandboxes the endpoint is the side itself.
+func (p *path) join(o, other overlay, role string, pair, number int) (sandboxAddrs, error) {
+	if !p.parts[partNamespace] {
+		return sandboxAddrs{o.place, o.tunnel}, nil
+	}
+	box, err := p.addSandbox(o.place, o.host, lab.PairName(role, pair), lab.VethName(pair-1), lab.NetOverlay, number)
+	if err != nil {
+		return box, err
+	}
+	if p.parts[partBridge] {
+		return box, addRemote(other, box.place, eth, box.own, o.host)
+	}
+	for i, a := range box.own {
+		if err := other.ns.Route(netip.PrefixFrom(a, a.BitLen()), o.tunnel[i], tunnel); err != nil {
+			return box, err
+		}
+	}
+	return box, nil
+}
+
+// addRemote adds entries to one side of the overlay for a device on the other, behind host.
+func addRemote(o overlay, far place, device string, addrs []netip.Addr, host *lab.Host) error {
+	mac, err := far.ns.HardwareAddr(device)
 	if err != nil {
 		return err
 	}
-	return net.ns.AddVXLANRemote(tunnel, mac, vtep, lab.PrefixAddrs(other.own)...)
+	return o.ns.AddVXLANRemote(tunnel, mac, host.Addr[0], addrs...)
+}
+
+// tunnelSteps are the steps from an endpoint to the underlay's device.
+func (p *path) tunnelSteps(o overlay, end place) []pathspec.Step {
+	steps := []pathspec.Step{processStep(end)}
+	if p.parts[partNamespace] {
+		steps = endSteps(end, o.place, 0)
+	}
+	if p.parts[partBridge] {
+		steps = append(steps, deviceStep(o.place, br))
+	}
+	return append(steps, deviceStep(o.place, tunnel), deviceStep(p.hostPlace(o.host), eth))
 }

@@ -111,13 +111,7 @@ func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 		}
 		s.Subnets, s.Gateway = append(s.Subnets, a.Masked()), append(s.Gateway, a.Addr())
 	}
-	if err := h.NS.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
-		return nil, err
-	}
-	if !p.OnLab.IPv6 {
-		return s, nil
-	}
-	return s, h.NS.Sysctl("net/ipv6/conf/all/forwarding", "1")
+	return s, p.OnLab.EnableForwarding(h.NS)
 }
 
 // RouteToPeer routes the subnets behind the other side into the tunnel's device.

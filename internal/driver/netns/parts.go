@@ -1,0 +1,65 @@
+package netns
+
+import (
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+)
+
+// The parts of this package's modes.
+const (
+	partNamespace  = "namespace"
+	partBridge     = "bridge"
+	partConntrack  = "conntrack"
+	partFilter     = "filter"
+	partMasquerade = "masquerade"
+	partDNAT       = "dnat"
+	partTunnel     = "tunnel"
+	partMTU        = "mtu"
+)
+
+func namespacePart(whose string) driver.Part {
+	return driver.Part{ID: partNamespace, Title: "a network namespace for " + whose + ", with a veth to the host, which routes to it"}
+}
+
+func bridgePart() driver.Part {
+	return driver.Part{ID: partBridge, Title: "a bridge on the host with the veth as its port"}
+}
+
+// engineParts are the parts of a network as Docker's bridge driver sets it up.
+func engineParts(whose string) []driver.Part {
+	return []driver.Part{
+		namespacePart(whose), bridgePart(),
+		{ID: partConntrack, Title: "connection tracking of the path's packets, which any rule on the state of connections starts; with no other such rule, by one that counts new connections"},
+		{ID: partFilter, Title: "the forward chain: replies, the sandboxes' ports and what leaves the bridge are accepted, all else is dropped"},
+		{ID: partMasquerade, Title: "masquerading of what leaves the bridge's subnet; without it the other host has a route to the subnet"},
+		{ID: partDNAT, Title: "the published port; without it the client dials the sandbox's own address, to which its host has a route"},
+	}
+}
+
+func vxlanParts() []driver.Part {
+	return []driver.Part{
+		namespacePart("each endpoint"), bridgePart(),
+		{ID: partTunnel, Title: "the VXLAN tunnel; without it the hosts route"},
+		{ID: partMTU, Title: "the MTU inside, smaller by the tunnel's headers; without it the underlay's MTU is larger by them"},
+	}
+}
+
+func colocatedParts() []driver.Part {
+	return []driver.Part{
+		namespacePart("each endpoint"), bridgePart(),
+		{ID: partMTU, Title: "the MTU of the lab; without it the MTU is that of loopback, or the maximum of a veth, 65535"},
+	}
+}
+
+// partNeeds lists which part needs which other.
+func partNeeds() []labdriver.PartNeed {
+	return []labdriver.PartNeed{
+		{Part: partBridge, Needs: partNamespace, Why: "the veth devices of sandboxes are the bridge's ports"},
+		{Part: partFilter, Needs: partNamespace, Why: "the chain is for packets that a host forwards to or from a sandbox"},
+		{Part: partMasquerade, Needs: partNamespace, Why: "the addresses of sandboxes are translated"},
+		{Part: partDNAT, Needs: partNamespace, Why: "the port is translated to the address of a sandbox"},
+		{Part: partFilter, Needs: partConntrack, Why: "the chain accepts replies by the state of their connection"},
+		{Part: partMasquerade, Needs: partConntrack, Why: "address translation is a property of a tracked connection"},
+		{Part: partDNAT, Needs: partConntrack, Why: "address translation is a property of a tracked connection"},
+	}
+}

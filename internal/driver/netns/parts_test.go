@@ -1,0 +1,208 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
+	"tare/internal/driver/netns"
+	"tare/internal/driver/topologygolden"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// without specifies a variant of a mode that leaves parts out.
+func without(t *testing.T, mode string, pairs int, parts []string) labdriver.ModeSpec {
+	t.Helper()
+	o := drivertest.ModeSpec(t, mode, pairs, nil)
+	o.With = map[string]string{}
+	for _, p := range parts {
+		o.With[p] = driver.Off
+	}
+	return o
+}
+
+// variants lists the parts that the variants of a mode leave out: the last ones, so that the
+// others are a step on the way from the baseline to the mode, or a single one.
+func variants(m driver.Mode) (out [][]string) {
+	for first := range m.Parts {
+		var last []string
+		for _, p := range m.Parts[first:] {
+			last = append(last, p.ID)
+		}
+		out = append(out, last)
+		if len(last) > 1 {
+			out = append(out, last[:1])
+		}
+	}
+	return out
+}
+
+// impossible maps variants that cannot be built to the reason.
+func impossible() map[string]string {
+	const bridge, chain = "the part bridge needs the part namespace, which is off: ", "the part filter needs the part conntrack, which is off: "
+	return map[string]string{
+		"netns/published namespace": bridge, "netns/bridge namespace": bridge, "netns/routed namespace": bridge,
+		"netns/colocated namespace": bridge, "netns/vxlan namespace": bridge,
+		"netns/published conntrack": chain, "netns/bridge conntrack": chain,
+	}
+}
+
+// same maps variants to the mode whose path they are; those without any part are their
+// mode's baseline.
+func same() map[string]string {
+	return map[string]string{
+		"netns/bridge conntrack filter masquerade dnat":        "netns/routed",
+		"netns/bridge bridge conntrack filter masquerade dnat": "netns/ptp",
+		"netns/routed bridge":                                  "netns/ptp",
+		"netns/vxlan tunnel mtu":                               "netns/routed",
+		"netns/vxlan bridge tunnel mtu":                        "netns/ptp",
+	}
+}
+
+// Each step from the baseline to a mode, and the mode without any one part, is built and
+// proven, or unsupported with the reason. Nothing is left of it.
+func TestParts(t *testing.T) {
+	drivertest.NeedLab(t)
+	found := map[string]bool{}
+	for _, m := range (netns.Driver{}).Modes() {
+		for _, parts := range variants(m) {
+			name := m.ID + " " + strings.Join(parts, " ")
+			found[name] = true
+			t.Run("without/"+name, func(t *testing.T) {
+				o := without(t, m.ID, 2, parts)
+				t.Cleanup(func() {
+					if left, err := linuxnet.Pinned(lab.Prefix + o.Run); err != nil || len(left) > 0 {
+						t.Errorf("left: %v, %v", left, err)
+					}
+				})
+				if why := impossible()[name]; why != "" {
+					_, err := netns.Driver{}.Provision(t.Context(), o)
+					if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, why) {
+						t.Errorf("got %v, want %s", err, why)
+					}
+					return
+				}
+				s := drivertest.Build(t, netns.Driver{}, o)
+				s.CheckTopology(t)
+				path := same()[name]
+				if len(parts) == len(m.Parts) {
+					path = m.Baseline
+				}
+				if path != "" {
+					top, err := s.Path.Topology()
+					if err != nil {
+						t.Fatal(err)
+					}
+					drivertest.CheckGoldenPath(t, path, topologygolden.Normalise(top, s.Path.Findings(nil, nil, nil)))
+				}
+				proveAll(t, s)
+			})
+		}
+	}
+	for name := range impossible() {
+		if !found[name] {
+			t.Errorf("%s is not among the variants", name)
+		}
+	}
+	for name := range same() {
+		if !found[name] {
+			t.Errorf("%s is not among the variants", name)
+		}
+	}
+}
+
+// proveAll runs short trials over both address families, and one over both pairs.
+func proveAll(t *testing.T, s *drivertest.Setup) {
+	t.Helper()
+	for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
+		p := drivertest.Params(kind)
+		p.Warmup, p.Duration = 20*time.Millisecond, 60*time.Millisecond
+		for _, ipv6 := range []bool{false, true} {
+			if ipv6 && !s.Lab.IPv6 {
+				continue
+			}
+			if _, _, err := s.Trial(t, p, ipv6); err != nil {
+				t.Errorf("%s, ipv6 %t: %v", kind, ipv6, err)
+			}
+		}
+	}
+	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2); err != nil {
+		t.Errorf("both pairs: %v", err)
+	}
+}
+
+// The part mtu of a tunnel is the MTU inside alone: without it the underlay's is larger, and
+// without the tunnel the path has the MTU that the tunnel leaves.
+func TestMTUPart(t *testing.T) {
+	for _, tt := range []struct {
+		mode, without, want string // want are the MTUs from the client's device to the underlay's
+	}{
+		{"netns/vxlan", "", "1450 1450 1450 1450 1500"},
+		{"netns/vxlan", "mtu", "1500 1500 1500 1500 1550"},
+		{"netns/vxlan", "tunnel", "1450 1450 1450 1500"},
+		{"netns/vxlan", "tunnel mtu", "1500 1500 1500 1500"},
+		{"netns/vxlan", "namespace bridge", "1450 1500"},
+		{"netns/vxlan", "namespace bridge tunnel", "1450"},
+		{"netns/colocated", "", "1500 1500 1500 1500 1500"},
+		{"netns/colocated", "mtu", "65535 65535 65535 65535 65535"},
+		{"netns/colocated", "namespace bridge", "1500"},
+	} {
+		t.Run(tt.mode+" without "+tt.without, func(t *testing.T) {
+			p, err := netns.Driver{}.Provision(t.Context(), without(t, tt.mode, 1, strings.Fields(tt.without)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := p.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			top, err := p.Topology()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mtus []string
+			for _, n := range top.Nodes {
+				for _, f := range n.Facts {
+					if f.Name == "mtu" && n.Host == "a" {
+						mtus = append(mtus, f.Value)
+					}
+				}
+			}
+			if got := strings.Join(mtus, " "); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			if p.Underlay != nil && tt.mode == "netns/vxlan" && fmt.Sprint(p.Underlay.MTU) != mtus[len(mtus)-1] {
+				t.Errorf("the underlay is said to have an MTU of %d", p.Underlay.MTU)
+			}
+		})
+	}
+	o := without(t, "netns/vxlan", 1, []string{"mtu"})
+	o.MTU = 1400
+	if _, err := (netns.Driver{}).Provision(t.Context(), o); err == nil || !strings.Contains(err.Error(), "an MTU of 1400 is requested") {
+		t.Errorf("an MTU without the part: %v", err)
+	}
+}
+
+// Where connection tracking is left out, a host that tracks connections nevertheless makes
+// the path void.
+func TestTrackedNevertheless(t *testing.T) {
+	s := drivertest.Build(t, netns.Driver{}, without(t, "netns/published", 1, []string{"conntrack", "filter", "masquerade", "dnat"}))
+	p := drivertest.Params("tcp_rr")
+	if _, _, err := s.Trial(t, p, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Lab.B.NS.Gateway(linuxnet.Gateway{Table: "other", Rules: linuxnet.RuleTrackArriving}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Trial(t, p, false); err == nil || !strings.Contains(err.Error(), "and the part conntrack is off") {
+		t.Errorf("got %v", err)
+	}
+}

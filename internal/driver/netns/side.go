@@ -1,0 +1,237 @@
+//go:build linux
+
+package netns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// side is a host with the endpoints of one role, and what connects these with the underlay.
+type side struct {
+	place
+	host    *lab.Host
+	role    string // client or server
+	net     lab.Net
+	boxed   bool // the endpoints are in sandboxes
+	gateway bool // the mode has rules on this host, though a variant may leave them out
+	ends    []sandboxAddrs
+}
+
+// forward returns the direction in which the host's devices towards the endpoints carry what
+// clients send.
+func (s *side) forward() pathspec.Direction { return pathspec.Direction(s.role == "server") }
+
+// crossing: clients on a, underlay, servers on b; with clientBoxes the clients are in
+// sandboxes as the servers are. Each host is a router with the mode's parts between its
+// sandboxes and the underlay: a mode without parts is host.
+func (p *path) crossing(clientBoxes bool) error {
+	a, err := p.addSide(p.lab.A, "client", lab.NetA, clientBoxes)
+	if err != nil {
+		return err
+	}
+	b, err := p.addSide(p.lab.B, "server", lab.NetB, true)
+	if err != nil {
+		return err
+	}
+	for i, client := range a.ends {
+		server := b.ends[i]
+		dial, port := server.own, uint16(pathspec.ServerChoosesPort)
+		if p.parts[partDNAT] {
+			dial = p.lab.B.Addr
+		}
+		if p.parts[partDNAT] || p.parts[partFilter] { // a rule names it
+			port = uint16(pathspec.FirstPort + i)
+		}
+		p.addPair(client.place, server.place, server.own, dial, port)
+	}
+	if err := p.routes(a, b); err != nil {
+		return err
+	}
+	p.underlay()
+	var steps []pathspec.Step
+	for _, s := range []*side{a, b} {
+		rule, err := p.installRules(s)
+		if err != nil {
+			return err
+		}
+		p.mustBeIdle(s.place, lo)
+		own := slices.Concat(p.inner(s), rule, []pathspec.Step{deviceStep(s.place, eth)})
+		if s == b {
+			slices.Reverse(own)
+		}
+		steps = append(steps, own...)
+	}
+	p.SetSteps(steps...)
+	return nil
+}
+
+// addSide creates the endpoints of one host.
+func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side, error) {
+	s := &side{place: p.hostPlace(h), host: h, role: role, net: net, gateway: boxes, boxed: boxes && p.parts[partNamespace]}
+	if !s.boxed {
+		return s, p.ForEachPair(func(int) error {
+			s.ends = append(s.ends, sandboxAddrs{s.place, h.Addr})
+			return nil
+		})
+	}
+	if err := p.lab.EnableForwarding(s.ns); err != nil {
+		return nil, err
+	}
+	if p.parts[partBridge] {
+		if err := p.bridgeAt(s.place, net); err != nil {
+			return nil, err
+		}
+		p.mustCarry(pathspec.AllPairs, s.place, br, s.forward())
+	}
+	return s, p.ForEachPair(func(pair int) error {
+		port := lab.VethName(pair - 1)
+		box, err := p.addSandbox(s.place, h, lab.PairName(role, pair), port, net, 1+pair)
+		if err != nil {
+			return err
+		}
+		s.ends = append(s.ends, box)
+		p.mustCarry(pair, s.place, port, s.forward())
+		if !p.parts[partBridge] {
+			return nil // it has the route already
+		}
+		return p.addDefaultRoute(box.place, net)
+	})
+}
+
+// routes adds routes to those sandboxes that the other host reaches by their own addresses.
+func (p *path) routes(a, b *side) error {
+	if b.boxed && !p.parts[partDNAT] {
+		if err := p.routeTo(a, b); err != nil {
+			return err
+		}
+	}
+	if a.boxed && !p.parts[partMasquerade] {
+		return p.routeTo(b, a)
+	}
+	return nil
+}
+
+// routeTo routes the other side's subnets through its host.
+func (p *path) routeTo(s, other *side) error {
+	for i, subnet := range p.lab.Addresses(other.net, 0) {
+		if err := s.ns.Route(subnet.Masked(), other.host.Addr[i], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rules returns the rules of a host: those of the mode's parts, and if connections are to be
+// tracked and none of these shows that they are, the rule that does only that.
+func (p *path) rules(s *side) (rules linuxnet.GatewayRules) {
+	if !s.gateway {
+		return 0
+	}
+	client := s.role == "client"
+	shown := p.parts[partFilter] || p.parts[partMasquerade] && client || p.parts[partDNAT] && !client
+	for rule, kept := range map[linuxnet.GatewayRules]bool{
+		linuxnet.RuleFilter:        p.parts[partFilter],
+		linuxnet.RuleMasquerade:    p.parts[partMasquerade],
+		linuxnet.RuleDNAT:          p.parts[partDNAT],
+		linuxnet.RuleTrackLeaving:  p.parts[partConntrack] && !shown && client,
+		linuxnet.RuleTrackArriving: p.parts[partConntrack] && !shown && !client,
+	} {
+		if kept {
+			rules |= rule
+		}
+	}
+	return rules
+}
+
+// installRules installs a host's rules with what their counters must show. It returns the
+// step of the path that they are, if any. The servers are published in order, from the first
+// port on.
+func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
+	rules := p.rules(s)
+	if rules == 0 {
+		p.mustNotTrack(s)
+		return nil, nil
+	}
+	g := linuxnet.Gateway{Table: table, Bridge: br, Rules: rules}
+	if !p.parts[partBridge] {
+		g.Bridge = "veth*"
+	}
+	for _, a := range p.lab.Addresses(s.net, 0) {
+		g.Subnets = append(g.Subnets, a.Masked())
+	}
+	for i := 0; s.role == "server" && i < len(s.ends); i++ {
+		port := uint16(pathspec.FirstPort + i)
+		for _, to := range pathspec.WithPort(s.ends[i].own, port) {
+			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: to})
+		}
+	}
+	p.readTableCounters(s.place)
+	return []pathspec.Step{p.proveRules(s, rules)}, s.ns.Gateway(g)
+}
+
+// proveRules adds the rules of proof for a host's counters, and returns the step.
+func (p *path) proveRules(s *side, rules linuxnet.GatewayRules) pathspec.Step {
+	client := s.role == "client"
+	step := ruleStep(s.place, "connection tracking")
+	if rules&linuxnet.RuleFilter != 0 {
+		sent, answered := linuxnet.CountOut, linuxnet.CountIn
+		if !client {
+			sent, answered = answered, sent
+		}
+		p.mustCount(s.At, sent, driver.Forward)
+		p.mustCount(s.At, answered, driver.Reverse)
+		step = ruleStep(s.place, "forward chain")
+	}
+	first := func(counter string) {
+		p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, table, counter+"_packets"), Expect: driver.Connections})
+	}
+	switch {
+	case rules&linuxnet.RuleMasquerade != 0 && client:
+		first(linuxnet.CountMasquerade)
+		step = natStep(s.place, "masquerade")
+	case rules&linuxnet.RuleDNAT != 0 && !client:
+		first(linuxnet.CountDNAT)
+		step = natStep(s.place, "DNAT")
+	case rules&(linuxnet.RuleTrackArriving|linuxnet.RuleTrackLeaving) != 0:
+		first(linuxnet.CountTracked)
+	}
+	return step
+}
+
+// mustNotTrack requires that a host tracks no connections, if the variant has left that out.
+func (p *path) mustNotTrack(s *side) {
+	if kept, has := p.parts[partConntrack]; kept || !has {
+		return
+	}
+	p.checks = append(p.checks, func() error {
+		t, tracks, err := pathspec.NamespaceStack{NS: s.ns}.ReadTracked(context.Background())
+		if err == nil && tracks && t.Count > 0 {
+			err = fmt.Errorf("the kernel of %s tracks %d connections, and the part %s is off", s.At, t.Count, partConntrack)
+		}
+		return err
+	})
+}
+
+// inner returns the steps from the first endpoint of a side to what is before its rules.
+func (p *path) inner(s *side) []pathspec.Step {
+	if !s.boxed {
+		return []pathspec.Step{processStep(s.place)}
+	}
+	steps := endSteps(s.ends[0].place, s.place, 0)
+	if p.parts[partBridge] {
+		steps = append(steps, deviceStep(s.place, br))
+	}
+	return steps
+}
+
+// mustCount adds a rule for a counter of a gateway.
+func (p *path) mustCount(at, name string, e driver.Expect) {
+	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at, table, name+"_bytes"), Expect: e})
+}

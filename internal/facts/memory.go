@@ -77,7 +77,7 @@ func gib(bytes float64) string { return fmt.Sprintf("%.1f GiB", bytes/(1<<30)) }
 func selectedOption(text string) string {
 	_, rest, ok := strings.Cut(text, "[")
 	word, _, closed := strings.Cut(rest, "]")
-	if ok && closed {
+	if ok && closed && strings.TrimSpace(word) != "" {
 		return word
 	}
 	return text

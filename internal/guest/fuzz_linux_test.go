@@ -65,6 +65,7 @@ func FuzzReplies(f *testing.F) {
 		r := newRemote(session, "guest x")
 		go func() { // as Machine does when the emulator ends
 			<-session.Done()
+			from.Close() // nobody reads it any more
 			r.end(io.ErrUnexpectedEOF)
 		}()
 		answered := make(chan error, 1)

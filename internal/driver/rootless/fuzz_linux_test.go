@@ -20,7 +20,7 @@ func FuzzIdentify(f *testing.F) {
 				t.Errorf("%q is version %q of slirp4netns", said, v)
 			}
 		}
-		if v, err := (passt{}).identify(said); err == nil && (len(v) > 80 || strings.Contains(v, "\n") || !strings.HasPrefix(said, "pasta ")) {
+		if v, err := (passt{}).identify(said); err == nil && (v == "" || len(v) > 80 || strings.Contains(v, "\n") || firstLine(said) != "pasta "+v) {
 			t.Errorf("%q is version %q of pasta", said, v)
 		}
 	})

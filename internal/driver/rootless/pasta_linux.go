@@ -21,7 +21,7 @@ func (passt) hostNumber() int { return 15 }
 
 func (passt) identify(said string) (string, error) {
 	version, ok := strings.CutPrefix(firstLine(said), "pasta ")
-	if !ok {
+	if !ok || strings.TrimSpace(version) == "" {
 		return "", errWrongProgram
 	}
 	return version, nil // some builds say "unknown version"

@@ -111,7 +111,7 @@ func (s *Screen) csi(args string, final byte) {
 	case 'b':
 		if s.x > 0 {
 			last := s.rows[s.y][s.x-1].Text
-			for range one {
+			for range min(one, s.Width*s.Height) { // more changes nothing that is seen
 				s.letter(last, 1)
 			}
 		}

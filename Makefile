@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -192,13 +192,17 @@ bench: build
 bench-aa: build
 	go run ./bench -tare $(BIN) -only aa
 
-# Compile the eBPF program after a change of its source, and record the checksum of the
-# source. Requires clang, llvm-strip and sha256sum.
-BPF := internal/observe/drops
-bpf:
+# Compile the eBPF programs after a change of their sources, and record the checksums of the
+# sources. Requires clang, llvm-strip and sha256sum.
+bpf: bpf-drops bpf-redirect
+bpf-drops: BPF := internal/observe/drops
+bpf-drops: BPF_TYPES := -type owner
+bpf-redirect: BPF := internal/linuxnet/redirect
+bpf-redirect: BPF_TYPES := -type sandbox -type counts
+bpf-drops bpf-redirect: bpf-%:
 	bpf2go=$$(go tool -n bpf2go) && cd $(BPF) && \
-	$$bpf2go -go-package drops -target bpfel -tags linux -type owner drops drops.bpf.c -- -Wall -Wextra && \
-	{ clang --version | sed -n '1s/^/# /p'; sha256sum drops.bpf.c drops_bpfel.go drops_bpfel.o; } >drops.sha256
+	$$bpf2go -go-package $* -target bpfel -tags linux $(BPF_TYPES) $* $*.bpf.c -- -Wall -Wextra && \
+	{ clang --version | sed -n '1s/^/# /p'; sha256sum $*.bpf.c $*_bpfel.go $*_bpfel.o; } >$*.sha256
 
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them, the list of modes in docs/README.md, the pages of docs/modes/templates and

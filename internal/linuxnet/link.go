@@ -47,6 +47,22 @@ func (ns *NS) Veth(d Device, peer *NS, p Device) error {
 	return peer.alias(p)
 }
 
+// Netkit creates a pair of netkit devices that carry Ethernet frames: the primary d here and
+// p in the namespace peer.
+func (ns *NS) Netkit(d Device, peer *NS, p Device) error {
+	n := &netlink.Netkit{LinkAttrs: d.attrs(), Mode: netlink.NETKIT_MODE_L2, Scrub: netlink.NETKIT_SCRUB_DEFAULT, PeerScrub: netlink.NETKIT_SCRUB_DEFAULT}
+	a := p.attrs()
+	a.Namespace = netlink.NsFd(peer.fd())
+	n.SetPeerAttrs(&a)
+	if err := ns.handle.LinkAdd(n); err != nil {
+		return fmt.Errorf("create netkit %s in %s with %s in %s: %w", d.Name, ns.name, p.Name, peer.name, err)
+	}
+	if err := ns.alias(d); err != nil {
+		return err
+	}
+	return peer.alias(p)
+}
+
 // Bridge creates a Linux bridge and sets it up.
 func (ns *NS) Bridge(d Device) error {
 	return ns.add(&netlink.Bridge{LinkAttrs: d.attrs()}, d, ns)

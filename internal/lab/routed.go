@@ -19,19 +19,22 @@ func (l *Lab) EnableForwarding(ns *linuxnet.NS) error {
 	return ns.Sysctl("net/ipv6/conf/all/forwarding", "1")
 }
 
-// Routed is a sandbox that a veth connects with a router, as CNI's ptp plugin does.
+// Routed is a sandbox that a pair of devices, such as a veth, connects with a router, as
+// CNI's ptp plugin does.
 type Routed struct {
+	// Connect creates the pair: port in the router, device in the sandbox.
+	Connect         func(router *linuxnet.NS, port linuxnet.Device, sandbox *linuxnet.NS, device linuxnet.Device) error
 	Router, Sandbox *linuxnet.NS
-	Port, Device    string // the veth's names in the router and in the sandbox
+	Port, Device    string // the names in the router and in the sandbox
 	MTU             int
 	Own             []netip.Addr // of the sandbox
-	Gateway         []netip.Addr // of the router on the veth; its other veths may have them too
+	Gateway         []netip.Addr // of the router on its device; its other devices may have them too
 }
 
-// ConnectRouted creates the veth, with routes for each address alone and a default route of
-// the sandbox. Neither side has a subnet on the veth.
+// ConnectRouted creates the pair, with routes for each address alone and a default route of
+// the sandbox. Neither side has a subnet on it.
 func (l *Lab) ConnectRouted(r Routed) error {
-	if err := r.Router.Veth(l.Device(r.Port, r.MTU), r.Sandbox, l.Device(r.Device, r.MTU)); err != nil {
+	if err := r.Connect(r.Router, l.Device(r.Port, r.MTU), r.Sandbox, l.Device(r.Device, r.MTU)); err != nil {
 		return err
 	}
 	for _, end := range []struct {

@@ -115,25 +115,16 @@ func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr
 	if err != nil {
 		return err
 	}
-	fdb := &netlink.Neigh{LinkIndex: l.Attrs().Index, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT,
+	i := l.Attrs().Index
+	fdb := &netlink.Neigh{LinkIndex: i, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT,
 		Flags: netlink.NTF_SELF, IP: vtep.AsSlice(), HardwareAddr: mac}
 	if err := ns.handle.NeighSet(fdb); err != nil {
 		return fmt.Errorf("add FDB entry %s to %s on %s: %w", mac, vtep, vxlan, err)
 	}
-	return ns.AddNeighbours(vxlan, mac, ips...)
-}
-
-// AddNeighbours adds permanent neighbour entries to a device: the addresses ips have the MAC
-// address mac.
-func (ns *NS) AddNeighbours(name string, mac net.HardwareAddr, ips ...netip.Addr) error {
-	l, err := ns.link(name)
-	if err != nil {
-		return err
-	}
 	for _, ip := range ips {
-		n := &netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT, IP: ip.AsSlice(), HardwareAddr: mac}
+		n := &netlink.Neigh{LinkIndex: i, State: netlink.NUD_PERMANENT, IP: ip.AsSlice(), HardwareAddr: mac}
 		if err := ns.handle.NeighSet(n); err != nil {
-			return fmt.Errorf("add neighbour %s as %s on %s: %w", ip, mac, name, err)
+			return fmt.Errorf("add neighbour %s as %s on %s: %w", ip, mac, vxlan, err)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, 
 	own := p.lab.Addresses(net, number)
 	b := sandboxAddrs{in, lab.PrefixAddrs(own)}
 	if !p.parts[partBridge] {
-		return b, p.lab.ConnectRouted(lab.Routed{Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
+		return b, p.lab.ConnectRouted(lab.Routed{Connect: p.connect, Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
 			Own: b.own, Gateway: lab.PrefixAddrs(p.lab.Addresses(net, 1))})
 	}
 	if err := w.ns.Veth(p.lab.Device(port, p.mtu), in.ns, p.lab.Device(eth, p.mtu)); err != nil {

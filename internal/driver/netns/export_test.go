@@ -11,3 +11,6 @@ import (
 func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {
 	return p.Internal.(*path).at[0][0], p.Internal.(*path).at[0][1]
 }
+
+// DetachPrograms detaches the eBPF programs of a host, a (0) or b (1).
+func DetachPrograms(p *driver.Path, host int) error { return p.Internal.(*path).routers[host].Detach() }

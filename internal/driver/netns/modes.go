@@ -62,7 +62,7 @@ func (p *path) colocated() error {
 		p.mustCarry(pair, a, lab.VethName(out), pathspec.Receives)
 		p.mustCarry(pair, a, lab.VethName(in), pathspec.Transmits)
 		if pair == 1 {
-			p.SetSteps(slices.Concat(endSteps(client.place, a, out), bridge, reversed(endSteps(server.place, a, in)))...)
+			p.SetSteps(slices.Concat(endSteps(client.place, a, lab.VethName(out)), bridge, reversed(endSteps(server.place, a, lab.VethName(in))))...)
 		}
 		return nil
 	})

@@ -31,6 +31,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "netns/macvlan", Title: "both endpoints on macvlan devices of the underlay", Baseline: Host},
 		{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host},
 		{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, MTU: true, Parts: vxlanParts()},
+		{ID: "netns/ebpf", Title: "both endpoints behind veths, redirected past the host's IP stack by eBPF programs", Baseline: Host, Parts: []driver.Part{namespacePart("each endpoint"), programsPart()}},
+		{ID: "netns/netkit", Title: "both endpoints on netkit devices, redirected past the host's IP stack by eBPF programs", Baseline: Host, Parts: netkitParts()},
 	}
 	for i := range modes {
 		modes[i].Settings = setting.Names()

@@ -15,6 +15,7 @@ const (
 	partDNAT       = "dnat"
 	partTunnel     = "tunnel"
 	partMTU        = "mtu"
+	partPrograms   = "programs"
 )
 
 func namespacePart(whose string) driver.Part {
@@ -51,6 +52,16 @@ func colocatedParts() []driver.Part {
 	}
 }
 
+func programsPart() driver.Part {
+	return driver.Part{ID: partPrograms, Title: "eBPF programs on each host that redirect packets between the sandboxes' devices and the underlay; without them the host's IP stack forwards"}
+}
+
+func netkitParts() []driver.Part {
+	return []driver.Part{
+		{ID: partNamespace, Title: "a network namespace for each endpoint, with a pair of netkit devices to the host, which routes to it"}, programsPart(),
+	}
+}
+
 // partNeeds lists which part needs which other.
 func partNeeds() []labdriver.PartNeed {
 	return []labdriver.PartNeed{
@@ -58,6 +69,7 @@ func partNeeds() []labdriver.PartNeed {
 		{Part: partFilter, Needs: partNamespace, Why: "the chain is for packets that a host forwards to or from a sandbox"},
 		{Part: partMasquerade, Needs: partNamespace, Why: "the addresses of sandboxes are translated"},
 		{Part: partDNAT, Needs: partNamespace, Why: "the port is translated to the address of a sandbox"},
+		{Part: partPrograms, Needs: partNamespace, Why: "the programs redirect the packets of sandboxes"},
 		{Part: partFilter, Needs: partConntrack, Why: "the chain accepts replies by the state of their connection"},
 		{Part: partMasquerade, Needs: partConntrack, Why: "address translation is a property of a tracked connection"},
 		{Part: partDNAT, Needs: partConntrack, Why: "address translation is a property of a tracked connection"},

@@ -46,10 +46,12 @@ func variants(m driver.Mode) (out [][]string) {
 
 // impossible maps variants that cannot be built to the reason.
 func impossible() map[string]string {
+	const programs = "the part programs needs the part namespace, which is off: "
 	const bridge, chain = "the part bridge needs the part namespace, which is off: ", "the part filter needs the part conntrack, which is off: "
 	return map[string]string{
 		"netns/published namespace": bridge, "netns/bridge namespace": bridge, "netns/routed namespace": bridge,
 		"netns/colocated namespace": bridge, "netns/vxlan namespace": bridge,
+		"netns/ebpf namespace": programs, "netns/netkit namespace": programs,
 		"netns/published conntrack": chain, "netns/bridge conntrack": chain,
 	}
 }
@@ -61,6 +63,7 @@ func same() map[string]string {
 		"netns/bridge conntrack filter masquerade dnat":        "netns/routed",
 		"netns/bridge bridge conntrack filter masquerade dnat": "netns/ptp",
 		"netns/routed bridge":                                  "netns/ptp",
+		"netns/ebpf programs":                                  "netns/ptp",
 		"netns/vxlan tunnel mtu":                               "netns/routed",
 		"netns/vxlan bridge tunnel mtu":                        "netns/ptp",
 	}
@@ -88,6 +91,9 @@ func TestParts(t *testing.T) {
 						t.Errorf("got %v, want %s", err, why)
 					}
 					return
+				}
+				if err := (netns.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}); err != nil {
+					t.Skip(err)
 				}
 				s := drivertest.Build(t, netns.Driver{}, o)
 				s.CheckTopology(t)

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/redirect"
 )
 
 // path is a mode that is set up, with its specification.
@@ -25,6 +26,9 @@ type path struct {
 	at     [][2]*linuxnet.NS // of client and server, by pair
 	tables []place           // namespaces with a nftables table of this path
 	checks []func() error    // further conditions of the proof
+	netkit bool              // sandboxes have netkit devices in place of veths
+
+	routers []*redirect.Router // of hosts that redirect
 }
 
 // Lab returns the lab of the path, for tests that interrupt the path.
@@ -34,6 +38,9 @@ func (p *path) Lab() *lab.Lab { return p.lab }
 // its own lab.
 func (p *path) close(context.Context) error {
 	var errs []error
+	for _, r := range p.routers {
+		errs = append(errs, r.Close())
+	}
 	for _, ns := range p.own {
 		errs = append(errs, ns.Close())
 	}

@@ -22,7 +22,7 @@ func builder(id string) (func(*path) error, error) {
 		return func(p *path) error { return p.crossing(false) }, nil
 	case HostLocal:
 		return (*path).hostLocal, nil
-	case "netns/bridge", "netns/routed", "netns/ptp":
+	case "netns/bridge", "netns/routed", "netns/ptp", "netns/ebpf":
 		return func(p *path) error { return p.crossing(true) }, nil
 	case "netns/colocated":
 		return (*path).colocated, nil
@@ -32,6 +32,8 @@ func builder(id string) (func(*path) error, error) {
 		return (*path).ipvlan, nil
 	case "netns/vxlan":
 		return (*path).vxlan, nil
+	case "netns/netkit":
+		return (*path).onNetkit, nil
 	default:
 		return nil, fmt.Errorf("driver netns has no mode %q", id)
 	}

@@ -43,6 +43,9 @@ var shorts = []struct {
 	{"a relay instead of DNAT without a bridge", "netns/published", "bridge", relayInstead, "b/tare.forward_in_bytes"},
 	{"nothing that tracks connections", "netns/published", "filter masquerade dnat", withoutTracking, "b/tare.tracked_packets"},
 	{"nothing that tracks connections, in the client's host", "netns/bridge", "filter masquerade dnat", withoutTracking, "a/tare.tracked_packets"},
+	{"a cable beside the programs", "netns/ebpf", "", cable, "a/eth0.tx_bytes"},
+	{"the hosts' IP stacks instead of the programs", "netns/ebpf", "", forwardInstead, "a/ebpf:veth0.out_bytes"},
+	{"the server's host forwards by its IP stack", "netns/ebpf", "", forwardAtServer, "b/ebpf:veth0.in_bytes"},
 }
 
 func TestShortcutsAreVoid(t *testing.T) {
@@ -132,6 +135,16 @@ func withoutTracking(_ *testing.T, s *drivertest.Setup) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// forwardInstead detaches the programs, so that both hosts forward the packets themselves.
+func forwardInstead(t *testing.T, s *drivertest.Setup) error {
+	return errors.Join(netns.DetachPrograms(s.Path, 0), forwardAtServer(t, s))
+}
+
+// forwardAtServer does the same on the server's host only.
+func forwardAtServer(_ *testing.T, s *drivertest.Setup) error {
+	return netns.DetachPrograms(s.Path, 1)
 }
 
 // relayInstead removes the DNAT rule and lets a process on b forward the connections, as a

@@ -91,13 +91,15 @@ func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side
 		p.mustCarry(pathspec.AllPairs, s.place, br, s.forward())
 	}
 	return s, p.ForEachPair(func(pair int) error {
-		port := lab.VethName(pair - 1)
+		port := p.port(pair - 1)
 		box, err := p.addSandbox(s.place, h, lab.PairName(role, pair), port, net, 1+pair)
 		if err != nil {
 			return err
 		}
 		s.ends = append(s.ends, box)
-		p.mustCarry(pair, s.place, port, s.forward())
+		if !p.parts[partPrograms] { // otherwise see mustAvoidHost
+			p.mustCarry(pair, s.place, port, s.forward())
+		}
 		if !p.parts[partBridge] {
 			return nil // it has the route already
 		}
@@ -150,14 +152,14 @@ func (p *path) rules(s *side) (rules linuxnet.GatewayRules) {
 	return rules
 }
 
-// installRules installs a host's rules with what their counters must show. It returns the
+// installRules installs a host's rules, or its programs, with what their counters must show. It returns the
 // step of the path that they are, if any. The servers are published in order, from the first
 // port on.
 func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
 	rules := p.rules(s)
 	if rules == 0 {
 		p.mustNotTrack(s)
-		return nil, nil
+		return p.installPrograms(s)
 	}
 	g := linuxnet.Gateway{Table: table, Bridge: br, Rules: rules}
 	if !p.parts[partBridge] {
@@ -224,7 +226,10 @@ func (p *path) inner(s *side) []pathspec.Step {
 	if !s.boxed {
 		return []pathspec.Step{processStep(s.place)}
 	}
-	steps := endSteps(s.ends[0].place, s.place, 0)
+	steps := endSteps(s.ends[0].place, s.place, p.port(0))
+	if p.netkit && p.parts[partPrograms] {
+		return steps[:len(steps)-1] // packets do not cross the host's end
+	}
 	if p.parts[partBridge] {
 		steps = append(steps, deviceStep(s.place, br))
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tare/internal/driver/pathspec"
-	"tare/internal/lab"
 )
 
 func processStep(at place) pathspec.Step { return pathspec.ProcessStep(at.Place) }
@@ -21,10 +20,10 @@ func deviceStep(at place, d string) pathspec.Step {
 }
 func perPair(s pathspec.Step) pathspec.Step { return pathspec.PerPair(s) }
 
-// endSteps are the steps from an endpoint in a sandbox to the other end of its veth, which
-// is port n of the place on.
-func endSteps(end, on place, n int) []pathspec.Step {
-	return []pathspec.Step{processStep(end), perPair(deviceStep(end, eth)), perPair(deviceStep(on, lab.VethName(n)))}
+// endSteps are the steps from an endpoint in a sandbox to the other end of its device, which
+// is a port of the place on.
+func endSteps(end, on place, port string) []pathspec.Step {
+	return []pathspec.Step{processStep(end), perPair(deviceStep(end, eth)), perPair(deviceStep(on, port))}
 }
 
 func reversed(steps []pathspec.Step) []pathspec.Step {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/driver"
+	"tare/internal/linuxnet/redirect"
 )
 
 // kernelRequirement returns what a mode requires of the kernel beyond namespaces and veth.
@@ -24,6 +25,8 @@ func kernelRequirement(id string) string {
 		return "ipvlan (CONFIG_IPVLAN)"
 	case "netns/vxlan":
 		return "bridge and VXLAN (CONFIG_BRIDGE, CONFIG_VXLAN)"
+	case "netns/netkit":
+		return "netkit devices (CONFIG_NETKIT, Linux 6.7 or newer)"
 	default:
 		return "network namespaces and veth (CONFIG_NET_NS, CONFIG_VETH)"
 	}
@@ -32,6 +35,10 @@ func kernelRequirement(id string) string {
 // unsupported distinguishes a missing kernel feature from other errors: for an unknown
 // device or rule type the kernel returns one of these errors.
 func unsupported(id string, err error) error {
+	var u *redirect.UnavailableError
+	if errors.As(err, &u) {
+		return &driver.Unsupported{Mode: id, Reason: u.Error()}
+	}
 	lacks := errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOENT) ||
 		errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.EAFNOSUPPORT)
 	if !lacks {

@@ -194,7 +194,7 @@ func addRemote(o overlay, far place, device string, addrs []netip.Addr, host *la
 func (p *path) tunnelSteps(o overlay, end place) []pathspec.Step {
 	steps := []pathspec.Step{processStep(end)}
 	if p.parts[partNamespace] {
-		steps = endSteps(end, o.place, 0)
+		steps = endSteps(end, o.place, lab.VethName(0))
 	}
 	if p.parts[partBridge] {
 		steps = append(steps, deviceStep(o.place, br))

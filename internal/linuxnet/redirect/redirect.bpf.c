@@ -5,8 +5,8 @@
 // Routes packets between the sandboxes of a host and its underlay device, past the IP
 // stack of the host: one program for each direction. `make bpf` compiles this file.
 //
-// What the programs do not know, such as ARP and router solicitations, they leave to the
-// host. They have no loop.
+// What is not routed between these, such as ARP and neighbour discovery, the programs leave
+// to the host. They have no loop.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -61,6 +61,8 @@ struct ipv6 {
 #define ETHERNET 14
 #define IPV4 0x0800
 #define IPV6 0x86dd
+#define ICMPV6 58
+#define LOCAL 255 // the hop limit of neighbour discovery (RFC 4861), which no router forwards
 
 struct address {
 	u32 word[4]; // IPv4 as IPv6 has it, ::ffff:a.b.c.d
@@ -131,7 +133,7 @@ inlined struct sandbox *route(struct packet *p, enum direction direction)
 			return 0;
 		a = direction == OUT ? ip->from : ip->to;
 		s = find(a[0], a[1], a[2], a[3]);
-		if (!s || ip->hops <= 1)
+		if (!s || ip->hops <= 1 || (ip->next == ICMPV6 && ip->hops == LOCAL))
 			return 0;
 		ip->hops--;
 		return s;

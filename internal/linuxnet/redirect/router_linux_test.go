@@ -79,9 +79,10 @@ func build(t *testing.T, start func(*linuxnet.NS, string) (*redirect.Router, err
 	outside, err := n.host.HardwareAddr("veth0")
 	steps = append(steps, err)
 	inside, err := n.sandbox.HardwareAddr("eth0")
-	steps = append(steps, err, n.sandbox.AddNeighbours("eth0", outside, netip.MustParseAddr(gatewayIPv4), netip.MustParseAddr(gatewayIPv6)))
-	for _, gw := range []string{gatewayIPv4, gatewayIPv6} {
-		steps = append(steps, n.sandbox.DefaultRoute(netip.MustParseAddr(gw)))
+	steps = append(steps, err)
+	for gw, bits := range map[string]int{gatewayIPv4: 32, gatewayIPv6: 128} {
+		a := netip.MustParseAddr(gw)
+		steps = append(steps, n.host.Address("veth0", netip.PrefixFrom(a, bits)), n.sandbox.DefaultRoute(a))
 	}
 	for dst, gw := range map[string]string{sandboxIPv4 + "/24": hostIPv4, sandboxIPv6 + "/64": hostIPv6} {
 		steps = append(steps, n.peer.Route(netip.MustParsePrefix(dst).Masked(), netip.MustParseAddr(gw), ""))

@@ -46,7 +46,7 @@ func lookOf(kind string) string {
 	switch kind {
 	case "process", "proxy", "docker-proxy", "container":
 		return "process"
-	case "nat", "dnat", "snat", "masquerade", "rule", "route":
+	case "nat", "dnat", "snat", "masquerade", "rule", "route", "ebpf":
 		return "rule"
 	case "vxlan", "geneve", "gre", "ipip", "wireguard", "esp", "xfrm", "tunnel":
 		return "tunnel"

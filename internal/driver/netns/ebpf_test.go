@@ -1,0 +1,47 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
+	"tare/internal/driver/netns"
+)
+
+// userNamespaceEnv makes the test binary test what works in a user namespace.
+const userNamespaceEnv = "TARE_TEST_NETNS_USER"
+
+// In a user namespace labs can be built, but no eBPF program can be loaded: the probe of a
+// mode that needs one says what is missing.
+func TestProgramsWithoutRights(t *testing.T) {
+	drivertest.NeedLab(t)
+	if os.Getenv(userNamespaceEnv) != "" {
+		err := netns.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "netns/ebpf"}})
+		u, lacking := driver.AsUnsupported(err)
+		if !lacking || !strings.Contains(u.Reason, "CAP_BPF and CAP_NET_ADMIN") {
+			t.Errorf("the probe says: %v", err)
+		}
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestProgramsWithoutRights$", "-test.v")
+	cmd.Env = append(os.Environ(), userNamespaceEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestProgramsWithoutRights") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

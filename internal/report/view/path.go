@@ -288,6 +288,9 @@ func demanded(found []result.Finding, label string) (out []chart.Reading) {
 		text := strings.TrimSpace(name + " " + inWords(f.Expect))
 		if rests(f) && (name == "tx" || name == "rx") {
 			text = "must not move"
+			if slices.ContainsFunc(found, func(f result.Finding) bool { return !rests(f) }) {
+				text = name + " " + text
+			}
 		}
 		out = append(out, chart.Reading{Text: shortened(text, label), Tip: f.Counter + ": " + inWords(f.Expect)})
 	}

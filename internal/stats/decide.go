@@ -17,11 +17,11 @@ const (
 	Same                     // equivalent within the margin, no difference shown
 )
 
-// minPairs is the minimum number of blocks for a result. The t interval would be valid
+// MinPairs is the minimum number of blocks for a result. The t interval would be valid
 // for two if noise were exactly log-normal, but then the spread is the difference of two
 // numbers, and two counts or link-limited rates that happen to be equal would prove
 // anything.
-const minPairs = 3
+const MinPairs = 3
 
 // Decide combines a test of difference with a test of equivalence, each at 5 %:
 //
@@ -37,7 +37,7 @@ const minPairs = 3
 // 1. margin is relative, 0.05 for 5 %, and at least 0. Below three blocks the result is
 // CannotTell.
 func Decide(l LogRatio, holmP, margin float64) Answer {
-	if l.N < minPairs {
+	if l.N < MinPairs {
 		return CannotTell
 	}
 	differs := l.P() < 0.05 && holmP < 0.05 // the former: the 95 % interval excludes 1

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -52,6 +53,15 @@ func GeoMeanInterval(xs []float64, conf float64) (Estimate, error) {
 		e.Lo, e.Hi = math.Exp(e.Lo), math.Exp(e.Hi)
 	}
 	return e, nil
+}
+
+// Median is the middle value, or the mean of the two in the middle; NaN without values. xs is
+// not modified.
+func Median(xs []float64) float64 {
+	if len(xs) == 0 {
+		return math.NaN()
+	}
+	return sampleQuantile(slices.Sorted(slices.Values(xs)), 0.5)
 }
 
 func check(xs []float64, conf float64) error {

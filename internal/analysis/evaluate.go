@@ -27,9 +27,9 @@ type Evidence struct {
 }
 
 // Evaluate returns a run with everything that follows from its trials: the tally, cells,
-// comparisons, agreements, sums, limits, whether it is too noisy to judge, and the warnings
-// about them, each once and after those that the run has. It reads Modes, Status, CostPass
-// and Warnings of the run. Without a CostPass, it is derived from the trials.
+// rankings, comparisons, agreements, sums, limits, whether it is too noisy to judge, and the
+// warnings about them, each once and after those that the run has. It reads Modes, Status,
+// CostPass and Warnings of the run. Without a CostPass, it is derived from the trials.
 func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
@@ -60,8 +60,8 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	return e.run
 }
 
-// EvaluateNumbers returns a run with what follows from values alone: the tally, cells, and
-// the warnings about them.
+// EvaluateNumbers returns a run with what follows from values alone: the tally, cells,
+// rankings, and the warnings about them.
 func EvaluateNumbers(run result.Run, in Input) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run}
@@ -89,9 +89,10 @@ func (e *evaluation) add(warnings []result.Warning) {
 	}
 }
 
-// judge makes the cells and returns their warnings, which come after all others.
+// judge makes the cells and rankings and returns their warnings, which come after all others.
 func (e *evaluation) judge(in Input) []result.Warning {
-	cells, warnings := Judge(in)
+	e.run.Rankings = nil
+	cells, warnings := judgeEach(in, func(f family) { e.run.Rankings = append(e.run.Rankings, f.rankings()...) })
 	e.run.Cells, e.run.Trials, e.run.Noisy = cells, result.Count(in.Trials), in.Rule.Noisy
 	return warnings
 }

@@ -72,12 +72,17 @@ func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule 
 // The codes of the warnings are unknown_metric, bad_value, baseline_missing,
 // beats_baseline, control_differs and two_bands, and those of the notes of the trials.
 func Judge(in Input) ([]result.Cell, []result.Warning) {
+	cells, warnings := judgeEach(in, func(family) {})
+	return cells, warnings
+}
+
+// judgeEach is [Judge], and also calls each for the cells of each workload and metric.
+func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []result.Warning) {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)
 	}
 	tab := tabulate(in.Modes, in.Workloads, in.Trials)
-	warnings := append(tab.leftOut(in), tab.noted(in)...)
-	var cells []result.Cell
+	warnings = append(tab.leftOut(in), tab.noted(in)...)
 	for _, workload := range in.Workloads {
 		for _, m := range in.Modes {
 			if m.Status == result.ModeMeasured && m.Baseline != "" && tab.has(m.ID, workload) && !tab.has(m.Baseline, workload) {
@@ -90,6 +95,7 @@ func Judge(in Input) ([]result.Cell, []result.Warning) {
 				f.add(tab, m, workload)
 			}
 			f.judge()
+			each(f)
 			cells = append(cells, f.cells...)
 			warnings = append(warnings, f.warnings()...)
 		}

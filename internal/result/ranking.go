@@ -1,0 +1,36 @@
+package result
+
+// Ranking orders modes by one metric of a workload and says which of them cannot be told
+// apart: all pairs are compared, in blocks if there are any, with Holm's correction over all
+// Pairs. The modes are those with one baseline, without it and without a control, or those
+// without a baseline; there are more than two. If they cannot be ordered, Reason says why,
+// Modes is empty and Pairs is 0.
+type Ranking struct {
+	Workload string     `json:"workload"`
+	Metric   string     `json:"metric"`
+	Unit     string     `json:"unit"`
+	Better   Direction  `json:"better"`
+	Baseline string     `json:"baseline,omitempty"`
+	Pairs    int        `json:"pairs,omitempty"`
+	Modes    []Ranked   `json:"modes"` // the best first
+	Unranked []Unranked `json:"unranked,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+}
+
+// Ranked is a mode of a [Ranking]: its N own values with their mean and 95 % interval, as in
+// its [Cell], and their median. Two modes whose Letters have one in common cannot be told
+// apart. Letters is empty if the ties take more letters than there are.
+type Ranked struct {
+	Mode    string    `json:"mode"`
+	N       int       `json:"n"`
+	Value   *float64  `json:"value"`
+	CI      *Interval `json:"ci"`
+	Median  *float64  `json:"median"`
+	Letters string    `json:"letters,omitempty"`
+}
+
+// Unranked is a mode that has a value and no place in a [Ranking], with the reason.
+type Unranked struct {
+	Mode   string `json:"mode"`
+	Reason string `json:"reason"`
+}

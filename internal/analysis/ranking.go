@@ -89,13 +89,13 @@ func (f *family) unfit(i int) string {
 	own := f.values[i]
 	switch {
 	case len(own) == 1:
-		return "it has 1 value, which shows no spread"
+		return "1 value, which shows no spread"
 	case len(own) < stats.MinPairs:
-		return fmt.Sprintf("it has %d values, fewer than %d", len(own), stats.MinPairs)
+		return fmt.Sprintf("%d values, fewer than %d", len(own), stats.MinPairs)
 	case slices.ContainsFunc(own, func(r reading) bool { return r.value == 0 }):
-		return "it has a value of 0, which has no ratio"
+		return "a value of 0, which has no ratio"
 	case f.cells[i].Value == nil:
-		return "its mean is not a finite number"
+		return "a mean that is not a finite number"
 	}
 	return ""
 }
@@ -103,9 +103,9 @@ func (f *family) unfit(i int) string {
 // noRatio says why a mode that has enough values cannot be compared with each other one.
 func (f *family) noRatio() string {
 	if f.rule.Pairing == PairNone {
-		return "its ratio to another mode is not a finite number"
+		return "a ratio to another mode that is not a finite number"
 	}
-	return fmt.Sprintf("it has fewer than %d blocks in common with another mode", stats.MinPairs)
+	return fmt.Sprintf("fewer than %d blocks in common with another mode", stats.MinPairs)
 }
 
 // noOrder says why fewer than three of these cells can be compared.

@@ -105,10 +105,10 @@ func TestRankingLeavesOut(t *testing.T) {
 		rule   Rule
 		why    string
 	}{
-		"one value":    {rows("late", "goodput", 95), Rule{}, "it has 1 value, which shows no spread"},
-		"two values":   {rows("late", "goodput", 95, 96), Rule{}, "it has 2 values, fewer than 3"},
-		"a zero":       {rows("late", "goodput", 95, 0, 96), Rule{}, "it has a value of 0, which has no ratio"},
-		"other blocks": {[]result.Trial{row(3, "late", "goodput", 1), row(4, "late", "goodput", 1), row(5, "late", "goodput", 1)}, Rule{}, "it has fewer than 3 blocks in common with another mode"},
+		"one value":    {rows("late", "goodput", 95), Rule{}, "1 value, which shows no spread"},
+		"two values":   {rows("late", "goodput", 95, 96), Rule{}, "2 values, fewer than 3"},
+		"a zero":       {rows("late", "goodput", 95, 0, 96), Rule{}, "a value of 0, which has no ratio"},
+		"other blocks": {[]result.Trial{row(3, "late", "goodput", 1), row(4, "late", "goodput", 1), row(5, "late", "goodput", 1)}, Rule{}, "fewer than 3 blocks in common with another mode"},
 		"a huge ratio": {rows("late", "goodput", 1e-300, 1e-300, 1e-300), Rule{Pairing: PairNone}, ""},
 	} {
 		got := ranked(named("a", "late", "b", "c"), join(full, c.trials), c.rule)

@@ -67,6 +67,7 @@ func inputs() map[string]Input {
 		"limited":     atTheLimit(),
 		"proven":      proven(),
 		"explained":   explained(),
+		"ranking":     ranking(),
 	}
 }
 
@@ -133,6 +134,13 @@ func hostile() Input {
 					Places: []result.LossPlace{{Place: evil, Where: evil, Counter: evil, Count: 2}}},
 				{Mode: "control " + evil, Workload: evil, Trials: 1, Lost: -5, Unexplained: -9, Places: []result.LossPlace{{Count: 4}}},
 				{Mode: "long", Workload: evil, Trials: 7, Lost: 777},
+			},
+			Rankings: []result.Ranking{
+				{Workload: evil, Metric: evil, Unit: evil, Better: result.Direction(evil), Baseline: "base " + evil, Pairs: -1,
+					Modes:    []result.Ranked{{Mode: mode, Letters: strings.Repeat(evil, 5), Value: ptr(math.NaN())}, {Mode: "odd", Letters: "a"}, {Mode: "long", Letters: "777"}, {Letters: "a"}},
+					Unranked: []result.Unranked{{Mode: evil, Reason: evil}, {}}},
+				{Workload: evil, Metric: evil, Reason: evil},
+				{},
 			},
 			TCPLimits: []result.TCPLimits{
 				{Mode: mode, Workload: evil, Sender: evil, Application: ptr(math.NaN()), Network: ptr(9.0), Retransmits: map[string]int64{evil: 1}, Missing: []string{evil}},

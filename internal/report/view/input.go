@@ -50,6 +50,7 @@ func (in Input) clean() Input {
 		r.Modes[i].Facts = together(m.Facts, r.Hosts)
 	}
 	r.Cells = fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode })
+	r.Rankings = each(r.Rankings, func(o result.Ranking) result.Ranking { return cleanRanking(o, unfit) })
 	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })

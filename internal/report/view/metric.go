@@ -95,6 +95,9 @@ func (b *builder) metric(t table, anchor string, told bool) doc.Section {
 		}),
 		b.metricTable(t, anchor, told),
 	}}
+	for _, text := range t.tieNotes() {
+		s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: text, Depth: 1})
+	}
 	if seen := t.seen(); seen != "" {
 		s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: seen, Tight: true, Depth: 1})
 	}
@@ -149,7 +152,7 @@ func (b *builder) metricTable(t table, anchor string, told bool) doc.Table {
 		}
 		out.Groups = append(out.Groups, group)
 	}
-	return out
+	return t.withLetters(out)
 }
 
 // cell is the verdict of a row, for where its ratio is beside it.

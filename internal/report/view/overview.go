@@ -49,6 +49,7 @@ func (b *builder) overview() doc.Overview {
 		}
 		o.Groups = append(o.Groups, g)
 	}
+	o = withTies(o, columns)
 	o.Legend = overviewLegend(o, b.Run.Cells)
 	o.Sentence = b.conclusion(families, columns)
 	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
@@ -294,6 +295,9 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	if len(out) > 0 {
 		out = append(out, "(..) 95 % interval")
 	}
+	if slices.ContainsFunc(o.Columns, func(c doc.OverviewColumn) bool { return c.Metric == tiesHead }) {
+		out = append(out, tiesHead+": modes with a common letter cannot be told apart")
+	}
 	if sender {
 		out = append(out, "sender limit: the sender could not keep up")
 	}
@@ -362,7 +366,8 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 		return prefix + "no workload gave a value."
 	}
 	at := slices.IndexFunc(columns, func(c mainColumn) bool { return c.rank == 0 })
-	return prefix + b.ranking(columns[at], columns, overviewHead(families))
+	text := b.ranking(columns[at], columns, overviewHead(families))
+	return prefix + columns[at].withTieSentences(text)
 }
 
 // ranking says by the leading column which modes cost least and most.
@@ -407,13 +412,15 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string)
 		return 0
 	})
 	text := ""
-	least, most := near(told, told[0]), near(told, told[len(told)-1])
+	least, most := lead.near(told, told[0]), lead.near(told, told[len(told)-1])
 	slices.Reverse(most)
 	switch {
 	case !slices.ContainsFunc(told, func(c compared) bool { return c.Cell.Verdict != result.Same && c.Cell.Verdict != result.Small }):
 		text = fmt.Sprintf("no mode differs from %s by more than the margin of %s in %s", strings.TrimPrefix(against, "against "), wording.Percent(told[0].Cell.Margin), what)
 	case len(told) == 1:
 		text = alone(told[0].Mode.ID, against, columns)
+	case len(least) == len(told) && len(lead.ties) > 0:
+		text = fmt.Sprintf("by %s %s, %s cannot be told apart (%s)", what, against, modeNames(told), spread(told))
 	case len(least) == len(told):
 		text = fmt.Sprintf("by %s %s, %s cost about the same (%s, with intervals that overlap)", what, against, modeNames(told), spread(told))
 	default:
@@ -434,9 +441,13 @@ func capital(s string) string {
 	return strings.TrimRight(strings.ToUpper(first[:1])+first[1:]+" "+rest, " ")
 }
 
-// near are the modes whose intervals overlap that of one, in their order.
-func near(all []compared, of compared) []compared {
+// near are the modes that cannot be told from one, in their order: those with a letter in
+// common where both are ranked, else those whose intervals overlap.
+func (t table) near(all []compared, of compared) []compared {
 	return slices.DeleteFunc(slices.Clone(all), func(c compared) bool {
+		if tied, known := t.tied(c.Mode.ID, of.Mode.ID); known {
+			return !tied
+		}
 		return c.Cell.RatioCI[1] < of.Cell.RatioCI[0] || c.Cell.RatioCI[0] > of.Cell.RatioCI[1]
 	})
 }

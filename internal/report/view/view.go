@@ -56,6 +56,8 @@ type table struct {
 	Metric   result.Metric
 	Scale    wording.Scale
 	Groups   []group
+	Rankings []result.Ranking
+	ties     map[string]tie       // by mode
 	drawn    func() []chart.Panel // its panels
 	flat     []row                // of all groups
 	at       map[string][]int     // in flat, by mode
@@ -93,13 +95,14 @@ func newView(in Input) view {
 	}
 	families := familiesOf(in)
 	cells := indexOf(in.Run.Cells)
+	rankings := rankingsOf(in.Run)
 	for _, f := range families {
 		for _, m := range f.modes {
 			v.order = append(v.order, m.ID)
 		}
 	}
 	for _, id := range workloadsOf(in) {
-		v.Workloads = append(v.Workloads, newWorkload(in, cells, families, id))
+		v.Workloads = append(v.Workloads, newWorkload(in, cells, rankings, families, id))
 	}
 	v.addEvidence(families)
 	v.Sweeps = sweepsOf(v.Workloads)
@@ -129,14 +132,15 @@ func workloadsOf(in Input) []string {
 	return ids
 }
 
-func newWorkload(in Input, cells cellIndex, families []family, id string) workload {
+func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []family, id string) workload {
 	w := workload{ID: id, ECDFs: in.Run.ECDFs}
 	trials := map[string][]*result.Trial{}
 	for _, t := range tabled(in.Trials, id) {
 		trials[t.Mode] = append(trials[t.Mode], t)
 	}
 	for _, m := range metricsOf(in, id) {
-		t := table{Workload: id, Metric: m}
+		t := table{Workload: id, Metric: m, Rankings: rankings[[2]string{id, m.Name}]}
+		t.ties = tiesOf(t.Rankings)
 		no := 0
 		for _, f := range families {
 			g := group{Heading: f.heading(len(families))}

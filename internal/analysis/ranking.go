@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tare/internal/result"
@@ -72,15 +73,22 @@ func (f *family) ranking(base string, members []int) result.Ranking {
 		p.remove(at)
 	}
 	if len(p.modes) < 3 {
-		r.Reason = f.noOrder(members)
+		r.Reason = noOrder(len(members), r.Unranked)
 		return r
 	}
-	letters := p.letters()
+	differ := p.differ()
+	letters := lettersOf(differ)
 	for at, i := range p.modes {
 		c := f.cells[i]
 		r.Modes = append(r.Modes, result.Ranked{Mode: c.Mode, N: len(f.values[i]), Value: c.Value, CI: c.CI, Median: known(stats.Median(plain(f.values[i]))), Letters: letters[at]})
+		for _, d := range differ[at] {
+			if d {
+				r.Apart++
+			}
+		}
 	}
-	r.Pairs = len(p.modes) * (len(p.modes) - 1) / 2
+	r.Pairs = p.count()
+	r.Detectable = known(p.detectable())
 	return r
 }
 
@@ -108,12 +116,13 @@ func (f *family) noRatio() string {
 	return fmt.Sprintf("fewer than %d blocks in common with another mode", stats.MinPairs)
 }
 
-// noOrder says why fewer than three of these cells can be compared.
-func (f *family) noOrder(members []int) string {
-	if !slices.ContainsFunc(members, func(i int) bool { return len(f.values[i]) > 1 }) {
-		return fmt.Sprintf("each of the %d modes has one value, which shows no spread, so any order may be chance", len(members))
+// noOrder says why fewer than three of so many modes are ranked.
+func noOrder(modes int, unranked []result.Unranked) string {
+	why := unranked[0].Reason
+	if len(unranked) < modes || slices.ContainsFunc(unranked, func(m result.Unranked) bool { return m.Reason != why }) {
+		return fmt.Sprintf("fewer than 3 of the %d modes can be compared with each other", modes)
 	}
-	return fmt.Sprintf("fewer than 3 of the %d modes have %d values that can be compared with the others'", len(members), stats.MinPairs)
+	return fmt.Sprintf("each of the %d modes has %s", modes, why)
 }
 
 // pairs are all comparisons of modes with each other.
@@ -174,10 +183,12 @@ func (p *pairs) remove(at int) {
 	}
 }
 
-// letters are the letters of each mode: two modes have none in common if and only if their
-// ratio is shown not to be 1, with Holm's correction over all pairs. They are empty if there
-// are not enough letters.
-func (p pairs) letters() []string {
+// count is the number of pairs.
+func (p pairs) count() int { return len(p.modes) * (len(p.modes) - 1) / 2 }
+
+// differ says of each mode and each after it whether their ratio is shown not to be 1, with
+// Holm's correction over all pairs.
+func (p pairs) differ() [][]bool {
 	var ps []float64
 	for i := range p.modes {
 		for j := i + 1; j < len(p.modes); j++ {
@@ -185,16 +196,36 @@ func (p pairs) letters() []string {
 		}
 	}
 	ps = stats.Holm(ps)
-	differ := map[[2]int]bool{}
+	out := make([][]bool, len(p.modes))
 	for i := range p.modes {
+		out[i] = make([]bool, len(p.modes))
 		for j := i + 1; j < len(p.modes); j++ {
 			// Without a margin nothing is small: what differs is Different.
-			differ[[2]int{i, j}] = stats.Decide(p.ratios[i][j], ps[0], 0) == stats.Different
+			out[i][j] = stats.Decide(p.ratios[i][j], ps[0], 0) == stats.Different
 			ps = ps[1:]
 		}
 	}
-	out := make([]string, len(p.modes))
-	columns, _ := stats.CompactLetters(len(p.modes), func(i, j int) bool { return differ[[2]int{i, j}] })
+	return out
+}
+
+// detectable is the smallest difference that the pair with the median standard error would
+// show in four of five cases.
+func (p pairs) detectable() float64 {
+	all := make([]stats.LogRatio, 0, p.count())
+	for i := range p.modes {
+		all = append(all, p.ratios[i][i+1:]...)
+	}
+	slices.SortStableFunc(all, func(a, b stats.LogRatio) int {
+		return cmp.Compare(a.SD/math.Sqrt(float64(a.N)), b.SD/math.Sqrt(float64(b.N)))
+	})
+	return all[len(all)/2].DetectableAmong(len(all))
+}
+
+// lettersOf are the letters of each mode: two have none in common if and only if they differ.
+// They are empty if there are not enough letters.
+func lettersOf(differ [][]bool) []string {
+	out := make([]string, len(differ))
+	columns, _ := stats.CompactLetters(len(differ), func(i, j int) bool { return differ[i][j] })
 	for k, c := range columns {
 		for _, at := range c {
 			out[at] += alphabet[k : k+1]

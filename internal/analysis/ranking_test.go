@@ -29,8 +29,8 @@ func named(ids ...string) []result.Mode {
 	return out
 }
 
-// lettersOf are the modes of a ranking in order, each with its letters.
-func lettersOf(r result.Ranking) (out []string) {
+// inOrder are the modes of a ranking in order, each with its letters.
+func inOrder(r result.Ranking) (out []string) {
 	for _, m := range r.Modes {
 		out = append(out, m.Mode+" "+m.Letters)
 	}
@@ -55,10 +55,10 @@ func TestRankingKnownAnswer(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"trt2 a", "ctrl ab", "trt1 b"}, lettersOf(got[0])); diff != "" {
+	if diff := cmp.Diff([]string{"trt2 a", "ctrl ab", "trt1 b"}, inOrder(got[0])); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if m := got[0].Modes[1]; got[0].Pairs != 3 || m.N != 10 || math.Abs(*m.Value/math.Exp(5.032)-1) > 1e-9 || m.CI == nil ||
+	if m := got[0].Modes[1]; got[0].Pairs != 3 || got[0].Apart != 1 || m.N != 10 || math.Abs(*m.Value/math.Exp(5.032)-1) > 1e-9 || m.CI == nil ||
 		math.Abs(*m.Median-(math.Exp(5.14)+math.Exp(5.17))/2) > 1e-9 {
 		t.Errorf("%+v, the mode %+v", got[0], m)
 	}
@@ -85,11 +85,11 @@ func TestRankingIsPairedAndByBaseline(t *testing.T) {
 	if len(got) != 1 || got[0].Baseline != "host" || got[0].Metric != "rtt_p50" || got[0].Better != result.Lower {
 		t.Fatalf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, lettersOf(got[0])); diff != "" {
+	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, inOrder(got[0])); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	loose := ranked(modes, trials, Rule{Margin: 0.05, Pairing: PairNone})
-	if diff := cmp.Diff([]string{"a a", "b a", "c a"}, lettersOf(loose[0])); diff != "" {
+	if diff := cmp.Diff([]string{"a a", "b a", "c a"}, inOrder(loose[0])); diff != "" {
 		t.Errorf("without blocks (-want +got):\n%s", diff)
 	}
 	if got := ranked(modes, trials, Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}); got != nil {
@@ -119,8 +119,8 @@ func TestRankingLeavesOut(t *testing.T) {
 		if c.why == "" { // a ratio of 1e302 is finite
 			want = nil
 		}
-		if diff := cmp.Diff(want, got[0].Unranked); diff != "" || !slices.Equal(lettersOf(got[0])[:3], []string{"a a", "b b", "c c"}) {
-			t.Errorf("%s: %v (-want +got):\n%s", name, lettersOf(got[0]), diff)
+		if diff := cmp.Diff(want, got[0].Unranked); diff != "" || !slices.Equal(inOrder(got[0])[:3], []string{"a a", "b b", "c c"}) {
+			t.Errorf("%s: %v (-want +got):\n%s", name, inOrder(got[0]), diff)
 		}
 	}
 	// Two groups of blocks: one of them stays, as large as it can be.
@@ -129,7 +129,7 @@ func TestRankingLeavesOut(t *testing.T) {
 		late = append(late, row(b, "x", "goodput", 100), row(b, "y", "goodput", 90))
 	}
 	got := ranked(named("x", "a", "b", "y", "c"), join(full, late), Rule{})
-	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, lettersOf(got[0])); diff != "" || len(got[0].Unranked) != 2 {
+	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, inOrder(got[0])); diff != "" || len(got[0].Unranked) != 2 {
 		t.Errorf("%+v (-want +got):\n%s", got, diff)
 	}
 }
@@ -140,8 +140,10 @@ func TestNoRanking(t *testing.T) {
 		trials []result.Trial
 		want   string
 	}{
-		"one value each":  {join(rows("a", "goodput", 3), rows("b", "goodput", 2), rows("c", "goodput", 1)), "each of the 3 modes has one value, which shows no spread, so any order may be chance"},
-		"two values each": {join(rows("a", "goodput", 3, 3), rows("b", "goodput", 2, 2), rows("c", "goodput", 1, 1)), "fewer than 3 of the 3 modes have 3 values that can be compared with the others'"},
+		"one value each":  {join(rows("a", "goodput", 3), rows("b", "goodput", 2), rows("c", "goodput", 1)), "each of the 3 modes has 1 value, which shows no spread"},
+		"two values each": {join(rows("a", "goodput", 3, 3), rows("b", "goodput", 2, 2), rows("c", "goodput", 1, 1)), "each of the 3 modes has 2 values, fewer than 3"},
+		"zeros":           {join(rows("a", "retransmits", 0, 3, 3), rows("b", "retransmits", 2, 0, 2), rows("c", "retransmits", 0, 0, 0)), "each of the 3 modes has a value of 0, which has no ratio"},
+		"lack of each":    {join(rows("a", "goodput", 3, 3), rows("b", "goodput", 2, 2, 0), rows("c", "goodput", 1)), "fewer than 3 of the 3 modes can be compared with each other"},
 		"two modes":       {join(rows("a", "goodput", 3, 3, 3), rows("b", "goodput", 2, 2, 2)), ""},
 		"a maximum":       {join(rows("a", "rtt_max", 3, 3, 3), rows("b", "rtt_max", 2, 2, 2), rows("c", "rtt_max", 1, 1, 1)), ""},
 	} {
@@ -208,10 +210,17 @@ func TestLettersAgreeWithTests(t *testing.T) {
 		if r.Pairs != len(ps) || len(ps) != n*(n-1)/2 {
 			t.Fatalf("%d modes: %d pairs, %d in the ranking", n, len(ps), r.Pairs)
 		}
+		apart := 0
 		for i, p := range stats.Holm(ps) {
+			if p < 0.05 {
+				apart++
+			}
 			if shared[i] == (p < 0.05) {
 				t.Errorf("%d modes: a pair with p %.4f shares a letter: %t", n, p, shared[i])
 			}
+		}
+		if r.Apart != apart || r.Detectable == nil || *r.Detectable <= 0 {
+			t.Errorf("%d modes: %d pairs apart, want %d; detectable %v", n, r.Apart, apart, r.Detectable)
 		}
 		if !slices.IsSortedFunc(r.Modes, func(a, b result.Ranked) int { return int(math.Copysign(1, *b.Value-*a.Value)) }) {
 			t.Errorf("not the best first: %+v", r.Modes)

@@ -183,6 +183,7 @@ func TestHostileText(t *testing.T) {
 				{"TARE_RUNS", []string{"ls"}},
 				{"", []string{"judge", numbers}},
 				{"", []string{"judge", "--full", numbers}},
+				{"", []string{"judge", "--rank", numbers}},
 				{"", []string{"judge", text}},
 				{"", []string{"modes", text}},
 				{"", []string{"doctor", "--modes", text}},

@@ -23,7 +23,7 @@ import (
 type judgeFlags struct {
 	baseline, margin, pairing, better, modeBy, format string
 	html, md                                          string
-	json                                              bool
+	json, rank                                        bool
 	shown                                             shownFlags
 }
 
@@ -35,9 +35,10 @@ func (a App) judgeCommand() *cobra.Command {
 			"baseline, with an interval and a verdict. FILE (- for stdin) is a table with a header line\n" +
 			"and the columns mode and value, and optionally block, workload, metric, unit, better (higher\n" +
 			"or lower), baseline; or the output of go test -bench, as benchstat reads it. tare export\n" +
-			"writes such a table of a run.",
+			"writes such a table of a run. --rank orders the modes instead, compares each with each other,\n" +
+			"and says which of them cannot be told apart.",
 		Example: "  tare judge numbers.csv\n  tare judge --baseline plain --margin 2% --pairing order numbers.csv\n" +
-			"  tare judge host.txt bridge.txt\n  go test -bench . -count 10 | tare judge --mode-by /net -",
+			"  tare judge --rank published.csv\n  tare judge host.txt bridge.txt\n  go test -bench . -count 10 | tare judge --mode-by /net -",
 		RunE: func(_ *cobra.Command, args []string) error { return a.judgeNumbers(args, f) },
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "the mode to compare with (default: as in the file, else host, else the first)")
@@ -47,6 +48,7 @@ func (a App) judgeCommand() *cobra.Command {
 	c.Flags().StringVar(&f.modeBy, "mode-by", "", "where the mode of a Go benchmark comes from: .file, /KEY of its name, KEY of its configuration")
 	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: auto, csv or bench")
 	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
+	c.Flags().BoolVar(&f.rank, "rank", false, "order the modes and say which cannot be told apart, without a baseline")
 	f.shown.add(c)
 	c.Flags().StringVar(&f.html, "html", "", "also write the report as an HTML page to this file")
 	c.Flags().StringVar(&f.md, "md", "", "also write the report as Markdown to this file")
@@ -56,7 +58,7 @@ func (a App) judgeCommand() *cobra.Command {
 // options turns flags into what the reader is told.
 func (f judgeFlags) options() (foreign.Options, float64, error) {
 	o := foreign.Options{Format: foreign.Format(f.format), Pairing: foreign.Pairing(f.pairing), Baseline: f.baseline,
-		Better: result.Direction(f.better), ModeBy: f.modeBy}
+		Better: result.Direction(f.better), ModeBy: f.modeBy, NoBaseline: f.rank}
 	margin, err := share(f.margin)
 	switch {
 	case err != nil:
@@ -65,6 +67,10 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 		return o, 0, fmt.Errorf("--pairing is %q; allowed: block, order, none", f.pairing)
 	case !slices.Contains(foreign.Formats(), o.Format):
 		return o, 0, fmt.Errorf("--format is %q; allowed: auto, csv, bench", f.format)
+	case f.rank && f.baseline != "":
+		return o, 0, errors.New("--rank compares each mode with each other, so --baseline has no effect: leave one of them out")
+	case f.rank && (f.shown.full || f.shown.quiet):
+		return o, 0, errors.New("--rank has one form of output: leave out --full and --quiet")
 	case f.better != "" && o.Better != result.Higher && o.Better != result.Lower:
 		return o, 0, fmt.Errorf("--better is %q; allowed: higher, lower", f.better)
 	}
@@ -107,6 +113,9 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 	if err := a.show(in, f); err != nil {
 		return err
 	}
+	if f.rank {
+		return notRanked(in.Run)
+	}
 	if len(in.Run.Modes) == 1 {
 		return &codeError{exitUnfit, fmt.Errorf("nothing could be judged: %s is the only mode; add a baseline", in.Run.Modes[0].ID)}
 	}
@@ -114,6 +123,18 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 		return &codeError{exitUnfit, errors.New("nothing could be judged: no mode and its baseline have at least two comparable values each")}
 	}
 	return nil
+}
+
+// notRanked is why numbers have no ranking, nil if they have one.
+func notRanked(run result.Run) error {
+	why := "a ranking takes more than two modes with a value in one metric"
+	for _, r := range run.Rankings {
+		if len(r.Modes) > 0 {
+			return nil
+		}
+		why = r.Reason
+	}
+	return &codeError{exitUnfit, fmt.Errorf("nothing could be ranked: %s", why)}
 }
 
 // sources opens the files.
@@ -163,13 +184,13 @@ func judged(n foreign.Numbers, build result.Build, args []string) report.Input {
 func (f judgeFlags) write(in report.Input) error {
 	for _, out := range []struct {
 		name string
-		make func(io.Writer, report.Input) error
-	}{{f.html, report.HTML}, {f.md, report.Markdown}} {
+		make func(report.Prepared, io.Writer) error
+	}{{f.html, report.Prepared.HTML}, {f.md, report.Prepared.Markdown}} {
 		if out.name == "" {
 			continue
 		}
 		var buf bytes.Buffer
-		if err := out.make(&buf, in); err != nil {
+		if err := out.make(f.prepared(in), &buf); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
 		if err := os.WriteFile(out.name, buf.Bytes(), 0o644); err != nil { //nolint:gosec // others read reports
@@ -179,12 +200,21 @@ func (f judgeFlags) write(in report.Input) error {
 	return nil
 }
 
+// prepared is the report, or the ranking.
+func (f judgeFlags) prepared(in report.Input) report.Prepared {
+	if f.rank {
+		return report.PrepareRanking(in)
+	}
+	return report.Prepare(in)
+}
+
 func (a App) show(in report.Input, f judgeFlags) error {
 	if !f.json {
 		if in.Run.Trials.OK == len(in.Trials) {
 			in.Trials = nil // the table needs none of them, and there may be very many
 		}
-		return a.text(report.Prepare(in), f.shown)
+		f.shown.full = f.shown.full || f.rank
+		return a.text(f.prepared(in), f.shown)
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

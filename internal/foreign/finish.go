@@ -159,6 +159,7 @@ func (b *builder) baselines() ([]result.Mode, error) {
 		m := result.Mode{ID: id, Title: id, Status: result.ModeMeasured, Control: b.controls[int32(i)]}
 		own, there := b.baseOf[int32(i)]
 		switch {
+		case b.opt.NoBaseline:
 		case len(b.baseOf) > 0 && !named:
 			if there && own != int32(i) {
 				m.Baseline = b.modes.list[own]

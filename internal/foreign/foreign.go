@@ -52,10 +52,12 @@ func Pairings() []Pairing { return []Pairing{ByBlock, ByOrder, NoPairs} }
 
 // Options are the options of Read.
 type Options struct {
-	Format   Format           // empty for Auto
-	Pairing  Pairing          // empty: ByBlock if the input has blocks, else NoPairs
-	Baseline string           // empty: the one in the input, else "host", else the first mode
-	Better   result.Direction // of metrics whose direction is not known otherwise
+	Format   Format  // empty for Auto
+	Pairing  Pairing // empty: ByBlock if the input has blocks, else NoPairs
+	Baseline string  // empty: the one in the input, else "host", else the first mode
+	// NoBaseline compares no mode with a baseline, whatever the input says.
+	NoBaseline bool
+	Better     result.Direction // of metrics whose direction is not known otherwise
 	// ModeBy is the source of a benchmark's mode, in benchstat's notation: .file, /KEY for a part
 	// of its name, KEY for a line of configuration. Empty: .file if there are several files, else
 	// /mode, else mode.

@@ -35,6 +35,14 @@ func Prepare(in Input) Prepared {
 	return Prepared{r, r.Document()}
 }
 
+// PrepareRanking prepares the rankings of numbers without a baseline, which its Text, Markdown
+// and HTML write: a table for each metric, the best mode first, with the modes that cannot be
+// told apart.
+func PrepareRanking(in Input) Prepared {
+	r := view.New(in)
+	return Prepared{r, r.Ranking()}
+}
+
 // Text writes the report for a terminal: no line is wider than opt.Width, but for
 // a quoted command, and only opt.Color brings in escape sequences. Its only error
 // is that of w.

@@ -16,12 +16,16 @@ import (
 // 5 blocks the true power at this difference deviates a little from 80 %. With Holm over
 // several modes the difference detected as often is larger. NaN if N < 2; +Inf where the
 // exponential overflows.
-func (l LogRatio) Detectable() float64 {
-	if l.N < 2 {
+func (l LogRatio) Detectable() float64 { return l.DetectableAmong(1) }
+
+// DetectableAmong is [LogRatio.Detectable] for one of so many comparisons that [Holm] corrects
+// together, none of the others being found: the two-sided level is 5 % / tests.
+func (l LogRatio) DetectableAmong(tests int) float64 {
+	if l.N < 2 || tests < 1 {
 		return math.NaN()
 	}
 	df := l.df()
-	f := (TQuantile(0.975, df) + TQuantile(0.80, df)) / math.Sqrt(float64(l.N))
+	f := (TQuantile(1-0.025/float64(tests), df) + TQuantile(0.80, df)) / math.Sqrt(float64(l.N))
 	return math.Expm1(f * l.SD)
 }
 

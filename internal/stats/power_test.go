@@ -204,3 +204,14 @@ func TestEquivalentP(t *testing.T) {
 		}
 	}
 }
+
+// Of several comparisons each is at its share of 5 %, so that less is detected: with 10 blocks
+// and 10 tests, t(.9975, 9) + t(.80, 9) = 3.690 + 0.883 standard errors.
+func TestDetectableAmong(t *testing.T) {
+	l := LogRatio{N: 10, SD: 0.1}
+	near(t, "one", l.DetectableAmong(1), l.Detectable(), 0)
+	near(t, "ten", math.Log1p(l.DetectableAmong(10)), (3.6897+0.8834)*0.1/math.Sqrt(10), 1e-4)
+	if d := l.DetectableAmong(0); !math.IsNaN(d) {
+		t.Errorf("none: %g", d)
+	}
+}

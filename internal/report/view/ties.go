@@ -111,10 +111,8 @@ func (t table) tieNotes() (out []string) {
 		return nil
 	}
 	for _, r := range t.Rankings {
-		out = append(out, capital(t.amongst(r)+tieSentence(r)))
-		if r.Reason == "" {
-			out = append(out, unrankedNotes(r)...)
-		}
+		out = append(out, t.tieText(r))
+		out = append(out, unrankedNotes(r)...)
 	}
 	if len(t.ties) > 0 {
 		pairs := "all pairs"
@@ -159,10 +157,21 @@ func (t table) withTieSentences(answer string) string {
 	}
 	for _, r := range t.Rankings {
 		if len(tiedSets(r.Modes)) > 0 {
-			answer += " " + capital(t.amongst(r)+tieSentence(r))
+			answer += " " + t.tieText(r)
 		}
 	}
 	return answer
+}
+
+// tieText is the sentence about a ranking. A capital begins it unless a mode's name does.
+func (t table) tieText(r result.Ranking) string {
+	text := t.amongst(r) + tieSentence(r)
+	if slices.ContainsFunc(r.Modes, func(m result.Ranked) bool {
+		return strings.HasPrefix(text, m.Mode+" ") || strings.HasPrefix(text, m.Mode+", ")
+	}) {
+		return text
+	}
+	return capital(text)
 }
 
 // amongst names the modes of a ranking where the table has several baselines.
@@ -203,6 +212,9 @@ func unrankedNotes(r result.Ranking) (out []string) {
 			notes = append(notes, doc.Note{Text: m.Reason})
 		}
 		notes[i].About = append(notes[i].About, m.Mode)
+	}
+	if r.Reason != "" && len(notes) == 1 && strings.HasSuffix(r.Reason, notes[0].Text) {
+		return nil // it is the reason of all
 	}
 	for _, n := range notes {
 		verb := " is"

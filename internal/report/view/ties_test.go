@@ -2,13 +2,16 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/report/markdown"
 	"tare/internal/report/text"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -56,6 +59,32 @@ func TestTiesOnTheFirstScreen(t *testing.T) {
 	golden(t, "ranking.screen.txt", text.Overview(New(ranking()).Overview(), text.Options{}))
 	if got := New(sample()).Overview(); strings.Contains(got.Sentence, "apart") || len(got.Columns) != 3 {
 		t.Errorf("two modes with one baseline are ranked: %+v", got)
+	}
+}
+
+// A ranking is of all modes without a baseline, the best first, and fits a terminal.
+func TestRankingDocument(t *testing.T) {
+	in := ranking()
+	modes := slices.Clone(in.Run.Modes)
+	for i := range modes {
+		modes[i].Baseline = ""
+	}
+	in.Run.Source, in.Run.Pairing, in.Run.Warnings = "numbers.csv", "block", []result.Warning{{Code: "one_value", Scope: "netns/x", Text: "x"}}
+	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
+	d := New(in).Ranking()
+	golden(t, "ranked.txt", text.Write(d, text.Options{}))
+	golden(t, "ranked.md", markdown.Write(d))
+	golden(t, "ranked.view", []byte(dump(d)))
+	all := inputs()
+	all["ranked"] = in
+	for name, in := range all {
+		for _, width := range []int{40, 80, 132} {
+			for line := range strings.Lines(string(text.Write(New(in).Ranking(), text.Options{Width: width}))) {
+				if w := wording.Width(strings.TrimSuffix(line, "\n")); w > width {
+					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
+				}
+			}
+		}
 	}
 }
 

@@ -1,0 +1,169 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/analysis"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// Ranking returns the rankings of numbers without a baseline as a document: a table for each
+// metric, the best mode first, and which modes cannot be told apart.
+func (r Report) Ranking() doc.Document {
+	b := newBuilder(r.view)
+	d := doc.Document{Title: b.Title, Description: b.Description, Generator: b.Run.Tare.Version, Particulars: particulars(b.view)}
+	d.Blocks = append(d.Blocks, forMarkdown(doc.Paragraph{Text: capital(strings.Join(d.Particulars, ", ") + ".")}))
+	for _, w := range b.Workloads {
+		for _, t := range w.Tables {
+			d.Blocks = append(d.Blocks, t.ranked(b.anchorOf(t)))
+		}
+	}
+	if notes := groupedWarnings(b.Run.Warnings); len(notes) > 0 {
+		d.Blocks = append(d.Blocks, doc.Section{ID: "warnings", Head: doc.Heading{Text: "Warnings"}, Nav: "Warnings", Blocks: []doc.Block{
+			doc.List{Role: doc.Warning, Bullets: true, Items: notes},
+		}})
+	}
+	return d
+}
+
+// groupedWarnings are the warnings, those with one code as one.
+func groupedWarnings(warnings []result.Warning) (out []doc.Item) {
+	for _, g := range analysis.Group(warnings) {
+		out = append(out, doc.Item{Text: doc.Note{About: g.Modes, Text: g.Text}.String(), Code: string(g.Code)})
+	}
+	return out
+}
+
+// ranked is a table as a ranking.
+func (t table) ranked(anchor string) doc.Block {
+	r := t.ranking()
+	head := doc.Heading{Name: t.Workload, Text: t.Metric.Title, Unit: t.unit(), Small: direction(t.Metric), Terminal: t.inline()}
+	if head.Small != "" {
+		head.Terminal += "; " + head.Small
+	}
+	s := doc.Section{ID: anchor, Look: doc.Metric, Head: head, Nav: t.Workload + " " + noun(t.Metric)}
+	rows := t.inOrder(r)
+	s.Blocks = append(s.Blocks, forTerminal(t.rankedGrid(rows)), forPages(t.rankedTable(anchor, rows)))
+	for _, text := range append(t.rankNotes(r), unrankedNotes(r)...) {
+		s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: text, Depth: 1})
+	}
+	return s
+}
+
+// ranking is the ranking of all modes of a table, or one with the reason why there is none.
+func (t table) ranking() result.Ranking {
+	for _, r := range t.Rankings {
+		if r.Baseline == "" {
+			return r
+		}
+	}
+	n := 0
+	for _, r := range t.rows() {
+		if r.Cell != nil {
+			n++
+		}
+	}
+	why := wording.Count(n, "mode has", "modes have") + " a value, and a ranking takes more than two"
+	if analysis.Maximum(t.Metric.Name) {
+		why = "one exchange decides a maximum"
+	}
+	return result.Ranking{Reason: why}
+}
+
+// inOrder are the rows of a table that have a value: those ranked, the best first, then the
+// others in their order.
+func (t table) inOrder(r result.Ranking) (out []row) {
+	for _, m := range r.Modes {
+		if own, ok := t.of(m.Mode); ok && own.Cell != nil {
+			out = append(out, own)
+		}
+	}
+	ranked := map[string]bool{}
+	for _, own := range out {
+		ranked[own.Mode.ID] = true
+	}
+	for _, own := range t.rows() {
+		if own.Cell != nil && !ranked[own.Mode.ID] {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// rankNotes say which neighbours and which sets of modes cannot be told apart.
+func (t table) rankNotes(r result.Ranking) []string {
+	if r.Reason != "" {
+		return []string{"There is no order: " + r.Reason + "."}
+	}
+	var out []string
+	if ties, all := neighbours(r.Modes); ties > 0 {
+		out = append(out, fmt.Sprintf("%d of the %d pairs of neighbours in this order cannot be told apart.", ties, all))
+	}
+	text := fmt.Sprintf("%s. Of all %d pairs, compared with Holm's correction, %d can be told apart", tiesMeaning, r.Pairs, r.Apart)
+	if finite(r.Detectable) {
+		text += "; in a typical pair a difference of " + change(*r.Detectable) + " would be found"
+	}
+	return append(out, t.tieText(r), text+".")
+}
+
+// neighbours counts the pairs of modes next to each other in a ranking, and those of them
+// that cannot be told apart.
+func neighbours(modes []result.Ranked) (ties, all int) {
+	t := table{ties: tiesOf([]result.Ranking{{Modes: modes}})}
+	for i := 1; i < len(modes); i++ {
+		all++
+		if tied, known := t.tied(modes[i-1].Mode, modes[i].Mode); tied && known {
+			ties++
+		}
+	}
+	return ties, all
+}
+
+// median is the median of a row's values.
+func (t table) median(mode string) string {
+	for _, r := range t.Rankings {
+		i := slices.IndexFunc(r.Modes, func(m result.Ranked) bool { return m.Mode == mode })
+		if i >= 0 && finite(r.Modes[i].Median) {
+			return t.Scale.Number(*r.Modes[i].Median)
+		}
+	}
+	return wording.Unknown
+}
+
+// rankedGrid is a ranking for a terminal.
+func (t table) rankedGrid(rows []row) doc.Grid {
+	mean, median, n, letters := doc.GridColumn{Head: "mean " + withInterval}, doc.GridColumn{Head: "median"}, doc.GridColumn{Head: "n"}, doc.GridColumn{Head: tiesHead}
+	g := doc.Grid{Apart: true}
+	for _, r := range rows {
+		g.Names = append(g.Names, r.Mode.ID)
+		mean.Cells = append(mean.Cells, r.value(t.Scale))
+		median.Cells = append(median.Cells, t.median(r.Mode.ID))
+		n.Cells = append(n.Cells, r.n())
+		letters.Cells = append(letters.Cells, t.letters(r.Mode.ID))
+	}
+	g.Columns = []doc.GridColumn{mean, median, n, letters}
+	return g
+}
+
+// rankedTable is a ranking for a page.
+func (t table) rankedTable(anchor string, rows []row) doc.Table {
+	out := doc.Table{Kind: doc.Figures, By: anchor, Caption: t.Workload + ": " + t.inline(), Columns: []doc.Column{
+		{Head: "Mode", Row: true, Names: true},
+		{Head: "Mean", Note: withInterval, Plain: "mean " + withInterval, Number: true},
+		{Head: "Median", Number: true},
+		{Head: "n", Title: "Values", Number: true},
+		{Head: capital(tiesHead), Title: tiesMeaning},
+	}}
+	g := doc.Group{}
+	for _, r := range rows {
+		g.Rows = append(g.Rows, doc.Row{Group: r.No, Cells: []doc.Cell{
+			{Text: r.Mode.ID}, {Text: r.value(t.Scale)}, {Text: t.median(r.Mode.ID)}, {Text: r.n()}, {Text: t.letters(r.Mode.ID)},
+		}})
+	}
+	out.Groups = []doc.Group{g}
+	return out
+}

@@ -59,11 +59,22 @@ func (n Note) Names() string {
 
 // OverviewColumn is a metric of a workload. Rank says how important it is, 0 first: where
 // not all columns fit, those with the highest rank are left out. To is the anchor of its
-// section on a page.
+// section on a page. Legend explains its cells, where those of the overview do not.
 type OverviewColumn struct {
 	Workload, Metric string
 	Rank             int
-	To               string
+	To, Legend       string
+}
+
+// Legends are what explains the cells of these columns and the marks.
+func (o Overview) Legends(columns ...OverviewColumn) []string {
+	out := slices.Clone(o.Legend)
+	for _, c := range columns {
+		if c.Legend != "" {
+			out = append(out, c.Legend)
+		}
+	}
+	return out
 }
 
 // OverviewGroup is a baseline with the modes that are compared with it, or the modes that

@@ -13,9 +13,9 @@ func (p *page) overview(o doc.Overview) {
 	if len(o.Columns) > 0 {
 		p.overviewTable(o)
 	}
-	if len(o.Legend) > 0 {
+	if legend := o.Legends(o.Columns...); len(legend) > 0 {
 		p.f("\n<p class=\"legend\">")
-		for i, text := range o.Legend {
+		for i, text := range legend {
 			if i > 0 {
 				p.f(" · ")
 			}

@@ -32,8 +32,8 @@ func (p *page) overview(o doc.Overview) {
 	if len(o.Columns) > 0 {
 		p.item("")
 	}
-	if len(o.Legend) > 0 {
-		p.line("%s", md(strings.Join(o.Legend, "; ")))
+	if legend := o.Legends(o.Columns...); len(legend) > 0 {
+		p.line("%s", md(strings.Join(legend, "; ")))
 	}
 	notes := append(append([]doc.Note(nil), o.Notes...), o.Absent...)
 	for _, n := range notes {

@@ -29,6 +29,7 @@ func Overview(o doc.Overview, opt Options) []byte {
 	p := newPrinter(bounded(opt))
 	head, more := p.overviewHead(o, 2)
 	table := p.layOut(o)
+	o.Legend = table.legends()
 	tail := func(rows int) []string { return p.overviewTail(o, append(slices.Clone(more), table.left(rows)...)) }
 	rows := MostLines - len(head) - len(tail(1)) - table.fixed()
 	if rows < table.rows() { // shorter notes make space for the table
@@ -213,6 +214,15 @@ func (t *laidOut) width() int {
 		n += len(t.gap) + 1 + len(t.space) + t.widths[i]
 	}
 	return n
+}
+
+// legends are those of the columns that fit.
+func (t *laidOut) legends() []string {
+	var shown []doc.OverviewColumn
+	for _, i := range t.shown {
+		shown = append(shown, t.o.Columns[i])
+	}
+	return t.o.Legends(shown...)
 }
 
 // fixed is how many lines the table has beside its rows.

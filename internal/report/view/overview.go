@@ -295,9 +295,6 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	if len(out) > 0 {
 		out = append(out, "(..) 95 % interval")
 	}
-	if slices.ContainsFunc(o.Columns, func(c doc.OverviewColumn) bool { return c.Metric == tiesHead }) {
-		out = append(out, tiesHead+": modes with a common letter cannot be told apart")
-	}
 	if sender {
 		out = append(out, "sender limit: the sender could not keep up")
 	}

@@ -19,7 +19,11 @@ func (r Report) Ranking() doc.Document {
 	d.Blocks = append(d.Blocks, forMarkdown(doc.Paragraph{Text: capital(strings.Join(d.Particulars, ", ") + ".")}))
 	for _, w := range b.Workloads {
 		for _, t := range w.Tables {
-			d.Blocks = append(d.Blocks, t.ranked(b.anchorOf(t)))
+			media := doc.Media(0)
+			if t.spared() {
+				media = doc.Pages
+			}
+			d.Blocks = append(d.Blocks, doc.Only{For: media, Blocks: []doc.Block{t.ranked(b.anchorOf(t))}})
 		}
 	}
 	if notes := groupedWarnings(b.Run.Warnings); len(notes) > 0 {

@@ -233,7 +233,7 @@ func withTies(o doc.Overview, columns []mainColumn) doc.Overview {
 		return o
 	}
 	lead := columns[at]
-	column := doc.OverviewColumn{Workload: lead.name, Metric: tiesHead, Rank: len(columns)}
+	column := doc.OverviewColumn{Workload: lead.name, Metric: tiesHead, Rank: len(columns), Legend: tiesHead + ": modes with a common letter cannot be told apart"}
 	o.Columns = slices.Insert(o.Columns, at+1, column)
 	for _, g := range o.Groups {
 		for i, r := range g.Rows {

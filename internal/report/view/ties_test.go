@@ -57,6 +57,11 @@ func ranking() Input {
 // The first screen has the letters of its leading metric, and says which modes are tied.
 func TestTiesOnTheFirstScreen(t *testing.T) {
 	golden(t, "ranking.screen.txt", text.Overview(New(ranking()).Overview(), text.Options{}))
+	for width, want := range map[int]bool{100: true, 55: false} {
+		if got := string(text.Overview(New(ranking()).Overview(), text.Options{Width: width})); strings.Contains(got, "ties:") != want || strings.Contains(got, "more column") == want {
+			t.Errorf("at %d columns the letters are explained and shown: want %t\n%s", width, want, got)
+		}
+	}
 	if got := New(sample()).Overview(); strings.Contains(got.Sentence, "apart") || len(got.Columns) != 3 {
 		t.Errorf("two modes with one baseline are ranked: %+v", got)
 	}

@@ -35,6 +35,8 @@ type ContainerSpec struct {
 	Publish   []Publish
 	Limit     study.Limit
 	Sysctls   map[string]string // of the container's network namespace, with dots; empty on HostNetwork
+	// Unfiltered leaves out the engine's seccomp profile.
+	Unfiltered bool
 }
 
 // Publish makes a container's port reachable at an address of its host, for both TCP and UDP.
@@ -128,6 +130,10 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 		on = network.NetworkBridge
 	}
 	exposed, bound := ports(spec.Publish)
+	var security []string
+	if spec.Unfiltered {
+		security = []string{"seccomp=unconfined"}
+	}
 	o := client.ContainerCreateOptions{
 		Name: spec.Name,
 		Config: &container.Config{
@@ -140,7 +146,8 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 			LogConfig: container.LogConfig{Type: "none"},
 			// Agents set the congestion control and force buffer sizes, as they can in a namespace
 			// of the netns driver.
-			CapAdd: []string{"NET_ADMIN"},
+			CapAdd:      []string{"NET_ADMIN"},
+			SecurityOpt: security,
 			Resources: container.Resources{
 				NanoCPUs: nanoCPUs(spec.Limit), Memory: int64(spec.Limit.Memory),
 				// The same limit with and without swap makes it a hard limit.

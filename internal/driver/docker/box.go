@@ -32,6 +32,7 @@ type box struct {
 	container      *engine.Container
 	ns             *linuxnet.NS
 	own            bool // the container has its own namespace
+	leaveGroups    bool // its agents leave its control groups
 }
 
 // run starts the container of one endpoint. spec selects its network; the rest is the same
@@ -40,7 +41,7 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	name := containers.ContainerName(role, pair)
 	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
 	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
-	spec.Limit = containers.RoleLimit(p.order.Limits, role)
+	spec.Limit, spec.Unfiltered = containers.RoleLimit(p.order.Limits, role), p.order.Without(partSeccomp)
 	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
 	b.Place = pathspec.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
 	if b.own {
@@ -50,7 +51,7 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	if err != nil {
 		return nil, err
 	}
-	b.container, b.ns = c, s.ns
+	b.container, b.ns, b.leaveGroups = c, s.ns, p.order.Without(partCgroup)
 	if b.own {
 		ns, err := c.Namespace()
 		if err != nil {
@@ -95,7 +96,11 @@ func (p *path) segmentation(b *box) error {
 
 // end returns the endpoint of the container's agent.
 func (b *box) end() pathspec.Endpoint {
-	return pathspec.Endpoint{Place: b.Place, Launcher: sharedCgroup{b.container, b.side.engine}}
+	launcher := sharedCgroup{container: b.container, engine: b.side.engine}
+	if b.leaveGroups {
+		launcher.leave = b.ns
+	}
+	return pathspec.Endpoint{Place: b.Place, Launcher: launcher}
 }
 
 // addr returns the container's IPv4 address on its first network.

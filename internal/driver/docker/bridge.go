@@ -4,6 +4,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 
 	"tare/internal/agent/transport"
@@ -21,16 +22,47 @@ func (p *path) published(ctx context.Context) error {
 		return err
 	}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens, p.dialled(s), s.port)
 	}
+	if err := p.intoBridge(ctx, servers); err != nil {
+		return err
+	}
+	s := servers[0]
+	p.SetSteps(p.steps([]pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth)}, partDNAT, s.dnatStep(),
+		p.b.bridge(), s.vethStep(), s.ethStep(), s.process())...)
+	return nil
+}
+
+// intoBridge adds what published and bridge have in common: from the underlay to the servers on
+// host b.
+func (p *path) intoBridge(ctx context.Context, servers []*bridged) error {
 	if err := p.byDNAT(ctx, p.b, servers); err != nil {
 		return err
 	}
+	if p.order.Without(partDNAT) {
+		if err := p.a.ns.Route(p.lab.Addresses(p.b.bridgeNet(), 0)[0].Masked(), p.b.host.Addr[0], ""); err != nil {
+			return err
+		}
+	}
 	p.underlay()
-	s := servers[0]
-	p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth), s.dnatStep(), p.b.bridge(),
-		s.vethStep(), s.ethStep(), s.process())
-	return nil
+	return errors.Join(p.withoutChains(ctx, p.b), p.withoutConntrack(p.b, receives(eth, driver.Forward), receives(docker0, driver.Reverse)))
+}
+
+// dialled returns the address at which a server on host b is dialled: the published one, or its own
+// without address translation.
+func (p *path) dialled(s *bridged) []netip.Addr {
+	if p.order.Without(partDNAT) {
+		return s.listens
+	}
+	return p.b.address()
+}
+
+// steps returns the steps up to a rule, the rule unless it was left out, and the steps after it.
+func (p *path) steps(before []pathspec.Step, part string, rule pathspec.Step, after ...pathspec.Step) []pathspec.Step {
+	if p.order.Without(part) {
+		return append(before, after...)
+	}
+	return append(append(before, rule), after...)
 }
 
 // bridge: as published, with the clients in containers behind the masquerading
@@ -50,27 +82,38 @@ func (p *path) bridge(ctx context.Context) error {
 			first = c
 		}
 		s := servers[pair-1]
-		p.AddPair(c.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.AddPair(c.end(), s.end(), s.listens, p.dialled(s), s.port)
 		p.MustCarry(pair, p.a.Place, c.veth, pathspec.Receives)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.byDNAT(ctx, p.b, servers); err != nil {
+	if err := p.byMasquerade(ctx); err != nil {
 		return err
 	}
-	if err := p.watchNAT(ctx, translation{side: p.a, masquerade: true}); err != nil {
+	if err := p.intoBridge(ctx, servers); err != nil {
 		return err
 	}
-	p.AddRules(driver.Rule{Counter: masqueradeCounter(p.a), Expect: driver.Connections})
+	s := servers[0]
+	out := p.steps([]pathspec.Step{first.process(), first.ethStep(), first.vethStep(), p.a.bridge()}, partMasquerade, p.a.masqueradeStep(), p.a.device(eth))
+	p.SetSteps(p.steps(append(out, p.b.device(eth)), partDNAT, s.dnatStep(), p.b.bridge(), s.vethStep(), s.ethStep(), s.process())...)
+	return nil
+}
+
+// byMasquerade requires that the clients' traffic leaves the bridge of host a through the engine's
+// rules.
+func (p *path) byMasquerade(ctx context.Context) error {
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
-	p.underlay()
-	s := servers[0]
-	p.SetSteps(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), p.a.masqueradeStep(), p.a.device(eth),
-		p.b.device(eth), s.dnatStep(), p.b.bridge(), s.vethStep(), s.ethStep(), s.process())
-	return nil
+	if err := errors.Join(p.withoutChains(ctx, p.a), p.withoutConntrack(p.a, receives(docker0, driver.Forward), receives(eth, driver.Reverse))); err != nil {
+		return err
+	}
+	if p.order.Without(partMasquerade) {
+		return p.withoutMasquerade(ctx, p.a, p.b)
+	}
+	p.AddRules(driver.Rule{Counter: masqueradeCounter(p.a), Expect: driver.Connections})
+	return p.watchNAT(ctx, translation{side: p.a, masquerade: true})
 }
 
 // colocated: two containers for each pair on docker0 of a. Frames go from port to port; the
@@ -117,7 +160,10 @@ func (p *path) toHost(ctx context.Context) error {
 	for _, d := range []string{eth, lo} {
 		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.withoutConntrack(p.a, receives(docker0, driver.Forward), sends(docker0, driver.Reverse))
 }
 
 // userlandProxy: process on a to a published port of a at the loopback address, which no
@@ -128,10 +174,12 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.order.Without(partProxy) {
+		return p.unproxied(ctx, servers)
+	}
 	t := translation{side: p.a}
-	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, loopback, s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens, loopback(), s.port)
 		p.MustCarryAtLeast(s.pair, p.a.Place, s.veth, pathspec.Transmits)
 		p.AddRules(driver.Rule{Counter: runTimeCounter(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
 			driver.Rule{Counter: dnatCounter(p.a, s.port), Expect: driver.NoMatch})
@@ -146,8 +194,30 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	s := servers[0]
 	p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(lo), s.proxyStep(), p.a.bridge(),
 		s.vethStep(), s.ethStep(), s.process())
-	return nil
+	return p.withoutConntrack(p.a, sends(lo, driver.BothAtLeast), receives(lo, driver.BothAtLeast),
+		sends(docker0, driver.ForwardAtLeast), receives(docker0, driver.ReverseAtLeast))
 }
+
+// unproxied: the same on an engine without docker-proxy, whose rules translate the loopback address
+// instead. Without these too, the client dials the container's own address.
+func (p *path) unproxied(ctx context.Context, servers []*bridged) error {
+	dial := func(*bridged) []netip.Addr { return loopback() }
+	if p.order.Without(partDNAT) {
+		dial = func(s *bridged) []netip.Addr { return s.listens }
+	}
+	for _, s := range servers {
+		p.AddPair(p.a.end(), s.end(), s.listens, dial(s), s.port)
+	}
+	p.MustBeIdle(p.a.Place, pathspec.Device{Name: eth})
+	if err := p.byDNAT(ctx, p.a, servers); err != nil {
+		return err
+	}
+	s := servers[0]
+	p.SetSteps(p.steps([]pathspec.Step{pathspec.ProcessStep(p.a.Place)}, partDNAT, s.dnatStep(), p.a.bridge(), s.vethStep(), s.ethStep(), s.process())...)
+	return p.withoutConntrack(p.a, sends(docker0, driver.Forward), receives(docker0, driver.Reverse))
+}
+
+func loopback() []netip.Addr { return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})} }
 
 // bridged is a container on a host's default bridge.
 type bridged struct {
@@ -187,6 +257,9 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 		}
 		b.port = port
 		servers = append(servers, b)
+		if p.order.Without(partProxy) {
+			return p.withoutProxies(s, port)
+		}
 		return p.watchProxies(s, port)
 	})
 	return servers, err
@@ -198,12 +271,19 @@ func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	t := translation{side: s}
 	for _, to := range servers {
 		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
-		p.AddRules(driver.Rule{Counter: dnatCounter(s, to.port), Expect: driver.Connections, Pair: to.pair},
-			driver.Rule{Counter: runTimeCounter(s, to.port), Expect: driver.ProcessIdle})
+		if !p.order.Without(partProxy) {
+			p.AddRules(driver.Rule{Counter: runTimeCounter(s, to.port), Expect: driver.ProcessIdle})
+		}
+		if !p.order.Without(partDNAT) {
+			p.AddRules(driver.Rule{Counter: dnatCounter(s, to.port), Expect: driver.Connections, Pair: to.pair})
+		}
 		t.ports = append(t.ports, to.publishedPort())
 	}
 	p.MustCarry(pathspec.AllPairs, s.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
 	p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+	if p.order.Without(partDNAT) {
+		return p.withoutDNAT(ctx, s, servers)
+	}
 	return p.watchNAT(ctx, t)
 }
 

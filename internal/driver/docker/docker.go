@@ -29,7 +29,7 @@ type Driver struct {
 
 // Modes lists the modes of this package. Each is built by the recipe with its name.
 func (Driver) Modes() []driver.Mode {
-	return containers.Traits([]driver.Mode{
+	modes := containers.Traits([]driver.Mode{
 		{ID: "docker/host", Title: "both endpoints in containers on the host network", Baseline: containers.Host},
 		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: containers.Host},
 		{ID: "docker/bridge", Title: "both endpoints in containers on the default bridge, masqueraded and published", Baseline: containers.Host},
@@ -43,4 +43,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/network:NAME", Title: "containers on an existing network", Baseline: containers.Host},
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)
+	for i := range modes {
+		modes[i].Parts = partsOf(modes[i].ID)
+	}
+	return modes
 }

@@ -23,3 +23,6 @@ func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 	}
 	return from, to
 }
+
+// CheckParts rejects variants that cannot exist.
+func CheckParts(o driver.ModeSpec) error { return checkParts(o) }

@@ -4,7 +4,9 @@ package docker
 
 import (
 	"context"
+	"errors"
 
+	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
@@ -33,7 +35,12 @@ func (p *path) host(ctx context.Context) error {
 		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
 		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		p.withoutConntrack(p.a, sends(eth, driver.Forward), receives(eth, driver.Reverse)),
+		p.withoutConntrack(p.b, receives(eth, driver.Forward), sends(eth, driver.Reverse)))
 }
 
 // underlay requires that the traffic of all pairs crosses the underlay.

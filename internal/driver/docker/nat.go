@@ -42,6 +42,26 @@ func parseNAT(text string) ([]natRule, error) {
 	return rules, nil
 }
 
+// selectRules returns those rules in the output of iptables-save -c that pick chooses, as
+// arguments of iptables: -A, the chain, and so on.
+func selectRules(text string, pick func(r natRule, spec []string) bool) (specs [][]string, err error) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "[") {
+			continue
+		}
+		r, err := parseRule(line)
+		if err != nil {
+			return nil, fmt.Errorf("parse rule %q: %w", line, err)
+		}
+		_, rest, _ := strings.Cut(line, "]")
+		if spec := split(rest); pick(r, spec) {
+			specs = append(specs, spec)
+		}
+	}
+	return specs, nil
+}
+
 func parseRule(line string) (natRule, error) {
 	var r natRule
 	counts, rest, ok := strings.Cut(strings.TrimPrefix(line, "["), "]")

@@ -11,26 +11,45 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/linuxnet"
 )
 
 // nat reads a host's address translation rules with the same program that its engine used
 // to write them.
 func (s *side) nat(ctx context.Context) ([]natRule, error) {
-	var out, words bytes.Buffer
-	cmd := exec.CommandContext(ctx, "iptables-save", "-c", "-t", "nat")
-	cmd.Stdout, cmd.Stderr = &out, &words
-	err := s.ns.Start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
+	text, err := s.save(ctx, "nat")
 	if err != nil {
-		return nil, fmt.Errorf("read the address translation of host %s: %w: %s", s.At, err, strings.TrimSpace(words.String()))
+		return nil, err
 	}
-	rules, err := parseNAT(out.String())
+	rules, err := parseNAT(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the address translation of host %s: %w", s.At, err)
 	}
 	return rules, nil
+}
+
+// save returns a table of a host with its counters, as iptables-save prints it.
+func (s *side) save(ctx context.Context, table string) (string, error) {
+	text, err := iptables(ctx, s.ns, "iptables-save", "-c", "-t", table)
+	if err != nil {
+		return "", fmt.Errorf("read the table %s of host %s: %w", table, s.At, err)
+	}
+	return text, nil
+}
+
+// iptables runs a program of iptables in a namespace and returns its output.
+func iptables(ctx context.Context, ns *linuxnet.NS, args ...string) (string, error) {
+	var out, words bytes.Buffer
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = &out, &words
+	err := ns.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(words.String()))
+	}
+	return out.String(), nil
 }
 
 // translation is the part of a host's nat table that is verified.

@@ -4,12 +4,14 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
@@ -33,8 +35,20 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	return p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout)
+	if err := p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout); err != nil {
+		return err
+	}
+	tunnel := func(u untracked) untracked {
+		u.UDPPort = vxlanPort
+		return u
+	}
+	return errors.Join(
+		p.withoutConntrack(p.a, tunnel(sends(eth, driver.Forward)), tunnel(receives(eth, driver.Reverse))),
+		p.withoutConntrack(p.b, tunnel(receives(eth, driver.Forward)), tunnel(sends(eth, driver.Reverse))))
 }
+
+// vxlanPort is the UDP port of a Swarm's tunnels.
+const vxlanPort = 4789
 
 // buildOverlay builds an overlay with the driver's options, waits until its endpoints reach
 // each other, and adds the rules that apply to every overlay, encrypted or not.

@@ -27,6 +27,7 @@ type path struct {
 	boxes            []*box
 	spaces           []*linuxnet.NS // opened for reading, in addition to those of boxes
 	facts            []result.Fact  // in addition to those of engines and limits
+	checks           []func() error // conditions that must hold after a trial
 	encryptedOverlay bool           // the overlay must be encrypted
 	reached          bool           // client and server reached each other while the path was built
 }

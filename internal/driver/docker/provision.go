@@ -40,6 +40,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := checkLimits(o, r); err != nil {
 		return nil, err
 	}
+	if err := checkParts(o.ModeSpec); err != nil {
+		return nil, err
+	}
 	if err := private.MissingRequirements(ctx); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
@@ -55,6 +58,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err == nil {
 		err = r.build(p, ctx)
 	}
+	if err == nil {
+		err = errors.Join(p.withoutResolver(ctx), p.unconfined())
+	}
 	if err == nil && !p.reached {
 		err = p.reachable(ctx, p.Pairs(), joinWait)
 	}
@@ -63,7 +69,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	}
 	return p.DriverPath(driver.Path{
 		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.versionFacts(), Processes: p.processes,
-		Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
+		Checks: p.checks, Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
 	}), nil
 }
 
@@ -86,7 +92,7 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 	var err error
 	switch need {
 	case hostSet{a: true}:
-		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A)
+		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A, p.engineFlags()...)
 	case hostSet{b: true}:
 		p.b.engine, err = private.Start(ctx, p.lab, p.lab.B)
 	default:
@@ -96,6 +102,14 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 		return err
 	}
 	return p.images(ctx)
+}
+
+// engineFlags returns further arguments for the engine of a mode with one engine.
+func (p *path) engineFlags() []string {
+	if p.order.Without(partProxy) {
+		return []string{"--userland-proxy=false"}
+	}
+	return nil
 }
 
 // images loads the containers' image into all engines in parallel, so that no container

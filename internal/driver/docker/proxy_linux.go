@@ -36,20 +36,11 @@ func runTimeCounter(s *side, port uint16) string {
 // each trial. The forwarded data cannot be counted: it is spliced from socket to socket
 // inside the kernel, where no counter of the process sees it.
 func (p *path) watchProxies(s *side, port uint16) error {
-	pids, err := s.ns.Processes()
+	pids, err := proxiesOf(s, port)
 	if err != nil {
 		return err
 	}
-	x := proxies{side: s, port: port}
-	for _, pid := range pids {
-		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		if err != nil {
-			continue // it has just exited
-		}
-		if isProxy(strings.Split(string(line), "\x00"), port) {
-			x.pids = append(x.pids, pid)
-		}
-	}
+	x := proxies{side: s, port: port, pids: pids}
 	if len(x.pids) < 2 {
 		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", port, s.At, len(x.pids))
 	}
@@ -64,6 +55,38 @@ func (p *path) watchProxies(s *side, port uint16) error {
 	}
 	p.facts = append(p.facts, result.Fact{Name: what, Value: program})
 	return nil
+}
+
+// withoutProxies requires that no proxy of a published port runs.
+func (p *path) withoutProxies(s *side, port uint16) error {
+	if port == pathspec.FirstPort {
+		p.leftOut(partProxy, "no process %s of port %d on host %s", proxyProgram, port, s.At)
+	}
+	return p.check(func() error {
+		pids, err := proxiesOf(s, port)
+		if err == nil && len(pids) > 0 {
+			err = fmt.Errorf("%d processes %s of port %d run on host %s, although the engine runs without them", len(pids), proxyProgram, port, s.At)
+		}
+		return err
+	})
+}
+
+// proxiesOf finds the proxies of a published port.
+func proxiesOf(s *side, port uint16) (proxies []int, err error) {
+	pids, err := s.ns.Processes()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err != nil {
+			continue // it has just exited
+		}
+		if isProxy(strings.Split(string(line), "\x00"), port) {
+			proxies = append(proxies, pid)
+		}
+	}
+	return proxies, nil
 }
 
 func isProxy(args []string, port uint16) bool {

@@ -11,6 +11,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
+	"tare/internal/linuxnet"
 )
 
 // sharedCgroup starts agents in a container of a lab, where both endpoints share the CPUs
@@ -18,6 +19,9 @@ import (
 type sharedCgroup struct {
 	container *engine.Container
 	engine    *private.Engine
+	// leave is the container's network namespace if its agents leave all of its control groups,
+	// else nil.
+	leave *linuxnet.NS
 }
 
 // sharedTimeout limits how long an engine may take to start an agent; sharedPoll is the polling
@@ -44,12 +48,22 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
 	defer cancel()
-	for {
-		moved, held, err := t.engine.ShareCPU(t.container)
-		if err != nil && conn.ExitReason() == "" {
-			return err
+	for shared := false; ; {
+		if !shared {
+			moved, held, err := t.engine.ShareCPU(t.container)
+			if err != nil && conn.ExitReason() == "" {
+				return err
+			}
+			shared = moved > 0 || held
 		}
-		if moved > 0 || held || conn.ExitReason() != "" {
+		left := 1
+		if shared && t.leave != nil {
+			var err error
+			if left, err = leaveGroups(t.leave); err != nil && conn.ExitReason() == "" {
+				return err
+			}
+		}
+		if shared && left > 0 || conn.ExitReason() != "" {
 			return nil
 		}
 		select {

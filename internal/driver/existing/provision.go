@@ -103,6 +103,9 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	if err := o.CheckPairs(); err != nil {
 		return recipe{}, err
 	}
+	if len(o.With) > 0 {
+		return unsupported("nothing is left out or set on an existing engine, because that would change the user's machine; run it on a lab: --engine lab")
+	}
 	for id, r := range recipes() {
 		if !study.Fits(id, o.Mode) {
 			continue

@@ -141,17 +141,14 @@ func cpuGroup() (hierarchy, own string, unified bool, err error) {
 	if err != nil {
 		return "", "", false, err
 	}
-	text, err := os.ReadFile("/proc/self/cgroup")
+	of, err := groupsOf("self")
 	if err != nil {
-		return "", "", false, fmt.Errorf("find the control group of this process: %w", err)
+		return "", "", false, err
 	}
 	groups := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		// cgroups(7): hierarchy id, controllers, path; version 2 has no controllers.
-		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); len(f) == 3 {
-			for name := range strings.SplitSeq(f[1], ",") {
-				groups[name] = f[2]
-			}
+	for controllers, group := range of {
+		for name := range strings.SplitSeq(controllers, ",") {
+			groups[name] = group
 		}
 	}
 	for _, h := range all {

@@ -1,0 +1,76 @@
+//go:build linux
+
+package docker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/engine/private"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// requirement is a part that can only be left out together with others.
+type requirement struct {
+	part string
+	with []string
+	why  string
+}
+
+func requirements(o driver.ModeSpec) []requirement {
+	const translated = "address translation works on tracked connections only"
+	switch o.Mode {
+	case "docker/published":
+		return []requirement{{partConntrack, []string{partDNAT}, translated}}
+	case "docker/bridge":
+		return []requirement{
+			{partConntrack, []string{partMasquerade, partDNAT}, translated},
+			{partConntrack, []string{partChains}, "the engine's chains accept replies by the state of their connection"},
+		}
+	case "docker/userland-proxy":
+		need := []requirement{{partDNAT, []string{partProxy}, "with docker-proxy no packet of the path is translated"}}
+		if o.Without(partProxy) {
+			need = append(need, requirement{partConntrack, []string{partDNAT}, translated})
+		}
+		return need
+	}
+	return nil
+}
+
+// checkParts rejects variants that leave out what cannot be left out alone, or here.
+func checkParts(o driver.ModeSpec) error {
+	unsupported := func(format string, args ...any) error {
+		return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
+	}
+	for _, r := range requirements(o) {
+		left := slices.DeleteFunc(slices.Clone(r.with), o.Without)
+		if o.Without(r.part) && len(left) > 0 {
+			return unsupported("%s: off requires %s: off, because %s", r.part, strings.Join(left, ": off and "), r.why)
+		}
+	}
+	if !o.Without(partCgroup) {
+		return nil
+	}
+	if o.Limits != (study.Limits{}) {
+		return unsupported("%s: off requires no limits, because control groups apply them", partCgroup)
+	}
+	one, err := private.OneGroup()
+	if err == nil && one {
+		err = unsupported("there is no %s to leave out: with version 2 of control groups, agents are in the run's own group in every mode", partCgroup)
+	}
+	return err
+}
+
+// leftOut adds a fact on a part that was left out: what was read back.
+func (p *path) leftOut(part, format string, args ...any) {
+	p.facts = append(p.facts, result.Fact{Name: "without " + part, Value: fmt.Sprintf(format, args...)})
+}
+
+// check adds a condition that must hold after every trial, and checks it now.
+func (p *path) check(holds func() error) error {
+	p.checks = append(p.checks, holds)
+	return holds()
+}

@@ -1,0 +1,140 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/study"
+)
+
+// without is a variant that leaves parts out.
+func without(parts ...string) map[string]string {
+	with := map[string]string{}
+	for _, p := range parts {
+		with[p] = driver.Off
+	}
+	return with
+}
+
+// variants are modes without some of their parts. Each is proven like the whole mode; then undo
+// brings a part back, as an engine might, and the proof must fail with want.
+var variants = []struct {
+	name, mode string
+	parts      []string
+	undo       func(*drivertest.Setup) error
+	want       string
+}{
+	{"published without DNAT", "docker/published", []string{"dnat"},
+		func(s *drivertest.Setup) error {
+			to := s.Path.Pairs[0].Server.Dial[0].String()
+			return run(s.Lab.B.NS, "iptables", "-t", "nat", "-A", "DOCKER", "-p", "tcp", "--dport", "5201", "-j", "DNAT", "--to-destination", to)
+		}, "the engine has put back the DNAT rule of port 5201 of host b"},
+	{"published without chains", "docker/published", []string{"engine_chains", "seccomp"},
+		func(s *drivertest.Setup) error {
+			return run(s.Lab.B.NS, "iptables", "-I", "FORWARD", "-j", "DOCKER-USER")
+		}, "counter b/FORWARD:engine_chains.packets moved by "},
+	{"published without all", "docker/published", []string{"conntrack", "dnat", "engine_chains", "seccomp", "cgroup"},
+		func(s *drivertest.Setup) error { return s.Lab.B.NS.DropChain("tare_notrack", "prerouting") },
+		"counter b/notrack:eth0_in.bytes moved by 0"},
+	{"bridge without masquerade", "docker/bridge", []string{"masquerade"},
+		func(s *drivertest.Setup) error {
+			return run(s.Lab.A.NS, "iptables", "-t", "nat", "-A", "POSTROUTING", "!", "-o", "docker0", "-j", "MASQUERADE")
+		}, "the engine has put back the masquerade rule of docker0 of host a"},
+	{"bridge without all", "docker/bridge", []string{"conntrack", "masquerade", "dnat", "engine_chains", "seccomp", "cgroup"}, nil, ""},
+	{"overlay without resolver", "docker/overlay", []string{"resolver_rules"},
+		func(s *drivertest.Setup) error {
+			_, to := docker.EndNamespaces(s.Path)
+			return run(to, "iptables", "-t", "nat", "-A", "OUTPUT", "-d", "127.0.0.11", "-j", "ACCEPT")
+		}, "container b/server has rules in its table nat"},
+	{"overlay without conntrack", "docker/overlay", []string{"conntrack", "cgroup"},
+		func(s *drivertest.Setup) error { return s.Lab.A.NS.DropChain("tare_notrack", "output") },
+		"counter a/notrack:eth0_out.bytes moved by 0"},
+	{"userland-proxy without conntrack", "docker/userland-proxy", []string{"conntrack"}, nil, ""},
+	{"userland-proxy without proxy", "docker/userland-proxy", []string{"proxy"}, nil, ""},
+	{"userland-proxy without all", "docker/userland-proxy", []string{"conntrack", "dnat", "proxy", "seccomp", "cgroup"}, nil, ""},
+	{"host without all", "docker/host", []string{"conntrack", "seccomp", "cgroup"}, nil, ""},
+	{"to-host without conntrack", "docker/to-host", []string{"conntrack"}, nil, ""},
+	{"macvlan without resolver", "docker/macvlan", []string{"resolver_rules", "seccomp"}, nil, ""},
+}
+
+func TestVariants(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, tt := range variants {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: without(tt.parts...)}))
+			s.CheckTopology(t)
+			for _, kind := range []string{"tcp_rr", "tcp_crr", "tcp_stream", "udp_stream"} {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			for _, part := range tt.parts {
+				if fact(s.Path.Facts, "without "+part) == "" {
+					t.Errorf("no fact says what was read back without %s: %v", part, s.Path.Facts)
+				}
+			}
+			if tt.want == "" {
+				return
+			}
+			if err := tt.undo(s); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the part is back: %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A variant that cannot exist is unsupported, and says what it requires. Nothing is started for it.
+func TestVariantsThatCannotExist(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, tt := range []struct {
+		mode   string
+		parts  []string
+		limits study.Limits
+		want   string
+	}{
+		{"docker/published", []string{"conntrack"}, study.Limits{}, "conntrack: off requires dnat: off"},
+		{"docker/bridge", []string{"conntrack", "dnat"}, study.Limits{}, "conntrack: off requires masquerade: off"},
+		{"docker/bridge", []string{"conntrack", "dnat", "masquerade"}, study.Limits{}, "conntrack: off requires engine_chains: off"},
+		{"docker/userland-proxy", []string{"dnat"}, study.Limits{}, "dnat: off requires proxy: off"},
+		{"docker/userland-proxy", []string{"proxy", "conntrack"}, study.Limits{}, "conntrack: off requires dnat: off"},
+		{"docker/published", []string{"cgroup"}, study.Limits{Server: study.Limit{Memory: 1 << 30}}, "cgroup: off requires no limits"},
+	} {
+		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil),
+			driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: without(tt.parts...), Limits: tt.limits}))
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, tt.want) {
+			t.Errorf("%s without %v: %v, want %q", tt.mode, tt.parts, err, tt.want)
+		}
+	}
+}
+
+// The parts of each mode can be added one after the other, in their order, to the mode without any
+// of them.
+func TestPartsMakeALadder(t *testing.T) {
+	for _, m := range (docker.Driver{}).Modes() {
+		var ids []string
+		for _, p := range m.Parts {
+			ids = append(ids, p.ID)
+			if p.Title == "" {
+				t.Errorf("%s: part %s has no title", m.ID, p.ID)
+			}
+		}
+		if len(ids) < 2 || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
+			t.Errorf("%s has the parts %v", m.ID, ids)
+		}
+		for n := range ids {
+			if err := docker.CheckParts(driver.ModeSpec{Mode: m.ID, With: without(ids[n:]...)}); err != nil && !strings.Contains(err.Error(), "version 2") {
+				t.Errorf("%s with only %v: %v", m.ID, ids[:n], err)
+			}
+		}
+	}
+}

@@ -133,3 +133,17 @@ func TestSplit(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 }
+
+// A rule is selected with all its words, so that iptables can remove it.
+func TestSelectRules(t *testing.T) {
+	got, err := selectRules(savedByLegacy, func(r natRule, _ []string) bool {
+		return len(published([]natRule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(masquerading([]natRule{r}, "docker0")) > 0
+	})
+	want := [][]string{
+		{"-A", "POSTROUTING", "-s", "172.17.0.0/16", "!", "-o", "docker0", "-m", "comment", "--comment", `what leaves "docker0" -o eth0`, "-j", "MASQUERADE"},
+		{"-A", "DOCKER", "-d", "192.0.2.1/32", "!", "-i", "docker0", "-p", "tcp", "-m", "tcp", "--dport", "5201", "-j", "DNAT", "--to-destination", "172.17.0.2:5201"},
+	}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, d)
+	}
+}

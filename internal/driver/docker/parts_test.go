@@ -3,6 +3,8 @@
 package docker_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +137,33 @@ func TestPartsMakeALadder(t *testing.T) {
 			if err := docker.CheckParts(driver.ModeSpec{Mode: m.ID, With: without(ids[n:]...)}); err != nil && !strings.Contains(err.Error(), "version 2") {
 				t.Errorf("%s with only %v: %v", m.ID, ids[:n], err)
 			}
+		}
+	}
+}
+
+// The page of each mode describes every part that can be left out.
+func TestPartsAreDocumented(t *testing.T) {
+	for _, m := range (docker.Driver{}).Modes() {
+		stem, _, _ := strings.Cut(m.ID, ":")
+		page, err := os.ReadFile(filepath.Join(drivertest.Root(t), "docs/modes", strings.ReplaceAll(stem, "/", "-")+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, _ := strings.Cut(string(page), "\n## Parts that can be left out\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var rows []string
+		for line := range strings.Lines(section) {
+			if id, ok := strings.CutPrefix(line, "| `"); ok {
+				id, _, _ = strings.Cut(id, "`")
+				rows = append(rows, id)
+			}
+		}
+		var ids []string
+		for _, p := range m.Parts {
+			ids = append(ids, p.ID)
+		}
+		if !slices.Equal(rows, ids) {
+			t.Errorf("the page of %s describes the parts %v, not %v", m.ID, rows, ids)
 		}
 	}
 }

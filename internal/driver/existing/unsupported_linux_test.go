@@ -223,6 +223,13 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 		}
 		t.Log(u)
 	}
+	// Nothing is changed on an engine of a user.
+	variant := order(t, "docker/published", nil)
+	variant.With = map[string]string{"seccomp": driver.Off}
+	_, err := translates.Provision(t.Context(), variant)
+	if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "existing engine") {
+		t.Errorf("a variant on an existing engine: %v", err)
+	}
 }
 
 // Changes during the run are detected: removed rules, which leave a port to docker-proxy,

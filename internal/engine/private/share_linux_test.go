@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -92,5 +93,36 @@ func TestShareCPU(t *testing.T) {
 		if after := schedules(t, agentOf(t, "a/"+c.part)); (after == own) == c.held {
 			t.Errorf("%s: it is in group %s, and this process in %s", c.part, after, own)
 		}
+	}
+	leavesGroups(t, agentOf(t, "a/free"))
+}
+
+// leavesGroups moves an agent that shares the CPU group of this process into all of its groups.
+func leavesGroups(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := private.OneGroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := private.CheckLeftGroups(n); (err == nil) != one {
+		t.Errorf("before, with one group for all controllers %t: %v", one, err)
+	}
+	if err := private.LeaveGroups(n); err != nil {
+		t.Fatal(err)
+	}
+	if err := private.CheckLeftGroups(n); err != nil {
+		t.Error(err)
+	}
+	in, err := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil || string(in) != string(own) {
+		t.Errorf("it is in the groups\n%sand this process in\n%s%v", in, own, err)
 	}
 }

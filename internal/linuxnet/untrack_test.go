@@ -1,0 +1,57 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// Packets that Untrack names leave no entry in connection tracking, and are counted; all others
+// leave one.
+func TestUntrack(t *testing.T) {
+	ns := needNS(t)
+	// Its rules make the kernel track connections.
+	if err := ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}); err != nil {
+		t.Fatal(err)
+	}
+	tracked := func() string {
+		n, err := ns.ReadSysctl("net/netfilter/nf_conntrack_count")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if err := ns.Untrack("notrack", Untracked{Name: "out", Device: "lo", Sent: true, UDPPort: 4789}, Untracked{Name: "in", Device: "lo", UDPPort: 4789}); err != nil {
+		t.Fatal(err)
+	}
+	const payload = 100
+	send := func(port string) {
+		err := ns.Do(func() error {
+			c, err := net.Dial("udp4", "127.0.0.1:"+port)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			_, err = c.Write([]byte(strings.Repeat("x", payload)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("4789")
+	counts, err := ns.Counts("notrack")
+	if err != nil || counts["out"].Bytes != payload+28 || counts["in"].Bytes != payload+28 {
+		t.Errorf("counted %+v, %v", counts, err)
+	}
+	if n := tracked(); n != "0" {
+		t.Errorf("%s connections are tracked", n)
+	}
+	send("4790")
+	if n := tracked(); n == "0" {
+		t.Error("nothing is tracked, so nothing was tested")
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/setting"
 )
 
 // setupTime is roughly how long setting up and removing a mode takes: an engine on each host
@@ -44,7 +45,7 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)
 	for i := range modes {
-		modes[i].Parts = partsOf(modes[i].ID)
+		modes[i].Parts, modes[i].Settings = partsOf(modes[i].ID), setting.Names()
 	}
 	return modes
 }

@@ -65,6 +65,30 @@ var variants = []struct {
 	{"macvlan without resolver", "docker/macvlan", []string{"resolver_rules", "seccomp"}, nil, ""},
 }
 
+// Settings apply to the namespaces of engines and containers, with parts left out or not.
+func TestSettings(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, tt := range []struct {
+		mode, value string
+		parts       []string
+	}{
+		{"docker/published", "on", []string{"conntrack", "dnat", "engine_chains"}},
+		{"docker/overlay", "off", nil},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			t.Parallel()
+			with := without(tt.parts...)
+			with["bridge_nf"] = tt.value
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: with}))
+			for _, kind := range []string{"tcp_rr", "tcp_stream"} {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+		})
+	}
+}
+
 func TestVariants(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range variants {

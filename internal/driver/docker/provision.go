@@ -11,6 +11,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/setting"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/study"
@@ -59,7 +60,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		err = r.build(p, ctx)
 	}
 	if err == nil {
-		err = errors.Join(p.withoutResolver(ctx), p.unconfined())
+		err = errors.Join(p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
 	}
 	if err == nil && !p.reached {
 		err = p.reachable(ctx, p.Pairs(), joinWait)

@@ -64,9 +64,15 @@ func checkParts(o driver.ModeSpec) error {
 	return err
 }
 
-// leftOut adds a fact on a part that was left out: what was read back.
+// leftOut adds to the fact on a part that was left out: what was read back.
 func (p *path) leftOut(part, format string, args ...any) {
-	p.facts = append(p.facts, result.Fact{Name: "without " + part, Value: fmt.Sprintf(format, args...)})
+	f := result.Fact{Name: "without " + part, Value: fmt.Sprintf(format, args...)}
+	i := slices.IndexFunc(p.facts, func(have result.Fact) bool { return have.Name == f.Name })
+	if i < 0 {
+		p.facts = append(p.facts, f)
+		return
+	}
+	p.facts[i].Value += "; " + f.Value
 }
 
 // check adds a condition that must hold after every trial, and checks it now.

@@ -28,41 +28,42 @@ func without(parts ...string) map[string]string {
 // brings a part back, as an engine might, and the proof must fail with want.
 var variants = []struct {
 	name, mode string
+	pairs      int
 	parts      []string
 	undo       func(*drivertest.Setup) error
 	want       string
 }{
-	{"published without DNAT", "docker/published", []string{"dnat"},
+	{"published without DNAT", "docker/published", 1, []string{"dnat"},
 		func(s *drivertest.Setup) error {
 			to := s.Path.Pairs[0].Server.Dial[0].String()
 			return run(s.Lab.B.NS, "iptables", "-t", "nat", "-A", "DOCKER", "-p", "tcp", "--dport", "5201", "-j", "DNAT", "--to-destination", to)
 		}, "the engine has put back the DNAT rule of port 5201 of host b"},
-	{"published without chains", "docker/published", []string{"engine_chains", "seccomp"},
+	{"published without chains", "docker/published", 1, []string{"engine_chains", "seccomp"},
 		func(s *drivertest.Setup) error {
 			return run(s.Lab.B.NS, "iptables", "-I", "FORWARD", "-j", "DOCKER-USER")
 		}, "counter b/FORWARD:engine_chains.packets moved by "},
-	{"published without all", "docker/published", []string{"conntrack", "dnat", "engine_chains", "seccomp", "cgroup"},
+	{"published without all", "docker/published", 2, []string{"conntrack", "dnat", "engine_chains", "seccomp", "cgroup"},
 		func(s *drivertest.Setup) error { return s.Lab.B.NS.DropChain("tare_notrack", "prerouting") },
 		"counter b/notrack:eth0_in.bytes moved by 0"},
-	{"bridge without masquerade", "docker/bridge", []string{"masquerade"},
+	{"bridge without masquerade", "docker/bridge", 1, []string{"masquerade"},
 		func(s *drivertest.Setup) error {
 			return run(s.Lab.A.NS, "iptables", "-t", "nat", "-A", "POSTROUTING", "!", "-o", "docker0", "-j", "MASQUERADE")
 		}, "the engine has put back the masquerade rule of docker0 of host a"},
-	{"bridge without all", "docker/bridge", []string{"conntrack", "masquerade", "dnat", "engine_chains", "seccomp", "cgroup"}, nil, ""},
-	{"overlay without resolver", "docker/overlay", []string{"resolver_rules"},
+	{"bridge without all", "docker/bridge", 2, []string{"conntrack", "masquerade", "dnat", "engine_chains", "seccomp", "cgroup"}, nil, ""},
+	{"overlay without resolver", "docker/overlay", 1, []string{"resolver_rules"},
 		func(s *drivertest.Setup) error {
 			_, to := docker.EndNamespaces(s.Path)
 			return run(to, "iptables", "-t", "nat", "-A", "OUTPUT", "-d", "127.0.0.11", "-j", "ACCEPT")
 		}, "container b/server has rules in its table nat"},
-	{"overlay without conntrack", "docker/overlay", []string{"conntrack", "cgroup"},
+	{"overlay without conntrack", "docker/overlay", 1, []string{"conntrack", "cgroup"},
 		func(s *drivertest.Setup) error { return s.Lab.A.NS.DropChain("tare_notrack", "output") },
 		"counter a/notrack:eth0_out.bytes moved by 0"},
-	{"userland-proxy without conntrack", "docker/userland-proxy", []string{"conntrack"}, nil, ""},
-	{"userland-proxy without proxy", "docker/userland-proxy", []string{"proxy"}, nil, ""},
-	{"userland-proxy without all", "docker/userland-proxy", []string{"conntrack", "dnat", "proxy", "seccomp", "cgroup"}, nil, ""},
-	{"host without all", "docker/host", []string{"conntrack", "seccomp", "cgroup"}, nil, ""},
-	{"to-host without conntrack", "docker/to-host", []string{"conntrack"}, nil, ""},
-	{"macvlan without resolver", "docker/macvlan", []string{"resolver_rules", "seccomp"}, nil, ""},
+	{"userland-proxy without conntrack", "docker/userland-proxy", 1, []string{"conntrack"}, nil, ""},
+	{"userland-proxy without proxy", "docker/userland-proxy", 1, []string{"proxy"}, nil, ""},
+	{"userland-proxy without all", "docker/userland-proxy", 2, []string{"conntrack", "dnat", "proxy", "seccomp", "cgroup"}, nil, ""},
+	{"host without all", "docker/host", 2, []string{"conntrack", "seccomp", "cgroup"}, nil, ""},
+	{"to-host without conntrack", "docker/to-host", 1, []string{"conntrack"}, nil, ""},
+	{"macvlan without resolver", "docker/macvlan", 1, []string{"resolver_rules", "seccomp"}, nil, ""},
 }
 
 // Settings apply to the namespaces of engines and containers, with parts left out or not.
@@ -94,10 +95,10 @@ func TestVariants(t *testing.T) {
 	for _, tt := range variants {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: without(tt.parts...)}))
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: tt.pairs, With: without(tt.parts...)}))
 			s.CheckTopology(t)
 			for _, kind := range []string{"tcp_rr", "tcp_crr", "tcp_stream", "udp_stream"} {
-				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+				if _, err := s.TrialPairs(t, drivertest.Params(kind), false, tt.pairs); err != nil {
 					t.Errorf("%s: %v", kind, err)
 				}
 			}

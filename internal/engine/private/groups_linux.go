@@ -1,6 +1,7 @@
 package private
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -61,7 +62,7 @@ func CheckLeftGroups(pid int) error {
 	}
 	for _, controllers := range slices.Sorted(maps.Keys(own)) {
 		if in[controllers] != own[controllers] {
-			return fmt.Errorf("process %d is in the control group %s of %q, not in %s as tare is", pid, in[controllers], controllers, own[controllers])
+			return fmt.Errorf("process %d is in the control group %s (%s), not in %s as tare is", pid, in[controllers], cmp.Or(controllers, "version 2"), own[controllers])
 		}
 	}
 	return nil

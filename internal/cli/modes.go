@@ -139,13 +139,16 @@ func (a App) listSettings(w io.Writer, name string) error {
 	for _, p := range m.Parts {
 		fmt.Fprintf(w, "%s\t%s\n", p.ID, p.Title)
 	}
-	if len(m.Settings) > 0 {
+	if len(m.Settings)+len(m.Own) > 0 {
 		fmt.Fprintln(w, "\nSETTING\tVALUES\tWHAT IT DOES")
 	}
 	for _, s := range setting.All() {
 		if slices.Contains(m.Settings, s.Name) {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Values, s.Title)
 		}
+	}
+	for _, s := range m.Own {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Values, s.Title)
 	}
 	return nil
 }

@@ -84,6 +84,9 @@ type Mode struct {
 	Parts []Part
 	// Settings are the names of those settings of package setting that the mode accepts.
 	Settings []string
+	// Own are settings that only this mode has: its driver applies them while it builds the
+	// mode, reads them back and adds the rules that prove them.
+	Own []OwnSetting
 	// SetupTime is roughly how long setting up and removing the mode takes. It is used for
 	// estimates and for timeouts. 0 is the time for a few namespaces, plan.ModeOverhead.
 	SetupTime time.Duration
@@ -91,6 +94,12 @@ type Mode struct {
 
 // Part is a part of a mode that can be left out. Its ID is its key in a study's with.
 type Part struct{ ID, Title string }
+
+// OwnSetting is a setting that only some modes of one driver have.
+type OwnSetting struct {
+	study.SettingSpec
+	Title string // what it does, in a few words
+}
 
 // Pair is a client and the server that it reaches over the path.
 type Pair struct{ Client, Server Endpoint }

@@ -35,6 +35,8 @@ type SettingSpec struct {
 	// Values describes the valid values, such as "on or off", and Valid checks one.
 	Values string
 	Valid  func(value string) bool
+	// Needs is the name of a setting without which this one has no effect, or empty.
+	Needs string
 }
 
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and workload, their

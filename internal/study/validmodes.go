@@ -135,6 +135,8 @@ func (v *validator) with(path string, m Mode, spec ModeSpec) {
 			v.add(v.key(at, name), "%s", suggest.Unknown("setting of "+m.Mode, name, "", spec.settings()))
 		case !spec.With[i].Valid(m.With[name]):
 			v.add(v.key(at, name), "%s is %s; want %s", name, suggest.Quote(m.With[name]), spec.With[i].Values)
+		case spec.With[i].Needs != "" && m.With[spec.With[i].Needs] == "":
+			v.add(v.key(at, name), "%s has no effect without %s; set it too", name, spec.With[i].Needs)
 		}
 	}
 }

@@ -64,7 +64,8 @@ func Names() []string {
 	return names
 }
 
-// SpecsOf lists what a mode's with accepts: the parts that can be left out, then settings.
+// SpecsOf lists what a mode's with accepts: the parts that can be left out, then settings, then the
+// mode's own.
 func SpecsOf(m driver.Mode) []study.SettingSpec {
 	var out []study.SettingSpec
 	for _, p := range m.Parts {
@@ -74,6 +75,9 @@ func SpecsOf(m driver.Mode) []study.SettingSpec {
 		if slices.Contains(m.Settings, s.Name) {
 			out = append(out, study.SettingSpec{Name: s.Name, Values: s.Values, Valid: s.Valid})
 		}
+	}
+	for _, s := range m.Own {
+		out = append(out, s.SettingSpec)
 	}
 	return out
 }

@@ -1,0 +1,32 @@
+package study_test
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/study"
+	"tare/internal/study/studytest"
+)
+
+// A setting that has no effect without another needs that one.
+func TestSettingNeedsAnother(t *testing.T) {
+	cat := studytest.Catalog()
+	valid := func(string) bool { return true }
+	for i := range cat.Modes {
+		if cat.Modes[i].ID == "netns/published" {
+			cat.Modes[i].With = []study.SettingSpec{{Name: "rules", Valid: valid}, {Name: "rules_kind", Valid: valid, Needs: "rules"}}
+		}
+	}
+	resolve := func(with map[string]string) error {
+		s := study.Study{Name: "n", Modes: []study.Mode{{Mode: "netns/published", With: with}}, Workloads: []study.Workload{{Kind: "tcp_rr"}}}
+		_, err := study.Resolve(s, cat)
+		return err
+	}
+	if err := resolve(map[string]string{"rules": "10", "rules_kind": "nft-map"}); err != nil {
+		t.Errorf("with both: %v", err)
+	}
+	err := resolve(map[string]string{"rules_kind": "nft-map"})
+	if err == nil || !strings.Contains(err.Error(), "rules_kind has no effect without rules") {
+		t.Errorf("without the other: %v", err)
+	}
+}

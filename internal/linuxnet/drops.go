@@ -5,6 +5,7 @@ package linuxnet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
@@ -93,6 +94,9 @@ func (ns *NS) DropRules() ([]DropRule, error) {
 			return err
 		}
 		for _, c := range chains {
+			if strings.HasPrefix(c.Name, DecoyName) {
+				continue // tens of thousands of rules that never drop take seconds to read
+			}
 			rules, err := conn.GetRules(c.Table, c)
 			if err != nil {
 				return fmt.Errorf("chain %s: %w", c.Name, err)

@@ -1,0 +1,62 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+)
+
+// Thousands of decoys are installed in batches that the kernel accepts, and read back.
+func TestDecoysAreReadBack(t *testing.T) {
+	const n = 10000
+	own := []netip.AddrPort{netip.MustParseAddrPort("198.18.0.2:5201")}
+	for _, tt := range []struct {
+		name    string
+		install func(*NS) error
+		count   func(*NS) (int, error)
+	}{
+		{"chain", func(ns *NS) error { return ns.AddDecoyChain(n) }, (*NS).DecoyChainRules},
+		{"map", func(ns *NS) error { return ns.AddDecoyMap(n, own) }, (*NS).DecoyMapServices},
+		{"set", func(ns *NS) error { return errors.Join(ns.CreateDecoySet(n), ns.AddToDecoySet(n)) }, (*NS).DecoySetEntries},
+		{"noop", func(ns *NS) error { return ns.AddNoopRules(n, "eth0") }, (*NS).NoopRules},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ns := needNS(t)
+			if err := tt.install(ns); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := tt.count(ns); err != nil || got != n {
+				t.Errorf("%d of %d, %v", got, n, err)
+			}
+		})
+	}
+}
+
+// Rules of decoys never drop a packet and are not read among those that do: with tens of
+// thousands of them that would take a second before and after each trial.
+func TestDropRulesWithoutDecoys(t *testing.T) {
+	ns := needNS(t)
+	if err := ns.AddDecoyChain(1); err != nil {
+		t.Fatal(err)
+	}
+	err := ns.inDecoys("add a rule that drops", func(d decoys) error {
+		c := &nftables.Chain{Name: DecoyName, Table: d.table}
+		d.rule(c, one(&expr.Verdict{Kind: expr.VerdictDrop}))
+		other := d.conn.AddChain(&nftables.Chain{Name: "other", Table: d.table})
+		d.rule(other, one(&expr.Verdict{Kind: expr.VerdictDrop}))
+		return d.conn.Flush()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := ns.DropRules()
+	if err != nil || len(rules) != 1 || !strings.Contains(rules[0].Where, "other") {
+		t.Errorf("got %+v, %v; want the rule of the other chain only", rules, err)
+	}
+}

@@ -170,7 +170,7 @@ func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return startAgents(t, p, o.ModeSpec)
+	return StartAgents(t, p, o.ModeSpec)
 }
 
 // BuildOn is Build for hosts that are not those of a lab.
@@ -180,11 +180,11 @@ func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return startAgents(t, p, o)
+	return StartAgents(t, p, o)
 }
 
-// startAgents starts the agents of a path.
-func startAgents(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
+// StartAgents starts the agents of a path that was built. They end with the test.
+func StartAgents(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 	t.Helper()
 	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
 	t.Cleanup(func() {
@@ -418,7 +418,7 @@ func setUpOrUnsupported(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) 
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {
-		return startAgents(t, p, o.ModeSpec)
+		return StartAgents(t, p, o.ModeSpec)
 	}
 	probed := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
 	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {

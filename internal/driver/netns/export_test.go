@@ -3,9 +3,20 @@
 package netns
 
 import (
+	"context"
+
 	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 )
+
+// MissingPrograms returns the error of a mode whose rules need programs of iptables that no
+// machine has.
+func MissingPrograms(ctx context.Context) error {
+	p := &path{Path: pathspec.Path{Mode: "netns/published"}}
+	_, err := p.iptablesRules(ctx, nil, "iptables-absent")
+	return err
+}
 
 // Namespaces returns the namespaces of the first pair's endpoints.
 func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {

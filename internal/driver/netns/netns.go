@@ -23,8 +23,8 @@ func (Driver) Modes() []driver.Mode {
 	modes := []driver.Mode{
 		{ID: Host, Title: "process on a to process on b"},
 		{ID: HostLocal, Title: "two processes on a, through the address of a"},
-		{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host, Parts: engineParts("the server")},
-		{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host, Parts: engineParts("each endpoint")},
+		{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host, Parts: engineParts("the server"), Own: ruleSettings()},
+		{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host, Parts: engineParts("each endpoint"), Own: ruleSettings()},
 		{ID: "netns/ptp", Title: "both endpoints on veth devices of their host, routed without a bridge or address translation", Baseline: Host, Parts: []driver.Part{namespacePart("each endpoint")}},
 		{ID: "netns/routed", Title: "both endpoints behind bridges, routed without address translation", Baseline: Host, Parts: []driver.Part{namespacePart("each endpoint"), bridgePart()}},
 		{ID: "netns/colocated", Title: "two sandboxes on one bridge", Baseline: HostLocal, Parts: colocatedParts()},

@@ -52,7 +52,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	build, err := builder(o.Mode)
+	build, err := builderWithRules(ctx, o.ModeSpec)
 	if err != nil {
 		return nil, err
 	}

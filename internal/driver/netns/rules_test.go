@@ -1,0 +1,131 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// withRules builds a mode with settings, and skips the test if the machine lacks what they
+// need.
+func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Setup {
+	t.Helper()
+	o := drivertest.ModeSpec(t, mode, 1, nil)
+	o.With = with
+	p, err := netns.Driver{}.Provision(t.Context(), o)
+	if lacks, ok := driver.AsUnsupported(err); ok {
+		t.Skip(lacks.Reason)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drivertest.StartAgents(t, p, o.ModeSpec)
+}
+
+func fact(facts []result.Fact, name string) string {
+	for _, f := range facts {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// The rules of every kind are read back, and the first packet of every connection passes
+// them. Where it does not, the path is void.
+func TestRules(t *testing.T) {
+	for _, tt := range []struct {
+		kind   string
+		bypass func(*testing.T, *linuxnet.NS)
+	}{
+		{"iptables-legacy", withoutJump("iptables-legacy")},
+		{"iptables-nft", withoutJump("iptables-nft")},
+		{"ipset", withoutJump("iptables")},
+		{"nft-chain", withoutDecoys},
+		{"nft-map", withoutDecoys},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			s := withRules(t, "netns/published", map[string]string{"rules": "3000", "rules_kind": tt.kind})
+			if got := fact(s.Path.Facts, "with rules"); got != "3000" {
+				t.Errorf("the facts tell %q rules: %+v", got, s.Path.Facts)
+			}
+			if got := fact(s.Path.Facts, "with rules_kind"); !strings.HasPrefix(got, tt.kind) {
+				t.Errorf("the facts tell the kind %q", got)
+			}
+			if got := fact(s.Path.Facts, "rules installed in"); got == "" {
+				t.Error("the facts do not tell the time to install")
+			}
+			for _, kind := range []string{"tcp_crr", "tcp_rr", "udp_rr"} {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			tt.bypass(t, s.Lab.B.NS)
+			s.Void(t, drivertest.Params("tcp_crr"), "b/tare-rules.passed_packets")
+		})
+	}
+}
+
+// withoutJump removes the jump to the rules from iptables.
+func withoutJump(program string) func(*testing.T, *linuxnet.NS) {
+	return func(t *testing.T, ns *linuxnet.NS) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, "-w", "-t", "nat", "-F", "PREROUTING")
+		if err := ns.Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withoutDecoys removes the rules from nftables.
+func withoutDecoys(t *testing.T, ns *linuxnet.NS) {
+	t.Helper()
+	if err := ns.DropDecoys(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rules without effect are read back, and every forwarded packet passes them.
+func TestNoopRules(t *testing.T) {
+	s := withRules(t, "netns/bridge", map[string]string{"noop_rules": "2000"})
+	if got := fact(s.Path.Facts, "with noop_rules"); got != "2000" {
+		t.Errorf("the facts tell %q rules: %+v", got, s.Path.Facts)
+	}
+	for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_rr"} {
+		if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	withoutDecoys(t, s.Lab.B.NS)
+	s.Void(t, drivertest.Params("tcp_rr"), "b/tare-rules.noop_in_bytes")
+}
+
+// IPv6 does not traverse the rules, which are for IPv4: the path is void instead of fast.
+func TestRulesAreForIPv4(t *testing.T) {
+	s := withRules(t, "netns/published", map[string]string{"rules": "10"})
+	if !s.Lab.IPv6 {
+		t.Skip("the kernel has no IPv6")
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_crr"), true); err == nil || !strings.Contains(err.Error(), "b/tare-rules.passed_packets") {
+		t.Errorf("over IPv6: got %v, want the path to be void", err)
+	}
+}
+
+// A mode whose programs are missing is unsupported, and says how to get them.
+func TestRulesWithoutPrograms(t *testing.T) {
+	err := netns.MissingPrograms(t.Context())
+	if lacks, ok := driver.AsUnsupported(err); !ok || !strings.Contains(lacks.Reason, "iptables-absent-restore") || !strings.Contains(lacks.Reason, "install iptables") {
+		t.Errorf("got %v, want it to be unsupported with what is missing", err)
+	}
+}

@@ -25,6 +25,9 @@ func builderWithRules(ctx context.Context, o driver.ModeSpec) (func(*path) error
 	if err != nil || o.With[settingRules] == "" && o.With[settingNoopRules] == "" {
 		return build, err
 	}
+	if o.With[settingRules] != "" && o.Without(partConntrack) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "the setting " + settingRules + " needs the part " + partConntrack + ", which is off: the rules translate addresses, which is a property of a tracked connection"}
+	}
 	return func(p *path) error {
 		if err := build(p); err != nil {
 			return err

@@ -129,3 +129,13 @@ func TestRulesWithoutPrograms(t *testing.T) {
 		t.Errorf("got %v, want it to be unsupported with what is missing", err)
 	}
 }
+
+// Rules that translate addresses need connection tracking.
+func TestRulesWithoutConntrack(t *testing.T) {
+	o := drivertest.ModeSpec(t, "netns/published", 1, nil)
+	o.With = map[string]string{"rules": "10", "conntrack": "off", "filter": "off", "masquerade": "off", "dnat": "off"}
+	_, err := netns.Driver{}.Provision(t.Context(), o)
+	if lacks, ok := driver.AsUnsupported(err); !ok || !strings.Contains(lacks.Reason, "needs the part conntrack") {
+		t.Errorf("got %v, want it to be unsupported", err)
+	}
+}

@@ -1,0 +1,56 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// A ladder finds a known cost with the right sign and size: as many rules without effect once
+// more cost as much as the first time. Each packet is compared with all of them, so the cost is
+// proportional to their number; it is far above the noise.
+func TestAloneKnownCost(t *testing.T) {
+	const first, second = "noop-1000", "noop-2000"
+	run, _, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, func(s *study.Study) {
+		s.Modes = append(s.Modes,
+			study.Mode{ID: first, Mode: "netns/published", With: map[string]string{"noop_rules": "1000"}},
+			study.Mode{ID: second, Mode: "netns/published", With: map[string]string{"noop_rules": "2000"}})
+		s.Ladder = &study.Ladder{Of: second, Rungs: []study.Rung{
+			{Mode: "host"}, {Mode: "netns/published", Part: "published"}, {Mode: first, Part: "first"}, {Mode: second, Part: "second"},
+		}}
+		s.Blocks = 8
+		w := &s.Workloads[0]
+		w.RequestSize, w.ResponseSize, w.Placement, w.Slice = 1, 1, study.OneCore, study.Duration(25*time.Millisecond)
+		w.Duration = study.Duration(500 * time.Millisecond)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(run.Ladder.Costs, func(c result.LadderCost) bool { return c.Metric == "transaction_rate" })
+	if i < 0 {
+		t.Fatalf("no cost of a transaction: %+v", run.Ladder)
+	}
+	costs := map[string]result.LadderStep{}
+	for _, s := range run.Ladder.Costs[i].Steps {
+		costs[s.With] = s
+		if s.Cost == nil || s.Cost.CI == nil {
+			t.Fatalf("%s has no cost with an interval: %+v, modes %+v", s.With, s, run.Modes)
+		}
+		t.Logf("%s costs %.2f us (%.2f .. %.2f) a transaction more than %s", s.With, 1e6*s.Cost.Value, 1e6*s.Cost.CI[0], 1e6*s.Cost.CI[1], s.Without)
+	}
+	a, b := costs[first], costs[second]
+	for _, s := range []result.LadderStep{a, b} {
+		if s.Cost.CI[0] <= 0 || s.Verdict != result.Worse {
+			t.Errorf("1000 rules more in %s: %+v, verdict %s; want a cost", s.With, s.Cost, s.Verdict)
+		}
+	}
+	if a.Cost.CI[0] > b.Cost.CI[1] || b.Cost.CI[0] > a.Cost.CI[1] {
+		t.Errorf("the first 1000 rules cost %+v and the next 1000 %+v: want the same", a.Cost, b.Cost)
+	}
+}

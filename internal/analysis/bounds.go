@@ -9,7 +9,8 @@ import (
 
 // limited says whether a valid trial has only a lower bound of a metric.
 func (t table) limited(mode, workload string, m result.Metric) bool {
-	return slices.ContainsFunc(t.trials(mode, workload), func(tr *result.Trial) bool { return tr.Limited(m) })
+	c := t[key{mode, workload}]
+	return c != nil && slices.ContainsFunc(c.rows, func(r counted) bool { return r.bounds.Of(m) })
 }
 
 // boundVerdict replaces a verdict that a lower bound does not support with cannot_tell, for a

@@ -23,16 +23,14 @@ type ComparisonRequest struct {
 // the workloads, a mode and a scenario in that of the scenario. A comparison that is not
 // possible is in the result with the reason.
 func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
-	if in.Metrics == nil {
-		in.Metrics = result.MetricsOf(in.Trials)
-	}
+	in.Metrics = in.metrics()
 	named := slices.Clone(in.Workloads)
 	for _, s := range scenarios {
 		if !slices.Contains(named, s.Workload) {
 			named = append(named, s.Workload)
 		}
 	}
-	c := comparer{Input: in, scenarios: scenarios, table: tabulate(in.Modes, named, in.Trials)}
+	c := comparer{Input: in, scenarios: scenarios, table: in.table(named)}
 	for _, a := range asked {
 		c.ask(a)
 	}

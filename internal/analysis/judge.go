@@ -33,13 +33,34 @@ type Rule struct {
 }
 
 // Input is what is judged: modes and workloads in the order of the cells, and the trials.
-// Metrics are the metrics in order; nil is [result.MetricsOf] of the trials.
+// Metrics are the metrics in order; nil is [result.MetricsOf] of the trials. Values stands
+// for Trials if only their values are known; there are no warnings about notes then.
 type Input struct {
 	Modes     []result.Mode
 	Workloads []string
 	Metrics   []result.Metric
 	Trials    []result.Trial
+	Values    *Table
 	Rule      Rule
+}
+
+// table is the table of the modes with workloads.
+func (in Input) table(workloads []string) table {
+	if in.Values != nil {
+		return in.Values.of(in.Modes, workloads)
+	}
+	return tabulate(in.Modes, workloads, in.Trials)
+}
+
+// metrics are the metrics in order.
+func (in Input) metrics() []result.Metric {
+	switch {
+	case in.Metrics != nil:
+		return in.Metrics
+	case in.Values != nil:
+		return in.Values.metrics()
+	}
+	return result.MetricsOf(in.Trials)
 }
 
 // Cells is [Judge] with the metrics of [result.MetricsOf].
@@ -78,10 +99,8 @@ func Judge(in Input) ([]result.Cell, []result.Warning) {
 
 // judgeEach is [Judge], and also calls each for the cells of each workload and metric.
 func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []result.Warning) {
-	if in.Metrics == nil {
-		in.Metrics = result.MetricsOf(in.Trials)
-	}
-	tab := tabulate(in.Modes, in.Workloads, in.Trials)
+	in.Metrics = in.metrics()
+	tab := in.table(in.Workloads)
 	warnings = append(tab.leftOut(in), tab.noted(in)...)
 	for _, workload := range in.Workloads {
 		for _, m := range in.Modes {

@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"tare/internal/result"
-	"tare/internal/stats"
-)
+import "tare/internal/stats"
 
 // ModeRatio is the ratio of a mode to its baseline in a primary metric. Known is false where
 // there is no ratio: no block has both, or a value is 0.
@@ -17,13 +14,10 @@ type ModeRatio struct {
 // workloads, without a verdict; a run decides by them when to stop. Controls are left out,
 // and metrics of which the mode has no value.
 func Ratios(in Input) []ModeRatio {
-	if in.Metrics == nil {
-		in.Metrics = result.MetricsOf(in.Trials)
-	}
-	tab := tabulate(in.Modes, in.Workloads, in.Trials)
+	tab, metrics := in.table(in.Workloads), in.metrics()
 	var out []ModeRatio
 	for _, w := range in.Workloads {
-		for _, metric := range in.Metrics {
+		for _, metric := range metrics {
 			for _, m := range in.Modes {
 				own := tab.values(m.ID, w, metric.Name)
 				if !metric.Primary || m.Control || m.Baseline == "" || len(own) == 0 {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,18 +11,58 @@ import (
 	"tare/internal/warning"
 )
 
-// table has the valid trials by mode and workload.
+// Table has the values of the valid trials of a run, in about 200 bytes for each: a run
+// decides by it between its blocks. The zero value is an empty table.
+type Table struct {
+	columns  map[key]*column
+	repeated map[set]bool
+	searched result.Trial // has the metrics of every trial with a search
+}
+
+// Add adds a trial, in the order in which they ran. Only those that can count in a cell are
+// kept: ok, no pilot, not superseded by a repeated group, and of several of one block the last.
+func (t *Table) Add(trial result.Trial) { t.add(&trial, nil) }
+
+// Until returns the table without later blocks. The two share values: nothing may be added
+// while it is in use.
+func (t *Table) Until(block int) *Table {
+	out := &Table{columns: map[key]*column{}, searched: t.searched}
+	for at, c := range t.columns {
+		n, _ := slices.BinarySearchFunc(c.rows, block+1, byBlock)
+		out.columns[at] = &column{names: c.names, rows: c.rows[:n]}
+	}
+	return out
+}
+
+// key is a mode with a workload, and set all modes with a workload in a block.
+type (
+	key struct{ mode, workload string }
+	set struct {
+		block    int
+		workload string
+	}
+)
+
+// table has the columns of the modes and workloads that are judged.
 type table map[key]*column
 
-type key struct{ mode, workload string }
-
-// column is one mode with one workload: its trials in the order of blocks, one for each, and
-// the usable values of each metric in the same order.
+// column is one mode with one workload: its trials in the order of blocks, one for each.
 type column struct {
-	trials []*result.Trial
-	values map[string][]reading
-	bad    map[string]int // negative or non-finite values, by metric
+	names []string // of metrics
+	rows  []counted
 }
+
+// counted is a trial that counts.
+type counted struct {
+	block  int
+	values []float64 // by the names of the column; see bad
+	bounds *result.Bounds
+	trial  *result.Trial // the whole trial, nil in a table of values alone
+}
+
+// bad stands for a negative or non-finite value. A value that a trial lacks is NaN, or is
+// behind the end of its row.
+const bad = -1
 
 // reading is one trial's value of one metric.
 type reading struct {
@@ -29,75 +70,187 @@ type reading struct {
 	value float64
 }
 
-// tabulate selects the trials that count in a cell of these modes and workloads: ok, no
-// pilot, not superseded by a repeated group, and of several of one block the last.
+// tabulate makes the table of these modes and workloads.
 func tabulate(modes []result.Mode, workloads []string, trials []result.Trial) table {
-	tab := table{}
-	for _, m := range modes {
-		if m.Status != result.ModeMeasured {
-			continue
-		}
-		for _, w := range workloads {
-			tab[key{m.ID, w}] = &column{}
-		}
-	}
-	old := result.Superseded(trials)
+	var all Table
+	tab := all.of(modes, workloads)
+	sizes := map[*column]int{}
 	for i := range trials {
-		t := &trials[i]
-		if t.Status != result.TrialOK || t.Aside() || old(t) {
-			continue
-		}
-		if c := tab[key{t.Mode, t.Workload}]; c != nil {
-			c.trials = append(c.trials, t)
-		}
+		sizes[tab[key{trials[i].Mode, trials[i].Workload}]]++
 	}
 	for _, c := range tab {
-		c.settle()
+		c.rows = make([]counted, 0, sizes[c])
+	}
+	for i := range trials {
+		if t := &trials[i]; t.Requeued || tab[key{t.Mode, t.Workload}] != nil {
+			all.add(t, t)
+		}
 	}
 	return tab
 }
 
-// settle puts the trials in order and reads their values.
-func (c *column) settle() {
-	if !slices.IsSortedFunc(c.trials, byBlock) {
-		slices.SortStableFunc(c.trials, byBlock)
-	}
-	kept := c.trials[:0]
-	for i, t := range c.trials {
-		if i+1 == len(c.trials) || c.trials[i+1].Block != t.Block {
-			kept = append(kept, t)
-		}
-	}
-	c.trials = kept
-	c.values, c.bad = map[string][]reading{}, map[string]int{}
-	for _, t := range c.trials {
-		for name, v := range t.Metrics {
-			if usable(v) {
-				c.values[name] = append(c.values[name], reading{t.Block, v})
-			} else {
-				c.bad[name]++
+// of returns the columns of measured modes and of workloads, and makes those that are missing.
+func (t *Table) of(modes []result.Mode, workloads []string) table {
+	tab := table{}
+	for _, m := range modes {
+		for _, w := range workloads {
+			if m.Status == result.ModeMeasured {
+				tab[key{m.ID, w}] = t.column(key{m.ID, w})
 			}
 		}
 	}
+	return tab
 }
 
-func byBlock(a, b *result.Trial) int { return a.Block - b.Block }
-
-func (t table) has(mode, workload string) bool { return len(t.trials(mode, workload)) > 0 }
-
-func (t table) trials(mode, workload string) []*result.Trial {
-	if c := t[key{mode, workload}]; c != nil {
-		return c.trials
+func (t *Table) column(at key) *column {
+	c := t.columns[at]
+	if c == nil {
+		if t.columns == nil {
+			t.columns = map[key]*column{}
+		}
+		c = &column{}
+		t.columns[at] = c
 	}
-	return nil
+	return c
+}
+
+// add adds a trial, and whole as its record.
+func (t *Table) add(trial, whole *result.Trial) {
+	if trial.Search != nil {
+		t.addSearch(trial.Metrics)
+	}
+	in := set{trial.Block, trial.Workload}
+	if trial.Requeued && !t.repeated[in] {
+		t.repeat(in)
+	}
+	if trial.Status != result.TrialOK || trial.Aside() || t.repeated[in] && !trial.Requeued {
+		return
+	}
+	c := t.column(key{trial.Mode, trial.Workload})
+	c.put(counted{block: trial.Block, values: c.ordered(trial.Metrics), bounds: trial.Bounds(), trial: whole})
+}
+
+func (t *Table) addSearch(metrics map[string]float64) {
+	if t.searched.Search == nil {
+		t.searched = result.Trial{Search: &result.Search{}, Metrics: map[string]float64{}}
+	}
+	maps.Copy(t.searched.Metrics, metrics)
+}
+
+// repeat removes the trials of a set, before the first one that repeats it is added; see
+// [result.Superseded].
+func (t *Table) repeat(s set) {
+	if t.repeated == nil {
+		t.repeated = map[set]bool{}
+	}
+	t.repeated[s] = true
+	for at, c := range t.columns {
+		if at.workload == s.workload {
+			c.rows = slices.DeleteFunc(c.rows, func(r counted) bool { return r.block == s.block })
+		}
+	}
+}
+
+// metrics are the metrics of the trials, in order.
+func (t *Table) metrics() []result.Metric { return result.MetricsOf([]result.Trial{t.searched}) }
+
+// ordered returns values in the order of the column's names, to which it adds new ones.
+func (c *column) ordered(metrics map[string]float64) []float64 {
+	values, known := make([]float64, len(c.names)), 0
+	for i, name := range c.names {
+		v, has := metrics[name]
+		values[i] = math.NaN()
+		if has {
+			values[i], known = stored(v), known+1
+		}
+	}
+	if known == len(metrics) {
+		return values
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if !slices.Contains(c.names, name) {
+			c.names, values = append(c.names, name), append(values, stored(metrics[name]))
+		}
+	}
+	return values
+}
+
+// stored is a value as rows have it.
+func stored(v float64) float64 {
+	if !usable(v) {
+		return bad
+	}
+	return v
+}
+
+// put adds a row in the order of blocks. It replaces an earlier one of its block.
+func (c *column) put(r counted) {
+	at, earlier := slices.BinarySearchFunc(c.rows, r.block, byBlock)
+	if earlier {
+		c.rows[at] = r
+		return
+	}
+	c.rows = slices.Insert(c.rows, at, r)
+}
+
+func byBlock(r counted, block int) int { return r.block - block }
+
+// each calls do with every value of a metric, in order of blocks.
+func (c *column) each(metric string, do func(reading)) {
+	at := slices.Index(c.names, metric)
+	if at < 0 {
+		return
+	}
+	for _, r := range c.rows {
+		if at < len(r.values) && !math.IsNaN(r.values[at]) {
+			do(reading{r.block, r.values[at]})
+		}
+	}
+}
+
+// has says whether the column has a value of a metric.
+func (c *column) has(metric string) (has bool) {
+	c.each(metric, func(reading) { has = true })
+	return has
+}
+
+// bad counts the values of a metric that are left out.
+func (c *column) bad(metric string) (n int) {
+	c.each(metric, func(r reading) {
+		if r.value == bad {
+			n++
+		}
+	})
+	return n
+}
+
+func (t table) has(mode, workload string) bool {
+	c := t[key{mode, workload}]
+	return c != nil && len(c.rows) > 0
+}
+
+// trials are the trials that count. A table of values alone has none.
+func (t table) trials(mode, workload string) (out []*result.Trial) {
+	if c := t[key{mode, workload}]; c != nil {
+		for _, r := range c.rows {
+			if r.trial != nil {
+				out = append(out, r.trial)
+			}
+		}
+	}
+	return out
 }
 
 // values are the usable values of a metric, in order of blocks.
-func (t table) values(mode, workload, metric string) []reading {
+func (t table) values(mode, workload, metric string) (out []reading) {
 	if c := t[key{mode, workload}]; c != nil {
-		return c.values[metric]
+		c.each(metric, func(r reading) {
+			if r.value != bad {
+				out = append(slices.Grow(out, len(c.rows)-len(out)), r)
+			}
+		})
 	}
-	return nil
+	return out
 }
 
 // usable says whether a metric can have a value: each is a rate, a time, a count or a share.
@@ -148,13 +301,13 @@ func (t table) leftOut(in Input) []result.Warning {
 			if c == nil {
 				continue
 			}
-			for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(c.values)), maps.Keys(c.bad)) {
-				if !slices.ContainsFunc(in.Metrics, func(m result.Metric) bool { return m.Name == name }) {
+			for _, name := range c.names {
+				if c.has(name) && !slices.ContainsFunc(in.Metrics, func(m result.Metric) bool { return m.Name == name }) {
 					unknown = append(unknown, name)
 				}
 			}
 			for _, metric := range in.Metrics {
-				if n := c.bad[metric.Name]; n > 0 {
+				if n := c.bad(metric.Name); n > 0 {
 					out = append(out, result.Warning{Code: string(warning.BadValue), Scope: scope(m.ID, w, metric.Name),
 						Text: fmt.Sprintf("%d negative or non-finite values are left out of this cell", n)})
 				}
@@ -182,8 +335,8 @@ func Counted(modes []result.Mode, trials []result.Trial) []bool {
 	}
 	counts := map[*result.Trial]bool{}
 	for _, c := range tabulate(modes, workloads, trials) {
-		for _, t := range c.trials {
-			counts[t] = true
+		for _, r := range c.rows {
+			counts[r.trial] = true
 		}
 	}
 	out := make([]bool, len(trials))

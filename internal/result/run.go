@@ -281,14 +281,19 @@ func (t Tally) Total() int { return t.OK + t.Invalid + t.Failed }
 func Count(trials []Trial) Tally {
 	var n Tally
 	for _, t := range trials {
-		switch t.Status {
-		case TrialOK:
-			n.OK++
-		case TrialInvalid:
-			n.Invalid++
-		case TrialFailed:
-			n.Failed++
-		}
+		n.Add(t.Status)
 	}
 	return n
+}
+
+// Add counts a trial that ended with a status.
+func (t *Tally) Add(s TrialStatus) {
+	switch s {
+	case TrialOK:
+		t.OK++
+	case TrialInvalid:
+		t.Invalid++
+	case TrialFailed:
+		t.Failed++
+	}
 }

@@ -159,13 +159,30 @@ type Series struct {
 // only a lower bound.
 const limitedAbove = 0.001
 
-// Limited reports whether the trial shows only a lower bound for the metric: the
-// generator missed more than 0.1 % of its schedule, which reduces every rate, or the
-// metric is listed in AtLeast.
-func (t *Trial) Limited(m Metric) bool {
-	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
-	return slow && m.bounded() || slices.Contains(t.AtLeast, m.Name)
+// Bounds tells for which metrics a trial shows only a lower bound.
+type Bounds struct {
+	slow    bool // the generator missed more than 0.1 % of its schedule
+	atLeast []string
 }
+
+// Bounds are the trial's lower bounds, nil if it has none.
+func (t *Trial) Bounds() *Bounds {
+	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
+	if !slow && len(t.AtLeast) == 0 {
+		return nil
+	}
+	return &Bounds{slow, t.AtLeast}
+}
+
+// Of reports whether the trial shows only a lower bound for the metric: the generator
+// missed more than 0.1 % of its schedule, which reduces every rate, or the metric is
+// listed in AtLeast.
+func (b *Bounds) Of(m Metric) bool {
+	return b != nil && (b.slow && m.bounded() || slices.Contains(b.atLeast, m.Name))
+}
+
+// Limited reports whether the trial shows only a lower bound for the metric, see [Bounds].
+func (t *Trial) Limited(m Metric) bool { return t.Bounds().Of(m) }
 
 // bounded reports whether a metric is a rate, which a slow generator reduces.
 func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/stats/ratesearch"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -224,10 +226,17 @@ func TestNoBill(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)
 			c.change(tr)
-			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}}}
+			dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}, Dir: dir}}
 			r.schedule = r.scheduling()
 			r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
-			r.evaluate()
+			if err := r.evaluate(); err != nil {
+				t.Fatal(err)
+			}
 			if _, priced := tr.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", tr.out.Metrics)
 			}

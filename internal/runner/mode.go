@@ -124,7 +124,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 			return err
 		}
 		r.tested = append(r.tested, s)
-		if why, void := earlierVoid(r.cfg.Resumed.Trials, id); void {
+		if why, void := r.schedule.Void(id); void {
 			// A resumed run keeps the mode void.
 			r.settleMode(s, result.ModeVoid, why)
 			continue
@@ -161,15 +161,6 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
 	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
 	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
-}
-
-// earlierVoid returns why an earlier trial made a mode void.
-func earlierVoid(trials []result.Trial, mode string) (why string, void bool) {
-	i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Mode == mode && t.Void })
-	if i < 0 {
-		return "", false
-	}
-	return trials[i].Reason, true
 }
 
 // ErrNothing means that no mode could be set up.

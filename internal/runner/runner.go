@@ -62,6 +62,7 @@ func newRun(cfg Config) *run {
 	if done := cfg.Resumed.Trials; len(done) > 0 {
 		r.out.Started = done[0].Started
 	}
+	r.cfg.Resumed.Trials = nil // the schedule has what decides by them, and trials.ndjson the rest
 	r.measure = r.measureGroup
 	return r
 }
@@ -76,7 +77,10 @@ func (r *run) whole(ctx context.Context) (result.Run, error) {
 	case err != nil:
 		r.out.Status = result.RunFailed
 	}
-	r.evaluate()
+	if eerr := r.evaluate(); eerr != nil {
+		r.out.Status = result.RunFailed
+		err = errors.Join(err, eerr)
+	}
 	if werr := r.cfg.Dir.WriteRun(r.out); werr != nil {
 		r.out.Status = result.RunFailed // a run without its result is not complete
 		err = errors.Join(err, werr)
@@ -169,21 +173,28 @@ func (r *run) execute(ctx context.Context) error {
 	return r.blocks(ctx)
 }
 
-// evaluate evaluates the run from its trials, and emits the warnings that follow.
-func (r *run) evaluate() {
+// evaluate evaluates the run from its trials, and emits the warnings that follow. It reads
+// them back: a run keeps none, so that it may have any number. Errors: those of
+// [store.Dir.Recorded], after which the run has no cells.
+func (r *run) evaluate() error {
 	r.out.Finished = time.Now().UTC()
 	r.out.Modes = r.modes()
+	trials, err := r.cfg.Dir.Recorded(r.session())
+	if err != nil {
+		return fmt.Errorf("evaluate the run: %w", err)
+	}
 	told := len(r.out.Warnings)
-	r.out = analysis.Evaluate(r.out, r.evidence())
+	r.out = analysis.Evaluate(r.out, r.evidence(trials))
 	for _, w := range r.out.Warnings[told:] {
 		r.tell(live.WarningRaised{Warning: w})
 	}
+	return nil
 }
 
 // evidence is the input of the evaluation of the run.
-func (r *run) evidence() analysis.Evidence {
+func (r *run) evidence(trials []result.Trial) analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), MissingCPUCost: r.observer.MissingCPUCost(),
+		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), MissingCPUCost: r.observer.MissingCPUCost(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
 	for _, s := range r.tested {

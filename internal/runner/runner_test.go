@@ -24,6 +24,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/live"
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/store"
@@ -93,6 +94,13 @@ func runStudyUntil(ctx context.Context, t *testing.T, done []result.Trial, d lab
 		t.Fatal(err)
 	}
 	defer dir.Close()
+	build := result.Build{Version: "test"}
+	for i, d := range done {
+		done[i].Experiment, done[i].Tare = plan.Settings(s).Experiment(d.Mode, d.Workload), build.String()
+		if err := dir.Append(done[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
 	defer drivertest.Guard(4 * time.Minute)()
 	labs := &labdriver.Labs{Claim: claim, LabFor: func(mode string) study.Lab {
 		asked, _ := s.ModeNamed(mode)
@@ -100,7 +108,7 @@ func runStudyUntil(ctx context.Context, t *testing.T, done []result.Trial, d lab
 	}}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on},
-		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
+		Build: build, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
 	})
 	_, trials, lerr := dir.Load()
 	if lerr != nil {
@@ -109,7 +117,7 @@ func runStudyUntil(ctx context.Context, t *testing.T, done []result.Trial, d lab
 	if pids := agentsOf(claim.ID, ""); len(pids) > 0 {
 		t.Errorf("agents left behind: %v", pids)
 	}
-	return run, trials, err
+	return run, trials[len(done):], err
 }
 
 // agentsOf lists the agents of a run whose place begins with at.

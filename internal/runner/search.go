@@ -116,17 +116,15 @@ func (r *run) beginSegment(ctx context.Context, tr *trialRun) (err error) {
 
 // earlierBrackets is the result of the last search of a mode that had one.
 func (r *run) earlierBrackets(mode, workload string) []ratesearch.Bracket {
-	for _, t := range slices.Backward(r.schedule.Trials) {
-		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Search == nil {
-			continue
-		}
-		var found []ratesearch.Outcome
-		for _, g := range t.Search.Goals {
-			found = append(found, ratesearch.Outcome{Goal: ratesearch.Goal{Name: g.Metric}, Lower: g.Lower, Upper: g.Upper})
-		}
-		return ratesearch.Brackets(found)
+	last := r.schedule.LastSearch(mode, workload)
+	if last == nil {
+		return nil
 	}
-	return nil
+	var found []ratesearch.Outcome
+	for _, g := range last.Goals {
+		found = append(found, ratesearch.Outcome{Goal: ratesearch.Goal{Name: g.Metric}, Lower: g.Lower, Upper: g.Upper})
+	}
+	return ratesearch.Brackets(found)
 }
 
 // stepAttempts is how many times a step is tried before its search fails.

@@ -127,11 +127,11 @@ const manyTrials = 5000
 // run reports progress, after later blocks. They contain no verdicts: this prevents
 // optional stopping.
 func (r *run) provisional(block int) {
-	again := r.cfg.Progress > 0 && block > provisionalAfter && (len(r.schedule.Trials) < manyTrials || block%10 == 0)
+	again := r.cfg.Progress > 0 && block > provisionalAfter && (r.schedule.Recorded() < manyTrials || block%10 == 0)
 	if block != provisionalAfter && !again || r.schedule.Plan.Blocks <= block {
 		return
 	}
-	cells, _ := analysis.Cells(r.modes(), plan.Names(r.cfg.Study), r.schedule.Trials, analysis.RuleOf(r.cfg.Study, nil))
+	cells, _ := analysis.Judge(analysis.Input{Modes: r.modes(), Workloads: plan.Names(r.cfg.Study), Values: r.schedule.Values(), Rule: analysis.RuleOf(r.cfg.Study, nil)})
 	for i := range cells {
 		c := &cells[i]
 		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil

@@ -12,14 +12,17 @@ func (r *run) record(t result.Trial) error {
 		return err
 	}
 	r.last = t.Seq
-	r.schedule.Trials = append(r.schedule.Trials, t)
+	r.schedule.Record(t)
 	r.tell(live.TrialEnded{Trial: t})
 	return nil
 }
 
 // recordSession writes what is known of the run so far, and what decides its trials.
-func (r *run) recordSession() error {
+func (r *run) recordSession() error { return r.cfg.Dir.WriteSession(r.session()) }
+
+// session is what is known of the run so far, and what decides its trials.
+func (r *run) session() result.Session {
 	known := r.out
 	known.Status, known.Modes = result.RunInterrupted, r.modes()
-	return r.cfg.Dir.WriteSession(result.Session{Run: known, Settings: r.settings, Forced: r.cfg.Force})
+	return result.Session{Run: known, Settings: r.settings, Forced: r.cfg.Force}
 }

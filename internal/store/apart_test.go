@@ -77,6 +77,31 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 	}
 }
 
+// What a session reads back for its evaluation is its own trials, without what no evaluation
+// reads, however much memory they take.
+func TestRecorded(t *testing.T) {
+	v1 := result.Build{Version: "v0.1.0", Commit: "abc"}
+	short, long := session("s1", "300ms", v1), session("s2", "900ms", v1)
+	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1), trialIn(long, 2), trialIn(long, 3))
+	d.LimitMemory(1)
+	trials := must[[]result.Trial](t)(d.Recorded(long))
+	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" {
+		t.Fatalf("trials (-want +got):\n%s", diff)
+	}
+	want := trialIn(long, 2)
+	want.Client, want.Server = settings(want.Client), settings(want.Server)
+	want.Series, want.Counters = nil, nil
+	if diff := cmp.Diff(want, trials[0]); diff != "" {
+		t.Errorf("a trial (-want +got):\n%s", diff)
+	}
+	if _, err := d.Resume(long); err == nil {
+		t.Error("the limit of memory of what others wrote was not applied")
+	}
+	if trials := must[[]result.Trial](t)(created(t).Recorded(long)); len(trials) > 0 {
+		t.Errorf("an empty run has %d trials", len(trials))
+	}
+}
+
 // Once forced, a run goes on beside the same other trials, and beside no others.
 func TestForcedOnce(t *testing.T) {
 	short, long := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})

@@ -108,7 +108,7 @@ func FuzzParseLean(f *testing.F) {
 		if err != nil {
 			return // what is left out is not looked at
 		}
-		for _, l := range []partial{{}, {forJudging: true}, {machine: true}, {true, true}} {
+		for _, l := range []partial{{}, {forJudging: true}, {machine: true}, {forJudging: true, machine: true}, {forJudging: true, machine: true, only: true}} {
 			slim := want
 			slim.Machine = maps.Clone(want.Machine)
 			l.removeUnneeded(&slim)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -55,7 +56,7 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	if broken != nil || absent {
 		run = result.Run{}
 	}
-	all, _, err := d.readTrials(of(run), run.Recorded())
+	all, _, err := d.readTrials(of(run), run.Recorded(), d.memory)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result.Run{}, nil, err // the error about the trials, which everything else is computed from
 	}
@@ -90,7 +91,7 @@ func (d *Dir) Resume(next result.Session) (Resumption, error) {
 	if err != nil {
 		return Resumption{}, err
 	}
-	all, _, err := d.readTrials(partialFor(result.Run{}).parse, 0)
+	all, _, err := d.readTrials(partialFor(result.Run{}).parse, 0, d.memory)
 	if err != nil {
 		return Resumption{}, err
 	}
@@ -101,6 +102,15 @@ func (d *Dir) Resume(next result.Session) (Resumption, error) {
 		out.Forced = last.Forced && last.Run.Tare == next.Run.Tare && last.Settings.Equal(next.Settings)
 	}
 	return out, nil
+}
+
+// Recorded reads back the trials of a session that is appending, those that it resumed
+// included, in the order in which they ran: what [analysis.Evaluate] needs of each. There
+// is no limit on the memory that they take; Append limits their number. Errors: those of
+// Load.
+func (d *Dir) Recorded(now result.Session) ([]result.Trial, error) {
+	all, _, err := d.readTrials(partial{forJudging: true, machine: true, only: true}.parse, 0, math.MaxInt64)
+	return separate(all, &now, nil).own, err
 }
 
 // Changed lists how the settings of a session differ from those of the run's last one,
@@ -234,7 +244,8 @@ func parseRun(data []byte) (result.Run, error) {
 	return run, checkTally(run.Trials)
 }
 
-func (d *Dir) readTrials(parse parser, expected int) ([]result.Trial, fileEnd, error) {
+// readTrials reads the trials, which may take most bytes of memory.
+func (d *Dir) readTrials(parse parser, expected int, most int64) ([]result.Trial, fileEnd, error) {
 	f, size, err := d.openPlain(TrialsFile, maxTrialsFile)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.path, err)
@@ -242,7 +253,7 @@ func (d *Dir) readTrials(parse parser, expected int) ([]result.Trial, fileEnd, e
 	defer f.Close()
 	// No line is shorter than this, whatever run.json says.
 	expected = max(0, min(expected, int(size/shortestLine), mostReserved))
-	trials, end, line, err := parseTrials(f, parse, expected, d.memory)
+	trials, end, line, err := parseTrials(f, parse, expected, most)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, unreadable(err))
 	}

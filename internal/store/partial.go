@@ -17,6 +17,7 @@ import (
 type partial struct {
 	forJudging bool // fields that only the evaluation needs
 	machine    bool // CPU metrics of the machines; else only for trials in which a mode has processes of its own
+	only       bool // nothing that only reports need
 }
 
 // partialFor returns what readers of a run need of its trials: a run with cells is
@@ -111,6 +112,9 @@ func (l partial) removeUnneeded(t *result.Trial) {
 		t.Client, t.Server = settings(t.Client), settings(t.Server)
 	} else {
 		t.Client, t.Server = nil, nil
+	}
+	if l.only {
+		t.Series, t.Steps, t.Processes = nil, nil, nil
 	}
 	if !l.wantsMachine(t) {
 		t.Machine = nil

@@ -25,8 +25,8 @@ func (sc *Schedule) choosePass() {
 	if sc.Done < len(sc.Todo) {
 		next = sc.Todo[sc.Done].Block
 	}
-	from := analysis.PassChoice{Pass: p, Modes: sc.cfg.Modes(), Trials: sc.Trials, GaveUp: sc.gaveUp}
-	choice, ok := from.Before(sc.cfg.Earlier)
+	from := analysis.PassChoice{Pass: p, Modes: sc.cfg.Modes(), Trials: sc.passTrials, GaveUp: sc.gaveUp}
+	choice, ok := from.Before(sc.passTrials)
 	for last := 1; !ok && last < next; last++ {
 		choice, ok = from.After(last)
 	}
@@ -39,6 +39,7 @@ func (sc *Schedule) choosePass() {
 		return
 	}
 	c.Rate, c.Of, c.Workload, c.Block = choice.Rate, choice.Of, choice.Workload, choice.Block
+	sc.passFrom, sc.passTrials = nil, nil
 	rated := plan.AtRate(p.Workload, study.Rate(c.Rate))
 	sc.Plan.Revise(1, rated)
 	for i := range sc.Todo[sc.Done:] {

@@ -25,7 +25,7 @@ func halfway(before int, rate study.PassRate, speed func(mode string, block int)
 		if t.Block >= before {
 			r.Todo = append(r.Todo, t)
 		} else if v, status := speed(t.Mode, t.Block); !t.InCostPass() {
-			r.Trials = append(r.Trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
+			r.Record(result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
 		}
 	}
 	r.cfg.Report.CostPass = analysis.RequestedPass(s)
@@ -57,7 +57,7 @@ func TestChoosePass(t *testing.T) {
 	if n != 8 {
 		t.Errorf("%d trials of the pass have the rate, want 4 each in the plan and to do", n)
 	}
-	r.Trials = append(r.Trials, result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
+	r.Record(result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
 	r.choosePass()
 	if r.cfg.Report.CostPass.Rate != 2.22e9 {
 		t.Errorf("chosen again: %+v", *r.cfg.Report.CostPass)
@@ -88,14 +88,13 @@ func TestChoosePassLater(t *testing.T) {
 // again in part, and where all that is left is to be made up for.
 func TestChoosePassResumed(t *testing.T) {
 	r := halfway(3, study.PassAuto, steadily)
-	r.Trials = append(r.Trials, result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
-	r.cfg.Earlier = r.Trials
+	r.Record(result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
 	r.choosePass()
 	if c := r.cfg.Report.CostPass; c.Rate != 2.22e9 || c.Block != 1 {
 		t.Errorf("%+v: what was run again decided", *c)
 	}
 	r = halfway(5, study.PassAuto, steadily)
-	r.cfg.Earlier = append(slices.Clone(r.Trials), result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9})
+	r.Record(result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9, Status: result.TrialOK})
 	r.choosePass()
 	if c := r.cfg.Report.CostPass; c.Rate != 1.5e9 || c.Of != "" {
 		t.Errorf("%+v, want the rate that there was", *c)
@@ -119,7 +118,7 @@ func TestNoPass(t *testing.T) {
 		r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == block })
 	}
 	r.cfg.Report.Modes = r.cfg.Modes()
-	*r.cfg.Report = analysis.Evaluate(*r.cfg.Report, analysis.Evidence{Study: r.cfg.Study, Trials: r.Trials, Lab: true})
+	*r.cfg.Report = analysis.Evaluate(*r.cfg.Report, analysis.Evidence{Study: r.cfg.Study, Lab: true})
 	if c := r.cfg.Report.CostPass; c.Missing == "" || len(r.cfg.Report.Warnings) != 1 || r.cfg.Report.Warnings[0].Code != "cost_pass_missing" {
 		t.Errorf("%+v, warnings %+v", *c, r.cfg.Report.Warnings)
 	}

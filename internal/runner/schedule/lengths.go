@@ -57,9 +57,9 @@ func (sc *Schedule) next(workload string) (plan.Trial, bool) {
 
 // resumedAt is the timed window that a run chose before it was interrupted.
 func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
-	for _, t := range sc.cfg.Earlier {
-		if t.Workload == workload && t.Block > lengthsAfter && t.Window > 0 {
-			return duration(t.Window), true
+	for _, t := range sc.outcomes[:sc.earlier] {
+		if t.workload == workload && t.block > lengthsAfter && t.window > 0 {
+			return duration(t.window), true
 		}
 	}
 	return 0, false
@@ -168,7 +168,7 @@ func (sc *Schedule) components(workload string) (c stats.Components, batch time.
 		}
 		var blocks [][]float64
 		for block := 1; block < sc.Todo[sc.Done].Block; block++ {
-			own, base := seriesOf(sc.Trials, m.ID, workload, block), seriesOf(sc.Trials, m.Baseline, workload, block)
+			own, base := seriesOf(sc.outcomes, m.ID, workload, block), seriesOf(sc.outcomes, m.Baseline, workload, block)
 			if own == nil || base == nil || own.Interval != base.Interval {
 				continue
 			}
@@ -205,11 +205,11 @@ func logRatios(x, b []float64) []float64 {
 }
 
 // seriesOf is the series of the trial that counts, nil if there is none.
-func seriesOf(trials []result.Trial, mode, workload string, block int) *result.Series {
+func seriesOf(trials []outcome, mode, workload string, block int) *result.Series {
 	var found *result.Series
 	for _, t := range trials {
-		if t.Mode == mode && t.Workload == workload && t.Block == block && t.Status == result.TrialOK && !t.Aside() && t.Series != nil && t.Series.Interval > 0 {
-			found = t.Series
+		if t.mode == mode && t.workload == workload && t.block == block && t.status == result.TrialOK && !t.aside() && t.series != nil && t.series.Interval > 0 {
+			found = t.series
 		}
 	}
 	return found

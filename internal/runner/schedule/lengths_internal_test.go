@@ -46,7 +46,7 @@ func made(blocks int, within, between float64) *Schedule {
 					series.Values = append(series.Values, half)
 				}
 			}
-			r.Trials = append(r.Trials, result.Trial{Block: block, Mode: m.ID, Workload: "w", Status: result.TrialOK, Series: series, Window: 4})
+			r.Record(result.Trial{Block: block, Mode: m.ID, Workload: "w", Status: result.TrialOK, Series: series, Window: 4})
 		}
 	}
 	return r
@@ -117,8 +117,8 @@ func TestLengthsInTime(t *testing.T) {
 // A run that is resumed keeps to the length it had chosen.
 func TestLengthsResumed(t *testing.T) {
 	r := made(3, 0.2, 0)
-	r.cfg.Earlier = append(r.cfg.Earlier, r.Trials...)
-	r.cfg.Earlier = append(r.cfg.Earlier, result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
+	r.Record(result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
+	r.earlier = len(r.outcomes)
 	r.lengthen()
 	if d := r.Todo[0].Workload.Duration.Std(); d != 7500*time.Millisecond {
 		t.Errorf("timed %s, want 7.5s", d)

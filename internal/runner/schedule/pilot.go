@@ -37,7 +37,7 @@ func (sc *Schedule) warm() {
 		if m.Status != result.ModeMeasured {
 			continue
 		}
-		p := pilotOf(sc.Trials, m.ID)
+		p := pilotOf(sc.outcomes, m.ID)
 		sc.cfg.Report.Pilots = append(sc.cfg.Report.Pilots, p)
 		switch {
 		case p.Warmup == nil:
@@ -64,28 +64,28 @@ func (sc *Schedule) warm() {
 }
 
 // pilotOf evaluates the pilot trial of a mode.
-func pilotOf(trials []result.Trial, mode string) result.Pilot {
+func pilotOf(trials []outcome, mode string) result.Pilot {
 	p := result.Pilot{Mode: mode}
 	for _, t := range slices.Backward(trials) {
-		if t.Mode != mode || !t.Pilot {
+		if t.mode != mode || !t.pilot {
 			continue
 		}
-		p.Workload = t.Workload
-		if t.Status != result.TrialOK {
-			p.Reason = fmt.Sprintf("its pilot trial is %s: %s", t.Status, t.Reason)
+		p.Workload = t.workload
+		if t.status != result.TrialOK {
+			p.Reason = fmt.Sprintf("its pilot trial is %s: %s", t.status, t.reason)
 			return p
 		}
-		if t.Series == nil || t.Series.Interval <= 0 {
+		if t.series == nil || t.series.Interval <= 0 {
 			p.Reason = "its pilot trial has no series"
 			return p
 		}
-		p.Length = float64(len(t.Series.Values)) * t.Series.Interval
-		steady := stats.SteadyState(t.Series.Values, perBatch(t.Series.Interval))
+		p.Length = float64(len(t.series.Values)) * t.series.Interval
+		steady := stats.SteadyState(t.series.Values, perBatch(t.series.Interval))
 		if !steady.Judged {
 			p.Reason = fmt.Sprintf("its pilot trial of %s was too short", seconds(p.Length))
 			return p
 		}
-		cut := float64(steady.Cut) * t.Series.Interval
+		cut := float64(steady.Cut) * t.series.Interval
 		p.Warmup, p.Unsettled = &cut, steady.Unsettled
 		return p
 	}

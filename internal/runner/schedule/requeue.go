@@ -3,7 +3,6 @@ package schedule
 import (
 	"slices"
 
-	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -20,7 +19,7 @@ type set struct {
 // requeued lists the trials that must be repeated, in the order in which their sets
 // became invalid: all trials of each set with an invalid trial, except sets that were
 // already repeated. The second outcome is final.
-func requeued(planned func(block int) []plan.Trial, ran []result.Trial) []plan.Trial {
+func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial {
 	var sets []set
 	type again struct {
 		set
@@ -28,12 +27,12 @@ func requeued(planned func(block int) []plan.Trial, ran []result.Trial) []plan.T
 	}
 	made := map[again]bool{}
 	for _, t := range ran {
-		s := set{t.Block, t.Workload}
+		s := set{t.block, t.workload}
 		switch {
-		case t.Profiled: // it counts in no cell
-		case t.Requeued && t.Status != result.TrialFailed:
-			made[again{s, t.Mode}] = true
-		case t.Status == result.TrialInvalid && !slices.Contains(sets, s):
+		case t.profiled: // it counts in no cell
+		case t.requeued && t.status != result.TrialFailed:
+			made[again{s, t.mode}] = true
+		case t.status == result.TrialInvalid && !slices.Contains(sets, s):
 			sets = append(sets, s)
 		}
 	}
@@ -52,11 +51,11 @@ func requeued(planned func(block int) []plan.Trial, ran []result.Trial) []plan.T
 // Requeued are the trials to repeat at the end of the session, when the disturbance may
 // have ended. There are none if the run would remain noisy anyway.
 func (sc *Schedule) Requeued() []plan.Trial {
-	todo := sc.Measurable(requeued(sc.Plan.Block, sc.Trials))
+	todo := sc.Measurable(requeued(sc.Plan.Block, sc.outcomes))
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(analysis.Ordinary(sc.Trials)); tooManyInvalid(sc.cfg.Study.Invalid.Most, n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.InCostPass))) {
+	if tooManyInvalid(sc.cfg.Study.Invalid.Most, sc.ordinary, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.InCostPass))) {
 		return nil
 	}
 	return todo

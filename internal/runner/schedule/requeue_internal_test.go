@@ -21,8 +21,8 @@ func TestOwed(t *testing.T) {
 		}
 		return trials
 	}
-	trial := func(block int, mode, workload string, s result.TrialStatus, again bool) result.Trial {
-		return result.Trial{Block: block, Mode: mode, Workload: workload, Status: s, Requeued: again}
+	trial := func(block int, mode, workload string, s result.TrialStatus, again bool) outcome {
+		return outcome{block: block, mode: mode, workload: workload, status: s, requeued: again}
 	}
 	names := func(trials []plan.Trial) (out []string) {
 		for _, t := range trials {
@@ -34,7 +34,7 @@ func TestOwed(t *testing.T) {
 		return out
 	}
 	ok, bad, broke := result.TrialOK, result.TrialInvalid, result.TrialFailed
-	ran := []result.Trial{
+	ran := []outcome{
 		trial(1, "host", "rr", ok, false), trial(1, "bridge", "rr", ok, false),
 		trial(2, "host", "stream", ok, false), trial(2, "bridge", "stream", bad, false),
 		trial(1, "host", "stream", bad, false), trial(1, "bridge", "stream", bad, false),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -29,12 +30,11 @@ type Config struct {
 	Warn   func(code warning.Code, scope, format string, args ...any)
 }
 
-// Schedule holds the trials that remain and those that have run.
+// Schedule holds the trials that remain, and what the decisions need of those that have run.
 type Schedule struct {
-	Plan   plan.Plan
-	Trials []result.Trial
-	Todo   []plan.Trial // of the plan, without the trials of the resumed run
-	Done   int          // number of trials of Todo that have run
+	Plan plan.Plan
+	Todo []plan.Trial // of the plan, without the trials of the resumed run
+	Done int          // number of trials of Todo that have run
 	// Began is the start of the run, and Announced the estimated maximum duration.
 	Began     time.Time
 	Announced time.Duration
@@ -44,6 +44,14 @@ type Schedule struct {
 	timeUp  bool            // the time limit prevented another block
 	chosen  map[string]bool // workloads whose length has been decided
 	dropped []dropped
+
+	outcomes   []outcome
+	earlier    int            // number of outcomes of the resumed run
+	values     analysis.Table // of the trials so far
+	ordinary   result.Tally   // without the trials of the cost pass
+	searches   map[cell]*result.Search
+	passFrom   []string // see passFrom
+	passTrials []result.Trial
 }
 
 // dropped is a workload that failed for a mode in all attempts. The other workloads
@@ -52,7 +60,12 @@ type dropped struct{ mode, workload string }
 
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	return &Schedule{cfg: cfg, Plan: p, Trials: slices.Clone(cfg.Earlier), chosen: map[string]bool{}}
+	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, searches: map[cell]*result.Search{}, passFrom: passFrom(cfg.Study)}
+	for _, t := range cfg.Earlier {
+		sc.Record(t)
+	}
+	sc.earlier, sc.cfg.Earlier = len(sc.outcomes), nil // no longer needed
+	return sc
 }
 
 // Remaining is the plan without the trials of the resumed run.
@@ -62,9 +75,9 @@ func (sc *Schedule) Remaining() []plan.Trial {
 		mode, workload string
 	}
 	ran := map[place]bool{}
-	for _, d := range sc.cfg.Earlier {
-		if !d.Profiled && d.Status != result.TrialFailed {
-			ran[place{d.Block, d.Mode, d.Workload}] = true
+	for _, d := range sc.outcomes[:sc.earlier] {
+		if !d.profiled && d.status != result.TrialFailed {
+			ran[place{d.block, d.mode, d.workload}] = true
 		}
 	}
 	var todo []plan.Trial
@@ -160,13 +173,13 @@ func (sc *Schedule) Unprofiled() []plan.Trial {
 	for _, t := range sc.Measurable(plan.Profiles(sc.cfg.Study)) {
 		t.Block = block
 		done := false
-		for _, d := range sc.Trials {
-			if d.Mode != t.Mode || d.Workload != t.Workload.ID {
+		for _, d := range sc.outcomes {
+			if d.mode != t.Mode || d.workload != t.Workload.ID {
 				continue
 			}
-			done = done || d.Profiled && d.Status == result.TrialOK
-			if !d.Aside() && d.Window > 0 {
-				t.Workload = timed(t.Workload, duration(d.Warmup), duration(d.Window))
+			done = done || d.profiled && d.status == result.TrialOK
+			if !d.aside() && d.window > 0 {
+				t.Workload = timed(t.Workload, duration(d.warmup), duration(d.window))
 			}
 		}
 		if !done {

@@ -84,7 +84,7 @@ func (sc *Schedule) decide(n int) (stats.Stopping, stats.Halt) {
 // ratios are those that must settle: of workloads that run in every block, without those
 // that were dropped and those that have no ratio because a value is 0.
 func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
-	in := analysis.Input{Modes: sc.cfg.Modes()}
+	in := analysis.Input{Modes: sc.cfg.Modes(), Values: sc.values.Until(last)}
 	base := map[string]string{}
 	for _, m := range in.Modes {
 		base[m.ID] = m.Baseline
@@ -92,11 +92,6 @@ func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
 	for _, w := range sc.Plan.Workloads {
 		if w.Every <= 1 && w.Times == 0 && w.ID != study.CostPassID {
 			in.Workloads = append(in.Workloads, w.Name())
-		}
-	}
-	for _, t := range sc.Trials {
-		if t.Block <= last {
-			in.Trials = append(in.Trials, t)
 		}
 	}
 	return slices.DeleteFunc(analysis.Ratios(in), func(o analysis.ModeRatio) bool {

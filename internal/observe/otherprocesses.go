@@ -73,6 +73,7 @@ const shim = "containerd-shim"
 
 // ownProcesses selects the run's own processes.
 func (o OtherProcesses) ownProcesses(all map[int]process) map[int]bool {
+	maps.DeleteFunc(o.seen, func(pid int, _ cmdlineCheck) bool { _, runs := all[pid]; return !runs })
 	marked := map[int]bool{o.own.PID: true}
 	for pid, p := range all {
 		if !p.kernel && o.hasRunID(p) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +124,9 @@ func TestOthers(t *testing.T) {
 			to, err := o.Read()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if n := len(slices.DeleteFunc(slices.Clone(tt.after), func(p proc) bool { return p.kernel })); len(o.seen) != n {
+				t.Errorf("%d command lines are kept of %d processes", len(o.seen), n)
 			}
 			got, gaps := to.Since(from)
 			if d := cmp.Diff(map[string]float64{"cpu": tt.want}, got); d != "" || gaps != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"tare/internal/observe"
@@ -35,7 +36,24 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	w := session.Stop()
 	o.warnMissing(w)
 	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
+	o.forgetIdle(trials[0].Planned.Block)
 	return w
+}
+
+// forgetIdle drops the waits before a block that its baselines do not need, because later
+// ones are long enough: a run has thousands.
+func (o *Observer) forgetIdle(block int) {
+	later := map[string]time.Duration{}
+	for i, p := range slices.Backward(o.idle) {
+		needed := p.block == block
+		for kernel, w := range p.cpuTime {
+			needed = needed || later[kernel] < leastIdle
+			later[kernel] += w.Length()
+		}
+		if !needed {
+			o.idle = slices.Delete(o.idle, i, i+1)
+		}
+	}
 }
 
 // otherCPUs is how many CPUs other programs kept busy, nil if unknown.

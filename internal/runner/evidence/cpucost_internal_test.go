@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +105,9 @@ func TestBaseline(t *testing.T) {
 			if c.name == "of a reading that failed nothing is known" {
 				block = 1
 			}
-			got, err := (&Observer{idle: c.idle}).baseline(LocalKernel, block)
+			o := &Observer{idle: c.idle}
+			o.forgetIdle(block) // what is not needed
+			got, err := o.baseline(LocalKernel, block)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%g, %v; want %q", got, err, c.err)
@@ -115,6 +118,30 @@ func TestBaseline(t *testing.T) {
 				t.Errorf("%g (%v), want %g", got, err, c.want)
 			}
 		})
+	}
+}
+
+// However many waits a run has, few are kept: those of the block, and as many before it as
+// make up for it.
+func TestFewWaitsAreKept(t *testing.T) {
+	cpu := &script{t: t}
+	for ms := range 200 {
+		cpu.next = append(cpu.next, fmt.Sprint(1000+100*ms, " ", ms))
+	}
+	var warnings told
+	o := New(Config{Hosts: labdriver.Hosts(), CPU: cpu, Warn: warnings.warn})
+	var blocks []int
+	for block := 1; block <= 50; block++ {
+		tr := o.Trial(plan.Trial{Block: block}, mode{}, &result.Trial{}, func() bool { return false })
+		for range 2 {
+			o.ObserveIdle(t.Context(), []*Trial{tr}, func() {})
+		}
+	}
+	for _, p := range o.idle {
+		blocks = append(blocks, p.block)
+	}
+	if !slices.Equal(blocks, []int{49, 50, 50}) { // 0.1 s each
+		t.Errorf("kept are the waits before blocks %v, want 49, 50 and 50", blocks)
 	}
 }
 

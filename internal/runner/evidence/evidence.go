@@ -60,7 +60,7 @@ type Observer struct {
 	cpu            observe.Collector // of this machine, read before and after each part of a trial
 	drops          *drops.Watcher    // nil if drop reasons are not recorded
 	noStacks       string            // why stacks cannot be sampled here; empty if they may be
-	idle           []idlePeriod      // the waits before trials, in order
+	idle           []idlePeriod      // the waits before trials that baselines need, in order
 	kernels        map[string]string // boot ids of the hosts' machines, as last read
 	missingCPUCost []string          // trials with unknown CPU cost, and why
 }

@@ -21,9 +21,9 @@ type Evidence struct {
 	// client and server.
 	Elsewhere bool
 	// Survey is the settings of the modes' network stacks.
-	Survey Survey
-	// MissingCPUCost are the trials without a CPU cost, each with the reason.
-	MissingCPUCost []string
+	Survey         Survey
+	MissingCPUCost int
+	FirstMissing   string
 }
 
 // Evaluate returns a run with everything that follows from its trials: the tally, cells,
@@ -99,8 +99,8 @@ func (e *evaluation) judge(in Input) []result.Warning {
 
 // warnMissingCPUCost warns of trials without a CPU cost, in one warning.
 func (e *evaluation) warnMissingCPUCost() {
-	if n := len(e.in.MissingCPUCost); n > 0 {
-		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", n, e.in.MissingCPUCost[0])
+	if n := e.in.MissingCPUCost; n > 0 {
+		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", n, e.in.FirstMissing)
 	}
 }
 

@@ -194,9 +194,10 @@ func (r *run) evaluate() error {
 // evidence is the input of the evaluation of the run.
 func (r *run) evidence(trials []result.Trial) analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), MissingCPUCost: r.observer.MissingCPUCost(),
+		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
+	e.MissingCPUCost, e.FirstMissing = r.observer.MissingCPUCost()
 	for _, s := range r.tested {
 		for _, st := range s.stacks {
 			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], toAnalysisStack(st))

@@ -137,7 +137,9 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 		return idle, err
 	})
 	if err != nil && !t.Planned.Pilot() {
-		o.missingCPUCost = append(o.missingCPUCost, fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err))
+		if o.missingCPUCost++; o.missingCPUCost == 1 {
+			o.firstMissing = fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err)
+		}
 	}
 }
 

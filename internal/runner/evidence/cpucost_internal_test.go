@@ -199,8 +199,8 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 					t.Errorf("no %s in %v", name, one.Record.Machine)
 				}
 			}
-			if warned := len(o.MissingCPUCost()) > 0; warned != c.warns {
-				t.Errorf("unbilled: %v", o.MissingCPUCost())
+			if n, first := o.MissingCPUCost(); n > 0 != c.warns {
+				t.Errorf("unbilled: %d, %s", n, first)
 			}
 		})
 	}

@@ -62,7 +62,8 @@ type Observer struct {
 	noStacks       string            // why stacks cannot be sampled here; empty if they may be
 	idle           []idlePeriod      // the waits before trials that baselines need, in order
 	kernels        map[string]string // boot ids of the hosts' machines, as last read
-	missingCPUCost []string          // trials with unknown CPU cost, and why
+	missingCPUCost int               // trials with unknown CPU cost
+	firstMissing   string            // the first of them, and why
 }
 
 // New returns the observer of a run.
@@ -159,5 +160,6 @@ func (o *Observer) ObserveGroup(ctx context.Context, trials []*Trial, do func())
 	after()
 }
 
-// MissingCPUCost lists the trials with unknown CPU cost, and why.
-func (o *Observer) MissingCPUCost() []string { return o.missingCPUCost }
+// MissingCPUCost is the number of trials with unknown CPU cost, and the first of them, with
+// the reason.
+func (o *Observer) MissingCPUCost() (n int, first string) { return o.missingCPUCost, o.firstMissing }

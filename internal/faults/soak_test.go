@@ -146,8 +146,9 @@ func TestSoak(t *testing.T) {
 		slack  int     // bytes, of the collector of garbage
 		atMost float64 // bytes per trial
 	}{
-		// The controller keeps the record of each trial for the report.
-		{"controller, resident memory", func(u use) int { return u.controller }, 16 << 20, 20000},
+		// The controller keeps about 300 bytes of a trial, but more stays resident; see
+		// docs/reliability.md.
+		{"controller, resident memory", func(u use) int { return u.controller }, 4 << 20, 5000},
 		{"largest agent, resident memory", func(u use) int { return u.agent }, 2 << 20, 1000},
 	} {
 		a, b := median(early, m.of), median(late, m.of)

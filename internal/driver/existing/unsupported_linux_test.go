@@ -112,9 +112,9 @@ func unchanged(t *testing.T, c *client.Client) {
 	})
 }
 
-func order(t *testing.T, mode string, options map[string]string) driver.ModeSpec {
+func order(t *testing.T, mode string) driver.ModeSpec {
 	t.Helper()
-	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1, Options: options}).ModeSpec
+	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
 }
 
 // An impossible mode is reported in one line before any traffic, and nothing is left. A
@@ -182,7 +182,7 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 	}
 	defer taken.Close()
 	g := connect(t, false, s.hosts...)
-	p, err := g.Provision(t.Context(), order(t, "docker/published", nil))
+	p, err := g.Provision(t.Context(), order(t, "docker/published"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 	}
 	relays, translates := start(l.A, "--iptables=false"), start(l.B, "--userland-proxy=false")
 	for mode, g := range map[string]*existing.Driver{"docker/published": relays, "docker/userland-proxy": translates} {
-		_, err := g.Provision(t.Context(), order(t, mode, nil))
+		_, err := g.Provision(t.Context(), order(t, mode))
 		u, ok := driver.AsUnsupported(err)
 		if !ok {
 			t.Errorf("%s: %v", mode, err)
@@ -224,7 +224,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 		t.Log(u)
 	}
 	// Nothing is changed on an engine of a user.
-	variant := order(t, "docker/published", nil)
+	variant := order(t, "docker/published")
 	variant.With = map[string]string{"seccomp": driver.Off}
 	_, err := translates.Provision(t.Context(), variant)
 	if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "existing engine") {
@@ -237,7 +237,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 func TestExistingChangesUnderWay(t *testing.T) {
 	s := stand(t)
 	g := connect(t, false, s.hosts...)
-	at := drivertest.BuildOn(t, g, order(t, "docker/published", nil))
+	at := drivertest.BuildOn(t, g, order(t, "docker/published"))
 	if _, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 func namespacePart(whose string) driver.Part {
-	return driver.Part{ID: partNamespace, Title: "a network namespace for " + whose + ", with a veth to the host, which routes to it"}
+	return driver.Part{ID: partNamespace, Title: "a network namespace for " + whose + " with a veth to the host, which routes to it"}
 }
 
 func bridgePart() driver.Part {
@@ -30,25 +30,25 @@ func bridgePart() driver.Part {
 func engineParts(whose string) []driver.Part {
 	return []driver.Part{
 		namespacePart(whose), bridgePart(),
-		{ID: partConntrack, Title: "connection tracking of the path's packets, which any rule on the state of connections starts; with no other such rule, by one that counts new connections"},
-		{ID: partFilter, Title: "the forward chain: replies, the sandboxes' ports and what leaves the bridge are accepted, all else is dropped"},
-		{ID: partMasquerade, Title: "masquerading of what leaves the bridge's subnet; without it the other host has a route to the subnet"},
-		{ID: partDNAT, Title: "the published port; without it the client dials the sandbox's own address, to which its host has a route"},
+		{ID: partConntrack, Title: "connection tracking of the path's packets, started by a rule that counts new connections if no other rule needs it"},
+		{ID: partFilter, Title: "the forward chain: accept replies, the sandboxes' ports and what leaves the bridge, drop the rest"},
+		{ID: partMasquerade, Title: "masquerading of what leaves the bridge's subnet (off: a route back to the subnet)"},
+		{ID: partDNAT, Title: "the published port (off: a route to the sandbox's own address, which is dialled)"},
 	}
 }
 
 func vxlanParts() []driver.Part {
 	return []driver.Part{
 		namespacePart("each endpoint"), bridgePart(),
-		{ID: partTunnel, Title: "the VXLAN tunnel; without it the hosts route"},
-		{ID: partMTU, Title: "the MTU inside, smaller by the tunnel's headers; without it the underlay's MTU is larger by them"},
+		{ID: partTunnel, Title: "the VXLAN tunnel (off: the hosts route)"},
+		{ID: partMTU, Title: "the MTU inside, smaller by the tunnel's headers (off: that of the host, and a larger one of the underlay)"},
 	}
 }
 
 func colocatedParts() []driver.Part {
 	return []driver.Part{
 		namespacePart("each endpoint"), bridgePart(),
-		{ID: partMTU, Title: "the MTU of the lab; without it the MTU is that of loopback, or the maximum of a veth, 65535"},
+		{ID: partMTU, Title: "the MTU of the lab (off: that of loopback less one byte, the maximum of a veth)"},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/pathspec"
@@ -16,53 +15,57 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// sandbox is an endpoint behind its program.
-type sandbox struct {
-	sandboxConfig
-	at pathspec.Place
+// behindProgram creates the sandbox of a pair and its program, which publishes the port of a
+// server.
+func (p *path) behindProgram(ctx context.Context, s side, pair int) (endpoint, error) {
+	name := lab.PairName(s.role, pair)
+	ns, err := p.Sandbox(s.place.At, name)
+	if err != nil {
+		return endpoint{}, err
+	}
+	at := procpath.NamespacePlace(ns, s.place.At, s.place.At+"/"+name)
+	b := sandboxConfig{space: ns, address: p.OnLab.Addresses(s.net, p.prog.hostNumber())[0], gateway: p.OnLab.Addresses(s.net, 2)[0].Addr(), mtu: p.mtu}
+	if !s.out {
+		b.public = netip.AddrPortFrom(s.host.Addr[0], port(pair))
+	}
+	if err := p.launch(ctx, s, at, b, pair); err != nil {
+		return endpoint{}, err
+	}
+	// The device sends what the sandbox sends.
+	p.mustCarry(pair, at, tap, pathspec.Direction(s.out))
+	p.mustRest(at)
+	counter := s.place.At + "/" + p.counterName(pair)
+	return endpoint{at: at, space: ns, address: b.address.Addr(), public: s.host.Addr[0], port: port(pair), steps: []pathspec.Step{
+		pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(s.place, "process", p.prog.name()), counter)),
+		pathspec.PerPair(pathspec.DeviceStep(at, device(tap))), pathspec.ProcessStep(at),
+	}}, nil
 }
 
-// addSandbox creates the sandbox of a pair and its program, and publishes its port.
-func (p *path) addSandbox(ctx context.Context, h *lab.Host, host pathspec.Place, role string, pair int, publish bool) (sandbox, error) {
-	if pair > 1 {
-		role += strconv.Itoa(pair)
-	}
-	ns, err := p.Sandbox(host.At, role)
-	if err != nil {
-		return sandbox{}, err
-	}
-	net := lab.NetA
-	if h == p.OnLab.B {
-		net = lab.NetB
-	}
-	s := sandbox{at: procpath.NamespacePlace(ns, host.At, host.At+"/"+role)}
-	s.sandboxConfig = sandboxConfig{space: ns, address: p.OnLab.Addresses(net, p.prog.hostNumber())[0], gateway: p.OnLab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
-	if publish {
-		s.public = netip.AddrPortFrom(h.Addr[0], port(pair))
-	}
+// launch starts the program of a sandbox and waits until it is ready.
+func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxConfig, pair int) error {
 	proc, err := daemon.Program{
-		Name: p.prog.name() + " of sandbox " + s.at.At, Run: p.OnLab.Spec.Claim.ID, Path: p.prog.path, Args: p.prog.args(s.sandboxConfig),
-		Binds: map[string]string{filepath.Base(netns): ns.Path()}, Start: h.NS.Start,
+		Name: p.prog.name() + " of sandbox " + at.At, Run: p.OnLab.Spec.Claim.ID, Path: p.prog.path, Args: p.prog.args(b),
+		Binds: map[string]string{filepath.Base(netns): b.space.Path()}, Start: s.host.NS.Start,
 	}.Launch()
 	if err != nil {
-		return s, err
+		return err
 	}
 	p.AddProcess(proc)
-	if err := proc.WaitFor(ctx, readyTimeout, "create the device of the sandbox", s.connected); err != nil {
-		return s, err
+	if err := proc.WaitFor(ctx, readyTimeout, "create the device of the sandbox", b.connected); err != nil {
+		return err
 	}
-	if err := errors.Join(ns.SetAlias(p.OnLab.Device(tap, 0)), ns.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(ns, tap)); err != nil {
-		return s, err
+	if err := errors.Join(b.space.SetAlias(p.OnLab.Device(tap, 0)), b.space.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(b.space, tap)); err != nil {
+		return err
 	}
-	if publish {
-		if err := p.prog.publish(ctx, proc, s.sandboxConfig); err != nil {
-			return s, err
+	if b.public.IsValid() {
+		if err := p.prog.publish(ctx, proc, b); err != nil {
+			return err
 		}
-		if err := proc.WaitFor(ctx, readyTimeout, "listen on the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
-			return s, err
+		if err := proc.WaitFor(ctx, readyTimeout, "listen on the published port", func() error { return listens(s.host.NS, proc, b.public) }); err != nil {
+			return err
 		}
 	}
-	return s, p.MustBeBusy(proc, pathspec.CounterName(host.At, p.counterName(pair), "run_ns"), pair)
+	return p.MustBeBusy(proc, pathspec.CounterName(s.place.At, p.counterName(pair), "run_ns"), pair)
 }
 
 // connected returns nil if the sandbox has its address and a default route.

@@ -5,62 +5,101 @@ import (
 	"net/netip"
 	"slices"
 
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/procpath"
 	"tare/internal/lab"
+	"tare/internal/linuxnet"
 )
 
 // path is a mode that is set up.
 type path struct {
 	procpath.Path
-	mtu  int
-	prog installed
+	mtu   int
+	parts labdriver.PartSet
+	prog  installed // the zero value without partProcess
+}
+
+// endpoint is the endpoint that the mode has in a sandbox.
+type endpoint struct {
+	at      pathspec.Place
+	space   *linuxnet.NS
+	address netip.Addr      // of its own
+	public  netip.Addr      // at which it is dialled
+	port    uint16          // of the server
+	steps   []pathspec.Step // from its host to it
 }
 
 // build creates the pairs: with out, clients in sandboxes on host a, otherwise servers in
 // sandboxes on host b.
 func (p *path) build(ctx context.Context, out bool) error {
 	a, b := procpath.NamespacePlace(p.OnLab.A.NS, "a", "a"), procpath.NamespacePlace(p.OnLab.B.NS, "b", "b")
-	dev := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
-	// The program has its own connection to the other endpoint, whose packets neither
-	// endpoint counts, so only the payload is known.
-	p.MustCarryAtLeast(pathspec.AllPairs, a, dev(lab.Underlay), pathspec.Transmits)
-	p.MustCarryAtLeast(pathspec.AllPairs, b, dev(lab.Underlay), pathspec.Receives)
-	p.MustBeIdle(a, dev(lo))
-	p.MustBeIdle(b, dev(lo))
-	err := p.ForEachPair(func(pair int) error {
-		role, host, h := "server", b, p.OnLab.B
-		if out {
-			role, host, h = "client", a, p.OnLab.A
+	p.mustCarry(pathspec.AllPairs, a, lab.Underlay, pathspec.Transmits)
+	p.mustCarry(pathspec.AllPairs, b, lab.Underlay, pathspec.Receives)
+	p.mustRest(a)
+	p.mustRest(b)
+	s := side{role: "server", place: b, host: p.OnLab.B, other: p.OnLab.A, net: lab.NetB}
+	if out {
+		s = side{out: true, role: "client", place: a, host: p.OnLab.A, other: p.OnLab.B, net: lab.NetA}
+	}
+	if p.parts[partNamespace] && !p.parts[partProcess] {
+		if err := p.route(s); err != nil {
+			return err
 		}
-		box, err := p.addSandbox(ctx, h, host, role, pair, !out)
+	}
+	wire := []pathspec.Step{pathspec.DeviceStep(a, device(lab.Underlay)), pathspec.DeviceStep(b, device(lab.Underlay))}
+	return p.ForEachPair(func(pair int) error {
+		end, err := p.connect(ctx, s, pair)
 		if err != nil {
 			return err
 		}
-		// The device sends what the sandbox sends.
-		p.MustCarryAtLeast(pair, box.at, dev(tap), pathspec.Direction(out))
-		p.MustBeIdle(box.at, dev(lo))
-		wire := []pathspec.Step{pathspec.DeviceStep(a, dev(lab.Underlay)), pathspec.DeviceStep(b, dev(lab.Underlay))}
-		own := []pathspec.Step{pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(host, "process", p.prog.name()), host.At+"/"+p.counterName(pair))),
-			pathspec.PerPair(pathspec.DeviceStep(box.at, dev(tap))), pathspec.ProcessStep(box.at)}
+		own := procpath.NamespaceEndpoint(end.at, end.space)
 		if out {
-			p.AddPairNamespaces(box.space, p.OnLab.B.NS)
-			p.AddPair(procpath.NamespaceEndpoint(box.at, box.space), procpath.NamespaceEndpoint(b, p.OnLab.B.NS), p.OnLab.B.Addr[:1], p.OnLab.B.Addr[:1], pathspec.ServerChoosesPort)
-			slices.Reverse(own)
+			p.AddPairNamespaces(end.space, p.OnLab.B.NS)
+			p.AddPair(own, procpath.NamespaceEndpoint(b, p.OnLab.B.NS), p.OnLab.B.Addr[:1], p.OnLab.B.Addr[:1], pathspec.ServerChoosesPort)
+			slices.Reverse(end.steps)
 			if pair == 1 {
-				p.SetSteps(slices.Concat(own, wire, []pathspec.Step{pathspec.ProcessStep(b)})...)
+				p.SetSteps(slices.Concat(end.steps, wire, []pathspec.Step{pathspec.ProcessStep(b)})...)
 			}
 			return nil
 		}
-		p.AddPairNamespaces(p.OnLab.A.NS, box.space)
-		p.AddPair(procpath.NamespaceEndpoint(a, p.OnLab.A.NS), procpath.NamespaceEndpoint(box.at, box.space), []netip.Addr{box.address.Addr()}, p.OnLab.B.Addr[:1], port(pair))
+		p.AddPairNamespaces(p.OnLab.A.NS, end.space)
+		p.AddPair(procpath.NamespaceEndpoint(a, p.OnLab.A.NS), own, []netip.Addr{end.address}, []netip.Addr{end.public}, end.port)
 		if pair == 1 {
-			p.SetSteps(slices.Concat([]pathspec.Step{pathspec.ProcessStep(a)}, wire, own)...)
+			p.SetSteps(slices.Concat([]pathspec.Step{pathspec.ProcessStep(a)}, wire, end.steps)...)
 		}
 		return nil
 	})
-	return err
 }
+
+// connect creates the endpoint of a pair: behind its program, behind a veth, or as a process
+// of the host.
+func (p *path) connect(ctx context.Context, s side, pair int) (endpoint, error) {
+	switch {
+	case p.parts[partProcess]:
+		return p.behindProgram(ctx, s, pair)
+	case p.parts[partNamespace]:
+		return p.behindVeth(s, pair)
+	}
+	return endpoint{at: s.place, space: s.host.NS, address: s.host.Addr[0], public: s.host.Addr[0], port: pathspec.ServerChoosesPort,
+		steps: []pathspec.Step{pathspec.ProcessStep(s.place)}}, nil
+}
+
+// mustCarry requires that the traffic crosses a device. The program has its own connection
+// to the other endpoint, whose packets neither endpoint counts, so with it only the payload
+// is known.
+func (p *path) mustCarry(pair int, at pathspec.Place, name string, forward pathspec.Direction) {
+	if p.parts[partProcess] {
+		p.MustCarryAtLeast(pair, at, device(name), forward)
+		return
+	}
+	p.MustCarry(pair, at, device(name), forward)
+}
+
+// mustRest requires that no traffic crosses the loopback device of a place.
+func (p *path) mustRest(at pathspec.Place) { p.MustBeIdle(at, device(lo)) }
+
+func device(name string) pathspec.Device { return pathspec.Device{Name: name} }
 
 const lo = "lo"
 

@@ -40,25 +40,51 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	mtu := cmp.Or(o.MTU, defaultMTU)
-	if mtu < lab.MinMTU || mtu > defaultMTU {
-		return nil, fmt.Errorf("provision %s: the sandbox cannot have an MTU of %d; %s supports %d to %d", o.Mode, mtu, prog.name(), lab.MinMTU, defaultMTU)
-	}
-	found, err := findProgram(ctx, prog, o.Mode)
+	kept, err := o.KeptParts(driver.Mode{Parts: parts(prog.name())}, partNeeds())
 	if err != nil {
 		return nil, err
+	}
+	mtu, err := sandboxMTU(o, prog, kept)
+	if err != nil {
+		return nil, err
+	}
+	var found installed
+	if kept[partProcess] {
+		if found, err = findProgram(ctx, prog, o.Mode); err != nil {
+			return nil, err
+		}
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the network of a sandbox"}, mtu: mtu, prog: found}
-	p.AddFact(prog.name(), found.version+" ("+found.path+")")
-	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
+	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the network of a sandbox"}, mtu: mtu, parts: kept, prog: found}
+	if kept[partProcess] {
+		p.AddFact(prog.name(), found.version+" ("+found.path+")")
+	}
+	if kept[partNamespace] {
+		p.AddFact("sandbox MTU", strconv.Itoa(mtu))
+	}
 	if err := p.build(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
 	}
 	return p.DriverPath(driver.Path{}, p), nil
+}
+
+// sandboxMTU returns the MTU of the sandbox's device: the requested one or the default, and
+// without the part mtu that of the underlay.
+func sandboxMTU(o labdriver.ModeSpec, prog program, kept labdriver.PartSet) (int, error) {
+	if kept[partMTU] {
+		mtu := cmp.Or(o.MTU, defaultMTU)
+		if mtu < lab.MinMTU || mtu > defaultMTU {
+			return 0, fmt.Errorf("provision %s: the sandbox cannot have an MTU of %d; %s supports %d to %d", o.Mode, mtu, prog.name(), lab.MinMTU, defaultMTU)
+		}
+		return mtu, nil
+	}
+	if o.MTU != 0 {
+		return 0, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("an MTU of %d is requested, and the part %s, which sets it, is off; leave out one of the two", o.MTU, partMTU)}
+	}
+	return o.Lab.MTU, nil
 }
 
 // findProgram finds the program and its version, and checks what it requires of the machine.

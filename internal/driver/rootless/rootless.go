@@ -23,12 +23,17 @@ type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
+	modes := []driver.Mode{
 		{ID: slirp, Title: "raw client, server in a sandbox behind slirp4netns, at a published port", Baseline: "host", MTU: true},
 		{ID: slirp + outSuffix, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
 		{ID: pasta, Title: "raw client, server in a sandbox behind pasta, at a published port", Baseline: "host", MTU: true},
 		{ID: pasta + outSuffix, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
 	}
+	for i, m := range modes {
+		which, _ := splitMode(m.ID)
+		modes[i].Parts = parts(strings.TrimPrefix(which, "rootless/"))
+	}
+	return modes
 }
 
 // splitMode returns the program of a mode, and whether the client is in the sandbox.

@@ -21,18 +21,23 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
 
-// stand builds a mode with one pair, or skips the test if the probe says why it cannot be
-// built here.
-func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
+// needMode skips the test if the probe says why the mode cannot be built here.
+func needMode(t *testing.T, mode string) {
 	t.Helper()
 	drivertest.NeedLab(t)
-	began := time.Now()
 	if err := (rootless.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
 		t.Fatal(err)
 	}
+}
+
+// stand builds a mode with one pair, or skips the test if it cannot be built here.
+func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
+	t.Helper()
+	began := time.Now()
+	needMode(t, mode)
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, rootless.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
@@ -48,23 +53,7 @@ func TestShortcutIsVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			client, server := s.Path.Internal.(interface {
-				PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
-			}).PairNamespaces(1)
-			at := s.Path.Pairs[0].Server
-			to := at.Dial[0].Addr()
-			err := errors.Join(
-				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-				client.Up("cable0"), server.Up("cable1"),
-				client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-				server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-				client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
-			)
-			if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
-				err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
-				s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
-			}
-			if err != nil {
+			if err := cable(s); err != nil {
 				t.Fatal(err)
 			}
 			s.WaitReachable(t)
@@ -76,6 +65,28 @@ func TestShortcutIsVoid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cable connects client and server of the first pair directly and routes the dialled address
+// over that link.
+func cable(s *drivertest.Setup) error {
+	client, server := s.Path.Internal.(interface {
+		PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
+	}).PairNamespaces(1)
+	at := s.Path.Pairs[0].Server
+	to := at.Dial[0].Addr()
+	err := errors.Join(
+		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Up("cable0"), server.Up("cable1"),
+		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+	)
+	if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
+		err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
+		s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
+	}
+	return err
 }
 
 // If the program is killed, the path's error says so.

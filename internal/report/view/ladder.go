@@ -133,8 +133,9 @@ func judgedStep(s result.LadderStep) result.Cell {
 }
 
 // ladderOverview is the first screen of a run that explains a mode: the parts by their costs,
-// then the mode without each part.
-func (b *builder) ladderOverview() doc.Overview {
+// then the mode without each part. A terminal has the bars of the first cost beside it; a page
+// has a figure.
+func (b *builder) ladderOverview(bars bool) doc.Overview {
 	costs := ladderCosts(b.Run)
 	l := b.Run.Ladder
 	o := doc.Overview{
@@ -143,7 +144,7 @@ func (b *builder) ladderOverview() doc.Overview {
 	}
 	for i, c := range costs {
 		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: c.title, Rank: 2 * i, To: ladderAnchor(i)})
-		if i == 0 {
+		if bars && i == 0 {
 			o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: "as a waterfall", Rank: 1})
 		}
 	}
@@ -155,7 +156,7 @@ func (b *builder) ladderOverview() doc.Overview {
 			cell.Change = c.scale.Number(c.Baseline.Value) + " " + c.unit()
 		}
 		base.Cells = append(base.Cells, cell)
-		if i == 0 {
+		if bars && i == 0 {
 			base.Cells = append(base.Cells, doc.OverviewCell{Tone: chart.Plain})
 		}
 	}
@@ -175,13 +176,13 @@ func (b *builder) ladderOverview() doc.Overview {
 		names = append(names, top)
 	}
 	for _, name := range names {
-		rows.Rows = append(rows.Rows, ladderRow(costs, name, top))
+		rows.Rows = append(rows.Rows, ladderRow(costs, name, top, bars))
 	}
 	o.Groups = append(o.Groups, rows)
 	removed := doc.OverviewGroup{Name: l.Mode + " without one part"}
 	for _, r := range l.Removals {
 		if r.Reason == "" {
-			removed.Rows = append(removed.Rows, removalRow(costs, r.Part))
+			removed.Rows = append(removed.Rows, removalRow(costs, r.Part, bars))
 		}
 	}
 	if len(removed.Rows) > 0 {
@@ -217,7 +218,7 @@ func (c ladderCost) stepCell(s result.LadderStep, by float64) doc.OverviewCell {
 }
 
 // ladderRow is one step, or the explained mode, in all costs.
-func ladderRow(costs []ladderCost, name, top string) doc.OverviewRow {
+func ladderRow(costs []ladderCost, name, top string, bars bool) doc.OverviewRow {
 	row := doc.OverviewRow{Mode: name}
 	for i, c := range costs {
 		cell, bar := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}, ""
@@ -236,7 +237,7 @@ func ladderRow(costs []ladderCost, name, top string) doc.OverviewRow {
 			}
 		}
 		row.Cells = append(row.Cells, cell)
-		if i == 0 {
+		if bars && i == 0 {
 			row.Cells = append(row.Cells, doc.OverviewCell{Tone: cell.Tone, Change: bar})
 		}
 	}
@@ -244,7 +245,7 @@ func ladderRow(costs []ladderCost, name, top string) doc.OverviewRow {
 }
 
 // removalRow is the mode without a part, in all costs.
-func removalRow(costs []ladderCost, part string) doc.OverviewRow {
+func removalRow(costs []ladderCost, part string, bars bool) doc.OverviewRow {
 	row := doc.OverviewRow{Mode: "- " + part}
 	for i, c := range costs {
 		cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
@@ -254,7 +255,7 @@ func removalRow(costs []ladderCost, part string) doc.OverviewRow {
 			}
 		}
 		row.Cells = append(row.Cells, cell)
-		if i == 0 {
+		if bars && i == 0 {
 			row.Cells = append(row.Cells, doc.OverviewCell{Tone: chart.Plain})
 		}
 	}

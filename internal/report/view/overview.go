@@ -15,7 +15,13 @@ import (
 )
 
 // Overview returns the first screen of the report.
-func (r Report) Overview() doc.Overview { return newBuilder(r.view).overview() }
+func (r Report) Overview() doc.Overview {
+	b := newBuilder(r.view)
+	if b.Run.Ladder != nil {
+		return b.ladderOverview(true)
+	}
+	return b.overview()
+}
 
 // markOf is the mark of a verdict on a terminal and in Markdown.
 func markOf(tone chart.Tone) string { return chart.Signs()[tone] }
@@ -31,7 +37,7 @@ type mainColumn struct {
 // overview is the first screen: every mode by the main metrics, as changes.
 func (b *builder) overview() doc.Overview {
 	if b.Run.Ladder != nil {
-		return b.ladderOverview()
+		return b.ladderOverview(false)
 	}
 	columns := b.mainColumns()
 	families := familiesOf(b.Input)

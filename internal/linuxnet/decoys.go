@@ -46,10 +46,10 @@ const (
 // them has at most 64 KiB.
 const elementsOfMessage = 400
 
-// rulesOfBatch returns how many rules are one batch: for each batch the kernel waits until no
+// RulesOfBatch returns how many rules of nftables are sent as one batch: for each batch the kernel waits until no
 // CPU uses the old rules, and checks the whole chain. A rule takes 300 bytes in the buffer of
 // the socket, and its acknowledgement up to 1 kB, which only the machine's root can enlarge.
-func rulesOfBatch() int {
+func RulesOfBatch() int {
 	if RealRoot() {
 		return nftablesBuffer / 1024
 	}
@@ -123,7 +123,7 @@ func (d decoys) counters(names ...string) {
 
 // inBatches calls add for 0 to n-1 and sends what it added.
 func (d decoys) inBatches(n int, add func(i int)) error {
-	batch := rulesOfBatch()
+	batch := RulesOfBatch()
 	for i := range n {
 		add(i)
 		if (i+1)%batch == 0 {

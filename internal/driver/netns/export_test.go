@@ -25,3 +25,6 @@ func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {
 
 // DetachPrograms detaches the eBPF programs of a host, a (0) or b (1).
 func DetachPrograms(p *driver.Path, host int) error { return p.Internal.(*path).routers[host].Detach() }
+
+// Services returns the input of iptables-restore for n services.
+func Services(n, batch int) string { return services(n, batch) }

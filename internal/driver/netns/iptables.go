@@ -55,7 +55,11 @@ func (p *path) iptablesRules(ctx context.Context, ns *linuxnet.NS, kind string) 
 	r := rules{
 		title: fmt.Sprintf("%s (%s)", kind, strings.TrimSpace(version)),
 		install: func(n int) error {
-			_, err := t.run(ctx, t.restore, services(n), "--noflush")
+			batch := n
+			if kind == kindNft && !linuxnet.RealRoot() {
+				batch = linuxnet.RulesOfBatch() // the program sends all rules up to a COMMIT at once
+			}
+			_, err := t.run(ctx, t.restore, services(n, batch), "--noflush")
 			return err
 		},
 		count: func() (int, error) {
@@ -102,11 +106,14 @@ func surroundings(kind string) string {
 }
 
 // services is the input of iptables-restore for the rules, one for each service as kube-proxy
-// writes it.
-func services(n int) string {
+// writes it, committed in batches.
+func services(n, batch int) string {
 	var s strings.Builder
 	s.WriteString("*nat\n")
 	for i := range n {
+		if i > 0 && i%batch == 0 {
+			s.WriteString("COMMIT\n*nat\n")
+		}
 		at := linuxnet.DecoyService(i)
 		fmt.Fprintf(&s, "-A %s -d %s/32 -p tcp -m tcp --dport %d -j %s\n", linuxnet.DecoyName, at.Addr(), at.Port(), linuxnet.DecoyTarget)
 	}

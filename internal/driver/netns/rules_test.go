@@ -139,3 +139,23 @@ func TestRulesWithoutConntrack(t *testing.T) {
 		t.Errorf("got %v, want it to be unsupported", err)
 	}
 }
+
+// In a user namespace the buffer of a netlink socket cannot be enlarged: the rules are
+// committed in batches that fit.
+func TestServicesAreCommittedInBatches(t *testing.T) {
+	const rule = "-A tare-rules -d 10.96.0.%s/32 -p tcp -m tcp --dport 80 -j tare-rules-target\n"
+	rules := func(ns ...string) (s string) {
+		for _, n := range ns {
+			s += strings.Replace(rule, "%s", n, 1)
+		}
+		return s
+	}
+	for batch, want := range map[int]string{
+		3: "*nat\n" + rules("1", "2", "3") + "COMMIT\n",
+		2: "*nat\n" + rules("1", "2") + "COMMIT\n*nat\n" + rules("3") + "COMMIT\n",
+	} {
+		if got := netns.Services(3, batch); got != want {
+			t.Errorf("batches of %d:\n%s\nwant\n%s", batch, got, want)
+		}
+	}
+}

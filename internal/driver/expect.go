@@ -32,10 +32,16 @@ const (
 	ProcessIdle
 	// Unchanged: how often a setting was read back with another value than the requested.
 	Unchanged
-	// ForwardPackets, ReversePackets and BothPackets: packets of at most Rule.Size bytes.
+	// ForwardPackets, ReversePackets and BothPackets: packets of at most Rule.Size bytes, and
+	// one for each message.
 	ForwardPackets
 	ReversePackets
 	BothPackets
+	// ForwardStream, ReverseStream and BothStream: at least one for each Rule.Size bytes of a
+	// stream over TCP. Requests, responses and datagrams do not matter.
+	ForwardStream
+	ReverseStream
+	BothStream
 )
 
 // String returns the word for the expectation in results; docs/proof.md explains each.
@@ -71,9 +77,18 @@ func (e Expect) String() string {
 		return "reverse packets"
 	case BothPackets:
 		return "packets both ways"
+	case ForwardStream:
+		return "forward stream"
+	case ReverseStream:
+		return "reverse stream"
+	case BothStream:
+		return "streams both ways"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
+
+// ofSetting reports whether the expectation shows that a setting is in effect.
+func (e Expect) ofSetting() bool { return e >= ForwardPackets && e <= BothStream }
 
 // OffPath reports whether the counter belongs to something that must not carry traffic.
 func (e Expect) OffPath() bool { return e == NoTraffic || e == NoMatch || e == ProcessIdle }
@@ -143,10 +158,25 @@ func forward(c Carried) Flow { return c.Forward }
 func reverse(c Carried) Flow { return c.Reverse }
 
 // minPackets returns the minimum packets of at most size bytes that one direction takes.
-func minPackets(carried []Carried, pick func(Carried) Flow, size uint64) (lo uint64) {
+func minPackets(f Flow, size uint64) uint64 {
+	if f.Datagrams {
+		return f.Messages
+	}
+	return max(f.Messages, minStream(f, size))
+}
+
+// minStream returns the number of whole parts of size bytes of a stream.
+func minStream(f Flow, size uint64) uint64 {
+	if f.Datagrams || size == 0 {
+		return 0
+	}
+	return f.Payload / size
+}
+
+// sum adds up what count returns for one direction of all pairs.
+func (r Rule) sum(carried []Carried, pick func(Carried) Flow, count func(f Flow, size uint64) uint64) (lo uint64) {
 	for _, c := range carried {
-		f := pick(c)
-		lo += max(f.Messages, f.Payload/max(size, 1))
+		lo += count(pick(c), r.Size)
 	}
 	return lo
 }
@@ -154,11 +184,17 @@ func minPackets(carried []Carried, pick func(Carried) Flow, size uint64) (lo uin
 func (r Rule) bounds(carried []Carried) (lo, hi uint64) {
 	switch r.Expect {
 	case ForwardPackets:
-		return minPackets(carried, forward, r.Size), math.MaxUint64
+		return r.sum(carried, forward, minPackets), math.MaxUint64
 	case ReversePackets:
-		return minPackets(carried, reverse, r.Size), math.MaxUint64
+		return r.sum(carried, reverse, minPackets), math.MaxUint64
 	case BothPackets:
-		return minPackets(carried, forward, r.Size) + minPackets(carried, reverse, r.Size), math.MaxUint64
+		return r.sum(carried, forward, minPackets) + r.sum(carried, reverse, minPackets), math.MaxUint64
+	case ForwardStream:
+		return r.sum(carried, forward, minStream), math.MaxUint64
+	case ReverseStream:
+		return r.sum(carried, reverse, minStream), math.MaxUint64
+	case BothStream:
+		return r.sum(carried, forward, minStream) + r.sum(carried, reverse, minStream), math.MaxUint64
 	default:
 		return r.Expect.bounds(carried)
 	}
@@ -211,8 +247,8 @@ func (e Expect) explain(lo, hi uint64) string {
 		return "that rule must not match any connection"
 	case e == Unchanged:
 		return "that setting must be in effect throughout, and it was read back with another value"
-	case e == ForwardPackets || e == ReversePackets || e == BothPackets:
-		return fmt.Sprintf("with that setting in effect the traffic takes %d packets or more", lo)
+	case e.ofSetting():
+		return fmt.Sprintf("with the setting in effect the traffic moves it by %d or more", lo)
 	case e == NoTraffic:
 		return fmt.Sprintf("it is not on the path and may change by at most %d", hi)
 	case lo == 0 && hi == Slack:

@@ -75,3 +75,20 @@ func (ns *NS) Ports() (map[string]string, error) {
 	}
 	return out, nil
 }
+
+// ChangeableFeatures lists the offload features of a link that can be switched.
+func (ns *NS) ChangeableFeatures(name string) (features []string, err error) {
+	err = ns.withEthtool(func(e *ethtool.Ethtool) error {
+		states, err := e.FeaturesWithState(name)
+		for feature, s := range states {
+			if s.Available && !s.NeverChanged {
+				features = append(features, feature)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
+	}
+	return features, nil
+}

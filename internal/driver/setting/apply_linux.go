@@ -118,16 +118,12 @@ func (a *application) onPath(at pathspec.Place, device string) bool {
 
 // apply applies one setting.
 func (a *application) apply(name, value string) error {
-	switch name {
-	case nameTSO:
-		return a.tso(value)
-	case nameGRO:
-		return a.gro(value)
-	case nameBridgeNF:
-		return a.bridgeNF(value)
-	default:
-		return fmt.Errorf("setting %s is not implemented", name)
+	appliers := map[string]func(string) error{
+		nameTSO: a.tso, nameGSO: a.gso, nameChecksum: a.checksum, nameGSOMaxSize: a.packetSize, nameGRO: a.gro, nameThreaded: a.threaded,
+		nameQueues: a.queues, nameRPS: a.rps, nameXPS: a.xps, nameQdisc: a.qdisc, nameQueueLen: a.queueLength,
+		nameBridgeNF: a.bridgeNF, nameTracking: a.tracking, nameFill: a.fill,
 	}
+	return appliers[name](value)
 }
 
 // unsupported returns the error that a setting is not available here.
@@ -142,7 +138,7 @@ func (a *application) refused(setting, value string, err error) error {
 		return err
 	}
 	for _, errno := range []unix.Errno{unix.EOPNOTSUPP, unix.ENOTSUP, unix.EINVAL, unix.ENOENT, unix.ERANGE, unix.EPERM, unix.EACCES, unix.EROFS,
-		unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT, unix.ENOSPC, unix.E2BIG} {
+		unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT, unix.ENOSPC, unix.E2BIG, unix.EOVERFLOW, unix.ENOSYS} {
 		if errors.Is(err, errno) {
 			return a.unsupported(setting, value, "the kernel refuses it: %v", err)
 		}
@@ -208,10 +204,8 @@ func (a *application) readBackCounters() pathspec.CounterReader {
 	}
 }
 
-// The proofs of a setting, as facts name them.
-const (
-	readBackOnly = "read back around every trial; no counter shows it"
-)
+// readBackOnly is the proof of a setting that no counter shows.
+const readBackOnly = "read back around every trial; no counter shows it"
 
 // fact says what was set, where, and what proves it.
 func (a *application) fact(setting, done string, at []string, proof string) {
@@ -225,4 +219,137 @@ func (a *application) placeAt(at pathspec.Place) (place, bool) {
 		return place{}, false
 	}
 	return a.places[i], true
+}
+
+// devices calls set for every device that pick accepts, and returns their names.
+func (a *application) devices(pick func(w place, dev string) bool, set func(w place, dev string) error) (done []string, err error) {
+	for _, w := range a.places {
+		for _, dev := range w.devices {
+			if !pick(w, dev) {
+				continue
+			}
+			if err := set(w, dev); err != nil {
+				return nil, err
+			}
+			done = append(done, w.At+"/"+dev)
+		}
+	}
+	return done, nil
+}
+
+// readDevices has a setting of devices read back, each with the requested value.
+func (a *application) readDevices(setting, want string, pick func(w place, dev string) bool, read func(w place, dev string) (string, error)) {
+	for _, w := range a.places {
+		expected := map[string]string{}
+		for _, dev := range w.devices {
+			if pick(w, dev) {
+				expected[dev] = want
+			}
+		}
+		if len(expected) == 0 {
+			continue
+		}
+		a.readBack(setting, w, expected, func() (map[string]string, error) {
+			got := map[string]string{}
+			for dev := range expected {
+				var err error
+				if got[dev], err = read(w, dev); err != nil {
+					return nil, err
+				}
+			}
+			return got, nil
+		})
+	}
+}
+
+// readTable reads the counters of a setting's own nftables table. Where the table has been
+// removed, the counters are missing, which voids a trial.
+func (a *application) readTable(w place, table string, read func(counts map[string]linuxnet.Count, into driver.Counters)) {
+	a.path.AddReader(func(_ context.Context, into driver.Counters) error {
+		counts, err := w.ns.Counts(table)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		read(counts, into)
+		return err
+	})
+}
+
+// The devices to which a setting may apply.
+func every(place, string) bool          { return true }
+func isVeth(w place, dev string) bool   { return w.kinds[dev] == "veth" }
+func isLink(w place, dev string) bool   { return w.kinds[dev] != "bridge" && dev != loopback }
+func isBridge(w place, dev string) bool { return w.kinds[dev] == "bridge" }
+
+// proof is how devices on the path show that a setting is in effect.
+type proof struct {
+	counter  string // its name beside the device's
+	transmit bool   // it counts what the device sends, not what it receives
+	pick     func(w place, dev string) bool
+	stream   bool // one for each size bytes of a stream, not for each packet
+	wraps    bool // the kernel's counter has 32 bits
+	size     func(w place, dev string) (uint64, error)
+	read     func(w place, dev string) (uint64, error)
+}
+
+// fixed is a size that all devices share.
+func fixed(bytes uint64) func(place, string) (uint64, error) {
+	return func(place, string) (uint64, error) { return bytes, nil }
+}
+
+// prove adds a counter and its rule to the devices on the path that the proof is for, in
+// the directions in which they carry traffic. It returns their number.
+func (a *application) prove(f proof) (devices int, err error) {
+	for _, r := range a.path.DeviceRules() {
+		w, ok := a.placeAt(r.At)
+		dev := r.Device.Name
+		if !ok || r.Transmit != f.transmit || !f.pick(w, dev) {
+			continue
+		}
+		expect, ok := inEffect(r.Rule.Expect, f.stream)
+		if !ok {
+			continue
+		}
+		size, err := f.size(w, dev)
+		if err != nil {
+			return 0, err
+		}
+		counter := r.Counter(f.counter)
+		a.path.AddRules(driver.Rule{Counter: counter, Expect: expect, Pair: r.Rule.Pair, Size: size})
+		var last, sum uint64
+		a.path.AddReader(func(_ context.Context, into driver.Counters) error {
+			n, err := f.read(w, dev)
+			if f.wraps {
+				sum += uint64(uint32(n - last))
+				last, n = n, sum
+			}
+			into[counter] = n
+			return err
+		})
+		devices++
+	}
+	return devices, nil
+}
+
+// inEffect returns the expectation on packets, or on the bytes of streams, that belongs to
+// one on bytes.
+func inEffect(e driver.Expect, stream bool) (driver.Expect, bool) {
+	switch e {
+	case driver.Forward, driver.ForwardAtLeast:
+		return map[bool]driver.Expect{false: driver.ForwardPackets, true: driver.ForwardStream}[stream], true
+	case driver.Reverse, driver.ReverseAtLeast:
+		return map[bool]driver.Expect{false: driver.ReversePackets, true: driver.ReverseStream}[stream], true
+	case driver.Both, driver.BothAtLeast:
+		return map[bool]driver.Expect{false: driver.BothPackets, true: driver.BothStream}[stream], true
+	default:
+		return 0, false
+	}
+}
+
+// provenBy is the text of a fact on a proof by devices of the path.
+func provenBy(devices int, what string) string {
+	if devices == 0 {
+		return readBackOnly
+	}
+	return fmt.Sprintf("proven by %s, on %d devices", what, devices)
 }

@@ -1,7 +1,6 @@
 package setting
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -54,10 +53,8 @@ func (a *application) bridgeNFAt(w place, bridge string, set bool) error {
 		return err
 	}
 	packets, bytes := pathspec.CounterName(w.At, bridge, "bridged_packets"), pathspec.CounterName(w.At, bridge, "bridged_bytes")
-	a.path.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := w.ns.Counts(table)
+	a.readTable(w, table, func(counts map[string]linuxnet.Count, into driver.Counters) {
 		into[packets], into[bytes] = counts[linuxnet.CountBridged].Packets, counts[linuxnet.CountBridged].Bytes
-		return err
 	})
 	if !set {
 		a.path.AddRules(driver.Rule{Counter: packets, Expect: driver.NoMatch})
@@ -78,10 +75,10 @@ func (a *application) entering(w place, bridge string) (driver.Expect, bool) {
 			seen = append(seen, r.Rule.Expect)
 		}
 	}
-	any := func(of ...driver.Expect) bool {
+	has := func(of ...driver.Expect) bool {
 		return slices.ContainsFunc(seen, func(e driver.Expect) bool { return slices.Contains(of, e) })
 	}
-	forward, reverse := any(driver.Forward, driver.ForwardAtLeast), any(driver.Reverse, driver.ReverseAtLeast)
+	forward, reverse := has(driver.Forward, driver.ForwardAtLeast), has(driver.Reverse, driver.ReverseAtLeast)
 	switch {
 	case forward && reverse:
 		return driver.Both, true

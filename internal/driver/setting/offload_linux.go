@@ -1,37 +1,71 @@
 package setting
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"tare/internal/driver"
+	"tare/internal/linuxnet"
 )
 
-// The kernel's names of offload features.
-const featureGRO = "rx-gro"
-
-// tsoFeatures are the features that ethtool -K DEVICE tso changes.
-func tsoFeatures() []string {
-	return []string{"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation"}
+// featuresOf returns the kernel's names of the features that a setting switches.
+func featuresOf(setting, value string) []string {
+	tso := []string{"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation"}
+	switch {
+	case setting == nameTSO:
+		return tso
+	case setting == nameGSO && value == off:
+		// Since Linux 4.17 TCP makes packets above the MTU whatever this feature says: only
+		// the device's own segmentation decides whether they cross it.
+		return append(tso, "tx-generic-segmentation", "tx-udp-segmentation")
+	case setting == nameGSO:
+		return []string{"tx-generic-segmentation"}
+	case setting == nameChecksum:
+		return []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "rx-checksum"}
+	default:
+		return []string{"rx-gro"}
+	}
 }
 
 // tso switches the segmentation of TCP packets by the devices.
-func (a *application) tso(value string) error {
-	want := map[string]bool{}
-	for _, name := range tsoFeatures() {
-		want[name] = value == on
-	}
-	if err := a.features(nameTSO, want); err != nil {
+func (a *application) tso(value string) error { return a.segmentation(nameTSO, value) }
+
+// gso switches all segmentation off, or that of the kernel on.
+func (a *application) gso(value string) error { return a.segmentation(nameGSO, value) }
+
+// checksum switches checksum offloads. Without them the kernel allows no segmentation by a
+// device.
+func (a *application) checksum(value string) error { return a.segmentation(nameChecksum, value) }
+
+// segmentation switches features without which packets above the MTU cannot cross a device.
+func (a *application) segmentation(setting, value string) error {
+	done, err := a.features(setting, value)
+	if err != nil {
 		return err
 	}
-	a.fact(nameTSO, value, a.where(), readBackOnly)
-	return nil
+	text := readBackOnly
+	if value == off {
+		text, err = a.proveSmall(func(w place, dev string) (uint64, error) {
+			stats, err := w.ns.Stats(dev)
+			return uint64(stats.MTU), err
+		}, "the packets sent, none above the MTU")
+	}
+	a.fact(setting, value, done, text)
+	return err
 }
 
-// maxPacket is more than any packet on a device has, in bytes: the largest with BIG TCP.
-const maxPacket = 512 << 10
+// proveSmall requires as many sent packets as a stream takes if none is above size.
+func (a *application) proveSmall(size func(w place, dev string) (uint64, error), what string) (string, error) {
+	n, err := a.prove(proof{
+		counter: "tx_packets", transmit: true, pick: isLink, stream: true, size: size,
+		read: func(w place, dev string) (uint64, error) {
+			stats, err := w.ns.Stats(dev)
+			return stats.TxPackets, err
+		},
+	})
+	return provenBy(n, what), err
+}
 
 // gro switches generic receive offload of all devices. On a veth it also switches NAPI on,
 // and the driver then counts the packets that NAPI received. A veth passes packets to NAPI
@@ -42,55 +76,86 @@ func (a *application) gro(value string) error {
 			return err
 		}
 	}
-	want := map[string]bool{featureGRO: value == on}
-	if err := a.features(nameGRO, want); err != nil {
+	done, err := a.features(nameGRO, value)
+	if err != nil {
 		return err
 	}
-	proof := a.napiCounters(value == on)
-	a.fact(nameGRO, value, a.where(), proof)
-	return nil
+	n, err := 0, error(nil)
+	if value == on {
+		n, err = a.prove(proof{counter: "napi_packets", pick: isVeth, size: fixed(maxPacket), read: napiPackets})
+	}
+	a.fact(nameGRO, value, done, provenBy(n, "the packets that NAPI received"))
+	return err
+}
+
+// maxPacket is more than any packet on a device has, in bytes: the largest with BIG TCP.
+const maxPacket = 512 << 10
+
+// napiPackets adds up what the queues of a veth received by NAPI. The driver names that
+// counter after XDP, whether or not a program is attached.
+func napiPackets(w place, dev string) (sum uint64, err error) {
+	stats, err := w.ns.DriverStats([]string{dev})
+	for i := range len(stats[dev]) {
+		sum += stats[dev][fmt.Sprintf("rx_queue_%d_xdp_packets", i)]
+	}
+	return sum, err
 }
 
 // checkTSO returns an error if a veth has TSO on, which makes GRO have no effect.
 func (a *application) checkTSO() error {
-	for _, w := range a.places {
-		have, err := w.ns.Features(w.devices)
+	_, err := a.devices(isVeth, func(w place, dev string) error {
+		have, err := w.ns.Features([]string{dev})
+		if err == nil && slices.ContainsFunc(featuresOf(nameTSO, off), func(f string) bool { return have[dev][f] }) {
+			err = a.unsupported(nameGRO, on, "it has no effect on a veth whose peer has TSO on, as %s in %s has; add tso: off", dev, w.At)
+		}
+		return err
+	})
+	return err
+}
+
+// features switches features of every device and has them read back. Features that no
+// device of a kind has are ignored; those of a bridge follow from its ports.
+func (a *application) features(setting, value string) (done []string, err error) {
+	set := value == on
+	expected := map[string]map[string]string{} // by place, and by device and feature
+	done, err = a.devices(every, func(w place, dev string) error {
+		have, err := w.ns.Features([]string{dev})
 		if err != nil {
 			return err
 		}
-		for dev, features := range have {
-			if w.kinds[dev] == "veth" && slices.ContainsFunc(tsoFeatures(), func(f string) bool { return features[f] }) {
-				return a.unsupported(nameGRO, on, "it has no effect on a veth whose peer has TSO on, as %s in %s has; add tso: off", dev, w.At)
+		want := map[string]bool{}
+		for _, name := range featuresOf(setting, value) {
+			if _, known := have[dev][name]; known && (have[dev][name] || offers(w, dev, name)) {
+				want[name] = set
 			}
 		}
+		if expected[w.At] == nil {
+			expected[w.At] = map[string]string{}
+		}
+		for name := range want {
+			if !isBridge(w, dev) {
+				expected[w.At][dev+" "+name] = asSwitch(set)
+			}
+		}
+		return w.ns.SetFeatures(dev, want)
+	})
+	for _, w := range a.places {
+		if want := expected[w.At]; len(want) > 0 {
+			a.readBack(setting, w, want, func() (map[string]string, error) { return readFeatures(w) })
+		}
 	}
-	return nil
+	return done, err
 }
 
-// features switches features of every device and has them read back.
-func (a *application) features(setting string, want map[string]bool) error {
-	for _, w := range a.places {
-		expected := map[string]string{}
-		for _, dev := range w.devices {
-			if err := w.ns.SetFeatures(dev, want); err != nil {
-				return err
-			}
-			for name, set := range want {
-				expected[dev+" "+name] = asSwitch(set)
-			}
+func readFeatures(w place) (map[string]string, error) {
+	have, err := w.ns.Features(w.devices)
+	got := map[string]string{}
+	for dev, features := range have {
+		for name, set := range features {
+			got[dev+" "+name] = asSwitch(set)
 		}
-		a.readBack(setting, w, expected, func() (map[string]string, error) {
-			have, err := w.ns.Features(w.devices)
-			got := map[string]string{}
-			for dev, features := range have {
-				for name, set := range features {
-					got[dev+" "+name] = asSwitch(set)
-				}
-			}
-			return got, err
-		})
 	}
-	return nil
+	return got, err
 }
 
 func asSwitch(set bool) string {
@@ -100,69 +165,71 @@ func asSwitch(set bool) string {
 	return off
 }
 
-// where lists the devices to which settings of devices apply.
-func (a *application) where() (devices []string) {
-	for _, w := range a.places {
-		for _, dev := range w.devices {
-			devices = append(devices, w.At+"/"+dev)
-		}
-	}
-	return devices
+// offers reports whether a device can have a feature that it has switched off.
+func offers(w place, dev, feature string) bool {
+	can, err := w.ns.ChangeableFeatures(dev)
+	return err == nil && slices.Contains(can, feature)
 }
 
-// napiPackets is the counter of the packets that a veth received by NAPI.
-const napiPackets = "napi_packets"
+// packetSize sets the maximum packet of all devices. Above 65536 bytes it is BIG TCP, which
+// a counter of larger packets at their receivers proves; at most that, the number of packets.
+func (a *application) packetSize(value string) error {
+	size, err := strconv.Atoi(value)
+	if err != nil {
+		return err
+	}
+	done, err := a.devices(every, func(w place, dev string) error { return w.ns.SetPacketSizes(dev, size) })
+	if err != nil {
+		return err
+	}
+	want := fmt.Sprint(linuxnet.PacketSizes{GSO: size, GSOIPv4: size, GRO: size, GROIPv4: size})
+	a.readDevices(nameGSOMaxSize, want, every, func(w place, dev string) (string, error) {
+		s, err := w.ns.PacketSizes(dev)
+		return fmt.Sprint(s), err
+	})
+	var text string
+	if size > bigPacket {
+		text, err = a.proveLarge()
+	} else {
+		text, err = a.proveSmall(fixed(uint64(size)), fmt.Sprintf("the packets sent, none above %d bytes", size))
+	}
+	a.fact(nameGSOMaxSize, value, done, text)
+	return err
+}
 
-// napiCounters requires that the veths on the path receive their traffic by NAPI, or not. It
-// returns what proves the setting.
-func (a *application) napiCounters(napi bool) string {
-	veths := 0
+const (
+	// bigPacket is the maximum packet without BIG TCP, in bytes.
+	bigPacket = 65536
+	// largeEach is the part of a stream, in bytes, for which at least one packet above
+	// bigPacket is required. A stream fills thousands of them.
+	largeEach  = 64 << 20
+	largeTable = "tare-big-tcp"
+)
+
+// proveLarge counts the packets above 65536 bytes that arrive at the host of the receiver.
+func (a *application) proveLarge() (string, error) {
+	pair := a.path.Pairs()[0]
+	receivers := map[string]bool{}
 	for _, r := range a.path.DeviceRules() {
+		e, _ := inEffect(r.Rule.Expect, true)
 		w, ok := a.placeAt(r.At)
-		if r.Transmit || !ok || w.kinds[r.Device.Name] != "veth" {
+		to := map[driver.Expect]string{driver.ForwardStream: pair.Server.Host, driver.ReverseStream: pair.Client.Host}[e]
+		object := w.At + "/" + r.Device.Name
+		if !ok || r.Transmit || r.At.Host != to || !isVeth(w, r.Device.Name) || receivers[object] {
 			continue
 		}
-		expect := driver.NoMatch
-		if napi {
-			if expect, ok = packetsOf(r.Rule.Expect); !ok {
-				continue
-			}
-		}
-		veths++
-		counter := r.Counter(napiPackets)
-		a.path.AddRules(driver.Rule{Counter: counter, Expect: expect, Pair: r.Rule.Pair, Size: maxPacket})
-		a.path.AddReader(func(_ context.Context, into driver.Counters) error {
-			stats, err := w.ns.DriverStats([]string{r.Device.Name})
-			into[counter] = xdpPackets(stats[r.Device.Name])
-			return err
-		})
-	}
-	if veths == 0 {
-		return readBackOnly
-	}
-	return fmt.Sprintf("proven by the packets that %d veths received by NAPI", veths)
-}
-
-// xdpPackets adds up what the queues of a veth received by NAPI. The driver names that
-// counter after XDP, whether or not a program is attached.
-func xdpPackets(stats map[string]uint64) (sum uint64) {
-	for name, n := range stats {
-		if strings.HasPrefix(name, "rx_queue_") && strings.HasSuffix(name, "_xdp_packets") {
-			sum += n
+		receivers[object] = true
+		if err := w.ns.CountLargerThan(largeTable+"-"+r.Device.Name, r.Device.Name, bigPacket); err != nil {
+			return "", err
 		}
 	}
-	return sum
-}
-
-// packetsOf returns the expectation on packets that belongs to one on bytes.
-func packetsOf(e driver.Expect) (driver.Expect, bool) {
-	switch e {
-	case driver.Forward, driver.ForwardAtLeast:
-		return driver.ForwardPackets, true
-	case driver.Reverse, driver.ReverseAtLeast:
-		return driver.ReversePackets, true
-	case driver.Both, driver.BothAtLeast:
-		return driver.BothPackets, true
-	}
-	return 0, false
+	n, err := a.prove(proof{
+		counter: "large_packets", stream: true, size: fixed(largeEach),
+		pick: func(w place, dev string) bool { return receivers[w.At+"/"+dev] },
+		read: func(w place, dev string) (uint64, error) {
+			counts, err := w.ns.IngressCounts(largeTable + "-" + dev)
+			return counts[linuxnet.CountLarge].Packets, err
+		},
+	})
+	return provenBy(n, "the packets received above 65536 bytes"), err
 }

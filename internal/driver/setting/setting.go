@@ -5,6 +5,8 @@ package setting
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/study"
@@ -18,41 +20,85 @@ type Setting struct {
 	Valid  func(value string) bool
 }
 
-// The values of a switch.
+// The values of a switch, and the value that stands for all CPUs.
 const (
 	on  = "on"
 	off = driver.Off
+	all = "all"
 )
 
 // The names of the settings.
 const (
-	nameTSO      = "tso"
-	nameGRO      = "gro"
-	nameBridgeNF = "bridge_nf"
+	nameTSO        = "tso"
+	nameGSO        = "gso"
+	nameChecksum   = "checksum"
+	nameGSOMaxSize = "gso_max_size"
+	nameGRO        = "gro"
+	nameThreaded   = "threaded_napi"
+	nameQueues     = "queues"
+	nameRPS        = "rps"
+	nameXPS        = "xps"
+	nameQdisc      = "qdisc"
+	nameQueueLen   = "txqueuelen"
+	nameBridgeNF   = "bridge_nf"
+	nameTracking   = "tracking"
+	nameFill       = "conntrack_fill"
 )
-
-// All lists the settings in the order in which they are applied. Each has a page in
-// docs/settings.
-func All() []Setting {
-	return []Setting{
-		{nameTSO, "the device segments TCP packets above the MTU", onOrOff, isSwitch},
-		{nameGRO, "generic receive offload, which needs NAPI on a veth", onOrOff, isSwitch},
-		{nameBridgeNF, "bridged frames traverse the IP hooks of netfilter (br_netfilter)", onOrOff, isSwitch},
-	}
-}
 
 const onOrOff = "on or off"
 
+// All lists the settings in the order in which they are applied: one that another requires
+// comes first. Each has a page in docs/settings.
+func All() []Setting {
+	return []Setting{
+		{nameTSO, "the devices segment TCP packets above the MTU", onOrOff, isSwitch},
+		{nameGSO, "packets above the MTU are segmented late, by the kernel or the device", onOrOff, isSwitch},
+		{nameChecksum, "the devices compute and verify checksums", onOrOff, isSwitch},
+		{nameGSOMaxSize, "maximum packet before segmentation and after merging; above 65536 it is BIG TCP", "bytes from 2000 to 524280", isWithin(2000, 524280)},
+		{nameGRO, "received packets of a connection are merged; on a veth by NAPI", onOrOff, isSwitch},
+		{nameThreaded, "kernel threads receive the packets of the devices", onOrOff, isSwitch},
+		{nameQueues, "queues of each veth for sending and for receiving", "a number from 1 to 256", isWithin(1, 256)},
+		{nameRPS, "CPUs to which received packets are spread (receive packet steering)", "off, all, or CPU numbers such as 0,2", isCPUs},
+		{nameXPS, "each CPU sends by a queue of its own (transmit packet steering)", onOrOff, isSwitch},
+		{nameQdisc, "queueing discipline of the devices", "one of " + strings.Join(qdiscs(), ", "), func(v string) bool { return slices.Contains(qdiscs(), v) }},
+		{nameQueueLen, "transmit queue of the devices in packets", "a number from 1 to 1000000", isWithin(1, 1_000_000)},
+		{nameBridgeNF, "bridged frames traverse the IP hooks of netfilter (br_netfilter)", onOrOff, isSwitch},
+		{nameTracking, "the kernel tracks the connections on the path", onOrOff, isSwitch},
+		{nameFill, "other entries in the connection tracking tables", "a number from 1 to 1000000", isWithin(1, 1_000_000)},
+	}
+}
+
+// qdiscs lists the queueing disciplines that can be requested, with their default settings.
+func qdiscs() []string { return []string{"noqueue", "pfifo_fast", "pfifo", "fq_codel", "fq"} }
+
 func isSwitch(v string) bool { return v == on || v == off }
 
-// Named returns a setting by its name.
-func Named(name string) (Setting, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
-	if i < 0 {
-		return Setting{}, false
+// isWithin accepts a decimal number without leading zeros.
+func isWithin(least, most int) func(string) bool {
+	return func(v string) bool {
+		n, err := strconv.Atoi(v)
+		return err == nil && strconv.Itoa(n) == v && n >= least && n <= most
 	}
-	return all[i], true
+}
+
+// maxCPU is the highest CPU number that is accepted.
+const maxCPU = 4095
+
+func isCPUs(v string) bool {
+	_, err := parseCPUs(v)
+	return v == off || v == all || err == nil
+}
+
+// parseCPUs parses CPU numbers separated by commas.
+func parseCPUs(v string) (cpus []int, err error) {
+	for _, part := range strings.Split(v, ",") {
+		n, err := strconv.ParseUint(part, 10, 16)
+		if err != nil || n > maxCPU {
+			return nil, strconv.ErrSyntax
+		}
+		cpus = append(cpus, int(n))
+	}
+	return cpus, nil
 }
 
 // Names lists the names of all settings, for a mode that accepts them.

@@ -1,91 +1,199 @@
 package setting_test
 
 import (
+	"errors"
+	"maps"
 	"strings"
 	"testing"
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
+	"tare/internal/driver/setting"
+	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// build builds a mode with settings and starts its agents.
-func build(t *testing.T, mode string, with map[string]string) *drivertest.Setup {
-	t.Helper()
-	return drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, With: with}))
+// spec describes a mode with settings, as pairs of name and value.
+func spec(mode string, with ...string) driver.ModeSpec {
+	s := driver.ModeSpec{Mode: mode, Pairs: 1, With: map[string]string{}}
+	for i := 0; i < len(with); i += 2 {
+		s.With[with[i]] = with[i+1]
+	}
+	return s
 }
 
-// variant is a mode with settings, and how to take one of them back behind tare's back.
+// variant is a mode with settings, how to take one of them back behind tare's back, and the
+// counter that detects it. The last two are empty if that cannot be done.
 type variant struct {
-	mode   string
-	with   map[string]string
-	revert func(s *drivertest.Setup) error
-	want   string // the counter that detects it
+	of     driver.ModeSpec
+	revert func(a, b *linuxnet.NS) error // in the namespaces of the hosts
+	want   string
 }
 
-// kinds are the workloads with which a variant is proven.
-func kinds() []string { return []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream"} }
+// feature switches an offload of a host's link.
+func feature(host, name string, set bool) func(a, b *linuxnet.NS) error {
+	return func(a, b *linuxnet.NS) error {
+		return map[string]*linuxnet.NS{"a": a, "b": b}[host].SetFeatures(lab.Underlay, map[string]bool{name: set})
+	}
+}
 
-// A variant is proven by trials of each kind, and a trial after the setting was taken back
-// is void.
-func testVariant(t *testing.T, v variant) {
-	t.Helper()
-	s := build(t, v.mode, v.with)
-	for _, kind := range kinds() {
-		if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
-			t.Errorf("%s: %v", kind, err)
+// offloads are the variants with offload settings. TSO and GRO are taken back on a device
+// that the packets above the MTU reach first: later ones no longer receive any.
+func offloads() map[string]variant {
+	segment := feature("a", "tx-tcp-segmentation", true)
+	checksum := func(a, b *linuxnet.NS) error {
+		return errors.Join(feature("a", "tx-checksum-ip-generic", true)(a, b), segment(a, b))
+	}
+	sizes := func(a, _ *linuxnet.NS) error { return a.SetPacketSizes(lab.Underlay, 65536) }
+	return map[string]variant{
+		"tso off":                 {spec("host", "tso", "off"), segment, "a/eth0.tx_packets"},
+		"tso off beside vxlan":    {spec("netns/vxlan", "tso", "off"), segment, "a/tso.changes"},
+		"tso on":                  {spec("host", "tso", "on"), feature("a", "tx-tcp-segmentation", false), "a/tso.changes"},
+		"gso off":                 {spec("host", "gso", "off"), segment, "a/eth0.tx_packets"},
+		"checksum off":            {spec("host", "checksum", "off"), checksum, "a/eth0.tx_packets"},
+		"gso_max_size 8000":       {spec("host", "gso_max_size", "8000"), sizes, "a/eth0.tx_packets"},
+		"gso_max_size of BIG TCP": {spec("netns/bridge", "gso_max_size", "185000"), sizes, "b/eth0.large_packets"},
+		"gro on":                  {spec("netns/bridge", "gro", "on", "tso", "off"), feature("b", "rx-gro", false), "b/eth0.napi_packets"},
+		"gro on beside vxlan":     {spec("netns/vxlan", "gro", "on", "tso", "off"), feature("b", "rx-gro", false), "b/eth0.napi_packets"},
+		"gro off":                 {spec("netns/bridge", "gro", "off"), feature("b", "rx-gro", true), "b/gro.changes"},
+	}
+}
+
+// steering are the variants with settings of queues and of the CPUs that receive.
+func steering() map[string]variant {
+	zero := func(attribute string) func(a, b *linuxnet.NS) error {
+		return func(_, b *linuxnet.NS) error { return b.SetDeviceAttribute(lab.Underlay, attribute, "0") }
+	}
+	qdisc := func(kind string) func(a, b *linuxnet.NS) error {
+		return func(a, _ *linuxnet.NS) error { return a.SetQdisc(lab.Underlay, kind) }
+	}
+	return map[string]variant{
+		"threaded_napi on": {spec("netns/bridge", "gro", "on", "tso", "off", "threaded_napi", "on"), zero("threaded"), "b/eth0.napi_thread_ns"},
+		"queues":           {spec("host", "queues", "2"), func(a, _ *linuxnet.NS) error { return a.SetQueues(lab.Underlay, 2, 1) }, "a/queues.changes"},
+		"rps to one CPU":   {spec("netns/bridge", "rps", "0"), zero("queues/rx-0/rps_cpus"), "b/rps.changes"},
+		"rps to all CPUs":  {spec("netns/bridge", "rps", "all"), zero("queues/rx-0/rps_cpus"), "b/rps.changes"},
+		"xps on":           {spec("host", "queues", "2", "xps", "on"), zero("queues/tx-1/xps_cpus"), "b/xps.changes"},
+		"pfifo_fast":       {spec("netns/bridge", "qdisc", "pfifo_fast"), qdisc("noqueue"), "a/eth0.qdisc_packets"},
+		"noqueue":          {spec("host", "qdisc", "noqueue"), qdisc("pfifo_fast"), "a/qdisc.changes"},
+		"txqueuelen": {spec("host", "qdisc", "pfifo_fast", "txqueuelen", "2000"),
+			func(a, _ *linuxnet.NS) error { return a.SetQueueLength(lab.Underlay, 10) }, "a/txqueuelen.changes"},
+	}
+}
+
+// netfilter are the variants with settings of the packet filter.
+func netfilter() map[string]variant {
+	bridge := func(value string) func(a, b *linuxnet.NS) error {
+		return func(a, b *linuxnet.NS) error {
+			return errors.Join(a.Sysctl(driver.SysctlBridgeIPv4, value), b.Sysctl(driver.SysctlBridgeIPv4, value))
 		}
 	}
-	if err := v.revert(s); err != nil {
+	remove := func(_, b *linuxnet.NS) error { return b.DropTable("tare-tracking") }
+	flush := func(a, b *linuxnet.NS) error { return errors.Join(a.FlushConntrack(), b.FlushConntrack()) }
+	return map[string]variant{
+		"bridge_nf on, from a bridge":   {spec("netns/bridge", "bridge_nf", "on"), bridge("0"), "a/br0.bridged_bytes"},
+		"bridge_nf on, to a bridge":     {spec("netns/published", "bridge_nf", "on"), bridge("0"), "b/br0.bridged_bytes"},
+		"bridge_nf on, across a bridge": {spec("netns/colocated", "bridge_nf", "on"), bridge("0"), "a/br0.bridged_bytes"},
+		"bridge_nf on beside vxlan":     {spec("netns/vxlan", "bridge_nf", "on"), nil, ""},
+		"bridge_nf off":                 {spec("netns/bridge", "bridge_nf", "off"), bridge("1"), "a/br0.bridged_packets"},
+		"tracking on":                   {spec("host", "tracking", "on"), remove, "b/tracking.new_packets"},
+		"tracking on, routed":           {spec("netns/bridge", "tracking", "on"), remove, "b/tracking.new_packets"},
+		"tracking off":                  {spec("host", "tracking", "off"), remove, "b/tracking.untracked_packets"},
+		"conntrack_fill":                {spec("netns/published", "conntrack_fill", "2000"), flush, ""},
+		"conntrack_fill of a host":      {spec("host", "tracking", "on", "conntrack_fill", "2000"), flush, ""},
+	}
+}
+
+func TestOffloads(t *testing.T)  { testVariants(t, offloads()) }
+func TestSteering(t *testing.T)  { testVariants(t, steering()) }
+func TestNetfilter(t *testing.T) { testVariants(t, netfilter()) }
+
+// testVariants proves each variant in trials of several kinds, and expects one after its
+// setting was taken back to be void. Each setting is among the facts.
+func testVariants(t *testing.T, all map[string]variant) {
+	t.Helper()
+	for name, v := range all {
+		t.Run(name, func(t *testing.T) {
+			s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), v.of))
+			for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			checkFacts(t, s.Path.Facts, v.of.With)
+			if v.revert == nil {
+				return
+			}
+			if err := v.revert(s.Lab.A.NS, s.Lab.B.NS); err != nil {
+				t.Fatal(err)
+			}
+			if v.want == "" { // what was taken back is restored before each trial
+				if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			s.Void(t, drivertest.Params("tcp_stream"), v.want)
+		})
+	}
+}
+
+func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {
+	t.Helper()
+	missing := maps.Clone(with)
+	for _, f := range facts {
+		name, _ := strings.CutPrefix(f.Name, "with ")
+		if !strings.HasPrefix(f.Value, with[name]+" on ") {
+			t.Errorf("%s is %q, not of %q", f.Name, f.Value, with[name])
+		}
+		delete(missing, name)
+	}
+	if len(missing) > 0 {
+		t.Errorf("no facts on %v", missing)
+	}
+}
+
+// Entries that a flush removes during a trial make it void.
+func TestFillIsLost(t *testing.T) {
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "tracking", "on", "conntrack_fill", "2000")))
+	before := s.Snapshot(t)
+	if err := s.Lab.B.NS.FlushConntrack(); err != nil {
 		t.Fatal(err)
 	}
-	s.Void(t, drivertest.Params("tcp_stream"), v.want)
-}
-
-// hostB returns the namespace of host b.
-func hostB(s *drivertest.Setup) *linuxnet.NS { return s.Lab.B.NS }
-
-func TestSwitches(t *testing.T) {
-	gro := func(set bool) func(s *drivertest.Setup) error {
-		return func(s *drivertest.Setup) error {
-			return hostB(s).SetFeatures("eth0", map[string]bool{"rx-gro": set})
-		}
+	after, err := s.Path.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	bridge := func(value string) func(s *drivertest.Setup) error {
-		return func(s *drivertest.Setup) error {
-			return hostB(s).Sysctl(driver.SysctlBridgeIPv4, value)
-		}
-	}
-	for name, v := range map[string]variant{
-		"gro on":         {"netns/bridge", map[string]string{"gro": "on", "tso": "off"}, gro(false), "napi_packets"},
-		"gro off":        {"netns/bridge", map[string]string{"gro": "off"}, gro(true), "b/gro.changes"},
-		"bridge_nf on":   {"netns/bridge", map[string]string{"bridge_nf": "on"}, bridge("0"), "bridged_bytes"},
-		"bridge_nf off":  {"netns/bridge", map[string]string{"bridge_nf": "off"}, bridge("1"), "bridged_packets"},
-		"between ports":  {"netns/colocated", map[string]string{"bridge_nf": "on"}, func(s *drivertest.Setup) error { return s.Lab.A.NS.Sysctl(driver.SysctlBridgeIPv4, "0") }, "bridged_bytes"},
-		"beside vxlan":   {"netns/vxlan", map[string]string{"gro": "on", "tso": "off"}, gro(false), "napi_packets"},
-		"published only": {"netns/published", map[string]string{"bridge_nf": "on"}, bridge("0"), "bridged_bytes"},
-	} {
-		t.Run(name, func(t *testing.T) { testVariant(t, v) })
+	if moved, err := before.Delta(after); err != nil || moved["b/conntrack_fill.changes"] != 1 {
+		t.Errorf("%d changes, %v", moved["b/conntrack_fill.changes"], err)
 	}
 }
 
 // A setting that cannot have an effect makes the mode unsupported, and the reason says what
-// to do.
+// to do. Nothing of the mode is left.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		mode string
-		with map[string]string
+		of   driver.ModeSpec
 		want string
 	}{
-		"gro on a veth that segments": {"netns/bridge", map[string]string{"gro": "on"}, "add tso: off"},
-		"no bridge":                   {"host", map[string]string{"bridge_nf": "on"}, "no namespace of the path has a bridge"},
+		"GRO of a veth with TSO":      {spec("netns/bridge", "gro", "on"), "add tso: off"},
+		"TSO without checksums":       {spec("host", "tso", "on", "checksum", "off"), "requested on of eth0 tx-tcp"},
+		"threads without NAPI":        {spec("host", "threaded_napi", "on"), "add gro: on"},
+		"no bridge":                   {spec("host", "bridge_nf", "on"), "no namespace of the path has a bridge"},
+		"more queues than the kernel": {spec("host", "queues", "256"), "eth0 in a can have"},
+		"XPS with one queue":          {spec("host", "xps", "on"), "add queues: 2"},
+		"a CPU that does not exist":   {spec("host", "rps", "4000"), "the kernel refuses it"},
+		"a queue that nothing uses":   {spec("host", "txqueuelen", "100"), "add qdisc: pfifo_fast"},
+		"translation without state":   {spec("netns/published", "tracking", "off"), "addresses are translated in b"},
+		"entries without tracking":    {spec("host", "conntrack_fill", "10"), "add tracking: on"},
+		"BIG TCP in a tunnel":         {spec("netns/vxlan", "gso_max_size", "185000"), "the kernel refuses it"},
+		"more entries than the table": {spec("netns/published", "conntrack_fill", "1000000"), "net.netfilter.nf_conntrack_max"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: tt.with})
-			p, err := netns.Driver{}.Provision(t.Context(), o)
+			p, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), tt.of))
 			if err == nil {
 				_ = p.Close(t.Context())
 			}
@@ -93,5 +201,39 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v, want it to be unsupported: %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// The link of a lab with a rate is limited by its queueing discipline.
+func TestRateIsKept(t *testing.T) {
+	o := drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Rate = 1e9 }), spec("host", "qdisc", "pfifo_fast"))
+	_, err := netns.Driver{}.Provision(t.Context(), o)
+	if u, lacking := driver.AsUnsupported(err); !lacking || !strings.Contains(u.Reason, "limits its rate") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A path that no study could request is rejected, too.
+func TestInvalidValue(t *testing.T) {
+	_, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "queues", "two")))
+	if _, lacking := driver.AsUnsupported(err); err == nil || lacking || !strings.Contains(err.Error(), "a number from 1 to 256") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every setting has a variant above.
+func TestEverySettingIsTested(t *testing.T) {
+	tested := map[string]bool{}
+	for _, all := range []map[string]variant{offloads(), steering(), netfilter()} {
+		for _, v := range all {
+			for name := range v.of.With {
+				tested[name] = true
+			}
+		}
+	}
+	for _, s := range setting.All() {
+		if !tested[s.Name] {
+			t.Errorf("%s is not tested", s.Name)
+		}
 	}
 }

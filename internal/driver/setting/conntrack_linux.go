@@ -1,0 +1,183 @@
+package setting
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/linuxnet"
+)
+
+// trackTable is the nftables table with the rules of tracking.
+const trackTable = "tare-tracking"
+
+// tracking has the kernel track the connections of every namespace with an IP stack on the
+// path, or exempts all packets there.
+func (a *application) tracking(value string) error {
+	var done []string
+	for _, w := range a.places {
+		routes, err := a.routes(w)
+		if err != nil {
+			return err
+		}
+		if !routes {
+			continue
+		}
+		if value == on {
+			err = a.track(w)
+		} else {
+			err = a.untrack(w)
+		}
+		if err != nil {
+			return err
+		}
+		done = append(done, w.At)
+	}
+	if len(done) == 0 {
+		return a.unsupported(nameTracking, value, "no namespace of the path has an IP stack on it")
+	}
+	text := "proven by the packets that begin a tracked connection"
+	if value == off {
+		text = "proven by the packets that are exempt, and none that is tracked"
+	}
+	a.fact(nameTracking, value, done, text)
+	return nil
+}
+
+// routes reports whether packets of the path pass the IP hooks of a namespace: those of an
+// endpoint and of a router. One that only bridges has no part in it.
+func (a *application) routes(w place) (bool, error) {
+	for _, p := range a.path.Pairs() {
+		if p.Client.Stack == w.At || p.Server.Stack == w.At {
+			return true, nil
+		}
+	}
+	forwards, err := w.ns.ReadSysctl("net/ipv4/ip_forward")
+	return forwards == "1", err
+}
+
+// track proves connection tracking by the first packet of each connection.
+func (a *application) track(w place) error {
+	if err := w.ns.TrackAll(trackTable); err != nil {
+		return err
+	}
+	counter := pathspec.CounterName(w.At, nameTracking, "new_packets")
+	a.path.AddRules(driver.Rule{Counter: counter, Expect: driver.Connections})
+	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
+		into[counter] = counts[linuxnet.CountNew].Packets
+	})
+	return nil
+}
+
+// untrack is refused where addresses are translated, which would end with it.
+func (a *application) untrack(w place) error {
+	translates, err := w.ns.Translates()
+	if err != nil {
+		return err
+	}
+	if translates {
+		return a.unsupported(nameTracking, off, "addresses are translated in %s, which needs connection tracking", w.At)
+	}
+	if err := w.ns.UntrackAll(trackTable); err != nil {
+		return err
+	}
+	exempt, tracked := pathspec.CounterName(w.At, nameTracking, "untracked_packets"), pathspec.CounterName(w.At, nameTracking, "tracked_packets")
+	a.path.AddRules(driver.Rule{Counter: exempt, Expect: driver.Connections}, driver.Rule{Counter: tracked, Expect: driver.NoMatch})
+	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
+		into[exempt], into[tracked] = counts[linuxnet.CountUntracked].Packets, counts[linuxnet.CountAny].Packets
+	})
+	return nil
+}
+
+// fill adds entries to the connection tracking tables, and again each time these are
+// flushed.
+func (a *application) fill(value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return err
+	}
+	var done []place
+	for _, w := range a.places {
+		tracks, err := a.tracks(w)
+		if err != nil {
+			return err
+		}
+		if !tracks {
+			continue
+		}
+		if err := a.checkSpace(w, n); err != nil {
+			return err
+		}
+		if err := w.ns.FillConntrack(n); err != nil {
+			return err
+		}
+		done = append(done, w)
+		a.readBack(nameFill, w, map[string]string{"entries": fmt.Sprintf("%d or more", n)}, func() (map[string]string, error) { return filled(w, n) })
+	}
+	if len(done) == 0 {
+		return a.unsupported(nameFill, value, "nothing on the path tracks connections; add tracking: on")
+	}
+	a.path.AfterFlush(func(context.Context) error { return refill(done, n) })
+	var at []string
+	for _, w := range done {
+		at = append(at, w.At)
+	}
+	a.fact(nameFill, value, at, "the number of entries is read back around every trial")
+	return nil
+}
+
+// tracks reports whether connections are tracked in a namespace.
+func (a *application) tracks(w place) (bool, error) {
+	routes, err := a.routes(w)
+	if err != nil || !routes || a.with[nameTracking] == on {
+		return routes, err
+	}
+	return w.ns.Translates()
+}
+
+// entries returns how many entries the namespace has, and at most.
+func entries(w place) (driver.ConnTrack, error) {
+	t, tracks, err := pathspec.NamespaceStack{NS: w.ns}.ReadTracked(context.Background())
+	if err == nil && !tracks {
+		err = fmt.Errorf("read the connection tracking of %s: the kernel does not tell its size", w.At)
+	}
+	return t, err
+}
+
+// checkSpace returns an error if the table has no room. Its maximum belongs to the machine,
+// so it is not changed.
+func (a *application) checkSpace(w place, n int) error {
+	t, err := entries(w)
+	if err != nil {
+		return err
+	}
+	if most := t.Max - t.Max/10; uint64(n) > most {
+		return a.unsupported(nameFill, strconv.Itoa(n), "the table of %s has room for %d entries, by net.netfilter.nf_conntrack_max, a setting of the whole machine; use %d or less", w.At, t.Max, most)
+	}
+	return nil
+}
+
+func filled(w place, n int) (map[string]string, error) {
+	t, err := entries(w)
+	text := strconv.FormatUint(t.Count, 10)
+	if t.Count >= uint64(n) {
+		text = fmt.Sprintf("%d or more", n)
+	}
+	return map[string]string{"entries": text}, err
+}
+
+// refill adds the entries where a flush has removed them.
+func refill(at []place, n int) error {
+	for _, w := range at {
+		t, err := entries(w)
+		if err == nil && t.Count < uint64(n) {
+			err = w.ns.FillConntrack(n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -30,15 +30,17 @@ func (ns *NS) TrackAll(table string) error {
 	})
 }
 
-// UntrackAll exempts all packets of a namespace from connection tracking. It counts
-// CountUntracked, and CountAny, which only packets that are tracked nevertheless reach.
-func (ns *NS) UntrackAll(table string) error {
+// UntrackAll exempts all packets of a namespace from connection tracking, except those of one
+// device if it is not empty. Of the others it counts CountUntracked, and CountAny, which
+// only packets that are tracked nevertheless reach.
+func (ns *NS) UntrackAll(table, except string) error {
 	return ns.tracking(table, []string{CountUntracked, CountAny}, func(add func(hook *nftables.ChainHook, prio *nftables.ChainPriority, exprs ...expr.Any)) {
 		const tracked = expr.CtStateBitNEW | expr.CtStateBitESTABLISHED | expr.CtStateBitRELATED
-		for _, hook := range []*nftables.ChainHook{nftables.ChainHookPrerouting, nftables.ChainHookOutput} {
-			add(hook, nftables.ChainPriorityRaw, &expr.Notrack{})
-			add(hook, nftables.ChainPriorityFilter, join(state(expr.CtStateBitUNTRACKED), count(CountUntracked))...)
-			add(hook, nftables.ChainPriorityFilter, join(state(tracked), count(CountAny))...)
+		for key, hook := range map[expr.MetaKey]*nftables.ChainHook{expr.MetaKeyIIFNAME: nftables.ChainHookPrerouting, expr.MetaKeyOIFNAME: nftables.ChainHookOutput} {
+			others := device(key, expr.CmpOpNeq, except)
+			add(hook, nftables.ChainPriorityRaw, join(others, one(&expr.Notrack{}))...)
+			add(hook, nftables.ChainPriorityFilter, join(others, state(expr.CtStateBitUNTRACKED), count(CountUntracked))...)
+			add(hook, nftables.ChainPriorityFilter, join(others, state(tracked), count(CountAny))...)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/result"
@@ -30,6 +31,18 @@ func (p *Path) DeviceRules() (out []DeviceRule) {
 		i := slices.IndexFunc(p.links, func(l link) bool { return l.at.At+"/"+l.dev.label() == of })
 		if i >= 0 {
 			out = append(out, DeviceRule{p.links[i].at, p.links[i].dev, what == "tx_bytes", r})
+		}
+	}
+	return out
+}
+
+// Translating returns the places, as in counter names, with a rule that each connection must
+// match: one that translates addresses.
+func (p *Path) Translating() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range p.rules {
+		if of, _ := result.Of(r.Counter); r.Expect == driver.Connections {
+			out[of[:max(0, strings.LastIndexByte(of, '/'))]] = true
 		}
 	}
 	return out

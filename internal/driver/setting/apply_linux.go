@@ -22,7 +22,7 @@ import (
 // the parts of a mode, are ignored. Nothing outside the path's own namespaces is changed. It
 // returns a *driver.Unsupported error if the kernel refuses a setting or uses another value.
 func Apply(p *pathspec.Path, with map[string]string) error {
-	a := &application{path: p, with: with}
+	a := &application{path: p, with: with, translates: p.Translating()}
 	if err := a.findPlaces(); err != nil {
 		return err
 	}
@@ -53,6 +53,9 @@ type application struct {
 	with      map[string]string
 	places    []place
 	readBacks []readBack
+	// translates are the places where a rule of the mode matches the first packet of each
+	// connection, as those of address translation do.
+	translates map[string]bool
 }
 
 // place is a namespace of the path, with the names of the devices to which settings apply:

@@ -3,6 +3,7 @@ package setting
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"tare/internal/driver"
@@ -71,16 +72,22 @@ func (a *application) track(w place) error {
 	return nil
 }
 
-// untrack is refused where addresses are translated, which would end with it.
+// untrack is refused where the path needs connection tracking. Packets on loopback stay
+// tracked unless the path uses it: the addresses of an engine's DNS server are translated
+// there.
 func (a *application) untrack(w place) error {
-	translates, err := w.ns.Translates()
+	needs, err := a.needsTracking(w)
 	if err != nil {
 		return err
 	}
-	if translates {
-		return a.unsupported(nameTracking, off, "addresses are translated in %s, which needs connection tracking", w.At)
+	if needs != "" {
+		return a.unsupported(nameTracking, off, "%s in %s, which needs connection tracking", needs, w.At)
 	}
-	if err := w.ns.UntrackAll(trackTable); err != nil {
+	except := loopback
+	if a.onPath(w.Place, loopback) {
+		except = ""
+	}
+	if err := w.ns.UntrackAll(trackTable, except); err != nil {
 		return err
 	}
 	exempt, tracked := pathspec.CounterName(w.At, nameTracking, "untracked_packets"), pathspec.CounterName(w.At, nameTracking, "tracked_packets")
@@ -89,6 +96,22 @@ func (a *application) untrack(w place) error {
 		into[exempt], into[tracked] = counts[linuxnet.CountUntracked].Packets, counts[linuxnet.CountAny].Packets
 	})
 	return nil
+}
+
+// needsTracking returns what needs connection tracking on the path, empty if nothing does.
+func (a *application) needsTracking(w place) (string, error) {
+	if a.translates[w.At] {
+		return "rules of the mode, such as address translation, match each connection", nil
+	}
+	endpoint := slices.ContainsFunc(a.path.Pairs(), func(p driver.Pair) bool { return p.Client.Stack == w.At || p.Server.Stack == w.At })
+	if endpoint {
+		return "", nil
+	}
+	filters, err := w.ns.Filters()
+	if err == nil && slices.ContainsFunc(filters, func(f linuxnet.Filter) bool { return f.Hook == "forward" && f.Drops }) {
+		return "packets that belong to no connection are dropped", nil
+	}
+	return "", err
 }
 
 // fill adds entries to the connection tracking tables, and again each time these are

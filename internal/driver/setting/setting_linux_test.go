@@ -102,6 +102,7 @@ func netfilter() map[string]variant {
 		"tracking on":                   {spec("host", "tracking", "on"), remove, "b/tracking.new_packets"},
 		"tracking on, routed":           {spec("netns/bridge", "tracking", "on"), remove, "b/tracking.new_packets"},
 		"tracking off":                  {spec("host", "tracking", "off"), remove, "b/tracking.untracked_packets"},
+		"tracking off on loopback":      {spec("host-local", "tracking", "off"), func(a, _ *linuxnet.NS) error { return a.DropTable("tare-tracking") }, "a/tracking.untracked_packets"},
 		"conntrack_fill":                {spec("netns/published", "conntrack_fill", "2000"), flush, ""},
 		"conntrack_fill of a host":      {spec("host", "tracking", "on", "conntrack_fill", "2000"), flush, ""},
 	}
@@ -187,7 +188,7 @@ func TestRefused(t *testing.T) {
 		"XPS with one queue":          {spec("host", "xps", "on"), "add queues: 2"},
 		"a CPU that does not exist":   {spec("host", "rps", "4000"), "the kernel refuses it"},
 		"a queue that nothing uses":   {spec("host", "txqueuelen", "100"), "add qdisc: pfifo_fast"},
-		"translation without state":   {spec("netns/published", "tracking", "off"), "addresses are translated in b"},
+		"translation without state":   {spec("netns/published", "tracking", "off"), "match each connection in b, which needs connection tracking"},
 		"entries without tracking":    {spec("host", "conntrack_fill", "10"), "add tracking: on"},
 		"BIG TCP in a tunnel":         {spec("netns/vxlan", "gso_max_size", "185000"), "the kernel refuses it"},
 		"more entries than the table": {spec("netns/published", "conntrack_fill", "1000000"), "net.netfilter.nf_conntrack_max"},

@@ -1,0 +1,122 @@
+package setting_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/setting"
+)
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		valid, not []string
+	}{
+		{"gro", []string{"on", "off"}, []string{"", "On", "1", "yes"}},
+		{"gso_max_size", []string{"2000", "65536", "524280"}, []string{"", "0", "1999", "524281", "0x10000", "64k", "065536", "+65536"}},
+		{"queues", []string{"1", "256"}, []string{"0", "257", "-1", "2.0"}},
+		{"rps", []string{"off", "all", "0", "0,2", "4095"}, []string{"", "on", "0-1", "-1", "4096", "0,", "a", "99999999999999999999"}},
+		{"qdisc", []string{"noqueue", "fq_codel"}, []string{"", "tbf", "netem", "mq"}},
+		{"conntrack_fill", []string{"1", "1000000"}, []string{"0", "1000001"}},
+	} {
+		i := slices.IndexFunc(setting.All(), func(s setting.Setting) bool { return s.Name == tt.name })
+		if i < 0 {
+			t.Errorf("there is no setting %s", tt.name)
+			continue
+		}
+		for _, v := range tt.valid {
+			if !setting.All()[i].Valid(v) {
+				t.Errorf("%s: %q is not valid", tt.name, v)
+			}
+		}
+		for _, v := range tt.not {
+			if setting.All()[i].Valid(v) {
+				t.Errorf("%s: %q is valid", tt.name, v)
+			}
+		}
+	}
+}
+
+// What could help a mode is made of settings that it accepts, with valid values, and says
+// how to keep it and what it costs.
+func TestCandidates(t *testing.T) {
+	helps := func(m driver.Mode, name, value string) bool {
+		m.Settings = setting.Names()
+		return slices.ContainsFunc(setting.Candidates(m), func(c setting.Candidate) bool { return c.With[name] == value })
+	}
+	tracked := []driver.Part{{ID: "conntrack"}}
+	for _, tt := range []struct {
+		mode        driver.Mode
+		name, value string
+		want        bool
+	}{
+		{driver.Mode{ID: "docker/published"}, "bridge_nf", "off", true},
+		{driver.Mode{ID: "docker/overlay"}, "bridge_nf", "off", true},
+		{driver.Mode{ID: "docker/macvlan"}, "bridge_nf", "off", false},
+		{driver.Mode{ID: "docker/network:shop"}, "bridge_nf", "off", true},
+		{driver.Mode{ID: "netns/bridge"}, "bridge_nf", "off", false},
+		{driver.Mode{ID: "netns/bridge"}, "gso_max_size", "196608", true},
+		{driver.Mode{ID: "netns/vxlan"}, "gso_max_size", "196608", false},
+		{driver.Mode{ID: "netns/vxlan"}, "gro", "off", true},
+		{driver.Mode{ID: "docker/host", Parts: tracked}, "tracking", "off", true},
+		{driver.Mode{ID: "docker/published", Parts: append(tracked, driver.Part{ID: "dnat"})}, "tracking", "off", false},
+	} {
+		if got := helps(tt.mode, tt.name, tt.value); got != tt.want {
+			t.Errorf("%s: %s for %s is a candidate: %t", tt.name, tt.value, tt.mode.ID, got)
+		}
+	}
+	for _, c := range setting.Candidates(driver.Mode{ID: "docker/host", Settings: setting.Names(), Parts: tracked}) {
+		if len(c.Permanent) == 0 || c.GivesUp == "" {
+			t.Errorf("%v has no commands, or costs nothing", c.With)
+		}
+		for name, value := range c.With {
+			if !slices.ContainsFunc(setting.All(), func(s setting.Setting) bool { return s.Name == name && s.Valid(value) }) {
+				t.Errorf("%s: %s is not valid", name, value)
+			}
+		}
+	}
+	if got := setting.Candidates(driver.Mode{ID: "vm/virtio"}); len(got) > 0 {
+		t.Errorf("a mode without settings has candidates: %v", got)
+	}
+}
+
+// Every setting has its page, with the same name, values and sections, and a row in the list.
+func TestPages(t *testing.T) {
+	const docs = "../../../docs/settings"
+	list, err := os.ReadFile(filepath.Join(docs, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]bool{"README.md": true}
+	for _, s := range setting.All() {
+		pages[s.Name+".md"] = true
+		text, err := os.ReadFile(filepath.Join(docs, s.Name+".md"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, want := range []string{"# " + s.Name + "\n", "Values: " + s.Values + ".", "## When it helps\n", "## Its price\n", "## How to make it permanent\n", "## How tare proves it\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s.md lacks %q", s.Name, want)
+			}
+		}
+		row := regexp.MustCompile(`(?m)^\| \[` + s.Name + `\]\(` + s.Name + `\.md\) \| ` + regexp.QuoteMeta(s.Title) + ` \|`)
+		if !row.Match(list) {
+			t.Errorf("README.md lacks the row of %s: %s", s.Name, s.Title)
+		}
+	}
+	files, err := os.ReadDir(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !pages[f.Name()] {
+			t.Errorf("%s is the page of no setting", f.Name())
+		}
+	}
+}

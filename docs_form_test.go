@@ -82,6 +82,8 @@ func TestDocsIndexListsPagesByKind(t *testing.T) {
 			heading = "## Modes"
 		case "docs/workloads":
 			heading = "## Workloads"
+		case "docs/settings":
+			heading = "## Settings"
 		}
 		_, section, found := strings.Cut(string(text), heading+"\n")
 		if heading == "" || !found {

@@ -318,6 +318,10 @@ func inWords(expect string) string {
 		return "to pass it on"
 	case "still", "unmet", "idles":
 		return "none"
+	case "forward packets", "reverse packets", "packets both ways":
+		return "≥ 1 a packet"
+	case "forward stream", "reverse stream", "streams both ways":
+		return "≥ by size"
 	}
 	return expect
 }

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -206,4 +207,47 @@ func TestVerifyNeverPassesALeak(t *testing.T) {
 			t.Fatalf("%d of %d bytes passed as the whole", moved, payload)
 		}
 	})
+}
+
+// A setting that is in effect shows in packets: one for each message, and one for each part
+// of the payload of at most a size. Streams are counted by size only, and datagrams by number.
+func TestSettingRules(t *testing.T) {
+	stream, requests := Flow{Payload: 1 << 20}, Flow{Payload: 100_000, Messages: 5000}
+	datagrams := Flow{Payload: 1 << 20, Messages: 800, Datagrams: true}
+	for _, tt := range []struct {
+		rule Rule
+		flow Flow
+		want uint64
+	}{
+		{Rule{Expect: ForwardPackets, Size: 1000}, stream, 1048},
+		{Rule{Expect: ForwardPackets, Size: 1000}, requests, 5000},
+		{Rule{Expect: ForwardPackets, Size: 10}, requests, 10_000},
+		{Rule{Expect: ForwardPackets, Size: 1000}, datagrams, 800},
+		{Rule{Expect: ForwardStream, Size: 1000}, stream, 1048},
+		{Rule{Expect: ForwardStream, Size: 1000}, requests, 100},
+		{Rule{Expect: ForwardStream, Size: 1000}, datagrams, 0},
+		{Rule{Expect: ReversePackets, Size: 1000}, stream, 0},
+		{Rule{Expect: ReverseStream, Size: 1000}, stream, 0},
+		{Rule{Expect: BothPackets, Size: 1000}, stream, 1048},
+		{Rule{Expect: BothStream, Size: 1000}, stream, 1048},
+	} {
+		lo, hi := tt.rule.bounds([]Carried{{Forward: tt.flow}})
+		if lo != tt.want || hi != math.MaxUint64 {
+			t.Errorf("%s of %+v: %d to %d, want %d or more", tt.rule.Expect, tt.flow, lo, hi, tt.want)
+		}
+		if lo, _ := tt.rule.bounds(nil); lo != 0 {
+			t.Errorf("%s of an idle pair: %d", tt.rule.Expect, lo)
+		}
+	}
+	carried := []Carried{{Forward: stream}}
+	rules := []Rule{{Counter: "eth0.packets", Expect: ForwardStream, Size: 1000}, {Counter: "tso.changes", Expect: Unchanged}}
+	before := Counters{"eth0.packets": 5, "tso.changes": 3}
+	if err := Verify(rules, before, Counters{"eth0.packets": 5 + 1048, "tso.changes": 3}, carried); err != nil {
+		t.Error(err)
+	}
+	for _, after := range []Counters{{"eth0.packets": 5 + 1047, "tso.changes": 3}, {"eth0.packets": 5 + 1048, "tso.changes": 4}} {
+		if err := Verify(rules, before, after, carried); err == nil || !strings.Contains(err.Error(), "setting") {
+			t.Errorf("%v: %v", after, err)
+		}
+	}
 }

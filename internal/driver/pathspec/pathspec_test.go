@@ -167,3 +167,44 @@ func TestProvenTopology(t *testing.T) {
 		t.Errorf("of a counter that was not read: %+v", f)
 	}
 }
+
+// Whoever changes the settings of a path finds its devices by their rules, and the places
+// that translate addresses. What it restores after a flush follows the driver's own.
+func TestForSettings(t *testing.T) {
+	on := &stack{links: map[string]pathspec.Link{"eth0": {}, "veth1a2b": {}}}
+	a, box := pathspec.Place{At: "a", Host: "a", Stack: on}, pathspec.Place{At: "a/client", Host: "a", Stack: &stack{}}
+	p := pathspec.Path{Mode: "x/y", PairCount: 1}
+	p.MustCarry(pathspec.AllPairs, a, pathspec.Device{Name: "eth0"}, pathspec.Transmits)
+	p.MustCarryAtLeast(1, box, pathspec.Device{Name: "veth1a2b", Role: "client.veth"}, pathspec.Receives)
+	p.AddRules(driver.Rule{Counter: "a/nat.packets", Expect: driver.Connections})
+	var got []string
+	for _, r := range p.DeviceRules() {
+		got = append(got, fmt.Sprintf("%s %s %t %s %s", r.At.At, r.Device.Name, r.Transmit, r.Rule.Expect, r.Counter("tx_packets")))
+	}
+	want := []string{
+		"a eth0 true forward a/eth0.tx_packets", "a eth0 false reverse a/eth0.tx_packets",
+		"a/client veth1a2b true reverse at least a/client/client.veth.tx_packets", "a/client veth1a2b false forward at least a/client/client.veth.tx_packets",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if d := cmp.Diff(map[string]bool{"a": true}, p.Translating()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	var order []string
+	note := func(what string) func(context.Context) error {
+		return func(context.Context) error { order = append(order, what); return nil }
+	}
+	p.AfterFlush(note("restored"))
+	p.AddFacts(result.Fact{Name: "with gro", Value: "on"})
+	path := p.DriverPath(driver.Path{Facts: []result.Fact{{Name: "own"}}, FlushConnections: note("flushed")})
+	if err := path.FlushConnections(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"flushed", "restored"}, order); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if d := cmp.Diff([]result.Fact{{Name: "own"}, {Name: "with gro", Value: "on"}}, path.Facts); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

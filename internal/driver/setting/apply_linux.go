@@ -212,7 +212,7 @@ const readBackOnly = "read back around every trial; no counter shows it"
 
 // fact says what was set, where, and what proves it.
 func (a *application) fact(setting, done string, at []string, proof string) {
-	a.path.AddFacts(result.Fact{Name: "with " + setting, Value: fmt.Sprintf("%s on %s; %s", done, strings.Join(at, ", "), proof)})
+	a.path.AddFacts(result.Fact{Name: "with " + setting, Value: fmt.Sprintf("%s at %s; %s", done, strings.Join(at, ", "), proof)})
 }
 
 // placeAt returns the place of a device's rule.

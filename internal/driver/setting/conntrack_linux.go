@@ -59,13 +59,29 @@ func (a *application) routes(w place) (bool, error) {
 	return forwards == "1", err
 }
 
+// pairOf returns the pair whose traffic a place carries if it is an endpoint of only that
+// pair, otherwise all pairs.
+func (a *application) pairOf(w place) int {
+	own := pathspec.AllPairs
+	for i, p := range a.path.Pairs() {
+		if p.Client.Stack != w.At && p.Server.Stack != w.At {
+			continue
+		}
+		if own != pathspec.AllPairs {
+			return pathspec.AllPairs
+		}
+		own = i + 1
+	}
+	return own
+}
+
 // track proves connection tracking by the first packet of each connection.
 func (a *application) track(w place) error {
 	if err := w.ns.TrackAll(trackTable); err != nil {
 		return err
 	}
 	counter := pathspec.CounterName(w.At, nameTracking, "new_packets")
-	a.path.AddRules(driver.Rule{Counter: counter, Expect: driver.Connections})
+	a.path.AddRules(driver.Rule{Counter: counter, Expect: driver.Connections, Pair: a.pairOf(w)})
 	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
 		into[counter] = counts[linuxnet.CountNew].Packets
 	})
@@ -91,7 +107,7 @@ func (a *application) untrack(w place) error {
 		return err
 	}
 	exempt, tracked := pathspec.CounterName(w.At, nameTracking, "untracked_packets"), pathspec.CounterName(w.At, nameTracking, "tracked_packets")
-	a.path.AddRules(driver.Rule{Counter: exempt, Expect: driver.Connections}, driver.Rule{Counter: tracked, Expect: driver.NoMatch})
+	a.path.AddRules(driver.Rule{Counter: exempt, Expect: driver.Connections, Pair: a.pairOf(w)}, driver.Rule{Counter: tracked, Expect: driver.NoMatch})
 	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
 		into[exempt], into[tracked] = counts[linuxnet.CountUntracked].Packets, counts[linuxnet.CountAny].Packets
 	})

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/setting"
 	"tare/internal/lab"
@@ -118,7 +120,9 @@ func testVariants(t *testing.T, all map[string]variant) {
 	t.Helper()
 	for name, v := range all {
 		t.Run(name, func(t *testing.T) {
-			s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), v.of))
+			o := drivertest.SpecOn(drivertest.Spec(t, nil), v.of)
+			needSysfs(t, o)
+			s := drivertest.Build(t, netns.Driver{}, o)
 			for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Errorf("%s: %v", kind, err)
@@ -137,8 +141,29 @@ func testVariants(t *testing.T, all map[string]variant) {
 				}
 				return
 			}
-			s.Void(t, drivertest.Params("tcp_stream"), v.want)
+			p := drivertest.Params("tcp_stream")
+			p.Duration = time.Second // enough for the largest part of a stream that a rule is about
+			s.Void(t, p, v.want)
 		})
+	}
+}
+
+// needSysfs skips the test if this process may not have a sysfs of a namespace, as in a user
+// namespace, and the mode is unsupported for that reason.
+func needSysfs(t *testing.T, o labdriver.ModeSpec) {
+	t.Helper()
+	if linuxnet.RealRoot() {
+		return
+	}
+	p, err := netns.Driver{}.Provision(t.Context(), o)
+	if u, lacking := driver.AsUnsupported(err); lacking && strings.Contains(u.Reason, "open sysfs") {
+		t.Skipf("needs root: %v", err)
+	}
+	if err == nil {
+		err = p.Close(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -147,13 +172,43 @@ func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {
 	missing := maps.Clone(with)
 	for _, f := range facts {
 		name, _ := strings.CutPrefix(f.Name, "with ")
-		if !strings.HasPrefix(f.Value, with[name]+" on ") {
+		if !strings.HasPrefix(f.Value, with[name]+" at ") {
 			t.Errorf("%s is %q, not of %q", f.Name, f.Value, with[name])
 		}
 		delete(missing, name)
 	}
 	if len(missing) > 0 {
 		t.Errorf("no facts on %v", missing)
+	}
+}
+
+// Each pair has its own devices, and a pair that is idle is not expected to show a setting.
+func TestPairs(t *testing.T) {
+	for _, of := range []driver.ModeSpec{spec("netns/colocated", "tso", "off", "gro", "on", "bridge_nf", "on"), spec("netns/bridge", "gso_max_size", "8000", "tracking", "on")} {
+		of.Pairs = 2
+		s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), of))
+		for pairs := 1; pairs <= 2; pairs++ {
+			if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, pairs); err != nil {
+				t.Errorf("%s with %d pairs: %v", of.Mode, pairs, err)
+			}
+		}
+	}
+}
+
+// Over IPv6 and from server to client, a setting is proven as well. Linux 6.18 forwards no
+// packets above 64 KiB over IPv6, so that the path has no router.
+func TestOtherDirection(t *testing.T) {
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "gso_max_size", "185000", "tracking", "on")))
+	_, _, none := s.Path.Pairs[0].Server.Reach(true)
+	for _, ipv6 := range []bool{false, true} {
+		if ipv6 && none != nil {
+			continue // the kernel has no IPv6
+		}
+		p := drivertest.Params("tcp_stream")
+		p.Reverse = true
+		if _, _, err := s.Trial(t, p, ipv6); err != nil {
+			t.Errorf("ipv6 %t: %v", ipv6, err)
+		}
 	}
 }
 
@@ -186,7 +241,7 @@ func TestRefused(t *testing.T) {
 		"no bridge":                   {spec("host", "bridge_nf", "on"), "no namespace of the path has a bridge"},
 		"more queues than the kernel": {spec("host", "queues", "256"), "eth0 in a can have"},
 		"XPS with one queue":          {spec("host", "xps", "on"), "add queues: 2"},
-		"a CPU that does not exist":   {spec("host", "rps", "4000"), "the kernel refuses it"},
+		"a CPU that does not exist":   {spec("host", "rps", "4000"), "the kernel refuses it"}, // and in a user namespace any
 		"a queue that nothing uses":   {spec("host", "txqueuelen", "100"), "add qdisc: pfifo_fast"},
 		"translation without state":   {spec("netns/published", "tracking", "off"), "match each connection in b, which needs connection tracking"},
 		"entries without tracking":    {spec("host", "conntrack_fill", "10"), "add tracking: on"},

@@ -27,9 +27,10 @@ type Evidence struct {
 }
 
 // Evaluate returns a run with everything that follows from its trials: the tally, cells,
-// rankings, comparisons, agreements, sums, limits, whether it is too noisy to judge, and the
-// warnings about them, each once and after those that the run has. It reads Modes, Status,
-// CostPass and Warnings of the run. Without a CostPass, it is derived from the trials.
+// rankings, comparisons, crossings, agreements, sums, limits, whether it is too noisy to
+// judge, and the warnings about them, each once and after those that the run has. It reads
+// Modes, Status, CostPass and Warnings of the run. Without a CostPass, it is derived from the
+// trials.
 func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
@@ -42,6 +43,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.warnMissingCPUCost()
 	e.breakdowns()
 	e.run.ECDFs = ECDFs(run.Modes, names, in.Trials)
+	e.crossed(judged)
 	e.saturated()
 	for _, w := range plan.Workloads(s) {
 		e.compareEnds(w)

@@ -14,7 +14,7 @@ import (
 func verified(s study.Study) []Verified {
 	var out []Verified
 	verifications := plan.Verifications(s)
-	for _, w := range s.Workloads {
+	for _, w := range plan.Workloads(s) {
 		if w.VerifyWith != "" {
 			out = append(out, Verified{Workload: w.Name(), Twin: verifications[w.Name()], Tool: w.VerifyWith})
 		}
@@ -22,7 +22,7 @@ func verified(s study.Study) []Verified {
 	return out
 }
 
-// scenarios are those of a study as a result has them, one for each rate of a sweep.
+// scenarios are those of a study as a result has them, one for each value of a sweep.
 func scenarios(s study.Study) []result.Scenario {
 	var out []result.Scenario
 	for _, sc := range plan.Scenarios(s) {
@@ -31,7 +31,7 @@ func scenarios(s study.Study) []result.Scenario {
 	return out
 }
 
-// asked lists the comparisons of a study, one for each rate of a sweep.
+// asked lists the comparisons of a study, one for each value of a sweep.
 func asked(s study.Study) []ComparisonRequest {
 	var out []ComparisonRequest
 	for _, c := range s.Compare {

@@ -24,7 +24,8 @@ func (t Trial) InCostPass() bool { return t.Workload.ID == study.CostPassID }
 // why is the reason if the study asks for one. The pass uses the first tcp_stream of the
 // built-in generator, with a rate; else the first tcp_stream of another tool, generated
 // by the built-in generator. A study with UDP only uses a udp_stream with the datagrams
-// of its first udp_stream, udp_search or udp_sweep.
+// of its first udp_stream, udp_search or udp_sweep. Of several numbers of flows or streams
+// it uses the first.
 func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	if !s.CostPass.On() {
 		return Pass{}, "", false
@@ -36,15 +37,16 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	if !found {
 		return Pass{}, "no workload of the study is a bulk transfer that can run at a fixed rate", false
 	}
-	p = Pass{Source: source, Workload: source}
+	each := variants(source)
+	p = Pass{Source: source, Workload: each[0].Workload}
 	if source.Kind != "tcp_stream" {
-		p.Workload = datagramsOf(source)
+		p.Workload = datagramsOf(each[0].Workload)
 	}
 	w := &p.Workload
 	w.ID, w.Tool, w.VerifyWith, w.PacketRate = study.CostPassID, study.BuiltIn, "", 0
 	w.Every, w.Times, w.DurationMin, w.DurationMax, w.Slice = 0, 0, 0, 0, study.AtOnce
 	w.Warmup, w.Duration, w.Rate = s.CostPass.Warmup, s.CostPass.Duration, 0
-	for _, one := range rates(source) {
+	for _, one := range each {
 		p.From = append(p.From, one.Name())
 	}
 	if s.CostPass.Rate != study.PassAuto {

@@ -9,7 +9,7 @@ import (
 
 // Profiles are the trials that only sample stacks, for a study that asks for sampling but
 // has no cost pass to sample in. There is one for each mode and each workload that has a
-// timed window, without slices; of a sweep only the first rate. They run after the last
+// timed window, without slices; of a sweep only the first value. They run after the last
 // block.
 func Profiles(s study.Study) []Trial {
 	if s.Evidence.Stacks != study.On {
@@ -24,7 +24,7 @@ func Profiles(s study.Study) []Trial {
 		if err != nil || !slices.Contains(t.Spec().Params, "duration") {
 			continue
 		}
-		one := rates(w)[0]
+		one := variants(w)[0].Workload
 		one.Slice = study.AtOnce
 		for _, m := range s.ModeNames() {
 			out = append(out, Trial{Block: max(1, s.Blocks), Mode: m, Workload: one, Profiled: true})

@@ -9,7 +9,7 @@ import (
 )
 
 // Settings are what decides the trials of a resolved study: the traffic of each workload,
-// each verification workload, each rate of a sweep and the cost pass; each mode with its
+// each verification workload, each value of a sweep and the cost pass; each mode with its
 // options, limits and lab; and what applies to all. The names of all modes are among the
 // latter, because the modes of a block take turns and are compared within it. Left out
 // are names and texts, the seed, how many blocks there are and how often a workload runs

@@ -63,3 +63,47 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// A list of flows or streams is a separate workload for each number, with a name and the
+// settings of a workload that has this number alone.
+func TestConcurrency(t *testing.T) {
+	s := sample()
+	second := study.Duration(time.Second)
+	s.Workloads = []study.Workload{
+		{ID: "rr", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16}, Duration: second},
+		{ID: "bulk", Kind: "tcp_stream", StreamCounts: study.Counts{4, 50}, WriteSize: 128 << 10, VerifyWith: "iperf3", Duration: second},
+		{ID: "one", Kind: "tcp_crr", FlowCounts: study.Counts{9}, Duration: second},
+	}
+	s.Scenarios = []study.Scenario{{ID: "A", Mode: "host", Workload: "rr"}, {ID: "B", Mode: "x", Workload: "rr"}}
+	s.CostPass = study.CostPass{Rate: study.PassAuto, Warmup: study.WaitOf(0), Duration: second}
+	want := []string{"rr@1flows", "rr@16flows", "bulk@4streams", "bulk@4streams.iperf3", "bulk@50streams", "bulk@50streams.iperf3", "one@9flows", study.CostPassID}
+	if diff := cmp.Diff(want, Names(s)); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	seen := map[string]int{}
+	for _, tr := range trials(Make(s)) {
+		if _, list := tr.Workload.Concurrency(); len(list) > 0 {
+			t.Errorf("%s still has the list %v", tr.Workload.ID, list)
+		}
+		seen[tr.Workload.ID] = tr.Workload.Flows + tr.Workload.Streams
+	}
+	if diff := cmp.Diff(map[string]int{"rr@1flows": 1, "rr@16flows": 16, "bulk@4streams": 4, "bulk@4streams.iperf3": 4, "bulk@50streams": 50, "bulk@50streams.iperf3": 50,
+		"one@9flows": 9, study.CostPassID: 4}, seen); diff != "" {
+		t.Errorf("numbers of flows and streams (-want +got):\n%s", diff)
+	}
+	alone := s
+	alone.Workloads = []study.Workload{{ID: "rr@16flows", Kind: "tcp_rr", Flows: 16, Duration: second}}
+	if diff := cmp.Diff(Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"]); diff != "" {
+		t.Errorf("settings of 16 flows (-alone +in the list):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Concurrency{{"rr", "flows", study.Counts{1, 16}, []string{"rr@1flows", "rr@16flows"}},
+		{"bulk", "streams", study.Counts{4, 50}, []string{"bulk@4streams", "bulk@50streams"}}}, Concurrencies(s)); diff != "" {
+		t.Errorf("curves (-want +got):\n%s", diff)
+	}
+	if suffixes, _ := Sides(s, "B", "A"); !cmp.Equal(suffixes, []string{"@1flows", "@16flows"}) {
+		t.Errorf("comparisons at %v", suffixes)
+	}
+	if diff := cmp.Diff(map[string]string{"bulk@4streams": "bulk@4streams.iperf3", "bulk@50streams": "bulk@50streams.iperf3"}, Verifications(s)); diff != "" {
+		t.Errorf("verifications (-want +got):\n%s", diff)
+	}
+}

@@ -83,6 +83,9 @@ type Run struct {
 	// ECDFs are the distributions of the durations of exchanges and datagrams, for each
 	// mode, workload and kind of duration.
 	ECDFs []ECDF `json:"ecdfs,omitempty"`
+	// Concurrencies are the workloads at several numbers of flows or streams, with the
+	// numbers at which the curves of two modes cross.
+	Concurrencies []Concurrency `json:"concurrencies,omitempty"`
 	// Losses record, for each mode and workload over UDP, where datagrams were dropped.
 	Losses []LossSummary `json:"losses,omitempty"`
 }

@@ -34,7 +34,13 @@ func TestParamsReachTheGenerator(t *testing.T) {
 				t.Errorf("%s takes %s, which no study has", spec.Kind, key)
 				continue
 			}
-			p := f.Value.(study.Plain)
+			p, ok := f.Value.(study.Plain)
+			if c, either := f.Value.(study.CountsValue); either {
+				p, ok = c.One, true
+			}
+			if !ok {
+				t.Fatalf("%s of %s is no plain value", key, spec.Kind)
+			}
 			reaches := false
 			for _, tr := range append(literals, texts(p.Rule().Enum)...) {
 				reaches = reaches || p.Read(tr) && !reflect.DeepEqual(params(plan.Trial{Workload: with}), params(plan.Trial{Workload: without}))

@@ -17,8 +17,8 @@ type Field struct {
 	Value    Value
 }
 
-// Value is the value of a key: a Plain, a Sequence, a Section, an Items, a Texts or a
-// SideValue.
+// Value is the value of a key: a Plain, a Sequence, a CountsValue, a Section, an Items, a
+// Texts or a SideValue.
 type Value interface {
 	// IsZero reports whether the key is absent.
 	IsZero() bool
@@ -102,7 +102,11 @@ func Find(fields []Field, key string) (Field, bool) {
 // Check returns what is wrong with a plain value according to its rule, empty if nothing
 // is.
 func (f Field) Check() string {
-	if p, ok := f.Value.(Plain); ok {
+	v := f.Value
+	if c, ok := v.(CountsValue); ok {
+		v = c.Part()
+	}
+	if p, ok := v.(Plain); ok {
 		return p.Check(f.Key)
 	}
 	return ""

@@ -13,27 +13,50 @@ func TestFieldsAreDeclared(t *testing.T) {
 	declared := func(part interface{ Fields() []study.Field }) {
 		t.Helper()
 		typ, fields := reflect.TypeOf(part).Elem(), part.Fields()
-		if len(fields) != typ.NumField() {
-			t.Errorf("%s has %d fields and declares %d", typ.Name(), typ.NumField(), len(fields))
+		var own, lists []reflect.StructField // lists share the key of a number
+		for i := range typ.NumField() {
+			if f := typ.Field(i); f.Type == reflect.TypeFor[study.Counts]() {
+				lists = append(lists, f)
+			} else {
+				own = append(own, f)
+			}
+		}
+		if len(fields) != len(own) {
+			t.Errorf("%s has %d fields and declares %d", typ.Name(), len(own), len(fields))
 			return
+		}
+		// set gives a field a value, which only the declaration at has then.
+		set := func(f reflect.StructField, at int) {
+			reflect.ValueOf(part).Elem().FieldByIndex(f.Index).Set(something(f.Type))
+			for i, other := range fields {
+				if other.Value.IsZero() != (i != at) {
+					t.Errorf("%s.%s is set, and %s is not what says so alone", typ.Name(), f.Name, other.Key)
+				}
+			}
+			reflect.ValueOf(part).Elem().SetZero()
 		}
 		keys := map[string]bool{}
 		for i, f := range fields {
 			if f.Key == "" || keys[f.Key] || f.Doc == "" {
-				t.Errorf("%s.%s: key %q, shown as %q", typ.Name(), typ.Field(i).Name, f.Key, f.Doc)
+				t.Errorf("%s.%s: key %q, shown as %q", typ.Name(), own[i].Name, f.Key, f.Doc)
 			}
 			keys[f.Key] = true
-			if got := reflect.TypeOf(f.Value.Get()); got != typ.Field(i).Type {
-				t.Errorf("%s.%s is of type %s, and its declaration, %s, stands for a %s", typ.Name(), typ.Field(i).Name, typ.Field(i).Type, f.Key, got)
+			if got := reflect.TypeOf(f.Value.Get()); got != own[i].Type {
+				t.Errorf("%s.%s is of type %s, and its declaration, %s, stands for a %s", typ.Name(), own[i].Name, own[i].Type, f.Key, got)
 				continue
 			}
-			reflect.ValueOf(part).Elem().Field(i).Set(something(typ.Field(i).Type))
-			for at, other := range fields {
-				if other.Value.IsZero() != (at != i) {
-					t.Errorf("%s.%s is set, and %s is not what says so alone", typ.Name(), typ.Field(i).Name, other.Key)
+			set(own[i], i)
+			if _, either := f.Value.(study.CountsValue); either {
+				if len(lists) == 0 {
+					t.Errorf("%s.%s takes a list, which has no field", typ.Name(), own[i].Name)
+					continue
 				}
+				set(lists[0], i)
+				lists = lists[1:]
 			}
-			reflect.ValueOf(part).Elem().SetZero()
+		}
+		if len(lists) > 0 {
+			t.Errorf("%s.%s is a list that no key takes", typ.Name(), lists[0].Name)
 		}
 	}
 	for _, part := range []interface{ Fields() []study.Field }{

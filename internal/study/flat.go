@@ -21,7 +21,11 @@ func flatten(out map[string]string, prefix string, fields []Field, skip []string
 		if f.Value.IsZero() || slices.Contains(skip, name) {
 			continue
 		}
-		switch v := f.Value.(type) {
+		value := f.Value
+		if c, is := value.(CountsValue); is {
+			value = c.Part()
+		}
+		switch v := value.(type) {
 		case Section:
 			flatten(out, name+".", v.Fields(), skip)
 		case Items:

@@ -208,6 +208,7 @@ func layered(under, over Workload) Workload {
 // ownLists copies the lists of a workload.
 func ownLists(w *Workload) {
 	w.LossGoals, w.Rates = slices.Clone(w.LossGoals), slices.Clone(w.Rates)
+	w.StreamCounts, w.FlowCounts = slices.Clone(w.StreamCounts), slices.Clone(w.FlowCounts)
 }
 
 // fit scales the defaults of a search to the values that the study sets, so that each

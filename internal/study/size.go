@@ -8,7 +8,7 @@ import "fmt"
 const MaxTrials = 50_000
 
 // Trials is how many trials a resolved study has with its maximum number of blocks: those
-// of every mode with every workload, with each rate of a sweep, with the verification of a
+// of every mode with every workload, with each value of a sweep, with the verification of a
 // workload and with the cost pass. Pilots and repeated trials are not among them.
 func (s Study) Trials() int {
 	n := s.CostPass.Blocks(s.Blocks)
@@ -20,9 +20,10 @@ func (s Study) Trials() int {
 
 // variants is under how many names a workload is in results.
 func (w Workload) variants() int {
-	n := max(1, len(w.Rates))
+	_, list := w.Concurrency()
+	n := max(1, len(w.Rates), len(list))
 	if w.VerifyWith != "" {
-		n++
+		n += max(1, len(list))
 	}
 	return n
 }

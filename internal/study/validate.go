@@ -164,10 +164,15 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	if w.Rate > 0 && w.PacketRate > 0 {
 		fail("packet_rate", "packet_rate and rate both set the load; remove one of them")
 	}
-	if n := max(w.Streams, w.Flows); w.Threads > 0 && n > 0 && w.Threads > n {
+	n := max(w.Streams, w.Flows)
+	if _, list := w.Concurrency(); len(list) > 0 {
+		n = list[0]
+	}
+	if w.Threads > 0 && n > 0 && w.Threads > n {
 		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
 	}
 	v.search(prefix, w)
+	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)
 	if why := whole(w, spec); why != "" && w.Slice > 0 && w.Duration > 0 && w.Slice < w.Duration {
 		fail("slice", "slice is %s, but %s; remove slice", w.Slice, why)

@@ -7,6 +7,7 @@ import "time"
 type Workload struct {
 	ID, Kind, Tool, VerifyWith                        string
 	Pairs, Streams, Flows, Threads                    int
+	StreamCounts, FlowCounts                          Counts // a list in place of Streams or Flows
 	WriteSize, PayloadSize, RequestSize, ResponseSize Size
 	Rate                                              Load
 	PacketRate                                        int
@@ -34,6 +35,9 @@ type Workload struct {
 // mostPairs is the maximum of pairs, as driver.MaxPairs.
 const mostPairs = 100
 
+// mostFlows is the maximum of flows and of streams.
+const mostFlows = 1000
+
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
 	return []Field{
@@ -42,8 +46,8 @@ func (w *Workload) Fields() []Field {
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
 		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes"),
-		key("streams", count(&w.Streams, 1, 1000), "parallel connections"),
-		key("flows", count(&w.Flows, 1, 1000), "parallel flows, each with its own pair of addresses"),
+		key("streams", counts(&w.Streams, &w.StreamCounts), "parallel connections; a list makes each number a separate workload"),
+		key("flows", counts(&w.Flows, &w.FlowCounts), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
 		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes per write call, such as 128KiB"),
 		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),

@@ -78,6 +78,7 @@ func (v view) document() doc.Document {
 	add(0, b.comparisons()...)
 	add(doc.Markdown, b.warnings()...)
 	add(0, b.sweeps()...)
+	add(0, b.concurrencies()...)
 	add(0, b.workloads()...)
 	add(0, b.cost()...)
 	add(doc.HTML, b.modes()...)

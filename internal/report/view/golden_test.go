@@ -68,6 +68,7 @@ func inputs() map[string]Input {
 		"proven":      proven(),
 		"explained":   explained(),
 		"ranking":     ranking(),
+		"concurrent":  concurrent(),
 	}
 }
 

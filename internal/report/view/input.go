@@ -54,6 +54,7 @@ func (in Input) clean() Input {
 	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
+	r.Concurrencies = fitCrossings(r.Concurrencies, unfit)
 	r.TCPLimits = fit(r.TCPLimits, unfit, func(l result.TCPLimits) string { return l.Mode })
 	r.Comparisons = each(r.Comparisons, func(c result.Comparison) result.Comparison {
 		if c.ID == "" {

@@ -137,7 +137,7 @@ func (b *builder) mainColumns() []mainColumn {
 		for _, t := range w.Tables {
 			switch {
 			case b.swept(w.ID):
-				if t.Metric.Name == "loss_ratio" {
+				if metric, _ := b.curve(w.ID); t.Metric.Name == metric {
 					add(w.ID, t, sweep)
 				}
 			case t.Metric.Primary:

@@ -90,6 +90,11 @@ func summaryOf(v view, m result.Mode) modeSummary {
 			a.Clauses = append(a.Clauses, clause{chart.Plain, text})
 		}
 	}
+	for _, c := range v.Concurrencies {
+		if text := c.words(m.ID); text != "" {
+			a.Clauses = append(a.Clauses, clause{chart.Plain, text})
+		}
+	}
 	if len(a.Clauses) == 0 {
 		a.Clauses = []clause{{chart.Plain, unjudged(v, m)}}
 	}

@@ -47,10 +47,10 @@ func (s sweep) words(mode string) string {
 	return "loses nothing up to " + known + " in " + s.ID
 }
 
-// swept reports whether a workload is one load of a sweep.
+// swept reports whether a workload is one value of a sweep.
 func (v view) swept(id string) bool {
-	before, _, ok := strings.Cut(id, "@")
-	return ok && slices.ContainsFunc(v.Sweeps, func(s sweep) bool { return s.ID == before })
+	_, ok := v.curve(id)
+	return ok
 }
 
 // sweepsOf groups the workloads that differ in their load, udp_sweep@200Mbit/s for example, by

@@ -29,11 +29,13 @@ type view struct {
 	Comparisons []comparison
 	Workloads   []workload
 	Sweeps      []sweep
-	Decisions   []string // the run's decisions
-	TrialCounts trialCounts
-	Lost        []result.Trial // invalid and failed ones, in order
-	Evidence    evidence
-	order       []string // of modes, as reports list them
+	// Concurrencies are workloads at several numbers of flows or streams.
+	Concurrencies []concurrency
+	Decisions     []string // the run's decisions
+	TrialCounts   trialCounts
+	Lost          []result.Trial // invalid and failed ones, in order
+	Evidence      evidence
+	order         []string // of modes, as reports list them
 }
 
 // workload is a workload with a table for each of its metrics, the primary
@@ -105,7 +107,8 @@ func newView(in Input) view {
 		v.Workloads = append(v.Workloads, newWorkload(in, cells, rankings, families, id))
 	}
 	v.addEvidence(families)
-	v.Sweeps = sweepsOf(v.Workloads)
+	v.Concurrencies = concurrenciesOf(in.Run, v.Workloads)
+	v.Sweeps = sweepsOf(slices.DeleteFunc(slices.Clone(v.Workloads), func(w workload) bool { _, is := v.curve(w.ID); return is }))
 	v.Scenarios = scenariosOf(v)
 	v.Comparisons = comparisonsOf(v.Run)
 	v.Notices = notices(v)

@@ -95,6 +95,14 @@ func (r *reader) value(n *yaml.Node, f study.Field, path string) {
 	switch v := f.Value.(type) {
 	case study.RatesValue:
 		r.rates(n, v, f.Key, path)
+	case study.CountsValue:
+		if n.Kind == yaml.SequenceNode {
+			r.sequence(n, v.All, f.Key, path)
+			return
+		}
+		if !r.convert(n, v.One) {
+			r.wrong(n, f.Key, path, v.Want(f.Key))
+		}
 	case study.Sequence:
 		r.sequence(n, v, f.Key, path)
 	case study.SideValue:

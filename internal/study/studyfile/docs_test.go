@@ -97,6 +97,8 @@ func documented() map[string][]string {
 			all[f.Key] = append(all[f.Key], "")
 			var rule study.Rule
 			switch v := f.Value.(type) {
+			case study.CountsValue:
+				rule = v.One.Rule()
 			case study.Plain:
 				rule = v.Rule()
 			case study.Sequence:

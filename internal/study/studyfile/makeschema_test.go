@@ -132,6 +132,8 @@ func value(f study.Field) *jsonschema.Schema {
 		}
 	case study.RatesValue:
 		return &jsonschema.Schema{Description: f.Doc, AnyOf: []*jsonschema.Schema{sequence("", v), object(new(study.RateRange).Fields())}}
+	case study.CountsValue:
+		return &jsonschema.Schema{Description: f.Doc, AnyOf: []*jsonschema.Schema{plain(v.One, ""), sequence("", v.All)}}
 	case study.Sequence:
 		return sequence(f.Doc, v)
 	case study.Plain:
@@ -197,6 +199,8 @@ func setDefaults(s *jsonschema.Schema, fields []study.Field) {
 // written is a value as JSON has it: a number with a unit of its own is a text.
 func written(v study.Value) any {
 	switch v := v.(type) {
+	case study.CountsValue:
+		return written(v.Part())
 	case study.Plain:
 		if v.Rule().Spelling != "" {
 			return v.String()

@@ -51,6 +51,8 @@ func mappingNode(fields []study.Field) (*yaml.Node, error) {
 
 func valueNode(v study.Value) (*yaml.Node, error) {
 	switch v := v.(type) {
+	case study.CountsValue:
+		return valueNode(v.Part())
 	case study.Plain:
 		if _, number := v.Native().(float64); number && v.Rule().Word != "" {
 			// Whole numbers have a tag (!!float 1), as in earlier versions.

@@ -2,6 +2,7 @@ package studyfile_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,7 +110,9 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		w.DurationMax = maybe(t, "longest", durations(at.Std(), time.Hour))
 	}
 	if w.Kind == "tcp_stream" {
-		w.Streams = maybe(t, "streams", rapid.IntRange(1, 1000))
+		if w.Streams = maybe(t, "streams", rapid.IntRange(1, 1000)); w.Streams == 0 && rapid.Bool().Draw(t, "several numbers of streams") {
+			w.StreamCounts = slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.IntRange(1, 1000), 1, 5, rapid.ID[int]).Draw(t, "stream counts")))
+		}
 		w.WriteSize = study.Size(maybe(t, "write size", rapid.Int64Range(1, 16<<20)))
 		w.NoDelay = maybe(t, "no delay", rapid.Ptr(rapid.Bool(), true))
 		w.Direction = maybe(t, "direction", rapid.SampledFrom([]string{study.Forward, study.Reverse}))

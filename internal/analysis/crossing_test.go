@@ -1,0 +1,192 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// curve is the log ratio of veth to host at a number of flows.
+type curve func(flows float64) float64
+
+// crossesAt is a straight line in the logarithm of the number that is 0 at n.
+func crossesAt(n, slope float64) curve {
+	return func(flows float64) float64 { return slope * math.Log2(flows/n) }
+}
+
+func concurrencyOf(counts ...int) plan.Concurrency {
+	c := plan.Concurrency{Workload: "rr", Key: "flows", Counts: counts}
+	for _, n := range counts {
+		c.Names = append(c.Names, fmt.Sprintf("rr@%dflows", n))
+	}
+	return c
+}
+
+// curves are the trials of host and veth, with independent noise in each trial and noise
+// that a block shares.
+func curves(of plan.Concurrency, metric string, blocks int, noise float64, f curve, rng *rand.Rand) []result.Trial {
+	var out []result.Trial
+	for i, n := range of.Counts {
+		for b := range blocks {
+			shared := 0.05 * rng.NormFloat64()
+			value := func(mode string, log float64) result.Trial {
+				t := row(b+1, mode, metric, 1000*float64(n)*math.Exp(shared+log+noise*rng.NormFloat64()))
+				t.Workload = of.Names[i]
+				return t
+			}
+			out = append(out, value("host", 0), value("veth", f(float64(n))))
+		}
+	}
+	return out
+}
+
+func crossingsIn(t *testing.T, of plan.Concurrency, trials []result.Trial, rule Rule) []result.Crossing {
+	t.Helper()
+	found, ok := Crossings(Input{Modes: hostAnd, Trials: trials, Rule: rule}, of)
+	if !ok || found.Workload != "rr" || found.Key != "flows" || len(found.Steps) != len(of.Counts) || found.Steps[0].Workload != of.Names[0] {
+		t.Fatalf("%t %+v", ok, found)
+	}
+	return found.Crossings
+}
+
+func TestCrossing(t *testing.T) {
+	of := concurrencyOf(1, 4, 16, 64, 256)
+	rng := func() *rand.Rand { return rand.New(rand.NewPCG(20, 4)) }
+	line := crossesAt(12, 0.1)
+	for name, c := range map[string]struct {
+		metric string
+		f      curve
+		want   []float64
+		first  string // the mode that is better below the first crossing
+	}{
+		"one":                            {"transaction_rate", line, []float64{12}, "host"},
+		"the other way":                  {"transaction_rate", crossesAt(12, -0.1), []float64{12}, "veth"},
+		"on a measured number":           {"transaction_rate", crossesAt(16, 0.1), []float64{16}, "host"},
+		"two":                            {"transaction_rate", func(n float64) float64 { return 0.1 * (math.Abs(math.Log2(n/16)) - 2) }, []float64{4, 64}, "veth"},
+		"none, apart everywhere":         {"transaction_rate", func(n float64) float64 { return -0.3 + 0.03*math.Log2(n) }, nil, ""},
+		"none, nowhere apart":            {"transaction_rate", func(float64) float64 { return 0 }, nil, ""},
+		"touching at one number":         {"transaction_rate", func(n float64) float64 { return 0.1 * math.Abs(math.Log2(n/16)) }, nil, ""},
+		"touching at the highest number": {"transaction_rate", crossesAt(256, 0.1), nil, ""},
+		"a metric that is not the main":  {"rtt_p50", line, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trials := curves(of, c.metric, 10, 0.01, c.f, rng())
+			if c.metric != "transaction_rate" {
+				if found, ok := Crossings(Input{Modes: hostAnd, Trials: trials}, of); ok {
+					t.Errorf("%+v", found)
+				}
+				return
+			}
+			got := crossingsIn(t, of, trials, Rule{})
+			if len(got) != len(c.want) {
+				t.Fatalf("%d crossings, want %d: %+v", len(got), len(c.want), got)
+			}
+			for i, want := range c.want {
+				x := got[i]
+				if math.Abs(math.Log2(x.At/want)) > 0.15 || !(x.CI[0] <= want && want <= x.CI[1]) || !(x.CI[0] <= x.At && x.At <= x.CI[1]) || x.CI[1]/x.CI[0] > 1.5 || x.N != 10 {
+					t.Errorf("%+v, want it at %g", x, want)
+				}
+				if x.A == x.B || i == 0 && x.A != c.first {
+					t.Errorf("%s is better than %s below, want %s", x.A, x.B, c.first)
+				}
+				if !(x.Below.Ratio > 1 && x.Above.Ratio < 1) || float64(x.Below.Count) > x.CI[0] || float64(x.Above.Count) < x.CI[1] {
+					t.Errorf("the ratio is %+v below and %+v above", x.Below, x.Above)
+				}
+			}
+		})
+	}
+}
+
+// Without noise the crossing is exact.
+func TestCrossingExact(t *testing.T) {
+	of := concurrencyOf(1, 16, 256)
+	got := crossingsIn(t, of, curves(of, "connection_rate", 3, 0, crossesAt(10, 0.1), rand.New(rand.NewPCG(1, 1))), Rule{})
+	if len(got) != 1 || math.Abs(got[0].At-10) > 1e-6 || math.Abs(got[0].CI[0]-10) > 1e-3 || math.Abs(got[0].CI[1]-10) > 1e-3 ||
+		got[0].Below.Count != 1 || got[0].Above.Count != 16 || math.Abs(math.Log(got[0].Below.Ratio)-0.1*math.Log2(10)) > 1e-6 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A block counts for a crossing if both modes have all its numbers. A number at which one
+// mode could not be measured is left out instead.
+func TestCrossingOfIncompleteRuns(t *testing.T) {
+	of := concurrencyOf(1, 4, 16, 64)
+	all := curves(of, "transaction_rate", 8, 0.01, crossesAt(8, 0.1), rand.New(rand.NewPCG(2, 2)))
+	without := func(drop func(tr result.Trial) bool) []result.Trial {
+		var out []result.Trial
+		for _, tr := range all {
+			if !drop(tr) {
+				out = append(out, tr)
+			}
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		trials []result.Trial
+		rule   Rule
+		n      int // blocks of the crossing, 0 for none
+	}{
+		"all":        {all, Rule{}, 8},
+		"one lost":   {without(func(tr result.Trial) bool { return tr.Block == 3 && tr.Mode == "veth" && tr.Workload == of.Names[1] }), Rule{}, 7},
+		"never at 4": {without(func(tr result.Trial) bool { return tr.Mode == "veth" && tr.Workload == of.Names[1] }), Rule{}, 8},
+		"once at 64": {without(func(tr result.Trial) bool { return tr.Block != 3 && tr.Mode == "host" && tr.Workload == of.Names[3] }), Rule{}, 8},
+		"two blocks": {without(func(tr result.Trial) bool { return tr.Block > 2 }), Rule{}, 0},
+		"noisy":      {all, Rule{Noisy: "too many are invalid"}, 0},
+		"one number": {without(func(tr result.Trial) bool { return tr.Mode == "veth" && tr.Workload != of.Names[2] }), Rule{}, 0},
+	} {
+		got := crossingsIn(t, of, c.trials, c.rule)
+		if c.n == 0 && len(got) > 0 || c.n > 0 && (len(got) != 1 || got[0].N != c.n || math.Abs(math.Log2(got[0].At/8)) > 0.2) {
+			t.Errorf("%s: %+v, want %d blocks", name, got, c.n)
+		}
+	}
+}
+
+// The interval holds the truth in 95 % of the runs that find a crossing, with few blocks,
+// too, and equal modes are rarely said to cross.
+func TestCrossingCoverage(t *testing.T) {
+	of := concurrencyOf(1, 4, 16, 64, 256)
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, blocks := range []int{4, 10} {
+		const runs = 1500
+		found, held := 0, 0
+		for range runs {
+			for _, c := range crossingsIn(t, of, curves(of, "transaction_rate", blocks, 0.03, crossesAt(12, 0.08), rng), Rule{}) {
+				found++
+				if c.CI[0] <= 12 && 12 <= c.CI[1] {
+					held++
+				}
+			}
+		}
+		if share := float64(held) / float64(found); found < runs/2 || share < 0.93 || share > 0.97 {
+			t.Errorf("%d blocks: %d of %d intervals hold the crossing", blocks, held, found)
+		}
+	}
+	alarms := 0
+	for range 1500 {
+		alarms += len(crossingsIn(t, of, curves(of, "transaction_rate", 5, 0.03, func(float64) float64 { return 0 }, rng), Rule{}))
+	}
+	if alarms > 15 {
+		t.Errorf("%d of 1500 runs of equal modes have a crossing", alarms)
+	}
+}
+
+// A run of a study with a list of flows records its curve and its crossings, and judging it
+// again changes nothing.
+func TestEvaluateConcurrency(t *testing.T) {
+	of := concurrencyOf(1, 16, 256)
+	s := study.Study{Modes: study.ModesOf("host", "veth"), Blocks: 6, Margin: 0.05, Workloads: []study.Workload{{ID: "rr", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16, 256}}}}
+	in := Evidence{Study: s, Trials: curves(of, "transaction_rate", 6, 0.01, crossesAt(12, 0.1), rand.New(rand.NewPCG(5, 5))), Lab: true}
+	run := Evaluate(result.Run{Status: result.RunComplete, Modes: hostAnd}, in)
+	if len(run.Concurrencies) != 1 || len(run.Concurrencies[0].Crossings) != 1 || len(run.Cells) != 6 {
+		t.Fatalf("%d cells, %+v", len(run.Cells), run.Concurrencies)
+	}
+	if again := Evaluate(run, in); !reflect.DeepEqual(again.Concurrencies, run.Concurrencies) {
+		t.Errorf("judged again: %+v", again.Concurrencies)
+	}
+}

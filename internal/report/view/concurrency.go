@@ -182,9 +182,9 @@ func (c concurrency) crossings(noisy bool) doc.Block {
 	case len(all) > 0:
 		return l
 	case noisy:
-		return doc.Paragraph{Role: doc.Seen, Text: "The run is too noisy to tell whether curves cross.", Depth: 2}
+		return doc.Paragraph{Role: doc.Seen, Text: "The run is too noisy to tell whether curves cross.", Depth: 1}
 	}
-	return doc.Paragraph{Role: doc.Seen, Text: "No two curves are shown to cross.", Depth: 2}
+	return doc.Paragraph{Role: doc.Seen, Text: "No two curves are shown to cross.", Depth: 1}
 }
 
 // tables are the values, for pages and for a terminal.

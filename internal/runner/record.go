@@ -229,12 +229,12 @@ func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool
 	return client, server, from.Sent > 0 && to.Received > 0
 }
 
-// accountOf is the datagram count of one endpoint. A response of udp_rr that arrived too
+// accountOf is the datagram count of one endpoint. A response of udp_rr or udp_dns that arrived too
 // late counts as received.
 func accountOf(r traffic.Report, kind string) losses.SocketTotals {
 	d, all := r.Datagrams, flows(r.Datagrams)
 	e := losses.SocketTotals{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
-	if kind == "udp_rr" {
+	if kind == "udp_rr" || kind == "udp_dns" {
 		e.Received += d.Late
 	}
 	e.SendsSuper, e.ReceivesSuper = d.Offloaded && e.Sent > 0, d.Offloaded && e.Received > 0

@@ -135,6 +135,28 @@ func (w *fastWire) Receive(in *Inbox) error {
 	return w.receiveOn(flow, in, unix.MSG_DONTWAIT)
 }
 
+// ReceiveWithin waits with ppoll, whose timeout is finer than that of the sockets and of epoll.
+func (w *fastWire) ReceiveWithin(in *Inbox, d time.Duration) error {
+	in.N = 0
+	if len(w.ready) == 0 {
+		fd := w.poll
+		if fd < 0 {
+			fd = w.fds[0]
+		}
+		if ready, err := PollFD(fd, unix.POLLIN, min(d, PollTimeout)); !ready {
+			if err == nil {
+				err = ErrAgain
+			}
+			return err
+		}
+	}
+	waits := in.NonBlocking
+	in.NonBlocking = true
+	err := w.Receive(in)
+	in.NonBlocking = waits
+	return err
+}
+
 func (w *fastWire) receiveOn(flow int, in *Inbox, flags uintptr) error {
 	if w.in != in {
 		w.prepare(in)

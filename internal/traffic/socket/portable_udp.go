@@ -226,6 +226,17 @@ func (w *portableWire) Receive(in *Inbox) error {
 	return nil
 }
 
+// ReceiveWithin waits at least leastWait: package net does not read after its deadline.
+func (w *portableWire) ReceiveWithin(in *Inbox, d time.Duration) error {
+	before := w.wait
+	w.wait = max(d, leastWait)
+	err := w.Receive(in)
+	w.wait = before
+	return err
+}
+
+const leastWait = 50 * time.Microsecond
+
 func (w *portableWire) fromPumps(in *Inbox) error {
 	select {
 	case p := <-w.full:

@@ -68,6 +68,8 @@ type bulkReceiver interface {
 	// Receive waits for datagrams of any one flow, and returns ErrAgain if there are none. With
 	// in.NonBlocking it does not wait, if the implementation supports that.
 	Receive(in *Inbox) error
+	// ReceiveWithin is Receive, but waits no longer than d, to the precision of the system's timers.
+	ReceiveWithin(in *Inbox, d time.Duration) error
 	// SetTimeout sets how long Receive waits.
 	SetTimeout(patience time.Duration) error
 }

@@ -299,19 +299,25 @@ func (s *rrSession) Close() traffic.Report {
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
 	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
-	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, replyTimeout)})
-	}
-	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not started: each waits for the response of the previous one", w.Missed, w.Slots)})
-	}
+	r.Notes = exchangeNotes(s.flow, r.Window)
 	return r
 }
 
-// report returns the part of the report that is the same for both endpoints of udp_rr.
+// exchangeNotes are the notes on lost and missed exchanges of a client with these counts.
+func exchangeNotes(all traffic.FlowCount, w traffic.Window) (notes []traffic.Note) {
+	if lost := all.Sent - all.Received; lost > 0 {
+		notes = append(notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, all.Sent, replyTimeout)})
+	}
+	if w.Missed*1000 > w.Slots {
+		notes = append(notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not started: each waits for the response of the previous one", w.Missed, w.Slots)})
+	}
+	return notes
+}
+
+// report returns the part of the report that is the same for both endpoints of an exchange.
 func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traffic.Report {
 	st := e.wire.State()
-	r := traffic.Report{CPU: p.CPU, Connections: 1, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
+	r := traffic.Report{CPU: p.CPU, Connections: p.Streams, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
 		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer}
 	r.TCP.Wire, r.TCP.Segments = uint64(sent), uint64(messages)
 	return r

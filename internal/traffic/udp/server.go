@@ -1,4 +1,4 @@
-// Package udp implements the workloads over UDP: udp_stream, udp_rr, and udp_sweep and udp_search,
+// Package udp implements the workloads over UDP: udp_stream, udp_rr, udp_dns, and udp_sweep and udp_search,
 // which consist of udp_stream trials. Their inner loops run on locked threads, do not allocate, and
 // count each datagram in preallocated memory.
 package udp
@@ -79,5 +79,5 @@ func Portable() []traffic.Workload { return over(socket.Portable{}) }
 
 // over returns the workloads over one network.
 func over(n socket.UDP) []traffic.Workload {
-	return []traffic.Workload{stream{n}, sweep{stream{n}}, search{stream: stream{n}}, rr{n}}
+	return []traffic.Workload{stream{n}, sweep{stream{n}}, search{stream: stream{n}}, rr{n}, dnsQueries{rr{n}}}
 }

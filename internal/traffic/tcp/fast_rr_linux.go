@@ -64,12 +64,18 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 		} else if from >= end {
 			return nil
 		}
+		if w.content != nil {
+			w.content.request(0, request)
+		}
 		if err := sendAll(over, fd, request, w.p.RequestSize); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
 		more, err := recvAll(over, fd, response, w.p.ResponseSize)
-		if err == nil && !more {
+		switch {
+		case err == nil && !more:
 			err = errPeerClosed
+		case err == nil && w.content != nil:
+			err = w.content.response(0, response)
 		}
 		if err != nil {
 			return fmt.Errorf("receive response: %w", err)
@@ -88,7 +94,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 // sendAll sends a message of n bytes from buf.
 func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 	for n > 0 {
-		sent, err := socket.Send(fd, buf[:min(n, len(buf))])
+		sent, err := socket.Send(fd, rest(buf, n))
 		switch {
 		case err == nil:
 			n -= sent
@@ -104,7 +110,7 @@ func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 // recvAll receives a message of n bytes into buf. It reports whether the peer is still connected.
 func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 	for n > 0 {
-		got, err := socket.Recv(fd, buf[:min(n, len(buf))])
+		got, err := socket.Recv(fd, rest(buf, n))
 		switch {
 		case err == nil && got == 0:
 			return false, nil
@@ -120,24 +126,27 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 }
 
 // respondFast answers one flow with blocking calls, or several with epoll, on one thread.
-func respondFast(ctx context.Context, c conns, p traffic.Params) (n int64, err error) {
+func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n int64, err error) {
 	err = thread.Run(1, p.CPU, func(int) (err error) {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		if len(c) == 1 {
-			n, err = respondAlone(over, c[0].FD(), p)
+			n, err = respondAlone(over, c[0].FD(), p, in)
 		} else {
-			n, err = respondMany(over, c, p)
+			n, err = respondMany(over, c, p, in)
 		}
 		return withCause(ctx, err)
 	})
 	return n, err
 }
 
-func respondAlone(over *atomic.Bool, fd int, p traffic.Params) (n int64, err error) {
+func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n int64, err error) {
 	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for {
 		more, err := recvAll(over, fd, request, p.RequestSize)
+		if err == nil && more && in != nil {
+			err = in.answer(request, response)
+		}
 		if err != nil {
 			return n, fmt.Errorf("receive request: %w", err)
 		}

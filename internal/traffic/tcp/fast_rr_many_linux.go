@@ -12,7 +12,10 @@ import (
 
 // rrFlow is one of several flows at either endpoint.
 type rrFlow struct {
+	no      int
 	fd      int
+	request []byte // for one message, shared by all flows if these have no content
+	reply   []byte
 	left    int  // bytes of the current message still to transfer
 	sending bool // the current message is outgoing
 	busy    bool // client: an exchange is in progress
@@ -20,15 +23,20 @@ type rrFlow struct {
 	slot    uint64 // client: its next slot of the schedule
 }
 
-// flowsOf adds connections to a poller.
-func flowsOf(c conns, busy int) (*socket.Poller, []rrFlow, error) {
+// flowsOf adds connections to a poller. Each flow first has left bytes to transfer.
+func flowsOf(c conns, left int, p traffic.Params, in content) (*socket.Poller, []rrFlow, error) {
 	poll, err := socket.NewPoller()
 	if err != nil {
 		return nil, nil, err
 	}
 	flows := make([]rrFlow, len(c))
 	for i := range flows {
-		flows[i] = rrFlow{fd: c[i].FD(), left: busy}
+		flows[i] = rrFlow{no: i, fd: c[i].FD(), left: left}
+		if i > 0 && in == nil {
+			flows[i].request, flows[i].reply = flows[0].request, flows[0].reply
+		} else {
+			flows[i].request, flows[i].reply = make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
+		}
 		if err := poll.Add(flows[i].fd, i, socket.PollEdge); err != nil {
 			poll.Close()
 			return nil, nil, err
@@ -40,7 +48,7 @@ func flowsOf(c conns, busy int) (*socket.Poller, []rrFlow, error) {
 // push continues sending until the message is sent; more is false when it would block.
 func (f *rrFlow) push(buf []byte) (done bool, err error) {
 	for f.left > 0 {
-		n, err := socket.SendNow(f.fd, buf[:min(f.left, len(buf))])
+		n, err := socket.SendNow(f.fd, rest(buf, f.left))
 		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
@@ -55,7 +63,7 @@ func (f *rrFlow) push(buf []byte) (done bool, err error) {
 // pull continues receiving until the message is complete.
 func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 	for f.left > 0 {
-		n, err := socket.RecvNow(f.fd, buf[:min(f.left, len(buf))])
+		n, err := socket.RecvNow(f.fd, rest(buf, f.left))
 		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
@@ -73,22 +81,20 @@ func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 // rrMany is the client's loop over several flows.
 type rrMany struct {
 	*rrWindow
-	poll              *socket.Poller
-	flows             []rrFlow
-	request, response []byte
-	clock             preciseClock
-	busy              int
-	next, limit       uint64 // of the schedule: the next slot to check, the first slot after the window
+	poll        *socket.Poller
+	flows       []rrFlow
+	clock       preciseClock
+	busy        int
+	next, limit uint64 // of the schedule: the next slot to check, the first slot after the window
 }
 
 func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
-	poll, flows, err := flowsOf(c, 0)
+	poll, flows, err := flowsOf(c, 0, w.p, w.content)
 	if err != nil {
 		return err
 	}
 	defer poll.Close()
-	m := &rrMany{rrWindow: w, poll: poll, flows: flows,
-		request: make([]byte, min(w.p.RequestSize, maxMessageCall)), response: make([]byte, min(w.p.ResponseSize, maxMessageCall))}
+	m := &rrMany{rrWindow: w, poll: poll, flows: flows}
 	m.next = w.schedule.first(0)
 	for i := range flows {
 		flows[i].slot, m.limit = w.firstSlot(i)
@@ -184,11 +190,14 @@ func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
 func (m *rrMany) begin(f *rrFlow, from time.Duration) error {
 	f.from, f.busy, f.sending, f.left = from, true, true, m.p.RequestSize
 	m.busy++
+	if m.content != nil {
+		m.content.request(f.no, f.request)
+	}
 	return m.send(f)
 }
 
 func (m *rrMany) send(f *rrFlow) error {
-	done, err := f.push(m.request)
+	done, err := f.push(f.request)
 	if err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}
@@ -209,7 +218,7 @@ func (m *rrMany) advance(i int) error {
 	if !f.busy {
 		f.left = 1 // nothing should arrive
 	}
-	done, err := f.pull(m.response)
+	done, err := f.pull(f.reply)
 	if err != nil {
 		return fmt.Errorf("receive response: %w", err)
 	}
@@ -218,6 +227,11 @@ func (m *rrMany) advance(i int) error {
 	}
 	if !f.busy {
 		return errors.New("receive response: the server sent unexpected data")
+	}
+	if m.content != nil {
+		if err := m.content.response(i, f.reply); err != nil {
+			return fmt.Errorf("receive response: %w", err)
+		}
 	}
 	at := m.clock.since()
 	m.done(i, f.from, at)
@@ -233,13 +247,12 @@ func (m *rrMany) advance(i int) error {
 }
 
 // respondMany is the server's loop over several flows.
-func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err error) {
-	poll, flows, err := flowsOf(c, p.RequestSize)
+func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n int64, err error) {
+	poll, flows, err := flowsOf(c, p.RequestSize, p, in)
 	if err != nil {
 		return 0, err
 	}
 	defer poll.Close()
-	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for open := len(flows); open > 0; {
 		events, err := poll.Wait(socket.PollTimeout)
 		if err != nil {
@@ -250,7 +263,7 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err err
 			if f.fd < 0 {
 				continue
 			}
-			answered, err := f.answer(request, response, p)
+			answered, err := f.answer(p, in)
 			if answered {
 				n++
 			}
@@ -271,9 +284,12 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err err
 
 // answer advances a flow of the server. It reports whether it has sent a response. The client sends
 // no further request before that arrives.
-func (f *rrFlow) answer(request, response []byte, p traffic.Params) (bool, error) {
+func (f *rrFlow) answer(p traffic.Params, in content) (bool, error) {
 	if !f.sending {
-		done, err := f.pull(request)
+		done, err := f.pull(f.request)
+		if done && in != nil {
+			err = in.answer(f.request, f.reply)
+		}
 		if err != nil && !errors.Is(err, errPeerClosed) {
 			err = fmt.Errorf("receive request: %w", err)
 		}
@@ -282,7 +298,7 @@ func (f *rrFlow) answer(request, response []byte, p traffic.Params) (bool, error
 		}
 		f.sending, f.left = true, p.ResponseSize
 	}
-	done, err := f.push(response)
+	done, err := f.push(f.reply)
 	if err != nil {
 		return false, fmt.Errorf("send response: %w", err)
 	}

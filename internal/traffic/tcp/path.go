@@ -1,4 +1,4 @@
-// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr and tcp_crr. Their inner loops
+// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr and tcp_dns. Their inner loops
 // run on locked threads with their own sockets, allocate nothing, and count in preallocated memory.
 package tcp
 
@@ -22,8 +22,8 @@ type path struct {
 	// request runs the client's flows of tcp_rr for one window.
 	request func(ctx context.Context, c conns, w *rrWindow) error
 	// respond answers on all flows of tcp_rr until the client has closed them, and returns the
-	// number of requests it answered.
-	respond func(ctx context.Context, c conns, p traffic.Params) (int64, error)
+	// number of requests it answered. Content may be nil.
+	respond func(ctx context.Context, c conns, p traffic.Params, in content) (int64, error)
 
 	// runCRR runs the client's flows of tcp_crr for one window, each with one connection to addr at
 	// a time.
@@ -69,4 +69,6 @@ func All() []traffic.Workload { return over(fastest()) }
 // Portable returns the workloads over TCP with the implementation that every system has.
 func Portable() []traffic.Workload { return over(portablePath()) }
 
-func over(n path) []traffic.Workload { return []traffic.Workload{stream{n}, rr{n}, crr{n}} }
+func over(n path) []traffic.Workload {
+	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}}
+}

@@ -68,10 +68,17 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 		} else if from >= w.bins.End {
 			return nil
 		}
+		if w.content != nil {
+			w.content.request(flow, request)
+		}
 		if err := moveAll(ctx, s.Write, request, w.p.RequestSize); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		if err := moveAll(ctx, readSome(s), response, w.p.ResponseSize); err != nil {
+		err := moveAll(ctx, readSome(s), response, w.p.ResponseSize)
+		if err == nil && w.content != nil {
+			err = w.content.response(flow, response)
+		}
+		if err != nil {
 			return fmt.Errorf("receive response: %w", err)
 		}
 		at = time.Since(start)
@@ -111,10 +118,15 @@ func readSome(s socket.Stream) func([]byte) (int, error) {
 	}
 }
 
+// rest is the part of a buffer for the next call, with left bytes of a message still to transfer. A
+// message that fits into the buffer is transferred to its place there; of a longer one only the
+// size matters.
+func rest(buf []byte, left int) []byte { return buf[max(0, len(buf)-left):] }
+
 // moveAll transfers a message of n bytes through buf.
 func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n int) error {
 	for n > 0 {
-		moved, err := move(buf[:min(n, len(buf))])
+		moved, err := move(rest(buf, n))
 		n -= moved
 		switch {
 		case err != nil && !socket.IsAgain(err):
@@ -126,7 +138,7 @@ func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n 
 	return nil
 }
 
-func respondPortable(ctx context.Context, c conns, p traffic.Params) (int64, error) {
+func respondPortable(ctx context.Context, c conns, p traffic.Params, in content) (int64, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var total atomic.Int64
@@ -140,6 +152,9 @@ func respondPortable(ctx context.Context, c conns, p traffic.Params) (int64, err
 			}
 			if err == nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
+			}
+			if err == nil && in != nil {
+				err = in.answer(request, response)
 			}
 			if err != nil {
 				err = fmt.Errorf("receive request: %w", err)

@@ -46,9 +46,16 @@ func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w.listen(p, nil)
+}
+
+// listen opens the port of exchanges with that content.
+func (w rr) listen(p traffic.Params, in content) (traffic.Server, error) {
 	// Its slices share their connections, and the server cannot distinguish them.
 	p.Rounds = 0
-	s, err := listen(w.path, p, w.serve)
+	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+		return w.serve(ctx, c, p, in)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +74,10 @@ func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report,
 }
 
 // serve runs the server's part after the handshake.
-func (w rr) serve(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+func (w rr) serve(ctx context.Context, c conns, p traffic.Params, in content) (traffic.Report, error) {
 	defer c.close()
 	start := time.Now()
-	n, err := w.path.respond(ctx, c, p)
+	n, err := w.path.respond(ctx, c, p, in)
 	if err != nil {
 		return traffic.Report{}, err
 	}
@@ -93,7 +100,13 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 	if err != nil {
 		return nil, err
 	}
-	s := &rrSession{path: w.path, p: p, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), restore: thread.PauseGC()}
+	return w.connect(ctx, p, nil)
+}
+
+// connect opens the connections of exchanges with that content.
+func (w rr) connect(ctx context.Context, p traffic.Params, in content) (traffic.ClientDriven, error) {
+	var err error
+	s := &rrSession{path: w.path, p: p, content: in, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), restore: thread.PauseGC()}
 	if s.c, err = connect(ctx, w.path, p); err != nil {
 		s.restore()
 		return nil, tooManyFiles(err, p)
@@ -150,6 +163,7 @@ type rrSession struct {
 	path    path
 	c       conns
 	p       traffic.Params
+	content content // nil for zeros
 	hist    *traffic.Distribution
 	streams []int64       // exchanges counted, by flow
 	total   int64         // exchanges, counted or not

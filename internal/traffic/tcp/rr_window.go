@@ -18,12 +18,13 @@ type rrWindow struct {
 	hist     *traffic.Distribution
 	streams  []int64
 	missed   int64
+	content  content // nil for zeros
 }
 
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams,
+		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams, content: s.content,
 	}
 }
 

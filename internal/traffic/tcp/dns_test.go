@@ -1,0 +1,196 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/dns"
+)
+
+// Every pair of implementations answers every query on every flow, with and without a schedule and
+// slices, and both endpoints count the same.
+func TestDNSConformance(t *testing.T) {
+	room(t)
+	for _, x := range exchanges([][2]int{{0, 0}, {0, 0}}) { // the sizes follow from the zone
+		p := params("tcp_dns")
+		p.Streams = x.flows
+		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
+		if x.other {
+			p.TransactionRate = 500
+		} else {
+			p.Slice, p.Rounds = 20*time.Millisecond, 3
+		}
+		name := fmt.Sprintf("%s, rate %d, %d slices", x, p.TransactionRate, p.Rounds)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, s, err := carrying(ctx, dnsQueries{rr{x.on.client}}, dnsQueries{rr{x.on.server}}, p)
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		c.Notes = nil // a busy machine may miss slots
+		sized, _, err := dnsParams(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rrAgree(t, name, sized, c, s)
+		if c.Connections != x.flows || s.Connections != x.flows || sized.RequestSize < 40 || sized.ResponseSize <= sized.RequestSize {
+			t.Errorf("%s: %d and %d connections, messages of %d and %d bytes", name, c.Connections, s.Connections, sized.RequestSize, sized.ResponseSize)
+		}
+	}
+}
+
+// A message that is sent in pieces is answered whole.
+func TestDNSInPieces(t *testing.T) {
+	room(t)
+	for _, n := range []path{fastest(), portablePath()} {
+		p := params("tcp_dns")
+		p.Streams = 2
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
+		var all []net.Conn
+		for range p.Streams {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write([]byte(p.Token)); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, c)
+		}
+		sized, ours, err := dnsParams(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query, answer := make([]byte, sized.RequestSize), make([]byte, sized.ResponseSize)
+		ours.request(1, query)
+		for _, c := range all {
+			if _, err := io.ReadFull(c, answer[:1]); err != nil || answer[0] != goByte {
+				t.Fatal(err)
+			}
+		}
+		for _, piece := range [][]byte{query[:1], query[1:20], query[20:]} {
+			if _, err := all[1].Write(piece); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond) // so that they arrive one by one; the test holds if they do not
+		}
+		if _, err := io.ReadFull(all[1], answer); err != nil {
+			t.Fatalf("%s: %v", n.name, err)
+		}
+		if err := ours.response(1, answer); err != nil {
+			t.Errorf("%s: %v", n.name, err)
+		}
+		for _, c := range all {
+			c.Close()
+		}
+		if a := <-end; a.err != nil || a.Messages != 1 {
+			t.Errorf("%s: %d answered, %v", n.name, a.Messages, a.err)
+		}
+		cancel()
+	}
+}
+
+// A server that answers something else, and a client that sends something else, end the trial with a
+// reason.
+func TestDNSBadPeers(t *testing.T) {
+	room(t)
+	for _, n := range []path{fastest(), portablePath()} {
+		for _, flows := range []int{1, 3} {
+			p := params("tcp_dns")
+			p.Streams = flows
+			sized, _, err := dnsParams(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go answerWrongly(l, sized)
+			bad := p
+			bad.Address = l.Addr().String()
+			_, err = dnsQueries{rr{n}}.Dial(t.Context(), bad, nil)
+			l.Close()
+			if err == nil || !strings.Contains(err.Error(), "receive response: it is not the answer to the query") {
+				t.Errorf("%s, %d flows: the client returned %v", n.name, flows, err)
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
+			for range flows {
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if _, err := c.Write([]byte(p.Token + strings.Repeat("x", sized.RequestSize))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "receive request: it is not a query of this trial") {
+				t.Errorf("%s, %d flows: the server returned %v", n.name, flows, a.err)
+			}
+			cancel()
+		}
+	}
+}
+
+// answerWrongly serves a zone of another trial.
+func answerWrongly(l net.Listener, p traffic.Params) {
+	zone, err := dns.NewZone("fedcba9876543210", false)
+	if err != nil {
+		return
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			b := make([]byte, max(p.RequestSize, len(p.Token)))
+			if _, err := io.ReadFull(c, b[:len(p.Token)]); err != nil {
+				return
+			}
+			_, _ = c.Write([]byte{goByte})
+			if _, err := io.ReadFull(c, b[:p.RequestSize]); err != nil {
+				return
+			}
+			answer, query := make([]byte, p.ResponseSize), make([]byte, zone.QuerySize())
+			zone.Query(query, 0, 1)
+			zone.Answer(query, answer[lengthSize:])
+			answer[1] = byte(len(answer) - lengthSize)
+			_, _ = c.Write(answer)
+			_, _ = io.ReadFull(c, b)
+		}()
+	}
+}
+
+// The fast implementation allocates nothing per query after set-up.
+func TestDNSAllocatesNothing(t *testing.T) {
+	room(t)
+	for _, flows := range []int{1, 8} {
+		p := params("tcp_dns")
+		p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 500*time.Millisecond, 2
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c, _, err := between(t.Context(), dnsQueries{rr{fastest()}}, dnsQueries{rr{fastest()}}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		// Two zones are made, with some allocations for each name.
+		if got := int64(after.Mallocs - before.Mallocs); fastest().name == "fast" && got > 40*dns.Names+c.Messages/10 {
+			t.Errorf("%d flows: %d allocations in %d exchanges", flows, got, c.Messages)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func traffic() []Entry {
 			Fix:    "a longer `max_search`; a quieter machine"},
 		{Code: LostExchanges, Severity: Bias, Scope: "mode workload",
 			Short:  "lost requests or responses: round trips are those of the others",
-			When:   "`udp_rr`: a request or its response did not arrive in time",
+			When:   "`udp_rr`, `udp_dns`: a request or its response did not arrive in time",
 			Effect: "the round trips are those of the other exchanges; `loss_ratio` has the lost share",
 			Fix:    "a quieter machine, larger buffers"},
 		{Code: OffloadUnavailable, Severity: Bias, Scope: "mode workload",

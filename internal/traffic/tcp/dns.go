@@ -81,7 +81,7 @@ func (w dnsQueries) dial(ctx context.Context, p traffic.Params) (traffic.ClientD
 // lengthSize is the size of the length before each message.
 const lengthSize = 2
 
-// queries is the content of tcp_dns. The flows ask for the names in turns.
+// queries is the content of tcp_dns. Each flow asks for every n-th name, of n flows.
 type queries struct {
 	zone  *dns.Zone
 	flows []asked

@@ -96,6 +96,7 @@ type dnsFlow struct {
 	name         uint64        // the number of the query's name
 	begun        time.Duration // when the query was due or sent, since the start of the window
 	sent         time.Duration
+	overdue      int64 // the pass of the loop in which its time was found to be over, 0 if it is not
 }
 
 // expiryInterval is how often the client looks for queries without an answer.
@@ -130,6 +131,7 @@ type dnsDrive struct {
 	bins   *traffic.BinCounter
 	open   *pacer // nil in a closed loop
 	busy   int
+	pass   int64         // of the loop, from 1
 	expire time.Duration // when to look for queries without an answer
 }
 
@@ -192,11 +194,13 @@ func (d *dnsDrive) run() error {
 		if d.busy == 0 && d.ended(at) {
 			return nil
 		}
-		switch err := d.receive(wait); {
-		case err == nil:
-		case socket.IsAgain(err):
+		d.pass++
+		err = d.receive(wait)
+		nothing := socket.IsAgain(err)
+		switch {
+		case nothing:
 			d.in.N = 0
-		default:
+		case err != nil:
 			return fmt.Errorf("receive answer: %w", peerGoneError(err))
 		}
 		at = d.now()
@@ -205,7 +209,7 @@ func (d *dnsDrive) run() error {
 		}
 		if at >= d.expire {
 			d.expire = at + expiryInterval
-			d.giveUp(at)
+			d.giveUp(at, nothing)
 		}
 		if d.over.Load() {
 			return errOver
@@ -258,7 +262,7 @@ func (d *dnsDrive) begin(at time.Duration) (wait time.Duration, err error) {
 func (d *dnsDrive) ask(flow int, begun time.Duration) error {
 	f := &d.flows[flow]
 	f.id++
-	f.busy, f.name, f.begun, f.sent = true, d.next, begun, d.now()
+	f.busy, f.name, f.begun, f.sent, f.overdue = true, d.next, begun, d.now(), 0
 	f.counts = d.timed && begun >= d.warmup && begun < d.bins.End
 	d.next++
 	d.zone.Query(d.query, f.name, f.id)
@@ -305,12 +309,19 @@ func (d *dnsDrive) arrived(flow int, b []byte, at time.Duration) {
 	}
 }
 
-// giveUp ends the queries whose answers have not arrived in time: they are lost.
-func (d *dnsDrive) giveUp(at time.Duration) {
+// giveUp ends the queries whose answers have not arrived in time: they are lost. If this thread had
+// no CPU for a while, answers may wait unread. So a query is given up when there is nothing to
+// read, or when every socket has been read since its time was over.
+func (d *dnsDrive) giveUp(at time.Duration, nothing bool) {
 	for i := range d.flows {
-		if f := &d.flows[i]; f.busy && at-f.sent >= replyTimeout {
+		f := &d.flows[i]
+		switch {
+		case !f.busy || at-f.sent < replyTimeout:
+		case nothing || f.overdue > 0 && d.pass-f.overdue > int64(2*(len(d.flows)+socket.Batch)):
 			f.busy = false
 			d.busy--
+		case f.overdue == 0:
+			f.overdue = d.pass
 		}
 	}
 }

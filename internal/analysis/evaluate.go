@@ -53,6 +53,9 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Scenarios = scenarios(s)
 	e.run.Comparisons = Compare(judged, e.run.Scenarios, asked(s))
 	e.run.Ladder = ExplainLadder(judged, s.Ladder, e.run.Breakdowns)
+	if e.run.Ladder != nil {
+		e.run.Rankings = nil // its modes are steps of one path, and the ladder compares them
+	}
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)

@@ -13,6 +13,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
+	"tare/internal/study"
 )
 
 // ranked evaluates trials of a workload named stream.
@@ -283,6 +284,19 @@ func TestFalseRankings(t *testing.T) {
 		}
 		if float64(apart) < 0.99*float64(differing) {
 			t.Errorf("%s: %d of %d pairs that differ are told apart", name, apart, differing)
+		}
+	}
+}
+
+// The steps of a ladder are compared by the ladder, and not as a ranking.
+func TestLadderHasNoRanking(t *testing.T) {
+	in := built(5, 0.002, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
+	s := study.Study{Workloads: []study.Workload{{Kind: "tcp_rr", ID: "rr"}}}
+	for _, l := range []*study.Ladder{nil, threeParts()} {
+		s.Ladder = l
+		run := Evaluate(result.Run{Modes: in.Modes}, Evidence{Study: s, Trials: in.Trials})
+		if n := len(run.Rankings); (n == 0) != (l != nil) {
+			t.Errorf("with the ladder %v: %d rankings of %d cells", l, n, len(run.Cells))
 		}
 	}
 }

@@ -53,7 +53,7 @@ type Run struct {
 	// Ladder explains the cost of one mode by its parts, nil if the study does not ask.
 	Ladder *Ladder `json:"ladder,omitempty"`
 	// Rankings order the modes by each metric, with the ties between them. Absent where no
-	// more than two modes are compared.
+	// more than two modes are compared, and with a Ladder.
 	Rankings []Ranking `json:"rankings,omitempty"`
 	// Agreements report, for workloads that are also measured with a second tool, whether
 	// the two tools agree on the cost of each mode.

@@ -81,7 +81,7 @@ type wanted struct {
 func (w *wanted) overview(o doc.Overview) {
 	w.paragraphs = append(w.paragraphs, squeeze(o.Sentence))
 	if len(o.Legend) > 0 {
-		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "~ ", "", "? ", "").Replace(strings.Join(o.Legend, " · "))))
+		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "~ ", "", "? ", "").Replace(strings.Join(o.Legends(o.Columns...), " · "))))
 	}
 	for _, n := range append(append([]doc.Note(nil), o.Notes...), o.Absent...) {
 		w.items = append(w.items, squeeze(n.String()))

@@ -11,19 +11,25 @@ import (
 	"tare/internal/study"
 )
 
+// ladderUnit is a metric with the unit of the parts. rate is how many units of a rate are in
+// one of unit; 0 for a cost.
+type ladderUnit struct {
+	metric, unit string
+	rate         float64
+}
+
 // ladderUnits are the metrics whose values can be divided among parts, with the units of
 // the parts: costs, and rates, which are converted to the time of one unit.
-var ladderUnits = []struct {
-	metric, unit string
-	rate         float64 // units of the rate in one of unit; 0 for a cost
-}{
-	{"transaction_rate", "s/transaction", 1},
-	{"connection_rate", "s/connection", 1},
-	{"query_rate", "s/query", 1},
-	{"goodput", "s/Gbit", 1e9},
-	{result.CPUCost, "s/Gbit", 0},
-	{result.CPUCostTransactions, "s/1000 transactions", 0},
-	{result.CPUCostConnections, "s/1000 connections", 0},
+func ladderUnits() []ladderUnit {
+	return []ladderUnit{
+		{"transaction_rate", "s/transaction", 1},
+		{"connection_rate", "s/connection", 1},
+		{"query_rate", "s/query", 1},
+		{"goodput", "s/Gbit", 1e9},
+		{result.CPUCost, "s/Gbit", 0},
+		{result.CPUCostTransactions, "s/1000 transactions", 0},
+		{result.CPUCostConnections, "s/1000 connections", 0},
+	}
 }
 
 // ExplainLadder evaluates the ladder of a study: the cost of each part, in every metric that
@@ -35,7 +41,7 @@ func ExplainLadder(in Input, asked *study.Ladder, breakdowns []result.Breakdown)
 	l := ladder{in: in, table: tabulate(in.Modes, in.Workloads, in.Trials), breakdowns: breakdowns}
 	l.out = result.Ladder{Mode: asked.Of, Baseline: asked.Rungs[0].Mode, Rungs: l.rungs(asked.Rungs), Removals: l.rungs(asked.Removals)}
 	for _, w := range in.Workloads {
-		for _, u := range ladderUnits {
+		for _, u := range ladderUnits() {
 			if c, ok := l.cost(w, u.metric, u.unit, u.rate); ok {
 				l.out.Costs = append(l.out.Costs, c)
 			}

@@ -12,7 +12,7 @@ import (
 
 // built is a run of a ladder whose parts have known costs in microseconds per transaction.
 // Blocks differ in pace, which all modes of a block share.
-func built(blocks int, noise float64, modes map[string]float64) (in Input) {
+func built(blocks int, modes map[string]float64) (in Input) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, id := range []string{"host", "r1", "r2", "top", "no-p1", "more"} {
 		us, has := modes[id]
@@ -26,7 +26,7 @@ func built(blocks int, noise float64, modes map[string]float64) (in Input) {
 		in.Modes = append(in.Modes, m)
 		for b := range blocks {
 			pace := 1 + 0.2*math.Sin(float64(b)) // shared by the block
-			time := us * 1e-6 * pace * (1 + noise*rng.NormFloat64())
+			time := us * 1e-6 * pace * (1 + 0.002*rng.NormFloat64())
 			in.Trials = append(in.Trials, result.Trial{Block: b + 1, Seq: len(in.Trials) + 1, Mode: id, Workload: "rr", Attempt: 1, Status: result.TrialOK,
 				Metrics: map[string]float64{"transaction_rate": 1 / time, result.CPUCostTransactions: 1000 * time}})
 		}
@@ -44,7 +44,7 @@ func threeParts() *study.Ladder {
 // Every step has the cost that was built in, within its interval; the steps and the whole
 // agree; what a part saves when removed differs from what it added, and is said to.
 func TestLadder(t *testing.T) {
-	in := built(20, 0.002, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
+	in := built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
 	l := ExplainLadder(in, threeParts(), nil)
 	if l == nil || len(l.Costs) != 2 || l.Costs[0].Metric != "transaction_rate" || l.Costs[0].Unit != "s/transaction" {
 		t.Fatalf("%+v", l)
@@ -82,7 +82,7 @@ func TestLadder(t *testing.T) {
 	if r.Interaction == nil || math.Abs(r.Interaction.Value-1.5e-6*pace) > 0.2e-6 {
 		t.Errorf("the interaction: %+v", r.Interaction)
 	}
-	in = built(20, 0.002, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 13})
+	in = built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 13})
 	if r := ExplainLadder(in, threeParts(), nil).Costs[0].Removals[0]; r.Interaction != nil {
 		t.Errorf("an interaction of parts that do not interact: %+v", r.Interaction)
 	}
@@ -90,7 +90,7 @@ func TestLadder(t *testing.T) {
 
 // A rung without values gives its part to the next one, and says why.
 func TestLadderWithGap(t *testing.T) {
-	in := built(8, 0.002, map[string]float64{"host": 10, "r2": 12, "top": 15})
+	in := built(8, map[string]float64{"host": 10, "r2": 12, "top": 15})
 	in.Modes = append(in.Modes, result.Mode{ID: "r1", Status: result.ModeVoid, Reason: "no proof"})
 	l := ExplainLadder(in, threeParts(), nil)
 	s := l.Costs[0].Steps
@@ -107,7 +107,7 @@ func TestLadderWithGap(t *testing.T) {
 
 // A cost that no sample shows is contradicted; one that grew in the samples is not.
 func TestLadderAgainstSamples(t *testing.T) {
-	in := built(20, 0.002, map[string]float64{"host": 10, "r1": 12, "top": 15})
+	in := built(20, map[string]float64{"host": 10, "r1": 12, "top": 15})
 	asked := &study.Ladder{Of: "top", Rungs: []study.Rung{{Mode: "host"}, {Mode: "r1", Part: "bridge"}, {Mode: "top", Part: "conntrack"}}}
 	cost := func(v float64) *float64 { return &v }
 	of := func(mode string, bridge, netfilter float64) result.Breakdown {

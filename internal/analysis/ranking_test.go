@@ -290,7 +290,7 @@ func TestFalseRankings(t *testing.T) {
 
 // The steps of a ladder are compared by the ladder, and not as a ranking.
 func TestLadderHasNoRanking(t *testing.T) {
-	in := built(5, 0.002, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
+	in := built(5, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
 	s := study.Study{Workloads: []study.Workload{{Kind: "tcp_rr", ID: "rr"}}}
 	for _, l := range []*study.Ladder{nil, threeParts()} {
 		s.Ladder = l

@@ -67,25 +67,27 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.measure(c.Context(), s, f)
+	_, err = a.measure(c.Context(), s, f)
+	return err
 }
 
-// measure runs a study and reports it.
-func (a App) measure(background context.Context, s study.Study, f runFlags) (failed error) {
+// measure runs a study and reports it. It returns the directory of the run, empty if another
+// process did the work.
+func (a App) measure(background context.Context, s study.Study, f runFlags) (at string, failed error) {
 	// The user namespace is entered after the command line is checked and before anything is
 	// created.
 	if done, code, err := a.reach(background); err != nil || done {
-		return errors.Join(err, exitWith(code))
+		return "", errors.Join(err, exitWith(code))
 	}
 	ctx, stop := a.ending(background)
 	defer stop()
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
 	dir, done, err := a.openRun(f, s)
 	if err != nil {
-		return usage(err)
+		return "", usage(err)
 	}
 	defer dir.Close()
-	return a.execute(ctx, s, dir, done, f)
+	return dir.Path(), a.execute(ctx, s, dir, done, f)
 }
 
 func orName(name string) string {

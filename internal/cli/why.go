@@ -26,16 +26,19 @@ const whyMargin = 0.03
 
 func (a App) whyCommand() *cobra.Command {
 	var f runFlags
+	var try bool
 	c := &cobra.Command{
 		Use: "why MODE", Short: "Show what each part of a mode costs",
 		Long: "Explain what a mode costs by its parts. The same path is built several times, each time with one part more,\n" +
 			"from the baseline up to the mode, and once without each part; all of them are measured in one\n" +
-			"interleaved run. The result is what each part costs, with an interval, and what no part explains.",
-		Example: "  tare why netns/bridge\n  tare why docker/published --workloads tcp_rr,tcp_crr\n  tare why docker/overlay --profile standard --max-time 20m",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.why(c, args[0], f) },
+			"interleaved run. The result is what each part costs, with an interval, and what no part explains.\n" +
+			"With --try, the mode is measured with the settings that could help it, and with pairs of the best.",
+		Example: "  tare why netns/bridge\n  tare why docker/published --workloads tcp_rr,tcp_crr\n  tare why netns/vxlan --try\n  tare why docker/overlay --profile standard --max-time 20m",
+		Args:    exactly(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.why(c, args[0], try, f) },
 	}
 	f.register(c)
+	c.Flags().BoolVar(&try, "try", false, "measure the settings that could help the mode instead, rank them, and print how to make them permanent")
 	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-why)")
 	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
@@ -46,7 +49,7 @@ func (a App) whyCommand() *cobra.Command {
 	return c
 }
 
-func (a App) why(c *cobra.Command, mode string, f runFlags) error {
+func (a App) why(c *cobra.Command, mode string, try bool, f runFlags) error {
 	if c.Flags().Changed("modes") {
 		return usage(errors.New("tare why chooses the modes itself; write a study with a ladder for others"))
 	}
@@ -55,11 +58,38 @@ func (a App) why(c *cobra.Command, mode string, f runFlags) error {
 		return usage(err)
 	}
 	a = a.on(flagged, target.Options{AllowSwarm: f.yes})
+	_, m, err := a.target.Drivers.For(mode)
+	if err != nil {
+		return usage(fmt.Errorf("tare why: %w; tare modes lists the modes", err))
+	}
+	if try {
+		return a.try(c, m, flagged, f)
+	}
 	s, err := a.whyStudy(c, mode, flagged, f)
 	if err != nil {
 		return usage(err)
 	}
-	return a.measure(c.Context(), s, f)
+	_, err = a.measure(c.Context(), s, f)
+	return err
+}
+
+// thorough sets what a study about parts or settings needs: small differences count.
+func (a App) thorough(s study.Study, f runFlags) study.Study {
+	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
+	s.Margin = whyMargin
+	if f.profile == "" || f.profile == study.Quick {
+		s.Blocks = whyBlocks
+	}
+	return s
+}
+
+// resolveWhy resolves a study that was not read from a file, with the flags.
+func (a App) resolveWhy(c *cobra.Command, mode string, s study.Study, flagged study.Target, f runFlags) (study.Study, error) {
+	src, err := studyfile.Marshal(s)
+	if err != nil {
+		return s, err
+	}
+	return f.resolve(c, "why "+mode, src, flagged, a.Catalog())
 }
 
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
@@ -69,20 +99,10 @@ func (a App) whyStudy(c *cobra.Command, mode string, flagged study.Target, f run
 		return m, err
 	}, mode)
 	if err != nil {
-		return s, fmt.Errorf("tare why: %w; tare modes lists the modes", err)
+		return s, fmt.Errorf("tare why: %w", err)
 	}
-	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
-	s.Margin = whyMargin
-	if f.profile == "" || f.profile == study.Quick {
-		s.Blocks = whyBlocks
-	}
-	resolve := func(s study.Study) (study.Study, error) {
-		src, err := studyfile.Marshal(s)
-		if err != nil {
-			return s, err
-		}
-		return f.resolve(c, "why "+mode, src, flagged, a.Catalog())
-	}
+	s = a.thorough(s, f)
+	resolve := func(s study.Study) (study.Study, error) { return a.resolveWhy(c, mode, s, flagged, f) }
 	resolved, err := resolve(s)
 	if err != nil || f.maxTime == 0 {
 		return resolved, err

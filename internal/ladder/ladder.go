@@ -48,7 +48,8 @@ func Study(modes Modes, mode string) (study.Study, error) {
 		return study.Study{}, err
 	}
 	for _, r := range onTop() {
-		if slices.Contains(m.Settings, r.Part) {
+		bridged := slices.ContainsFunc(b.ladder.Rungs, func(r study.Rung) bool { return r.Part == "bridge" })
+		if bridged && slices.Contains(m.Settings, r.Part) {
 			b.add(&b.ladder.Rungs, "and-"+r.Part, mode, map[string]string{r.Part: study.On}, r)
 		}
 	}

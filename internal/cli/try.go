@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/driver"
+	"tare/internal/ladder"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/store"
+	"tare/internal/study"
+	"tare/internal/target"
+)
+
+// bestTries is how many of the settings that helped most are tried in pairs.
+const bestTries = 3
+
+// try measures the settings that could help a mode, then pairs of the best, and ranks them.
+func (a App) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFlags) error {
+	tries := ladder.Tries(m)
+	ranked, err := a.tryAll(c, m, tries, flagged, f)
+	if err != nil || len(ranked) == 0 {
+		return err
+	}
+	best := ladder.Pairs(best(ranked))
+	if len(best) == 0 {
+		return nil
+	}
+	if f.out != "" {
+		f.out += "-pairs"
+	}
+	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
+	_, err = a.on(flagged, target.Options{AllowSwarm: f.yes}).tryAll(c, m, best, flagged, f)
+	return err
+}
+
+// triedSetting is a try with what it changed.
+type triedSetting struct {
+	ladder.Try
+	change result.Comparison
+}
+
+// tryAll measures tries in one run and prints their ranking. It returns those that have values,
+// the best first; none if another process did the work.
+func (a App) tryAll(c *cobra.Command, m driver.Mode, tries []ladder.Try, flagged study.Target, f runFlags) ([]triedSetting, error) {
+	s, err := ladder.TryStudy(m, tries)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s, err = a.resolveWhy(c, m.ID, a.thorough(s, f), flagged, f)
+	if err != nil {
+		return nil, usage(err)
+	}
+	dir, err := a.measure(c.Context(), s, f)
+	if err != nil || dir == "" {
+		return nil, err
+	}
+	opened, err := store.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	run, _, err := opened.Load()
+	if err != nil {
+		return nil, fmt.Errorf("rank the settings: %w", err)
+	}
+	ranked := rankTries(run, tries)
+	if len(ranked) == 0 {
+		return nil, errors.New("no setting has a result; the reasons are above")
+	}
+	if !f.json {
+		a.printTries(m.ID, ranked)
+	}
+	return ranked, nil
+}
+
+// rankTries orders tries by what they change in the first primary metric of the run.
+func rankTries(run result.Run, tries []ladder.Try) []triedSetting {
+	var out []triedSetting
+	for _, t := range tries {
+		i := slices.IndexFunc(run.Comparisons, func(c result.Comparison) bool {
+			known, ok := result.MetricNamed(c.Metric)
+			return c.ID == t.Name && ok && known.Primary && c.Ratio != nil
+		})
+		if i >= 0 {
+			out = append(out, triedSetting{t, run.Comparisons[i]})
+		}
+	}
+	gain := func(t triedSetting) float64 {
+		if t.change.Better == result.Lower {
+			return 1 / *t.change.Ratio
+		}
+		return *t.change.Ratio
+	}
+	slices.SortStableFunc(out, func(x, y triedSetting) int { return cmp.Compare(gain(y), gain(x)) })
+	return out
+}
+
+// best are the first few tries, without those that are shown to harm.
+func best(ranked []triedSetting) []ladder.Try {
+	var out []ladder.Try
+	for _, t := range ranked {
+		if t.change.Verdict != result.Worse && len(out) < bestTries {
+			out = append(out, t.Try)
+		}
+	}
+	return out
+}
+
+func (a App) printTries(mode string, ranked []triedSetting) {
+	first := ranked[0].change
+	fmt.Fprintf(a.Stdout, "\nWhat each setting changes, against %s (%s of %s)\n\n", mode, first.Metric, first.A.Workload)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, t := range ranked {
+		change, interval := wording.Delta(t.change.Ratio, t.change.RatioCI)
+		fmt.Fprintf(w, "%s\t%s %s\t%s\n", t.Words(), change, interval, wording.Word(t.change.Verdict))
+	}
+	if w.Flush() != nil {
+		return // the next write fails, too, and is reported
+	}
+	for _, t := range ranked {
+		if t.change.Verdict != result.Better && t.change.Verdict != result.Small {
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "\n%s, permanently:\n", t.Words())
+		for _, line := range t.Permanent {
+			fmt.Fprintf(a.Stdout, "  %s\n", line)
+		}
+		fmt.Fprintf(a.Stdout, "It gives up: %s.\n", t.GivesUp)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
+	"tare/internal/target"
 )
 
 func TestValues(t *testing.T) {
@@ -85,7 +86,21 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// Every setting has its page, with the same name, values and sections, and a row in the list.
+// No part or own setting of a mode has the name of a setting: all are keys of one mapping.
+func TestNamesAreDistinct(t *testing.T) {
+	for _, m := range target.Modes() {
+		seen := map[string]bool{}
+		for _, s := range setting.SpecsOf(m) {
+			if seen[s.Name] {
+				t.Errorf("%s has two settings or parts with the name %s", m.ID, s.Name)
+			}
+			seen[s.Name] = true
+		}
+	}
+}
+
+// Every setting has its page, with the same name, values and sections, and a row in the
+// list. Further pages are those of a mode's own settings.
 func TestPages(t *testing.T) {
 	const docs = "../../../docs/settings"
 	list, err := os.ReadFile(filepath.Join(docs, "README.md"))
@@ -93,6 +108,11 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string]bool{"README.md": true}
+	for _, m := range target.Modes() {
+		for _, own := range m.Own {
+			pages[own.Name+".md"] = true
+		}
+	}
 	for _, s := range setting.All() {
 		pages[s.Name+".md"] = true
 		text, err := os.ReadFile(filepath.Join(docs, s.Name+".md"))

@@ -310,18 +310,19 @@ func (d *dnsDrive) arrived(flow int, b []byte, at time.Duration) {
 }
 
 // giveUp ends the queries whose answers have not arrived in time: they are lost. If this thread had
-// no CPU for a while, answers may wait unread. So a query is given up when there is nothing to
-// read, or when every socket has been read since its time was over.
+// no CPU for a while, answers may wait unread, and the server may have had none either. So a query
+// is given up when there was nothing to read since its time was found to be over, or when every
+// socket has been read since then.
 func (d *dnsDrive) giveUp(at time.Duration, nothing bool) {
 	for i := range d.flows {
 		f := &d.flows[i]
 		switch {
 		case !f.busy || at-f.sent < replyTimeout:
-		case nothing || f.overdue > 0 && d.pass-f.overdue > int64(2*(len(d.flows)+socket.Batch)):
-			f.busy = false
-			d.busy--
 		case f.overdue == 0:
 			f.overdue = d.pass
+		case nothing || d.pass-f.overdue > int64(2*(len(d.flows)+socket.Batch)):
+			f.busy = false
+			d.busy--
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestUntrack(t *testing.T) {
 	ns := needNS(t)
 	// Its rules make the kernel track connections.
-	if err := ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}); err != nil {
+	if err := ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}); err != nil {
 		t.Fatal(err)
 	}
 	tracked := func() string {

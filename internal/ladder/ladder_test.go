@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
+	"tare/internal/driver/setting"
 	"tare/internal/ladder"
 	"tare/internal/study"
 )
@@ -87,5 +88,38 @@ func TestNothingToExplain(t *testing.T) {
 		if _, err := ladder.Study(modes, mode); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}
+	}
+}
+
+// Pairs set nothing to two values, and have what both need and give up.
+func TestPairs(t *testing.T) {
+	try := func(name string, with map[string]string) ladder.Try {
+		return ladder.Try{Name: "try-" + name, Candidate: setting.Candidate{With: with, Permanent: []string{"set " + name}, GivesUp: "no " + name}}
+	}
+	pairs := ladder.Pairs([]ladder.Try{try("a", map[string]string{"gro": "on"}), try("b", map[string]string{"gro": "off"}), try("c", map[string]string{"rps": "all", "gro": "on"})})
+	if len(pairs) != 1 || pairs[0].Name != "try-a-and-c" {
+		t.Fatalf("%+v", pairs)
+	}
+	if p := pairs[0]; p.Words() != "gro: on, rps: all" || len(p.Permanent) != 2 || p.GivesUp != "no a; no c" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// What is tried is compared with the mode as it is; a mode without settings has nothing to try.
+func TestTryStudy(t *testing.T) {
+	m := driver.Mode{ID: "netns/vxlan", Title: "a tunnel", Baseline: "host", Settings: setting.Names()}
+	tries := ladder.Tries(m)
+	s, err := ladder.TryStudy(m, tries)
+	if err != nil || len(tries) < 2 {
+		t.Fatalf("%d tries, %v", len(tries), err)
+	}
+	for i, c := range s.Compare {
+		v, ok := s.ModeNamed(tries[i].Name)
+		if !ok || v.Mode != m.ID || c.A.Of != tries[i].Name || c.B.Of != m.ID || !cmp.Equal(v.With, tries[i].With) || !strings.Contains(v.Description, tries[i].GivesUp) {
+			t.Errorf("%+v is compared as %+v", v, c)
+		}
+	}
+	if _, err := ladder.TryStudy(driver.Mode{ID: "host"}, nil); err == nil || !strings.Contains(err.Error(), "no setting could help host") {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/setting"
+	"tare/internal/ladder"
+	"tare/internal/result"
+)
+
+// Settings are ranked by the main metric of the first workload: what helps most first, and what
+// is shown to harm is not tried in pairs.
+func TestRankTries(t *testing.T) {
+	var tries []ladder.Try
+	var run result.Run
+	add := func(name string, ratio float64, v result.Verdict) {
+		tries = append(tries, ladder.Try{Name: "try-" + name, Candidate: setting.Candidate{With: map[string]string{name: "on"}, Permanent: []string{"sysctl " + name}, GivesUp: "what " + name + " did"}})
+		for _, metric := range []string{"cpu_cost_transactions", "transaction_rate"} {
+			run.Comparisons = append(run.Comparisons, result.Comparison{ID: "try-" + name, Metric: metric, Better: result.Higher, Ratio: &ratio, Verdict: v,
+				RatioCI: &result.Interval{ratio - 0.01, ratio + 0.01}, A: result.Side{ID: "try-" + name, Workload: "tcp_rr"}})
+		}
+	}
+	add("a", 1.02, result.CannotTell)
+	add("b", 0.80, result.Worse)
+	add("c", 1.20, result.Better)
+	add("d", 1.00, result.Same)
+	add("e", 0.99, result.Same)
+	tries = append(tries, ladder.Try{Name: "try-unsupported"})
+	ranked := rankTries(run, tries)
+	var order []string
+	for _, r := range ranked {
+		order = append(order, r.Name)
+	}
+	if got := strings.Join(order, " "); got != "try-c try-a try-d try-e try-b" {
+		t.Errorf("order %s", got)
+	}
+	order = nil
+	for _, b := range best(ranked) {
+		order = append(order, b.Name)
+	}
+	if got := strings.Join(order, " "); got != "try-c try-a try-d" {
+		t.Errorf("best %s", got)
+	}
+	var out bytes.Buffer
+	App{Stdout: &out}.printTries("netns/vxlan", ranked)
+	for _, want := range []string{"against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q lacks %q", out.String(), want)
+		}
+	}
+	if strings.Contains(out.String(), "sysctl b") {
+		t.Error("a setting that harms is advised")
+	}
+}

@@ -42,13 +42,19 @@ func (a App) runCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c, args, f) },
 	}
 	f.register(c)
-	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
+	f.registerOutput(c, "STUDY")
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study or the program changed, and set the earlier trials apart")
+	return c
+}
+
+// registerOutput adds the flags that say where the results go; study ends the name of the
+// default directory.
+func (f *runFlags) registerOutput(c *cobra.Command, study string) {
+	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-"+study+")")
 	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
-	return c
 }
 
 func (a App) run(c *cobra.Command, args []string, f runFlags) error {

@@ -39,10 +39,7 @@ func (a App) whyCommand() *cobra.Command {
 	}
 	f.register(c)
 	c.Flags().BoolVar(&try, "try", false, "measure the settings that could help the mode instead, rank them, and print how to make them permanent")
-	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-why)")
-	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
+	f.registerOutput(c, "why")
 	if err := c.Flags().MarkHidden("modes"); err != nil {
 		panic(err) // the flag was registered above
 	}

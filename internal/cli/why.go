@@ -107,7 +107,9 @@ func (a App) whyStudy(c *cobra.Command, mode string, flagged study.Target, f run
 	var left []string
 	for a.takes(resolved) > f.maxTime && len(s.Ladder.Removals) > 0 {
 		last := s.Ladder.Removals[len(s.Ladder.Removals)-1]
-		s.Ladder.Removals = s.Ladder.Removals[:len(s.Ladder.Removals)-1]
+		if s.Ladder.Removals = s.Ladder.Removals[:len(s.Ladder.Removals)-1]; len(s.Ladder.Removals) == 0 {
+			s.Ladder.Removals = nil // a study has no empty list
+		}
 		if !slices.ContainsFunc(s.Ladder.Rungs, func(r study.Rung) bool { return r.Mode == last.Mode }) {
 			s.Modes = slices.DeleteFunc(slices.Clone(s.Modes), func(m study.Mode) bool { return m.Name() == last.Mode })
 		}

@@ -119,7 +119,10 @@ func TestTryStudy(t *testing.T) {
 			t.Errorf("%+v is compared as %+v", v, c)
 		}
 	}
-	if _, err := ladder.TryStudy(driver.Mode{ID: "host"}, nil); err == nil || !strings.Contains(err.Error(), "no setting could help host") {
+	if _, err := ladder.TryStudy(driver.Mode{ID: "rootless/x", Baseline: "host"}, nil); err == nil || !strings.Contains(err.Error(), "no setting could help rootless/x") {
+		t.Errorf("%v", err)
+	}
+	if _, err := ladder.TryStudy(driver.Mode{ID: "host", Settings: setting.Names()}, tries); err == nil || !strings.Contains(err.Error(), "host is a baseline") {
 		t.Errorf("%v", err)
 	}
 }

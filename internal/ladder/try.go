@@ -49,6 +49,9 @@ func Pairs(tries []Try) []Try {
 // TryStudy returns the study that compares a mode with each try of it. It is an error if there
 // is nothing to try.
 func TryStudy(m driver.Mode, tries []Try) (study.Study, error) {
+	if m.Baseline == "" {
+		return study.Study{}, fmt.Errorf("%s is a baseline: it has no cost to get back; name a mode that is compared with it", m.ID)
+	}
 	if len(tries) == 0 {
 		return study.Study{}, fmt.Errorf("no setting could help %s here: it accepts none", m.ID)
 	}

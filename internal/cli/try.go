@@ -92,21 +92,33 @@ func rankTries(run result.Run, tries []ladder.Try) []triedSetting {
 			out = append(out, triedSetting{t, run.Comparisons[i]})
 		}
 	}
-	gain := func(t triedSetting) float64 {
-		if t.change.Better == result.Lower {
-			return 1 / *t.change.Ratio
-		}
-		return *t.change.Ratio
-	}
-	slices.SortStableFunc(out, func(x, y triedSetting) int { return cmp.Compare(gain(y), gain(x)) })
+	slices.SortStableFunc(out, func(x, y triedSetting) int { return cmp.Compare(y.gain(), x.gain()) })
 	return out
+}
+
+// gain is the ratio to the mode as it is, above 1 if the setting helps.
+func (t triedSetting) gain() float64 {
+	if t.change.Better == result.Lower {
+		return 1 / *t.change.Ratio
+	}
+	return *t.change.Ratio
+}
+
+// harms reports whether the setting is shown to make the mode slower, however little.
+func (t triedSetting) harms() bool {
+	return t.change.Verdict == result.Worse || t.change.Verdict == result.Small && t.gain() < 1
+}
+
+// helps reports whether it is shown to make it faster.
+func (t triedSetting) helps() bool {
+	return t.change.Verdict == result.Better || t.change.Verdict == result.Small && t.gain() > 1
 }
 
 // best are the first few tries, without those that are shown to harm.
 func best(ranked []triedSetting) []ladder.Try {
 	var out []ladder.Try
 	for _, t := range ranked {
-		if t.change.Verdict != result.Worse && len(out) < bestTries {
+		if !t.harms() && len(out) < bestTries {
 			out = append(out, t.Try)
 		}
 	}
@@ -125,7 +137,7 @@ func (a App) printTries(mode string, ranked []triedSetting) {
 		return // the next write fails, too, and is reported
 	}
 	for _, t := range ranked {
-		if t.change.Verdict != result.Better && t.change.Verdict != result.Small {
+		if !t.helps() {
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "\n%s, permanently:\n", t.Words())

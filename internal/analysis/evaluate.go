@@ -21,7 +21,9 @@ type Evidence struct {
 	// client and server.
 	Elsewhere bool
 	// Survey is the settings of the modes' network stacks.
-	Survey         Survey
+	Survey Survey
+	// MissingCPUCost is the number of trials without a CPU cost, and FirstMissing the first
+	// of them, with the reason.
 	MissingCPUCost int
 	FirstMissing   string
 }

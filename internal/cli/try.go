@@ -74,10 +74,7 @@ func (a App) tryAll(c *cobra.Command, m driver.Mode, tries []ladder.Try, flagged
 	if len(ranked) == 0 {
 		return nil, errors.New("no setting has a result; the reasons are above")
 	}
-	if !f.json {
-		a.printTries(m.ID, ranked)
-	}
-	return ranked, nil
+	return ranked, a.printTries(m.ID, ranked)
 }
 
 // rankTries orders tries by what they change in the first primary metric of the run.
@@ -125,7 +122,8 @@ func best(ranked []triedSetting) []ladder.Try {
 	return out
 }
 
-func (a App) printTries(mode string, ranked []triedSetting) {
+// printTries prints what each setting changes, and how to make permanent what is shown to help.
+func (a App) printTries(mode string, ranked []triedSetting) error {
 	first := ranked[0].change
 	fmt.Fprintf(a.Stdout, "\nWhat each setting changes, against %s (%s of %s)\n\n", mode, first.Metric, first.A.Workload)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
@@ -133,8 +131,8 @@ func (a App) printTries(mode string, ranked []triedSetting) {
 		change, interval := wording.Delta(t.change.Ratio, t.change.RatioCI)
 		fmt.Fprintf(w, "%s\t%s %s\t%s\n", t.Words(), change, interval, wording.Word(t.change.Verdict))
 	}
-	if w.Flush() != nil {
-		return // the next write fails, too, and is reported
+	if err := w.Flush(); err != nil {
+		return err
 	}
 	for _, t := range ranked {
 		if !t.helps() {
@@ -146,4 +144,5 @@ func (a App) printTries(mode string, ranked []triedSetting) {
 		}
 		fmt.Fprintf(a.Stdout, "It gives up: %s.\n", t.GivesUp)
 	}
+	return nil
 }

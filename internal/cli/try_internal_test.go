@@ -44,7 +44,9 @@ func TestRankTries(t *testing.T) {
 		t.Errorf("best %s", got)
 	}
 	var out bytes.Buffer
-	App{Stdout: &out}.printTries("netns/vxlan", ranked)
+	if err := (App{Stdout: &out}).printTries("netns/vxlan", ranked); err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q lacks %q", out.String(), want)

@@ -59,6 +59,9 @@ func (a App) why(c *cobra.Command, mode string, try bool, f runFlags) error {
 	if err != nil {
 		return usage(fmt.Errorf("tare why: %w; tare modes lists the modes", err))
 	}
+	if try && f.json {
+		return usage(errors.New("--try prints a ranking of one run, then of another; each has its run.json in its directory"))
+	}
 	if try {
 		return a.try(c, m, flagged, f)
 	}

@@ -14,16 +14,17 @@ import (
 	"tare/internal/result"
 )
 
-// withRules builds a mode with settings, and skips the test if the machine lacks what they
-// need.
+// withRules builds a mode with settings. It skips the test if a program that writes such rules
+// is not installed.
 func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Setup {
 	t.Helper()
 	o := drivertest.ModeSpec(t, mode, 1, nil)
 	o.With = with
-	p, err := netns.Driver{}.Provision(t.Context(), o)
-	if lacks, ok := driver.AsUnsupported(err); ok {
-		t.Skip(lacks.Reason)
+	program := map[string]string{"iptables-legacy": "iptables-legacy-restore", "iptables-nft": "iptables-nft-restore", "ipset": "iptables-restore"}[with["rules_kind"]]
+	if _, err := exec.LookPath(program); program != "" && err != nil {
+		t.Skipf("%s writes rules of this kind: %v", program, err)
 	}
+	p, err := netns.Driver{}.Provision(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,14 +148,3 @@ func (p *Path) ForEachPair(build func(pair int) error) error {
 
 // Places returns the network stacks of the path, each once.
 func (p *Path) Places() []Place { return slices.Clone(p.places) }
-
-// Devices returns the names of the devices on the path in a place, each once, in order from
-// the client, with those of the first pair only.
-func (p *Path) Devices(at Place) (names []string) {
-	for _, s := range p.steps {
-		if s.kind == "" && s.at.Stack == at.Stack && !slices.Contains(names, s.dev.Name) {
-			names = append(names, s.dev.Name)
-		}
-	}
-	return names
-}

@@ -110,7 +110,7 @@ func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string
 	return write(v), "(" + write(min(lo, hi)) + " .. " + write(max(lo, hi)) + ")"
 }
 
-// name is the parts of a step, as a row names it.
+// stepName is the parts of a step, as a row names it.
 func stepName(s result.LadderStep) string {
 	text := strings.Join(s.Parts, ", ")
 	if s.Rest {
@@ -170,7 +170,7 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 		}
 	}
 	top := "= " + l.Mode
-	if i := slices.IndexFunc(names, func(n string) bool { return b.beyond(costs, n) }); i >= 0 {
+	if i := slices.IndexFunc(names, func(n string) bool { return isBeyond(costs, n) }); i >= 0 {
 		names = slices.Insert(names, i, top)
 	} else {
 		names = append(names, top)
@@ -193,8 +193,8 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 	return o
 }
 
-// beyond reports whether a row is a step on top of the mode.
-func (b *builder) beyond(costs []ladderCost, name string) bool {
+// isBeyond reports whether a row is a step on top of the mode.
+func isBeyond(costs []ladderCost, name string) bool {
 	return slices.ContainsFunc(costs, func(c ladderCost) bool {
 		return slices.ContainsFunc(c.Steps, func(s result.LadderStep) bool { return s.Beyond && "+ "+stepName(s) == name })
 	})
@@ -338,17 +338,9 @@ func ladderSentence(run result.Run, costs []ladderCost) string {
 	}
 	text += "."
 	if len(unclear) > 0 {
-		text += " No cost is shown for " + list(unclear) + "."
+		text += " No cost is shown for " + doc.Note{About: unclear}.Names() + "."
 	}
 	return text
-}
-
-// list joins names with commas and "and".
-func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // ordered lists the steps that are shown to cost or save, the largest first, and the names of
@@ -386,12 +378,12 @@ func (b *builder) ladder() []doc.Block {
 		s.Blocks = append(s.Blocks, b.ladderTable(c, s.ID))
 		for _, r := range c.Removals {
 			if r.Interaction != nil {
-				s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: list(r.Parts) + " depends on the other parts: " + c.interaction(r) + "."})
+				s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: doc.Note{About: r.Parts}.Names() + " depends on the other parts: " + c.interaction(r) + "."})
 			}
 		}
 		for _, r := range c.Steps {
 			if r.Contradicts != "" {
-				s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: list(r.Parts) + ": " + r.Contradicts + "."})
+				s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: doc.Note{About: r.Parts}.Names() + ": " + r.Contradicts + "."})
 			}
 		}
 		blocks = append(blocks, s)

@@ -15,13 +15,7 @@ import (
 )
 
 // Overview returns the first screen of the report.
-func (r Report) Overview() doc.Overview {
-	b := newBuilder(r.view)
-	if b.Run.Ladder != nil {
-		return b.ladderOverview(true)
-	}
-	return b.overview()
-}
+func (r Report) Overview() doc.Overview { return newBuilder(r.view).overview(doc.Terminal) }
 
 // markOf is the mark of a verdict on a terminal and in Markdown.
 func markOf(tone chart.Tone) string { return chart.Signs()[tone] }
@@ -35,9 +29,9 @@ type mainColumn struct {
 }
 
 // overview is the first screen: every mode by the main metrics, as changes.
-func (b *builder) overview() doc.Overview {
+func (b *builder) overview(on doc.Media) doc.Overview {
 	if b.Run.Ladder != nil {
-		return b.ladderOverview(false)
+		return b.ladderOverview(on == doc.Terminal)
 	}
 	columns := b.mainColumns()
 	families := familiesOf(b.Input)
@@ -569,5 +563,5 @@ func biasNotes(run result.Run) []doc.Note {
 
 // overviewSection is the first screen as the first section of a page.
 func (b *builder) overviewSection() doc.Block {
-	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{b.overview()}}
+	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{b.overview(doc.Pages)}}
 }

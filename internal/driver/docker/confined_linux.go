@@ -17,41 +17,49 @@ import (
 	"tare/internal/linuxnet"
 )
 
+// containerProcess is a process of this program in a container.
+type containerProcess struct {
+	pid  int
+	args []string // without the program
+}
+
+func (p containerProcess) isAgent() bool { return p.args[0] == agent.Command }
+
 // containerProcesses lists the processes of this program in the containers of a network namespace:
-// the agents, and all together with the containers' first processes.
-func containerProcesses(ns *linuxnet.NS) (agents, all []int, err error) {
+// agents, and the containers' first processes.
+func containerProcesses(ns *linuxnet.NS) (all []containerProcess, err error) {
 	pids, err := ns.Processes()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, pid := range pids {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if err != nil {
 			continue // it has just exited
 		}
-		args := strings.Split(string(line), "\x00")
-		if len(args) < 2 || args[0] != engine.Program {
-			continue
-		}
-		all = append(all, pid)
-		if args[1] == agent.Command {
-			agents = append(agents, pid)
+		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+		if len(args) > 1 && args[0] == engine.Program {
+			all = append(all, containerProcess{pid, args[1:]})
 		}
 	}
-	return agents, all, nil
+	return all, nil
 }
 
-// leaveGroups moves the agents in the containers of a network namespace out of the containers'
-// control groups, and returns how many.
-func leaveGroups(ns *linuxnet.NS) (n int, err error) {
-	agents, _, err := containerProcesses(ns)
-	for _, pid := range agents {
-		if err := private.LeaveGroups(pid); err != nil && !exited(err) {
-			return n, err
+// leaveGroups moves the agent that was started with args in a container of a network namespace out
+// of the container's control groups. It returns false while no process has these arguments. Other
+// agents of the namespace stay where they are: they may belong to other containers, which are
+// waiting for them.
+func leaveGroups(ns *linuxnet.NS, args []string) (bool, error) {
+	all, err := containerProcesses(ns)
+	for _, p := range all {
+		if !slices.Equal(p.args, args) {
+			continue
 		}
-		n++
+		if err := private.LeaveGroups(p.pid); !exited(err) {
+			return true, err
+		}
 	}
-	return n, err
+	return false, err
 }
 
 // unconfined adds the conditions of containers without seccomp profile or control groups.
@@ -93,12 +101,13 @@ func each(spaces []*linuxnet.NS, check func(*linuxnet.NS) error) error {
 
 // leftGroups returns an error unless all agents are in the control groups of this process.
 func leftGroups(ns *linuxnet.NS) error {
-	agents, _, err := containerProcesses(ns)
-	if err == nil && len(agents) == 0 {
+	all, err := containerProcesses(ns)
+	all = slices.DeleteFunc(all, func(p containerProcess) bool { return !p.isAgent() })
+	if err == nil && len(all) == 0 {
 		err = errors.New("no agent is in the containers of namespace " + ns.Name())
 	}
-	for _, pid := range agents {
-		if err := private.CheckLeftGroups(pid); err != nil && !exited(err) {
+	for _, p := range all {
+		if err := private.CheckLeftGroups(p.pid); err != nil && !exited(err) {
 			return err
 		}
 	}
@@ -107,17 +116,17 @@ func leftGroups(ns *linuxnet.NS) error {
 
 // unfiltered returns an error if a process in a container has a seccomp filter.
 func unfiltered(ns *linuxnet.NS) error {
-	_, all, err := containerProcesses(ns)
+	all, err := containerProcesses(ns)
 	if err == nil && len(all) == 0 {
 		err = errors.New("no process is in the containers of namespace " + ns.Name())
 	}
-	for _, pid := range all {
-		mode, err := seccompMode(pid)
+	for _, p := range all {
+		mode, err := seccompMode(p.pid)
 		if err != nil && !exited(err) {
 			return err
 		}
 		if err == nil && mode != "0" {
-			return fmt.Errorf("process %d in a container of namespace %s has a seccomp filter (Seccomp: %s), although its profile was left out", pid, ns.Name(), mode)
+			return fmt.Errorf("process %d in a container of namespace %s has a seccomp filter (Seccomp: %s), although its profile was left out", p.pid, ns.Name(), mode)
 		}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
@@ -189,6 +190,33 @@ func TestPartsAreDocumented(t *testing.T) {
 		}
 		if !slices.Equal(rows, ids) {
 			t.Errorf("the page of %s describes the parts %v, not %v", m.ID, rows, ids)
+		}
+	}
+}
+
+// Agents of several containers in one network namespace start at the same time: none moves another
+// one, for which its own container still waits.
+func TestAgentsStartTogether(t *testing.T) {
+	drivertest.NeedEngine(t)
+	const pairs = 2
+	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/host", Pairs: pairs, With: without("cgroup")}))
+	for range 8 {
+		errs := make(chan error)
+		for _, pair := range s.Path.Pairs {
+			for _, end := range []driver.Endpoint{pair.Client, pair.Server} {
+				go func() {
+					a, err := agent.Start(t.Context(), end.Launcher, s.Lab.Spec.Claim.ID, end.Name+"-again")
+					if err == nil {
+						err = a.Close()
+					}
+					errs <- err
+				}()
+			}
+		}
+		for range 2 * pairs {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

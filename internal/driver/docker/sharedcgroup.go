@@ -37,7 +37,10 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 	if err != nil {
 		return nil, err
 	}
-	if err := t.share(ctx, conn); err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
+	defer cancel()
+	if err := t.share(ctx, conn, args); err != nil {
+		// ctx ends, because nobody reads the agent's first message, without which it may not exit.
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil
@@ -45,26 +48,14 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 
 // share waits for the agent and moves it to the shared cgroup. If it has exited, the caller
 // that waits for its handshake reports that.
-func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
-	defer cancel()
-	for shared := false; ; {
-		if !shared {
-			moved, held, err := t.engine.ShareCPU(t.container)
-			if err != nil && conn.ExitReason() == "" {
-				return err
-			}
-			shared = moved > 0 || held
-		}
-		left := 1
-		if shared && t.leave != nil {
-			var err error
-			if left, err = leaveGroups(t.leave); err != nil && conn.ExitReason() == "" {
-				return err
-			}
-		}
-		if shared && left > 0 || conn.ExitReason() != "" {
+func (t sharedCgroup) share(ctx context.Context, conn transport.Conn, args []string) error {
+	for {
+		shared, err := t.move(args)
+		switch {
+		case conn.ExitReason() != "":
 			return nil
+		case err != nil || shared:
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -72,4 +63,14 @@ func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 		case <-time.After(sharedPoll):
 		}
 	}
+}
+
+// move moves the agent with args, which was started last. It returns false while the engine has
+// not started it.
+func (t sharedCgroup) move(args []string) (bool, error) {
+	if t.leave != nil {
+		return leaveGroups(t.leave, args)
+	}
+	moved, held, err := t.engine.ShareCPU(t.container)
+	return moved > 0 || held, err
 }

@@ -67,8 +67,10 @@ func moduleGoroutines() string {
 		var calls []string
 		lines := strings.Split(one, "\n")
 		for _, l := range lines {
-			if name, _, ok := strings.Cut(strings.TrimPrefix(l, "tare/internal/"), "(0x"); ok && name != l && strings.HasPrefix(l, "tare/") && !strings.Contains(l, "drivertest.Guard") {
-				calls = append(calls, name)
+			// The last parenthesis opens the arguments, which are "..." for an inlined call.
+			name, ok := strings.CutPrefix(l, "tare/internal/")
+			if at := strings.LastIndex(name, "("); ok && at > 0 && !strings.Contains(l, "drivertest.Guard") {
+				calls = append(calls, name[:at])
 			}
 		}
 		if len(calls) > 0 && !slices.Contains(calls, "agent.(*Client).read") {

@@ -52,6 +52,8 @@ type Run struct {
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	// Ladder explains the cost of one mode by its parts, nil if the study does not ask.
 	Ladder *Ladder `json:"ladder,omitempty"`
+	// Claims are the published claims that the study holds the run against.
+	Claims []Claim `json:"claims,omitempty"`
 	// Rankings order the modes by each metric, with the ties between them. Absent where no
 	// more than two modes are compared, and with a Ladder.
 	Rankings []Ranking `json:"rankings,omitempty"`

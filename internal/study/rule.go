@@ -190,12 +190,16 @@ func choice(at *string, enum ...string) Plain { return textBy(at, Rule{Enum: enu
 func nameOf(at *string) Plain { return textBy(at, Rule{Words: "a name", Name: true}) }
 
 func textBy(at *string, r Rule) Plain {
-	return plainOf(at, form[string]{
+	return plainOf(at, textForm(), r)
+}
+
+func textForm() form[string] {
+	return form[string]{
 		unit:   Unit{JSON: "string"},
 		read:   func(at *string, l Literal) bool { *at = l.Text; return l.Kind == TextLiteral },
 		size:   none[string],
 		native: same[string],
-	}, r)
+	}
 }
 
 func idText(at *string) Plain {

@@ -17,6 +17,7 @@ type Study struct {
 	Scenarios                         []Scenario
 	Compare                           []Comparison
 	Ladder                            *Ladder
+	Claims                            []Claim
 	Blocks                            int
 	Stop                              *Stop
 	Control                           bool
@@ -47,6 +48,7 @@ func (s *Study) Fields() []Field {
 		key("scenarios", listOf(&s.Scenarios, "scenario", "", false), "names for pairs of a mode and a workload"),
 		key("compare", listOf(&s.Compare, "comparison", "", false), "pairs of scenarios or modes to compare, in addition to the baselines"),
 		key("ladder", optionalOf(&s.Ladder), "explains the cost of a mode by its parts, from modes that differ by one part each"),
+		key("claims", listOf(&s.Claims, "claim", "", false), "published claims that the run is held against"),
 		key("blocks", count(&s.Blocks, 2, mostBlocks), "number of trials of every mode with every workload; with stop, the maximum"),
 		key("stop", optionalOf(&s.Stop), "stop the run when the intervals are narrow enough, instead of after a fixed number of blocks"),
 		key("control", truth(&s.Control), "measure the baseline a second time, as a mode named control: its difference is noise"),

@@ -196,9 +196,12 @@ func setUpMachine(base, repository string) error {
 	if err := unix.Unmount("/old", unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount the real root: %w", err)
 	}
-	// ip(8) makes this directory for the names of namespaces, and nothing removes it.
-	if err := os.Mkdir(linuxnet.PinDir, 0o755); err != nil {
-		return err
+	// The first name of a namespace makes the directory of names and mounts it, and nothing undoes
+	// that: not tare, nor ip(8).
+	for _, verb := range []string{"add", "delete"} {
+		if err := run("ip", "netns", verb, "first"); err != nil {
+			return err
+		}
 	}
 	return run("ip", "link", "set", "lo", "up")
 }

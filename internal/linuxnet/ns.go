@@ -73,7 +73,7 @@ func (ns *NS) create(pin bool) error {
 }
 
 func (ns *NS) pin() error {
-	if err := os.MkdirAll(PinDir, 0o755); err != nil {
+	if err := sharePinDir(); err != nil {
 		return err
 	}
 	path := filepath.Join(PinDir, ns.name)
@@ -87,6 +87,35 @@ func (ns *NS) pin() error {
 		return fmt.Errorf("mount on %s: %w", path, err)
 	}
 	ns.pinned = true
+	return nil
+}
+
+// sharePinDir makes PinDir a shared mount, as ip-netns(8) does before it makes its first name.
+// Otherwise the first `ip netns add` would mount PinDir over itself, with a second mount of every
+// name below it: removing a name here would then fail, because the other mount is in use.
+func sharePinDir() error {
+	if err := os.MkdirAll(PinDir, 0o755); err != nil {
+		return err
+	}
+	dir, err := os.Open(PinDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	// ip(8) takes the same lock, so that not both mount it.
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", PinDir, err)
+	}
+	share := func() error { return unix.Mount("", PinDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
+	err = share()
+	if errors.Is(err, unix.EINVAL) { // not a mount yet
+		if err = unix.Mount(PinDir, PinDir, "none", unix.MS_BIND|unix.MS_REC, ""); err == nil {
+			err = share()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make %s a shared mount: %w", PinDir, err)
+	}
 	return nil
 }
 

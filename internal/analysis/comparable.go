@@ -44,7 +44,7 @@ func (e *evaluation) comparePaths() {
 		}
 		b := e.run.Modes[at]
 		e.mtuDiffers(s, b)
-		if device, which := offloadLacking(s.Topology, b.Topology); device != "" {
+		if device, which := offloadLacking(s.Topology, b.Topology); device != "" && !e.chosen(s, "tso", "gso", "checksum") {
 			e.warn(warning.OffloadsDiffer, s.ID, "%s lacks %s, which every device of %s has: part of the cost is that the kernel does it in software, "+
 				"packet by packet. Set the same offloads on both, or lab: {offload: off}.", device, which, b.ID)
 		}
@@ -56,6 +56,13 @@ func (e *evaluation) comparePaths() {
 	for _, w := range measured(e.in.Study) {
 		e.fragmented(w)
 	}
+}
+
+// chosen says whether the study sets one of these settings for a mode: what it measures is then no
+// warning.
+func (e *evaluation) chosen(mode result.Mode, settings ...string) bool {
+	m, _ := e.in.Study.ModeNamed(mode.ID)
+	return slices.ContainsFunc(settings, func(name string) bool { return m.With[name] != "" })
 }
 
 // mtuDiffers warns of another MTU, unless there is a warning about the mode's segments.
@@ -103,7 +110,7 @@ func (e *evaluation) filtered(s result.Mode) {
 			e.warn(warning.BaselineFiltered, s.ID, "packets of this baseline pass %s of a packet filter in %s%s: the baseline pays for them, so every other mode "+
 				"looks cheaper than it is. Use a baseline in a network namespace of its own, or remove the rules.", rulesText(rules), st.At, by)
 		}
-		if st.Settings[e.in.Survey.Bridged] == "1" && bridged(s.Topology, st.At) {
+		if st.Settings[e.in.Survey.Bridged] == "1" && bridged(s.Topology, st.At) && !e.chosen(s, "bridge_nf") {
 			e.warn(warning.BridgeNetfilter, s.ID, "in %s the bridge passes frames to the packet filter (%s, %s%s): part of the cost is br_netfilter, "+
 				"which a machine without it does not have. Run `sysctl -w net.bridge.bridge-nf-call-iptables=0` there.", st.At, e.in.Survey.Bridged, rulesText(rules), by)
 		}

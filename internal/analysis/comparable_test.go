@@ -104,6 +104,29 @@ func TestComparePaths(t *testing.T) {
 	}
 }
 
+// What a variant of a mode sets on purpose is no warning.
+func TestChosenSettings(t *testing.T) {
+	base := pathOf("host", "", nil, ended("a"), node("veth", "a", "", "eth0", "mtu", "1500", "offloads", "gso tso tx-checksum"))
+	of := pathOf("m", "host", []Stack{{At: "a", Settings: map[string]string{bridgeFilter: "1"}}}, ended("a"), node("bridge", "a", "", "br0", "mtu", "1500", "offloads", "gso tx-checksum"))
+	for _, tt := range []struct {
+		with map[string]string
+		want []string
+	}{
+		{nil, []string{"bridge_netfilter m", "offloads_differ m"}},
+		{map[string]string{"bridge_nf": "on"}, []string{"offloads_differ m"}},
+		{map[string]string{"tso": "off"}, []string{"bridge_netfilter m"}},
+	} {
+		e := &evaluation{run: result.Run{Modes: []result.Mode{base.Mode, of.Mode}}, in: Evidence{
+			Study:  study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "netns/bridge", ID: "m", With: tt.with}}},
+			Survey: Survey{Stacks: map[string][]Stack{"m": of.stacks}, Sockets: sockets, Bridged: bridgeFilter},
+		}}
+		e.comparePaths()
+		if d := cmp.Diff(tt.want, codes(e.run)); d != "" {
+			t.Errorf("with %v (-want +got):\n%s", tt.with, d)
+		}
+	}
+}
+
 // Congestion control that the study leaves open and fixed-size buffers are compared with the
 // baseline's.
 func TestCompareEnds(t *testing.T) {

@@ -79,6 +79,7 @@ func TestParts(t *testing.T) {
 			name := m.ID + " " + strings.Join(parts, " ")
 			found[name] = true
 			t.Run("without/"+name, func(t *testing.T) {
+				t.Parallel()
 				o := without(t, m.ID, 2, parts)
 				t.Cleanup(func() {
 					if left, err := linuxnet.Pinned(lab.Prefix + o.Run); err != nil || len(left) > 0 {

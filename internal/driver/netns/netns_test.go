@@ -13,9 +13,15 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-func TestConformance(t *testing.T) { drivertest.Conformance(t, netns.Driver{}) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	drivertest.Conformance(t, netns.Driver{})
+}
 
-func TestConformancePairs(t *testing.T) { drivertest.ConformancePairs(t, netns.Driver{}) }
+func TestConformancePairs(t *testing.T) {
+	t.Parallel()
+	drivertest.ConformancePairs(t, netns.Driver{})
+}
 
 // A limited underlay carries no more than its rate, and a path stays proven on it.
 func TestRate(t *testing.T) {

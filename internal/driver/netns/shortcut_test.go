@@ -51,6 +51,7 @@ var shorts = []struct {
 func TestShortcutsAreVoid(t *testing.T) {
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := drivertest.Build(t, netns.Driver{}, without(t, tt.mode, 1, strings.Fields(tt.without)))
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {

@@ -119,7 +119,12 @@ func (c *comparer) notComparable(found result.Comparison, asked ComparisonReques
 	if len(asked.A) != len(asked.B) || len(asked.A) < 1 || len(asked.A) > 2 {
 		return "a ratio can only be compared with a ratio"
 	}
-	for _, t := range termsOf(&found) {
+	return c.lacking(termsOf(&found))
+}
+
+// lacking says which of the terms has a mode without values and why, empty if none has.
+func (c *comparer) lacking(terms []*result.Side) string {
+	for _, t := range terms {
 		i := slices.IndexFunc(c.Modes, func(m result.Mode) bool { return m.ID == t.Mode })
 		switch {
 		case i < 0:

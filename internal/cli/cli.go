@@ -135,7 +135,7 @@ func (a App) root() *cobra.Command {
 
 // Catalog is what a study can name.
 func (a App) Catalog() study.Catalog {
-	c := study.Catalog{Target: a.isTarget}
+	c := study.Catalog{Target: a.isTarget, Metric: unitOf}
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, With: setting.SpecsOf(m)})
 	}
@@ -150,6 +150,12 @@ func (a App) Catalog() study.Catalog {
 		c.Workloads = append(c.Workloads, spec)
 	}
 	return c
+}
+
+// unitOf is the unit of the metric of that name.
+func unitOf(metric string) (unit string, known bool) {
+	m, known := result.MetricNamed(metric)
+	return m.Unit, known
 }
 
 // exactly and addSaturating are cobra's checks of arguments with an exit code.

@@ -39,7 +39,7 @@ func Settings(s study.Study) result.Settings {
 // are in the settings of a mode or workload.
 func undecidedByStudy() []string {
 	return []string{
-		"name", "title", "description", "profile", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "blocks", "stop", "control",
+		"name", "title", "description", "profile", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "blocks", "stop", "control",
 		"invalid.most", "cost_pass", "margin", "max_time", "limits", "lab",
 	}
 }

@@ -112,6 +112,36 @@ func Sides(s study.Study, ids ...string) (suffixes []string, sides [][]string) {
 	return suffixes, sides
 }
 
+// ClaimLevel is what a claim is about at one level of a sweep, nil without one: its sides, with the
+// names that they have in results.
+type ClaimLevel struct {
+	Level    *study.Level
+	Of, Over []study.Scenario
+}
+
+// ClaimLevels returns the sides of a claim at each level that its sweeps have in common.
+func ClaimLevels(s study.Study, c study.Claim) []ClaimLevel {
+	of, over := s.Sides(c)
+	levels, sweep := s.Levels(slices.Concat(of, over))
+	if !sweep {
+		return []ClaimLevel{{Of: of, Over: over}}
+	}
+	var all []ClaimLevel
+	for _, l := range levels {
+		named := func(sides []study.Scenario) []study.Scenario {
+			sides = slices.Clone(sides)
+			for i, side := range sides {
+				if len(swept(s, side.Workload)) > 0 {
+					sides[i].Workload = at(side.Workload, l.String())
+				}
+			}
+			return sides
+		}
+		all = append(all, ClaimLevel{&l, named(of), named(over)})
+	}
+	return all
+}
+
 // Concurrency is a workload of a study at several numbers of flows or streams: under which
 // name each number is in results, from the lowest on.
 type Concurrency struct {

@@ -27,9 +27,10 @@ type Overrides struct {
 // stays. It has no such effect on a resolved study, which sets everything. A name in
 // o.Workloads selects the study's workload of that id with its parameters; else all of
 // the study's workloads of that kind; else it adds the kind with its defaults. The same
-// applies to o.Modes. Scenarios and comparisons of omitted modes and workloads are
+// applies to o.Modes. Scenarios, comparisons and claims of omitted modes and workloads are
 // omitted, too. Errors name the flag. S itself is not changed.
 func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
+	s.Claims = s.withWorkloads()
 	var errs []*Error
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
 	if o.Target.Name != "" || len(o.Target.Hosts) > 0 {
@@ -113,7 +114,7 @@ func (s Study) pickModes(names []string) []Mode {
 }
 
 // narrow removes the scenarios whose mode or workload the command line excludes, and the
-// comparisons that refer to them.
+// comparisons and claims that refer to them.
 func (s Study) narrow(cat Catalog) Study {
 	modes, workloads := named(s, cat), s.Names()
 	ids := slices.Clone(modes)
@@ -129,8 +130,29 @@ func (s Study) narrow(cat Catalog) Study {
 			compare = append(compare, c)
 		}
 	}
+	s.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool {
+		return c.Workload != "" && !slices.Contains(workloads, c.Workload) ||
+			slices.ContainsFunc(slices.Concat(c.Of, c.Over), func(name string) bool { return !slices.Contains(ids, name) })
+	})
 	s.Scenarios, s.Compare, s.Ladder = scenarios, compare, s.Ladder.narrow(modes)
 	return s
+}
+
+// withWorkloads returns the claims, each with the workload of its modes: the command line may select
+// others, which must not decide what a claim is about.
+func (s Study) withWorkloads() []Claim {
+	claims := slices.Clone(s.Claims)
+	for i, c := range claims {
+		if len(s.Workloads) != 1 || c.Workload != "" {
+			continue
+		}
+		for _, name := range slices.Concat(c.Of, c.Over) {
+			if _, scenario := s.Scenario(name); !scenario {
+				claims[i].Workload = s.Workloads[0].Name()
+			}
+		}
+	}
+	return claims
 }
 
 // pick resolves names to workloads, each once.

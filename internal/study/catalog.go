@@ -13,6 +13,9 @@ type Catalog struct {
 	// Target reports whether a name is a valid target that the rule of the study's engine
 	// key does not cover. It may be nil: there are none.
 	Target func(name string) bool
+	// Metric returns the unit of a metric, and whether there is one of that name. If it is nil,
+	// any name is accepted.
+	Metric func(name string) (unit string, known bool)
 }
 
 // ModeSpec is a mode's id and the id of its baseline, empty for a baseline.

@@ -28,11 +28,22 @@ func (c *Claim) Fields() []Field {
 		key("over", namesOf(&c.Over), "two scenarios or modes, by whose ratio that of the two under of is divided"),
 		key("workload", nameOf(&c.Workload), "the workload, where of names modes and the study has several"),
 		key("metric", nameOf(&c.Metric), "the metric that the claim is about"),
-		key("published", titleText(&c.Published), "the published value, such as 0.992, or with its spread, such as 0.992 (0.97-1.01)"),
+		key("published", publishedText(&c.Published), "the published value, such as 0.992, or with its spread, such as 0.992 (0.97-1.01)"),
 		key("holds_if", titleText(&c.HoldsIf), "the condition: same, lower, higher, order, or bounds such as below 0.7, between 0.4 and 0.7, below 1% to 700Mbit/s"),
 		key("needs", titleText(&c.Needs), "what would be needed to check the claim, where tare cannot"),
 		key("differs", descriptionText(&c.Differs), "how the published set-up differed from this study, and what that can change"),
 	}
+}
+
+// publishedText is one line, which may also be written as a plain number.
+func publishedText(at *string) Plain {
+	form := textForm()
+	form.unit.Number = true
+	form.read = func(at *string, l Literal) bool {
+		*at = l.Text
+		return l.Kind == TextLiteral || l.Kind == WholeLiteral || l.Kind == FractionLiteral
+	}
+	return plainOf(at, form, titleText(at).Rule())
 }
 
 func namesOf(at *Names) Sequence {

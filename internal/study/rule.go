@@ -35,6 +35,7 @@ type Unit struct {
 	Spelling string // pattern of a value that is written as text, empty if there is none
 	Word     string // the one word that is valid besides numbers without a Spelling
 	Digits   bool   // numbers consist of plain digits only
+	Number   bool   // a text may also be written as a number
 	want     string // with %s for the range
 	show     func(x float64) string
 }

@@ -46,6 +46,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.scenarios(s)
 	v.compare(s)
 	v.ladder(s)
+	v.claims(s)
 	return v.problems
 }
 

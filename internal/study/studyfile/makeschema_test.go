@@ -158,6 +158,9 @@ func plain(v study.Plain, description string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: r.JSON}
 	switch r.JSON {
 	case "string":
+		if r.Number {
+			s.Type, s.Types = "", []string{"string", "number"}
+		}
 		s.Pattern, s.Enum = r.Pattern, anys(r.Enum)
 		if r.Runes > 0 {
 			s.MaxLength = &r.Runes

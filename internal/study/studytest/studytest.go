@@ -30,6 +30,10 @@ func Catalog() study.Catalog {
 			{ID: "docker/published", Baseline: "host", Limits: study.Ends{Server: true}},
 			{ID: "vm/virtio", Baseline: "host-local"},
 		},
+		Metric: func(name string) (string, bool) {
+			unit, known := map[string]string{"goodput": "bit/s", "loss_ratio": "ratio", "rtt_p50": "s", "transaction_rate": "1/s"}[name]
+			return unit, known
+		},
 		Workloads: []study.WorkloadSpec{{
 			Kind:   "tcp_stream",
 			Metric: "goodput",

@@ -1,0 +1,134 @@
+package study_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+func quantity(value float64, unit, text string) *study.Quantity {
+	return &study.Quantity{Value: value, Unit: unit, Text: text}
+}
+
+func TestParseCondition(t *testing.T) {
+	mbit := func(n float64) *study.Level { return &study.Level{Key: "rates", Value: n * 1e6} }
+	one := func(c study.Clause) []study.Clause { return []study.Clause{c} }
+	for text, want := range map[string][]study.Clause{
+		"same":                 one(study.Clause{Kind: study.HoldsSame}),
+		"lower":                one(study.Clause{Kind: study.HoldsLower}),
+		"order":                one(study.Clause{Kind: study.HoldsOrder}),
+		"below 0.7":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.7, "", "0.7")}),
+		"above 700Mbit/s":      one(study.Clause{Kind: study.HoldsWithin, Above: quantity(700e6, "bit/s", "700Mbit/s")}),
+		"below 5ms":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.005, "s", "5ms")}),
+		"between 0.4 and 0.7":  one(study.Clause{Kind: study.HoldsWithin, Above: quantity(0.4, "", "0.4"), Below: quantity(0.7, "", "0.7")}),
+		"same from 4 to 16":    one(study.Clause{Kind: study.HoldsSame, From: &study.Level{Value: 4}, To: &study.Level{Value: 16}}),
+		"higher from 16flows":  one(study.Clause{Kind: study.HoldsHigher, From: &study.Level{Key: "flows", Value: 16}}),
+		"higher to 16 streams": one(study.Clause{Kind: study.HoldsHigher, To: &study.Level{Key: "streams", Value: 16}}),
+		"below 0.5% to 700Mbit/s and above 10% from 896Mbit/s": {
+			{Kind: study.HoldsWithin, Below: quantity(0.005, "%", "0.5%"), To: mbit(700)},
+			{Kind: study.HoldsWithin, Above: quantity(0.1, "%", "10%"), From: mbit(896)},
+		},
+		"between 1% and 5% to 400Mbit/s and same from 500Mbit/s": {
+			{Kind: study.HoldsWithin, Above: quantity(0.01, "%", "1%"), Below: quantity(0.05, "%", "5%"), To: mbit(400)},
+			{Kind: study.HoldsSame, From: mbit(500)},
+		},
+	} {
+		got, err := study.ParseCondition(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(study.Condition{Clauses: want}, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{
+		"", "blow 0.7", "below", "below x", "below -1", "below 0", "below 1e3", "above NaN", "between 0.4", "between 0.4 or 0.7", "between 0.7 and 0.4",
+		"between 0.4 and 0.4", "between 5ms and 10%", "same and", "same lower", "order and same", "same from", "same from x", "same from 5 to 4", "same to 5 from 4", "below 0.7,",
+		"below 99999999999999999999999999999999999999999999999",
+	} {
+		if got, err := study.ParseCondition(text); err == nil {
+			t.Errorf("%q is accepted as %q", text, got)
+		}
+	}
+}
+
+func TestConditionRegion(t *testing.T) {
+	inf := math.Inf(1)
+	at := func(n float64) *study.Level { return &study.Level{Key: "rates", Value: n} }
+	for _, tt := range []struct {
+		text   string
+		at     *study.Level
+		lo, hi float64
+		ok     bool
+	}{
+		{"same", nil, 0.8, 1.25, true},
+		{"lower", nil, -inf, 1, true},
+		{"higher", nil, 1, inf, true},
+		{"below 0.7 and above 0.4", nil, 0.4, 0.7, true},
+		{"between 0 and 0.7", nil, -inf, 0.7, true},
+		{"above 0", nil, 0, inf, true},
+		{"below 1% to 700", at(700), -inf, 0.01, true},
+		{"below 1% to 700", at(701), -inf, inf, false},
+		{"below 1% to 700 and above 2% from 800", at(800), 0.02, inf, true},
+		{"below 1% to 16flows", at(4), -inf, inf, false},
+		{"below 1% to 700", nil, -inf, inf, false},
+	} {
+		c, err := study.ParseCondition(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lo, hi, ok := c.Region(tt.at, 0.25); lo != tt.lo || hi != tt.hi || ok != tt.ok {
+			t.Errorf("%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
+		}
+	}
+}
+
+func TestParsePublished(t *testing.T) {
+	for text, want := range map[string]study.PublishedValue{
+		"0.992":                         {Value: 0.992},
+		"0.992 (0.97-1.01)":             {Value: 0.992, Lo: 0.97, Hi: 1.01, HasSpread: true},
+		"0.992 (0.97 to 1.01), 10 runs": {Value: 0.992, Lo: 0.97, Hi: 1.01, HasSpread: true},
+		"745 Mbit/s (739-750)":          {Value: 745e6, Lo: 739e6, Hi: 750e6, Unit: "bit/s", HasSpread: true},
+		"745Mbit/s (739Mbit/s-1Gbit/s)": {Value: 745e6, Lo: 739e6, Hi: 1e9, Unit: "bit/s", HasSpread: true},
+		"2 %":                           {Value: 0.02, Unit: "%"},
+		"5 ms; one run":                 {Value: 0.005, Unit: "s"},
+		"0.216, 1593 of 7375 Mbit/s":    {Value: 0.216},
+	} {
+		got, err := study.ParsePublished(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
+		}
+	}
+	for _, text := range []string{"", "about 400", "-1", "0.9 (0.8)", "0.9 (1.0-0.8)", "0.9 (0.8-5ms)", "5 ms 3", "NaN", "1e9", "0.9(", "745 Mbit/s (1-2 ms)"} {
+		if got, err := study.ParsePublished(text); err == nil {
+			t.Errorf("%q is accepted as %+v", text, got)
+		}
+	}
+}
+
+// FuzzParseCondition feeds ParseCondition anything: what it accepts is the same when written and
+// read again, and each clause has a region.
+func FuzzParseCondition(f *testing.F) {
+	for _, text := range []string{"same", "order", "between 1% and 5% to 400Mbit/s and same from 500Mbit/s", "lower from 4 flows to 16streams", "below 5ms"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := study.ParseCondition(text)
+		if err != nil {
+			return
+		}
+		again, err := study.ParseCondition(c.String())
+		if diff := cmp.Diff(c, again); err != nil || diff != "" {
+			t.Fatalf("%q is written as %q: %v (-read +again):\n%s", text, c, err, diff)
+		}
+		for _, clause := range c.Clauses {
+			if lo, hi := clause.Region(0.05); clause.Kind != study.HoldsOrder && !(lo < hi) {
+				t.Fatalf("%q has the region %g to %g", clause, lo, hi)
+			}
+		}
+	})
+}

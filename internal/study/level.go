@@ -1,0 +1,46 @@
+package study
+
+import "strconv"
+
+// Level is one value of a workload's sweep: an offered rate in bit/s, or a number of flows or
+// streams. Key is that of the workload that has the list: rates, flows or streams; empty for a number
+// that may be any.
+type Level struct {
+	Key   string
+	Value float64
+}
+
+// String writes the level as in the names of results: 200Mbit/s, 16flows.
+func (l Level) String() string {
+	if l.Key == "rates" {
+		return Rate(l.Value).String()
+	}
+	return strconv.FormatFloat(l.Value, 'f', -1, 64) + l.Key
+}
+
+// Label writes the level for a reader: 200 Mbit/s, 16 flows.
+func (l Level) Label() string {
+	text := l.String()
+	for i, c := range text {
+		if (c < '0' || c > '9') && c != '.' {
+			return text[:i] + " " + text[i:]
+		}
+	}
+	return text
+}
+
+// sort reports whether the level is of the same sort as another one.
+func (l Level) sort(other Level) bool { return l.Key == "" || l.Key == other.Key }
+
+// Levels are the values of the workload's sweep, none if it has one value.
+func (w Workload) Levels() []Level {
+	var out []Level
+	for _, r := range w.Rates {
+		out = append(out, Level{"rates", float64(r)})
+	}
+	key, counts := w.Concurrency()
+	for _, n := range counts {
+		out = append(out, Level{key, float64(n)})
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package study_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,20 +106,42 @@ compare:
   - {a: C, b: D}
   - {a: docker/overlay, b: two}
   - {a: B, b: host}
+claims:
+  - {id: AB, claim: x, of: [A, B], metric: transaction_rate, holds_if: same}
+  - {id: oD, claim: x, of: [one, D], metric: goodput, holds_if: same}
+  - {id: rr, claim: x, of: [docker/overlay, one], workload: tcp_rr, metric: rtt_p50, holds_if: same}
+  - {id: w, claim: x, needs: Windows}
 `
+
+// The only workload of a study is that of its claims, whatever the command line selects instead.
+func TestApplyKeepsWorkloadOfClaims(t *testing.T) {
+	s := decode(t, "modes: [host, docker/bridge]\nworkloads: [tcp_rr]\nclaims:\n  - {id: c, claim: x, of: [host, docker/bridge], metric: rtt_p50, holds_if: same}\n")
+	for workloads, want := range map[string]int{"tcp_rr,tcp_stream": 1, "tcp_stream": 0, "tcp_stream,udp_stream": 0} {
+		got, err := s.Apply(study.Overrides{Workloads: strings.Split(workloads, ",")}, studytest.Catalog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := study.Resolve(got, studytest.Catalog()); err != nil || len(got.Claims) != want {
+			t.Errorf("with %s: %d claims, want %d: %v", workloads, len(got.Claims), want, err)
+		}
+	}
+	if s.Claims[0].Workload != "" {
+		t.Error("the study itself is changed")
+	}
+}
 
 // Names pick modes as they pick workloads, and what is said of modes and workloads
 // that are left out goes with them.
 func TestApplyNarrows(t *testing.T) {
 	for name, c := range map[string]struct {
-		over                 study.Overrides
-		modes, scenarios, of []string
+		over                         study.Overrides
+		modes, scenarios, of, claims []string
 	}{
-		"nothing":      {study.Overrides{}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "docker/overlay / two", "B/host"}},
-		"an id":        {study.Overrides{Modes: []string{"two"}}, []string{"two"}, []string{"B", "C", "D"}, []string{"C/D", "B/host"}},
-		"a mode twice": {study.Overrides{Modes: []string{"docker/bridge"}}, []string{"one", "two"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "B/host"}},
-		"a new one":    {study.Overrides{Modes: []string{"docker/network:x", "docker/overlay"}}, []string{"docker/network:x", "docker/overlay"}, []string{"D"}, nil},
-		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}},
+		"nothing":      {study.Overrides{}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "docker/overlay / two", "B/host"}, []string{"AB", "oD", "rr", "w"}},
+		"an id":        {study.Overrides{Modes: []string{"two"}}, []string{"two"}, []string{"B", "C", "D"}, []string{"C/D", "B/host"}, []string{"w"}},
+		"a mode twice": {study.Overrides{Modes: []string{"docker/bridge"}}, []string{"one", "two"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "B/host"}, []string{"AB", "oD", "w"}},
+		"a new one":    {study.Overrides{Modes: []string{"docker/network:x", "docker/overlay"}}, []string{"docker/network:x", "docker/overlay"}, []string{"D"}, nil, []string{"w"}},
+		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}, []string{"AB", "rr", "w"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := decode(t, named).Apply(c.over, studytest.Catalog())
@@ -135,7 +158,11 @@ func TestApplyNarrows(t *testing.T) {
 			for _, one := range s.Compare {
 				of = append(of, one.Name())
 			}
-			for _, d := range []string{cmp.Diff(c.modes, s.ModeNames()), cmp.Diff(c.scenarios, scenarios), cmp.Diff(c.of, of)} {
+			var claims []string
+			for _, one := range s.Claims {
+				claims = append(claims, one.ID)
+			}
+			for _, d := range []string{cmp.Diff(c.claims, claims), cmp.Diff(c.modes, s.ModeNames()), cmp.Diff(c.scenarios, scenarios), cmp.Diff(c.of, of)} {
 				if d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}

@@ -22,6 +22,7 @@ func TestDifferences(t *testing.T) {
 	after.Modes[1].Options = map[string]string{"o": "2"}
 	after.Modes[1].Title = "a title"
 	after.Modes = after.Modes[:2]
+	after.Claims = []Claim{{ID: "c", Claim: "decides no result", Needs: "x"}}
 	after.Workloads[0].Duration = Duration(4 * time.Second)
 	after.Workloads[1].Rate = Load(1e9)
 	want := []Difference{

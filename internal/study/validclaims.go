@@ -198,20 +198,20 @@ func (v *validator) claimUnits(path string, c Claim, cond Condition, unit string
 		return
 	}
 	fits := func(of string) bool { return of == "" || of == unit || of == "%" && unit == "ratio" }
-	what := c.Metric
+	want := fmt.Sprintf("a value of %s, whose unit is %s", c.Metric, unit)
 	if len(c.Of) > 1 {
-		what = "a ratio"
+		want = "a ratio; want a number or a percentage"
 	}
 	for _, clause := range cond.Clauses {
 		for _, q := range []*Quantity{clause.Above, clause.Below} {
 			if q != nil && !fits(q.Unit) {
-				v.add(path+".holds_if", "%s is not a value of %s, whose unit is %s", q.Text, what, unit)
+				v.add(path+".holds_if", "%s is not %s", q.Text, want)
 				return
 			}
 		}
 	}
 	if p, err := ParsePublished(c.Published); err == nil && !cond.Ordered() && !fits(p.Unit) {
-		v.add(path+".published", "%s is not a value of %s, whose unit is %s", suggest.Quote(c.Published), what, unit)
+		v.add(path+".published", "%s is not %s", suggest.Quote(c.Published), want)
 	}
 }
 

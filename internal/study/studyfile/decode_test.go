@@ -38,6 +38,9 @@ workloads:
     placement: free
     warmup: 0
     duration: 1m30s
+claims:
+  - {id: c, claim: "Bridges cost nothing", source: "A, 2016", of: [netns/bridge, host], workload: tcp_rr, metric: rtt_p50, published: 0.992, holds_if: between 0.9 and 1.05}
+  - {id: d, claim: "Windows costs more", needs: a Windows host, differs: "no\nmatter"}
 blocks: 2
 margin: 0.001
 settle: 0s
@@ -62,6 +65,10 @@ func TestDecode(t *testing.T) {
 				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4096),
 				Placement: study.Free, Warmup: study.WaitOf(0), Duration: study.Duration(90 * time.Second),
 			}},
+			Claims: []study.Claim{{
+				ID: "c", Claim: "Bridges cost nothing", Source: "A, 2016", Of: study.Names{"netns/bridge", "host"}, Workload: "tcp_rr", Metric: "rtt_p50",
+				Published: "0.992", HoldsIf: "between 0.9 and 1.05",
+			}, {ID: "d", Claim: "Windows costs more", Needs: "a Windows host", Differs: "no\nmatter"}},
 			Blocks: 2, Margin: 0.001, Settle: study.WaitOf(0), MaxTime: study.Duration(720 * time.Hour),
 			Lab: study.Lab{MTU: 9000, Rate: 2_500_000_000, Offload: study.Off},
 		}},

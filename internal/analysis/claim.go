@@ -61,6 +61,7 @@ type claimPoint struct {
 	found  stats.LogRatio // of logarithms, or of the values themselves where one is 0
 	lo, hi float64
 	reason string // why it cannot be tested
+	zeros  string // that all values are 0, if they are
 	// mayRise and mayFall are those of [judged].
 	mayRise, mayFall bool
 	p                float64 // corrected
@@ -234,6 +235,9 @@ func (e *claims) measureValue(p *claimPoint, m result.Metric, a result.Side) {
 	p.Value, p.CI = summary(own)
 	p.mayRise = a.AtLeast
 	xs := plain(own)
+	if slices.Max(xs) == 0 {
+		p.zeros = "all values are 0, in " + blocks(len(xs))
+	}
 	if slices.Min(xs) > 0 {
 		for i, x := range xs {
 			xs[i] = math.Log(x)
@@ -257,6 +261,10 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 	p.mayRise, p.mayFall = aUp || bDown, aDown || bUp
 	aside := p.kind == study.HoldsLower || p.kind == study.HoldsHigher || p.kind == study.HoldsOrder
 	l, ok := compare(x, y, pairing)
+	both, _ := inBoth(x, y)
+	if len(a.Of) == 0 && noneInEither(m.Better, x, y, pairing) {
+		p.zeros = "all values of both are 0, in " + blocks(len(both))
+	}
 	switch {
 	case ok:
 		p.found, p.Value = l, known(l.Ratio())
@@ -271,9 +279,8 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 		}
 	case len(a.Of) > 0 || pairing == PairNone:
 		p.reason = "a value is 0, which has no ratio"
-	case p.kind == study.HoldsSame && noneInEither(m.Better, x, y, pairing):
-		own, _ := inBoth(x, y)
-		p.found.N = len(own)
+	case p.kind == study.HoldsSame && p.zeros != "":
+		p.found.N = len(both)
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
 	case aside:
 		var differences []float64

@@ -87,6 +87,9 @@ func (e *claims) reason(c *claimed, p *claimPoint) string {
 	if p.reason != "" {
 		return p.reason
 	}
+	if p.zeros != "" {
+		return p.zeros
+	}
 	what, is := "the ratio", p.text
 	switch {
 	case p.kind == study.HoldsOrder:
@@ -98,9 +101,6 @@ func (e *claims) reason(c *claimed, p *claimPoint) string {
 	}
 	switch p.Outcome {
 	case result.ClaimHolds:
-		if p.Value == nil && p.kind == study.HoldsSame {
-			return "all values of both are 0"
-		}
 		return fmt.Sprintf("%s is %s, %s", what, is, e.corrected([]*claimPoint{p}))
 	case result.ClaimDoesNotHold:
 		return fmt.Sprintf("%s is not %s, %s", what, is, e.corrected([]*claimPoint{p}))

@@ -80,6 +80,7 @@ func TestWhatDecidesTrials(t *testing.T) {
 		"another workload":   {false, func(s *study.Study) { s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream"}) }},
 		"order":              {false, func(s *study.Study) { slices.Reverse(s.Modes); slices.Reverse(s.Workloads) }},
 		"every":              {false, func(s *study.Study) { s.Workloads[0].Every, s.Workloads[0].Times = 2, 3 }},
+		"claims":             {false, func(s *study.Study) { s.Claims = []study.Claim{{ID: "c", Claim: "x", Needs: "y"}} }},
 		"other length":       {false, func(s *study.Study) { s.Workloads[1].Duration = study.Duration(9 * time.Second) }},
 		"invalid.most":       {false, func(s *study.Study) { s.Invalid.Most = study.ShareOf(0.5) }},
 		"default written":    {false, func(s *study.Study) { s.Workloads[0].Congestion = "cubic" }},

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +107,45 @@ func TestConcurrency(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"bulk@4streams": "bulk@4streams.iperf3", "bulk@50streams": "bulk@50streams.iperf3"}, Verifications(s)); diff != "" {
 		t.Errorf("verifications (-want +got):\n%s", diff)
+	}
+}
+
+// A claim about a sweep has sides at each level that all its sweeps have, under the names of results.
+func TestClaimLevels(t *testing.T) {
+	s := sample()
+	s.Workloads = append(s.Workloads,
+		study.Workload{ID: "curve", Kind: "udp_sweep", Rates: study.Rates{200e6, 1500e6}},
+		study.Workload{ID: "more", Kind: "udp_sweep", Rates: study.Rates{100e6, 200e6}},
+		study.Workload{ID: "flows", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16}})
+	s.Scenarios = []study.Scenario{{ID: "B", Mode: "x", Workload: "curve"}, {ID: "C", Mode: "x", Workload: "more"}, {ID: "D", Mode: "x", Workload: "tcp_rr"}}
+	for _, tt := range []struct {
+		claim study.Claim
+		want  []string
+	}{
+		{study.Claim{Of: study.Names{"B", "C"}}, []string{"200 Mbit/s: x curve@200Mbit/s, x more@200Mbit/s"}},
+		{study.Claim{Of: study.Names{"D", "B"}}, []string{"200 Mbit/s: x tcp_rr, x curve@200Mbit/s", "1500 Mbit/s: x tcp_rr, x curve@1500Mbit/s"}},
+		{study.Claim{Of: study.Names{"x", "host"}, Workload: "flows"}, []string{"1 flows: x flows@1flows, host flows@1flows", "16 flows: x flows@16flows, host flows@16flows"}},
+		{study.Claim{Of: study.Names{"x", "host"}, Over: study.Names{"host", "D"}}, []string{": x tcp_rr, host tcp_rr, host tcp_rr, x tcp_rr"}},
+		{study.Claim{Of: study.Names{"host", "B"}}, []string{"200 Mbit/s: host curve@200Mbit/s, x curve@200Mbit/s", "1500 Mbit/s: host curve@1500Mbit/s, x curve@1500Mbit/s"}},
+	} {
+		var got []string
+		names := Names(s)
+		for _, at := range ClaimLevels(s, tt.claim) {
+			label := ""
+			if at.Level != nil {
+				label = at.Level.Label()
+			}
+			var sides []string
+			for _, side := range slices.Concat(at.Of, at.Over) {
+				sides = append(sides, side.Mode+" "+side.Workload)
+				if !slices.Contains(names, side.Workload) {
+					t.Errorf("%s is no workload of a result", side.Workload)
+				}
+			}
+			got = append(got, label+": "+strings.Join(sides, ", "))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.claim, diff)
+		}
 	}
 }

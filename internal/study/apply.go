@@ -130,11 +130,14 @@ func (s Study) narrow(cat Catalog) Study {
 			compare = append(compare, c)
 		}
 	}
-	s.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool {
-		return c.Workload != "" && !slices.Contains(workloads, c.Workload) ||
-			slices.ContainsFunc(slices.Concat(c.Of, c.Over), func(name string) bool { return !slices.Contains(ids, name) })
-	})
-	s.Scenarios, s.Compare, s.Ladder = scenarios, compare, s.Ladder.narrow(modes)
+	var claims []Claim
+	for _, c := range s.Claims {
+		excluded := slices.ContainsFunc(slices.Concat(c.Of, c.Over), func(name string) bool { return !slices.Contains(ids, name) })
+		if !excluded && (c.Workload == "" || slices.Contains(workloads, c.Workload)) {
+			claims = append(claims, c)
+		}
+	}
+	s.Scenarios, s.Compare, s.Ladder, s.Claims = scenarios, compare, s.Ladder.narrow(modes), claims
 	return s
 }
 

@@ -56,7 +56,8 @@ type claimed struct {
 // if the claim holds, on the scale of found.
 type claimPoint struct {
 	result.ClaimPoint
-	text   string // what the claim says of it, such as below 0.7
+	level  *study.Level // of a sweep, nil without one
+	text   string       // what the claim says of it, such as below 0.7
 	kind   study.ClauseKind
 	found  stats.LogRatio // of logarithms, or of the values themselves where one is 0
 	lo, hi float64
@@ -125,7 +126,7 @@ func (e *claims) addLevel(c *claimed, cond study.Condition, at plan.ClaimLevel, 
 			kind = study.HoldsLower
 		}
 		for i := range sides[1:] {
-			p := &claimPoint{kind: study.HoldsOrder, text: sides[i].ID + " before " + sides[i+1].ID}
+			p := &claimPoint{level: at.Level, kind: study.HoldsOrder, text: sides[i].ID + " before " + sides[i+1].ID}
 			if p.Label = p.text; label != "" {
 				p.Label += " at " + label
 			}
@@ -138,7 +139,7 @@ func (e *claims) addLevel(c *claimed, cond study.Condition, at plan.ClaimLevel, 
 	if !covered {
 		return
 	}
-	p := &claimPoint{ClaimPoint: result.ClaimPoint{Label: label}, lo: lo, hi: hi}
+	p := &claimPoint{ClaimPoint: result.ClaimPoint{Label: label}, level: at.Level, lo: lo, hi: hi}
 	p.kind, p.text = e.describe(cond, at.Level)
 	switch {
 	case len(at.Over) > 0:
@@ -197,7 +198,7 @@ func (e *claims) measure(c *claimed, p *claimPoint, m result.Metric, a result.Si
 		terms = append(terms, b.Terms()...)
 	}
 	for _, t := range terms {
-		t.AtLeast = e.table.limited(t.Mode, t.Workload, m)
+		t.AtLeast = e.table.limited(t.Mode, t.Workload, m) || m.Name == "loss_ratio" && e.underoffered(t, p.level)
 	}
 	c.sides = append(c.sides, a)
 	if b != nil {
@@ -227,6 +228,19 @@ func (e *claims) measure(c *claimed, p *claimPoint, m result.Metric, a result.Si
 	if e.Rule.Noisy != "" {
 		p.reason = e.Rule.Noisy
 	}
+}
+
+// leastOffered is the share of its rate that a level must have been offered.
+const leastOffered = 0.98
+
+// underoffered reports whether the generator offered clearly less than the rate of a level: the loss
+// at that rate may be higher than the one that was measured.
+func (e *claims) underoffered(t *result.Side, at *study.Level) bool {
+	if at == nil || at.Key != "rates" {
+		return false
+	}
+	offered := plain(e.table.values(t.Mode, t.Workload, "offered_load"))
+	return len(offered) > 0 && mean(offered) < leastOffered*at.Value
 }
 
 // measureValue measures the value of one side.
@@ -272,7 +286,8 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 			p.CI = &result.Interval{lo, hi}
 		}
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
-		if oneSender := len(a.Of) == 0 && a.Workload == b.Workload; oneSender && (p.mayRise || p.mayFall) && l.P() < 0.05 {
+		oneSender := len(a.Of) == 0 && a.Workload == b.Workload && m.Better == result.Higher
+		if oneSender && (p.mayRise || p.mayFall) && l.P() < 0.05 {
 			// The same sender reached more on the other path: with a faster one the ratio
 			// would be further from 1, see levelVerdict.
 			p.mayRise, p.mayFall = l.Mean > 0, l.Mean < 0

@@ -96,6 +96,7 @@ func TestClaimOutcomes(t *testing.T) {
 		{claim("order", "goodput", "", "C", "B", "A"), result.ClaimDoesNotHold, "B is not before A", 2},
 		// Loss: all zero, then between.
 		{claim("below 0.5% to 700Mbit/s and above 10% from 896Mbit/s", "loss_ratio", "curve", "host"), result.ClaimHolds, "all 3 parts are as claimed", 3},
+		{claim("below 0.5% to 700Mbit/s", "loss_ratio", "curve", "host"), result.ClaimHolds, "all 2 parts are as claimed: all values are 0", 2},
 		{claim("below 0.5% to 400Mbit/s", "loss_ratio", "curve", "host"), result.ClaimHolds, "all values are 0, in 10 blocks", 0},
 		{claim("above 0 to 400Mbit/s", "loss_ratio", "curve", "host"), result.ClaimCannotTell, "all values are 0, in 10 blocks", 0},
 		{claim("above 1% to 400Mbit/s", "loss_ratio", "curve", "host"), result.ClaimDoesNotHold, "all values are 0, in 10 blocks", 0},
@@ -323,6 +324,30 @@ func TestClaimWithLowerBounds(t *testing.T) {
 		}
 		if got.Outcome == result.ClaimCannotTell && (got.BlocksNeeded != nil || !strings.Contains(got.Reason, "lower bound")) {
 			t.Errorf("%s: %s (%v blocks)", tt.name, got.Reason, got.BlocksNeeded)
+		}
+	}
+}
+
+// A loss at a rate that the generator did not offer may be higher at that rate.
+func TestClaimAboutLossAtLoadThatWasNotOffered(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 8))
+	for _, tt := range []struct {
+		offered   float64
+		condition string
+		want      result.ClaimOutcome
+	}{
+		{896e6, "below 1% from 896Mbit/s", result.ClaimHolds},
+		{700e6, "below 1% from 896Mbit/s", result.ClaimCannotTell},
+		{700e6, "above 0.1% from 896Mbit/s", result.ClaimHolds},
+		{700e6, "above 1% from 896Mbit/s", result.ClaimCannotTell},
+	} {
+		trials := series(r, 6, "a", "curve@896Mbit/s", "loss_ratio", 0.005, 0.05)
+		for i := range trials {
+			trials[i].Metrics["offered_load"] = tt.offered
+		}
+		got := evaluate(claimStudy(claim(tt.condition, "loss_ratio", "curve", "a")), result.Run{}, trials)[0]
+		if limited := strings.Contains(strings.Join(got.Differs, ""), "the generator limited a"); got.Outcome != tt.want || limited != (tt.offered < 800e6) {
+			t.Errorf("%g offered, %s: %+v", tt.offered, tt.condition, got)
 		}
 	}
 }

@@ -70,7 +70,11 @@ func (e *claims) reasons(c *claimed, points []*claimPoint) string {
 		return first
 	}
 	if points[0].Outcome == result.ClaimHolds {
-		return fmt.Sprintf("all %d parts are as claimed, %s", len(points), e.corrected(points))
+		points = slices.DeleteFunc(slices.Clone(points), func(p *claimPoint) bool { return p.zeros != "" })
+		if len(points) == 0 {
+			return fmt.Sprintf("all %d parts are as claimed: all values are 0", len(c.points))
+		}
+		return fmt.Sprintf("all %d parts are as claimed, %s", len(c.points), e.corrected(points))
 	}
 	text := points[0].Label + ": " + first
 	if points[0].kind == study.HoldsOrder {

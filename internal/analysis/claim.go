@@ -22,9 +22,7 @@ func EvaluateClaims(in Input, s study.Study, run result.Run) []result.Claim {
 	if len(s.Claims) == 0 {
 		return nil
 	}
-	var workloads []string
-	workloads = append(workloads, plan.Names(s)...)
-	e := &claims{comparer: comparer{Input: in, table: in.table(workloads)}, study: s, run: run}
+	e := &claims{comparer: comparer{Input: in, table: in.table(plan.Names(s))}, study: s, run: run}
 	for _, c := range s.Claims {
 		e.add(c)
 	}

@@ -11,6 +11,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/synthetic"
 )
 
 // claimStudy has two sweeps and two workloads.
@@ -129,6 +130,44 @@ func TestClaimOutcomes(t *testing.T) {
 				t.Errorf("decided, and needs %d blocks", *got.BlocksNeeded)
 			}
 		})
+	}
+}
+
+// In a synthetic run of the standard size, whose modes are each 8 % slower than the one before, the claims
+// that say so hold, and their opposites do not.
+func TestClaimsOfSyntheticRun(t *testing.T) {
+	shape := synthetic.Standard()
+	run := shape.Run()
+	s := study.Study{Margin: 0.05, Profile: study.Standard}
+	var order study.Names
+	for _, m := range run.Modes {
+		s.Modes, order = append(s.Modes, study.Mode{Mode: m.ID}), append(order, m.ID)
+	}
+	for _, w := range synthetic.Workloads() {
+		s.Workloads = append(s.Workloads, study.Workload{Kind: w})
+	}
+	reversed := slices.Clone(order)
+	slices.Reverse(reversed)
+	want := []result.ClaimOutcome{result.ClaimHolds, result.ClaimDoesNotHold, result.ClaimHolds, result.ClaimDoesNotHold, result.ClaimHolds}
+	for i, c := range []study.Claim{
+		claim("order", "goodput", "tcp_stream", order...), claim("order", "goodput", "tcp_stream", reversed...),
+		claim("between 0.66 and 0.76", "transaction_rate", "tcp_rr", order[4], order[0]), // 0.92^4 is 0.716
+		claim("same", "transaction_rate", "tcp_rr", order[4], order[0]), claim("higher", "rtt_p50", "tcp_rr", order[2], order[0]),
+	} {
+		c.ID = fmt.Sprint(i)
+		s.Claims = append(s.Claims, c)
+	}
+	trials := slices.Collect(shape.Each())
+	for i, got := range analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: true}).Claims {
+		if got.Outcome != want[i] {
+			t.Errorf("%s of %v: %s: %s; want %s", got.HoldsIf, got.Of, got.Outcome, got.Reason, want[i])
+		}
+	}
+	// Killed after 5 of 12 blocks, it has the same claims with what there is.
+	early := slices.DeleteFunc(trials, func(t result.Trial) bool { return t.Block > 5 })
+	killed := analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: early, Lab: true}).Claims
+	if len(killed) != len(want) || killed[3].N != 5 || killed[3].Outcome != result.ClaimDoesNotHold {
+		t.Errorf("after 5 blocks: %+v", killed)
 	}
 }
 

@@ -23,6 +23,7 @@ const minCPUs = 4
 func (m *machine) cpus() {
 	model, err := m.cpuModel()
 	m.factOr("cpu_model", model, err)
+	m.revision()
 
 	online, errOnline := m.cpuList(sysCPU + "online")
 	m.factOr("cpus_online", countedList(online), errOnline)

@@ -6,8 +6,8 @@
 // not apply, such as the size of a conntrack table that does not exist, is omitted. Facts
 // are for people; programs query the system instead.
 //
-// All facts except offloads and packet filters, which are queried from the kernel, are read
-// from files below a root directory, so that tests can provide their own machines. Nothing
+// All facts except offloads and packet filters, which are queried from the kernel, and the
+// hypervisor's name, which the CPU tells, are read from files below a root directory, so that tests can provide their own machines. Nothing
 // is changed, executed or loaded.
 package facts
 
@@ -61,7 +61,7 @@ func otherSystem() Report {
 	m.fact("architecture", runtime.GOARCH)
 	m.fact("cpus_allowed", strconv.Itoa(runtime.NumCPU()))
 	why := errors.New("facts are read from Linux's /proc and /sys, and this is " + runtime.GOOS)
-	for _, name := range []string{"kernel", "distribution", "cpu_model", "memory"} {
+	for _, name := range []string{"kernel", "distribution", "hypervisor", "cpu_model", "microcode", "memory"} {
 		m.fact(name, unknown(why))
 	}
 	return m.report

@@ -138,6 +138,8 @@ type kernelReader interface {
 	Offloads(device string) (map[string]bool, error)
 	// Filters returns the packet filters of this process's network stack.
 	Filters() ([]linuxnet.Filter, error)
+	// HypervisorSignatures returns what a hypervisor shows in CPUID, nil if there is none.
+	HypervisorSignatures() []string
 }
 
 // kernel queries the running kernel.
@@ -145,3 +147,4 @@ type kernel struct{}
 
 func (kernel) Offloads(device string) (map[string]bool, error) { return linuxnet.HereOffloads(device) }
 func (kernel) Filters() ([]linuxnet.Filter, error)             { return linuxnet.HereFilters() }
+func (kernel) HypervisorSignatures() []string                  { return cpuidSignatures() }

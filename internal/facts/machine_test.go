@@ -79,8 +79,8 @@ func TestElsewhere(t *testing.T) {
 			unknowns++
 		}
 	}
-	if unknowns != 4 || len(report.Facts) != 7 || report.Warnings != nil {
-		t.Errorf("%d of %d facts unknown and %d warnings, want 4 of 7 and none", unknowns, len(report.Facts), len(report.Warnings))
+	if unknowns != 6 || len(report.Facts) != 9 || report.Warnings != nil {
+		t.Errorf("%d of %d facts unknown and %d warnings, want 6 of 9 and none", unknowns, len(report.Facts), len(report.Warnings))
 	}
 }
 
@@ -192,11 +192,13 @@ func TestReadFileErrors(t *testing.T) {
 type answers struct {
 	offloads map[string]bool
 	filters  []linuxnet.Filter
+	cpuid    []string
 	err      error
 }
 
 func (a answers) Offloads(string) (map[string]bool, error) { return a.offloads, a.err }
 func (a answers) Filters() ([]linuxnet.Filter, error)      { return a.filters, a.err }
+func (a answers) HypervisorSignatures() []string           { return a.cpuid }
 
 func TestAsked(t *testing.T) {
 	files := tree(map[string]string{"sys/class/net/eth0/device/uevent": "DRIVER=e1000\n", "sys/class/net/eth0/mtu": "1500"})
@@ -257,6 +259,7 @@ func FuzzFacts(f *testing.F) {
 		"sys/devices/system/cpu/isolated", "sys/class/net/eth0/device/uevent", "sys/class/net/eth0/speed", "sys/class/net/eth0/queues/rx-0/rps_cpus",
 		"sys/kernel/mm/transparent_hugepage/enabled", "proc/sys/net/netfilter/nf_conntrack_max", "proc/sys/net/netfilter/nf_conntrack_count",
 		"proc/sys/net/bridge/bridge-nf-call-iptables", "proc/sys/net/core/rps_sock_flow_entries", "sys/devices/system/cpu/cpu0/cpuidle/state0/name",
+		"sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name", "proc/device-tree/hypervisor/compatible",
 	}
 	for _, seed := range []string{"", "0", "0-1\n", "max 100000", "0::/a/b\n4:memory:/..\n", "MemTotal: 5 kB\nSwapTotal: 9 kB\nSwapFree: 99 kB\n", "Cpus_allowed_list:\t0-1\n", "[x", "-1", "\x00"} {
 		f.Add(seed)
@@ -266,7 +269,7 @@ func FuzzFacts(f *testing.F) {
 		for _, p := range paths {
 			files[p] = text
 		}
-		for _, fact := range machineOf(tree(files), answers{}).Facts {
+		for _, fact := range machineOf(tree(files), answers{cpuid: []string{text}}).Facts {
 			if fact.Name == "" || strings.TrimSpace(fact.Value) == "" || strings.ContainsAny(fact.Value, "\n") {
 				t.Errorf("fact %q is %q", fact.Name, fact.Value)
 			}

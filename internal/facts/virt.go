@@ -10,21 +10,22 @@ import (
 	"tare/internal/warning"
 )
 
-// virtualization records whether the machine is virtual, and in what container this process
-// runs.
+// virtualization records whether the machine is virtual, by which hypervisor, and in what container
+// this process runs.
 func (m *machine) virtualization() {
-	kind, err := m.hypervisor()
+	kind, err := m.virtual()
 	m.factOr("virtualization", kind, err)
 	if err == nil && strings.HasPrefix(kind, "virtual machine") {
 		m.warn(warning.VirtualMachine, "This is a virtual machine: the cost of its CPUs, caches and wake-ups depends on the host and its other guests, so ratios within a run are "+
 			"valid, but values are not those of the bare machine. Use a physical machine; interleaved modes, the default, help.")
 	}
+	m.hypervisorName()
 	m.container()
 }
 
-// hypervisor checks the flag that x86 CPUs have inside a virtual machine. CPUs without such
+// virtual checks the flag that x86 CPUs have inside a virtual machine. CPUs without such
 // a flag leave only the firmware's name as a hint.
-func (m *machine) hypervisor() (string, error) {
+func (m *machine) virtual() (string, error) {
 	text, err := m.readText("proc/cpuinfo")
 	if err != nil {
 		return "", err

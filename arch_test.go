@@ -24,7 +24,7 @@ var tiers = [][]string{
 	{"internal/target"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},
 	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
-	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
+	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
 	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/runid", "internal/warning"},

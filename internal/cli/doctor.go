@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/calibration"
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
 	"tare/internal/facts"
@@ -115,7 +116,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	return noLab
 }
 
-// examine reads what is known of the machine without waiting for anything.
+// examine reads what is known of the machine, and calibrates it, without waiting for anything.
 func examine(noLab error) diagnosis {
 	machine := facts.Collect("/")
 	d := diagnosis{
@@ -129,6 +130,9 @@ func examine(noLab error) diagnosis {
 	case !linuxnet.RealRoot():
 		d.Lab = "ok, in a user namespace"
 	}
+	found := calibration.Facts()
+	d.Machine = append(d.Machine, found...)
+	d.groups = append(d.groups, facts.Group{Title: "calibration", Facts: found})
 	if cpus, err := facts.CPUs("/"); err == nil {
 		f := result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)}
 		d.Machine = append(d.Machine, f)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
+	"tare/internal/calibration"
 	"tare/internal/driver"
 	"tare/internal/driver/existing"
 	"tare/internal/facts"
@@ -60,7 +62,11 @@ func newEngines(t study.Target, o Options) driver.Target {
 
 func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) {
 	machine := facts.Collect("/")
-	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, machine.Facts)}
+	here := machine.Facts
+	if slices.ContainsFunc(on.Hosts(), func(h driver.Host) bool { return h.Local }) {
+		here = slices.Concat(here, calibration.Facts())
+	}
+	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, on.Hosts(), here)}
 	if g.Local() { // the facts of this machine apply to the endpoints
 		var err error
 		if g.CPUs, err = facts.CPUs("/"); err != nil {
@@ -76,17 +82,28 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 }
 
 // engineHosts describes the machines of the engines, and this one. What an engine reports
-// about itself is with its modes.
-func engineHosts(t study.Target, machine []result.Fact) []result.Host {
-	tare := result.Host{Name: "tare", Facts: append([]result.Fact{{Name: "role", Value: "the machine that controlled the run; the engine may be on another"}}, machine...)}
-	if len(t.Hosts) == 0 {
-		return []result.Host{{Name: "a", Facts: []result.Fact{{Name: "engine", Value: t.Name}}}, tare}
+// about itself is with its modes. Each host says whether it is this machine, whose facts
+// are the last ones.
+func engineHosts(t study.Target, hosts []driver.Host, machine []result.Fact) []result.Host {
+	const controller = "tare"
+	named := []study.Host{{Engine: t.Name}}
+	if len(t.Hosts) > 0 {
+		named = t.Hosts
 	}
 	var out []result.Host
-	for i, h := range t.Hosts {
-		out = append(out, result.Host{Name: cmp.Or(h.Name, string(rune('a'+i))), Facts: []result.Fact{{Name: "engine", Value: h.Engine}, {Name: "address", Value: h.Address}}})
+	for i, h := range named {
+		facts := []result.Fact{{Name: "engine", Value: h.Engine}}
+		if h.Address != "" {
+			facts = append(facts, result.Fact{Name: "address", Value: h.Address})
+		}
+		which := "not " + controller + ": its CPUs are not known"
+		if hosts[i].Local {
+			which = "the same as " + controller
+		}
+		out = append(out, result.Host{Name: cmp.Or(h.Name, string(rune('a'+i))), Facts: append(facts, result.Fact{Name: "machine", Value: which})})
 	}
-	return append(out, tare)
+	role := result.Fact{Name: "role", Value: "the machine that controlled the run; the engine may be on another"}
+	return append(out, result.Host{Name: controller, Facts: append([]result.Fact{role}, machine...)})
 }
 
 // engineChanges says what a run of the study creates on the engines.

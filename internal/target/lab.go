@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/calibration"
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/facts"
@@ -69,7 +70,7 @@ func (l *labTarget) begin(run driver.Run) (driver.HostInfo, error) {
 	}
 	machine := facts.Collect("/")
 	return driver.HostInfo{
-		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
+		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, slices.Concat(machine.Facts, calibration.Facts()), cpus),
 		Warnings: append(machine.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
 			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"}),
 	}, nil

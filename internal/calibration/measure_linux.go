@@ -1,0 +1,256 @@
+package calibration
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/traffic/thread"
+)
+
+// measure measures all facts, each for the budget. Its threads end with it, so that nothing else of
+// the program is bound to their CPU.
+func measure(budget time.Duration) []result.Fact {
+	var out []result.Fact
+	_ = thread.Run(1, -1, func(int) error { // the function has no error
+		cpu := currentCPU()
+		if err := thread.Pin(cpu); err != nil {
+			cpu = -1 // as the scheduler likes
+		}
+		out = append(out, factOf(one{Syscall, nanoseconds, syscalls}, budget), factOf(copies(), budget), switchFact(cpu, budget), packetFact(cpu, budget))
+		return nil
+	})
+	return out
+}
+
+// currentCPU returns the CPU that the calling thread runs on, -1 if that is unknown.
+func currentCPU() int {
+	var cpu uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+		return -1
+	}
+	return int(cpu)
+}
+
+// each is the time of one of n operations that ended now, in seconds.
+func each(start time.Time, n int) float64 { return time.Since(start).Seconds() / float64(n) }
+
+// syscalls times the cheapest system call that a kernel does not answer in user space.
+func syscalls() (float64, error) {
+	const n = 1000
+	start := time.Now()
+	for range n {
+		unix.RawSyscallNoError(unix.SYS_GETPPID, 0, 0, 0)
+	}
+	return each(start, n), nil
+}
+
+// copies times the copy of a block that fits the second level of any server's caches, twice.
+func copies() one {
+	const size, n = 256 << 10, 10
+	from, to := make([]byte, size), make([]byte, size)
+	for i := range from {
+		from[i] = byte(i)
+	}
+	return one{Copy, rate(size), func() (float64, error) {
+		start := time.Now()
+		for range n {
+			copy(to, from)
+		}
+		return each(start, n), nil
+	}}
+}
+
+// switchFact times round trips between two threads that are bound to one CPU: one writes a byte to a
+// pipe and waits for the answer of the other. Each has four system calls, two wake-ups and two
+// changes of thread.
+func switchFact(cpu int, budget time.Duration) result.Fact {
+	ping, err := newPipe()
+	if err != nil {
+		return unknown(Switch, err)
+	}
+	defer ping.closeBoth()
+	pong, err := newPipe()
+	if err != nil {
+		return unknown(Switch, err)
+	}
+	defer pong.closeBoth()
+	var fact result.Fact
+	err = thread.Run(2, cpu, func(i int) error {
+		if i == 1 {
+			defer pong.closeWriter() // the other side's read ends, whatever happens here
+			return answer(ping, pong)
+		}
+		defer ping.closeWriter()
+		fact = factOf(one{Switch, nanoseconds, func() (float64, error) { return exchange(ping, pong) }}, budget)
+		return nil
+	})
+	if err != nil {
+		return unknown(Switch, err)
+	}
+	return fact
+}
+
+// exchange times round trips over two pipes.
+func exchange(ping, pong *pipe) (float64, error) {
+	const n = 10
+	var b [1]byte
+	start := time.Now()
+	for range n {
+		if err := ping.write(b[:]); err != nil {
+			return 0, err
+		}
+		if got, err := pong.read(b[:]); err != nil || got != 1 {
+			return 0, errors.Join(errors.New("the other thread does not answer"), err)
+		}
+	}
+	return each(start, n), nil
+}
+
+// answer returns each byte of one pipe over the other, until the first one is closed.
+func answer(ping, pong *pipe) error {
+	var b [1]byte
+	for {
+		if n, err := ping.read(b[:]); err != nil || n == 0 {
+			return err
+		}
+		if err := pong.write(b[:]); err != nil {
+			return err
+		}
+	}
+}
+
+// pipe is a pipe whose reads and writes block the thread. Go's own files would wait in the poller.
+type pipe struct{ reader, writer int }
+
+func newPipe() (*pipe, error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("create a pipe: %w", err)
+	}
+	return &pipe{fds[0], fds[1]}, nil
+}
+
+func (p *pipe) read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(p.reader, b)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+func (p *pipe) write(b []byte) error {
+	for {
+		_, err := unix.Write(p.writer, b)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func (p *pipe) closeWriter() {
+	if p.writer >= 0 {
+		unix.Close(p.writer)
+		p.writer = -1
+	}
+}
+
+// closeBoth closes the reader and the writer; neither may be in use.
+func (p *pipe) closeBoth() {
+	p.closeWriter()
+	unix.Close(p.reader)
+}
+
+// packetFact times datagrams that one thread sends to itself over the loopback of a network namespace
+// of its own, which no packet filter of the machine reaches. The kernel delivers them before the
+// write returns, so that it is the cost of packets without a wake-up.
+func packetFact(cpu int, budget time.Duration) result.Fact {
+	ns, err := linuxnet.NewNS("calibration", false)
+	if err != nil {
+		return unknown(Packet, err)
+	}
+	defer ns.Close()
+	var fact result.Fact
+	err = ns.Do(func() error {
+		if err := thread.Pin(cpu); err != nil {
+			return err
+		}
+		fd, err := selfSocket()
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		fact = factOf(one{Packet, nanoseconds, func() (float64, error) { return datagrams(fd) }}, budget)
+		return nil
+	})
+	if err != nil {
+		return unknown(Packet, err)
+	}
+	return fact
+}
+
+// selfSocket returns a datagram socket that is connected to itself.
+func selfSocket() (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("create a socket: %w", err)
+	}
+	self := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	err = unix.Bind(fd, self)
+	if err == nil {
+		var bound unix.Sockaddr
+		if bound, err = unix.Getsockname(fd); err == nil {
+			err = unix.Connect(fd, bound)
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("connect a socket to itself: %w", err)
+	}
+	return fd, nil
+}
+
+// datagrams times the way of datagrams from a socket to itself. Neither call blocks, so they need
+// not tell Go's scheduler.
+func datagrams(fd int) (float64, error) {
+	const n = 50
+	var b [64]byte
+	start := time.Now()
+	for range n {
+		if _, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(len(b))); errno != 0 {
+			return 0, fmt.Errorf("send a datagram over loopback: %w", errno)
+		}
+		if err := receive(fd, b[:]); err != nil {
+			return 0, err
+		}
+	}
+	return each(start, n), nil
+}
+
+// receive receives a datagram that is there, or, if the kernel delivers it later, waits for it.
+func receive(fd int, b []byte) error {
+	for {
+		_, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		case unix.EAGAIN:
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 1000)
+			if err != nil && !errors.Is(err, unix.EINTR) {
+				return fmt.Errorf("wait for a datagram over loopback: %w", err)
+			}
+			if n == 0 && err == nil {
+				return errors.New("a datagram over loopback did not arrive within 1 s")
+			}
+		default:
+			return fmt.Errorf("receive a datagram over loopback: %w", errno)
+		}
+	}
+}

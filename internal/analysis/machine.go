@@ -1,11 +1,13 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // MachineOf returns what makes the machine of a run this machine: the facts that decide the ratios
@@ -13,12 +15,15 @@ import (
 // CPUs. Runs with equal keys are of one machine, as far as is recorded. A fact that is unknown or
 // that an older tare did not record is left out, so its key differs from one that has the fact.
 // The names of facts start with the host's if the run is of several machines. The calibration is
-// no part of either, because it varies from run to run: see [SameMachine].
+// no part of either, because it varies from run to run: see [MachineDifferences].
 func MachineOf(run result.Run) (key string, facts []result.Fact) {
 	hosts := machines(run.Hosts)
 	var parts []string
 	for _, h := range hosts {
 		for _, f := range identity(h) {
+			if f.Name == "cpus_online" {
+				f.Name = "cpus"
+			}
 			if len(hosts) > 1 {
 				f.Name = cutFact(h.Name) + " " + f.Name
 			}
@@ -66,31 +71,30 @@ func controlsOnly(controller result.Host, hosts []result.Host) bool {
 	})
 }
 
-// identity are the facts by which a host is known. A host whose CPU is not known, such as that of
-// an engine elsewhere, is known by its engine and address.
+// identity are the facts by which a host is known, with the values that identify it. A host whose CPU
+// is not known, such as that of an engine elsewhere, is known by its engine and address.
 func identity(h result.Host) []result.Fact {
 	var out []result.Fact
-	add := func(name, value string) {
-		if value != "" {
-			out = append(out, result.Fact{Name: name, Value: cutFact(value)})
+	for _, names := range [][]string{identifying, {"engine", "address"}} {
+		for _, name := range names {
+			if value := identifies(name, hostFact(h, name)); value != "" {
+				out = append(out, result.Fact{Name: name, Value: cutFact(value)})
+			}
 		}
-	}
-	for _, name := range identifying {
-		value := hostFact(h, name)
-		switch name {
-		case "hypervisor": // how it was found may depend on rights
-			value, _, _ = strings.Cut(value, " (")
-		case "cpus_online": // 4 (0-3)
-			name = "cpus"
-			value, _, _ = strings.Cut(value, " ")
+		if len(out) > 0 {
+			break
 		}
-		add(name, value)
-	}
-	if len(out) == 0 {
-		add("engine", hostFact(h, "engine"))
-		add("address", hostFact(h, "address"))
 	}
 	return out
+}
+
+// identifies is the part of a fact's value that identifies a machine: without how a hypervisor was
+// found, which may depend on rights, and without the numbers of the CPUs, as in "4 (0-3)".
+func identifies(name, value string) string {
+	if name == "hypervisor" || name == "cpus_online" {
+		value, _, _ = strings.Cut(value, " (")
+	}
+	return value
 }
 
 // hostFact is the value of a fact of a host, empty if it is not recorded or unknown.
@@ -100,6 +104,73 @@ func hostFact(h result.Host, name string) string {
 		return ""
 	}
 	return h.Facts[i].Value
+}
+
+// MachineDifferences lists what shows that two runs are of different machines, empty if nothing does:
+// identifying facts that differ, as far as both runs record them, and values of the calibration that
+// differ by more than repetition explains. Hosts are matched by name.
+func MachineDifferences(before, after result.Run) []result.Difference {
+	var out []result.Difference
+	for _, b := range machines(before.Hosts) {
+		a, ok := hostNamed(machines(after.Hosts), b.Name)
+		if !ok {
+			continue
+		}
+		for _, name := range identifying {
+			was, is := hostFact(b, name), hostFact(a, name)
+			if was != "" && is != "" && identifies(name, was) != identifies(name, is) {
+				out = append(out, differs(b, name, was, is))
+			}
+		}
+		for _, f := range b.Facts {
+			if is := hostFact(a, f.Name); calibrated(f.Name) && calibrationDiffers(f.Value, is) {
+				out = append(out, differs(b, f.Name, f.Value, is))
+			}
+		}
+	}
+	return out
+}
+
+func differs(h result.Host, name, was, is string) result.Difference {
+	return result.Difference{Scope: "host " + cutFact(h.Name), Name: cutFact(name), Before: cutFact(was), After: cutFact(is)}
+}
+
+// calibrated says whether a fact is a value of the calibration.
+func calibrated(name string) bool { return strings.HasPrefix(name, "calibration_") }
+
+// calibrationSpread is the ratio of two values of the calibration above which they are of different
+// machines, see docs/facts.md.
+const calibrationSpread = 1.3
+
+// calibrationDiffers says whether two values, such as "81.0 ns", differ by more than repetition on one
+// machine explains. It is false if either is unknown or in another unit.
+func calibrationDiffers(before, after string) bool {
+	was, unit, _ := strings.Cut(before, " ")
+	is, other, _ := strings.Cut(after, " ")
+	b, errB := strconv.ParseFloat(was, 64)
+	a, errA := strconv.ParseFloat(is, 64)
+	if errB != nil || errA != nil || unit != other || !(a > 0) || !(b > 0) {
+		return false
+	}
+	return max(a/b, b/a) > calibrationSpread
+}
+
+// machineWarning is the warning that two runs are of different machines.
+func machineWarning(differences []result.Difference) []result.Warning {
+	if len(differences) == 0 {
+		return nil
+	}
+	var what []string
+	known := false // more than values of the calibration
+	for _, d := range differences {
+		known = known || !calibrated(d.Name)
+		what = append(what, fmt.Sprintf("%s of %s was %s and is %s", d.Name, d.Scope, d.Before, d.After))
+	}
+	text := "the two runs are of different machines, and ratios differ between machines: "
+	if !known {
+		text = "the two runs are of different machines, or the machine has become another (its own host, its CPU's speed), and ratios differ between machines: "
+	}
+	return []result.Warning{{Code: string(warning.DifferentMachines), Scope: "run", Text: text + strings.Join(what, "; ") + ". Repeat the earlier run on this machine."}}
 }
 
 // cutFact limits a value of a run's file, which may be of any length.

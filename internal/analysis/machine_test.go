@@ -124,3 +124,76 @@ func TestMachineOfHostile(t *testing.T) {
 		t.Errorf("%d facts, key of %d bytes: %.300q", len(facts), len(key), key)
 	}
 }
+
+func TestMachineDifferences(t *testing.T) {
+	calibrated := func(changed ...string) []string {
+		return append(with(changed...), "calibration_syscall", "81.0 ns", "calibration_copy", "52.7 GB/s", "calibration_switch", "2040 ns", "calibration_packet", "unknown: not permitted")
+	}
+	replaced := func(name, value string) []string {
+		out := calibrated()
+		for i := 0; i < len(out); i += 2 {
+			if out[i] == name {
+				out[i+1] = value
+			}
+		}
+		return out
+	}
+	tests := []struct {
+		name  string
+		after []string
+		want  []result.Difference
+	}{
+		{"the same", calibrated(), nil},
+		{"another kernel", calibrated("kernel", "6.19"), nil},
+		{"not recorded", calibrated("microcode", "", "hypervisor", "unknown: no /proc/cpuinfo", "cpu_model", ""), nil},
+		{"found in another way", calibrated("hypervisor", "KVM (clock source kvm-clock)"), nil},
+		{
+			"another microcode and more CPUs", calibrated("microcode", "0x2b000603", "cpus_online", "4 (0-3)"),
+			[]result.Difference{{Scope: "host a", Name: "microcode", Before: "0x1", After: "0x2b000603"}, {Scope: "host a", Name: "cpus_online", Before: "2 (0-1)", After: "4 (0-3)"}},
+		},
+		{"what repetition explains", replaced("calibration_switch", "1600 ns"), nil},
+		{"slower than that", replaced("calibration_switch", "2700 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "2700 ns"}}},
+		{"faster than that", replaced("calibration_switch", "1500 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "1500 ns"}}},
+		{"copies faster than that", replaced("calibration_copy", "8.10 GB/s"), []result.Difference{{Scope: "host a", Name: "calibration_copy", Before: "52.7 GB/s", After: "8.10 GB/s"}}},
+		{"another unit", replaced("calibration_copy", "8.10 MB/s"), nil},
+		{"known in one only", replaced("calibration_packet", "930 ns"), nil},
+		{"no number", replaced("calibration_switch", "fast ns"), nil},
+		{"zero, which none has", replaced("calibration_switch", "0 ns"), nil},
+		{"no number of IEEE 754", replaced("calibration_switch", "NaN ns"), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before, after := labRun(calibrated()...), labRun(tt.after...)
+			if d := cmp.Diff(tt.want, analysis.MachineDifferences(before, after)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			changes := analysis.Across(analysis.RunTrials{Run: before}, analysis.RunTrials{Run: after}, nil, 0.05)
+			if (len(changes.Warnings) > 0) != (len(tt.want) > 0) {
+				t.Errorf("warnings: %v", changes.Warnings)
+			}
+			for _, d := range changes.Environment {
+				if strings.HasPrefix(d.Name, "calibration") {
+					t.Errorf("a value that varies from run to run is a difference: %v", d)
+				}
+			}
+		})
+	}
+}
+
+// The warning names what differs, and says whether more than the calibration does.
+func TestMachineWarning(t *testing.T) {
+	warned := func(after []string) string {
+		c := analysis.Across(analysis.RunTrials{Run: labRun(with("calibration_syscall", "81.0 ns")...)}, analysis.RunTrials{Run: labRun(after...)}, nil, 0.05)
+		if len(c.Warnings) != 1 || c.Warnings[0].Code != "different_machines" {
+			t.Fatalf("warnings: %v", c.Warnings)
+		}
+		return c.Warnings[0].Text
+	}
+	want := "the two runs are of different machines, and ratios differ between machines: microcode of host a was 0x1 and is 0x2. Repeat the earlier run on this machine."
+	if got := warned(with("microcode", "0x2")); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := warned(with("microcode", strings.Repeat("x", 1<<20))); len(got) > 500 {
+		t.Errorf("a text of %d bytes", len(got))
+	}
+}

@@ -163,6 +163,9 @@ func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 	}
 	switch {
 	case f.shown.quiet:
+		for _, w := range c.Warnings { // the table has no place for it
+			fmt.Fprintf(a.Stderr, "tare: warning: %s\n", wording.Clean(w.Text))
+		}
 		return report.ChangesTable(a.colours(), c, a.textOptions())
 	case f.shown.full:
 		return report.ChangesText(a.colours(), c, a.textOptions())

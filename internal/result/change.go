@@ -2,12 +2,14 @@ package result
 
 // Changes compares a run with a later run of the same study.
 type Changes struct {
+	Warnings    []Warning    `json:"warnings,omitempty"` // what limits every change below
 	Before      RunRef       `json:"before"`
 	After       RunRef       `json:"after"`
-	Environment []Difference `json:"environment"`     // differences between their environments
-	Refused     []Refusal    `json:"refused"`         // parts that must not be compared
-	Modes       []ModeChange `json:"modes"`           // modes whose status changed
-	Noisy       string       `json:"noisy,omitempty"` // why there are no verdicts: a run was too noisy
+	Machine     []Difference `json:"machine,omitempty"` // what shows that they are of different machines
+	Environment []Difference `json:"environment"`       // differences between their environments
+	Refused     []Refusal    `json:"refused"`           // parts that must not be compared
+	Modes       []ModeChange `json:"modes"`             // modes whose status changed
+	Noisy       string       `json:"noisy,omitempty"`   // why there are no verdicts: a run was too noisy
 	Cells       []Change     `json:"cells"`
 }
 

@@ -153,6 +153,7 @@ const (
 	StaleRun           Code = "stale_run"
 	OtherExperiment    Code = "other_experiment"
 	StudyChanged       Code = "study_changed"
+	DifferentMachines  Code = "different_machines"
 	DuplicateTrials    Code = "duplicate_trials"
 	BetterAssumed      Code = "better_assumed"
 	DecimalComma       Code = "decimal_comma"

@@ -44,11 +44,14 @@ func (v changesView) sections() []doc.Notes {
 			out = append(out, doc.Notes{Heading: heading, Lines: lines})
 		}
 	}
+	for _, w := range v.Warnings {
+		add("! Different machines", []string{capital(w.Text)})
+	}
 	if v.Noisy != "" {
 		add("! Nothing can be told", []string{v.Noisy})
 	}
 	var lines []string
-	for _, d := range v.Environment {
+	for _, d := range v.settings() {
 		lines = append(lines, difference(d.Scope, d.Name, d.Before, d.After))
 	}
 	add("The two runs differ in their settings", lines)
@@ -74,6 +77,13 @@ func (v changesView) sections() []doc.Notes {
 		add("Nothing was compared", []string{"no cell is in both runs and comparable"})
 	}
 	return out
+}
+
+// settings are the differences between the environments that no warning has.
+func (v changesView) settings() []result.Difference {
+	return slices.DeleteFunc(slices.Clone(v.Environment), func(d result.Difference) bool {
+		return slices.ContainsFunc(v.Machine, func(m result.Difference) bool { return m.Scope == d.Scope && m.Name == d.Name })
+	})
 }
 
 func fateWord(s result.ModeStatus) string {

@@ -70,3 +70,30 @@ func TestChangesHostile(t *testing.T) {
 		t.Errorf("HTML passes through Markdown:\n%s", md.String())
 	}
 }
+
+// Across machines, a warning comes before everything else, and what it names is in no other list.
+func TestChangesOfMachinesGolden(t *testing.T) {
+	c := sampleChanges()
+	c.Noisy = "the later run is too noisy to judge: 3 of 12 trials are invalid"
+	c.Machine = []result.Difference{{Scope: "host a", Name: "microcode", Before: "0x1", After: "0x2b000603"}}
+	c.Environment = append(c.Environment, c.Machine...)
+	c.Warnings = []result.Warning{{Code: "different_machines", Scope: "run", Text: "the two runs are of different machines, and ratios differ between machines: " +
+		"microcode of host a was 0x1 and is 0x2b000603. Repeat the earlier run on this machine."}}
+	var text, md, screen bytes.Buffer
+	for _, err := range []error{
+		ChangesText(&text, c, TextOptions{}), ChangesMarkdown(&md, c), ChangesScreen(&screen, c, "tare compare --full before after", TextOptions{}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "changes-machines.txt", text.Bytes())
+	golden(t, "changes-machines.md", md.Bytes())
+	golden(t, "changes-machines.screen.txt", screen.Bytes())
+	for name, out := range map[string]string{"text": text.String(), "Markdown": md.String(), "the first screen": screen.String()} {
+		first, noisy := strings.Index(out, "different machines"), strings.Index(out, "too noisy")
+		if first < 0 || noisy < first || strings.Count(out, "0x2b000603") != 1 {
+			t.Errorf("%s: the warning is at %d, that of noise at %d:\n%s", name, first, noisy, out)
+		}
+	}
+}

@@ -161,6 +161,9 @@ func changeCell(c result.Change) doc.OverviewCell {
 // notes are what limits the comparison, the most important first.
 func (v changesView) notes() []doc.Note {
 	var out []doc.Note
+	for _, w := range v.Warnings {
+		out = append(out, doc.Note{Text: capital(w.Text)})
+	}
 	if v.Noisy != "" {
 		out = append(out, doc.Note{Text: "Nothing can be told: " + v.Noisy})
 	}
@@ -174,12 +177,12 @@ func (v changesView) notes() []doc.Note {
 		}
 		out = append(out, doc.Note{Text: text})
 	}
-	if n := len(v.Environment); n > 0 {
+	if settings := v.settings(); len(settings) > 0 {
 		var parts []string
-		for _, d := range v.Environment {
+		for _, d := range settings {
 			parts = append(parts, difference(d.Scope, d.Name, d.Before, d.After))
 		}
-		out = append(out, doc.Note{Text: "The runs differ in " + wording.Count(n, "setting", "settings") + ": " + strings.Join(parts, "; ")})
+		out = append(out, doc.Note{Text: "The runs differ in " + wording.Count(len(settings), "setting", "settings") + ": " + strings.Join(parts, "; ")})
 	}
 	return out
 }

@@ -39,3 +39,9 @@ func ChangesMarkdown(w io.Writer, c result.Changes) error {
 	_, err := w.Write(markdown.Changes(Changes(c)))
 	return err
 }
+
+// ChangesScreen is the first screen of changes.
+func ChangesScreen(w io.Writer, c result.Changes, command string, opt text.Options) error {
+	_, err := w.Write(text.Overview(ChangesOverview(c, command), opt))
+	return err
+}

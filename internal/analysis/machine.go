@@ -35,7 +35,9 @@ func MachineOf(run result.Run) (key string, facts []result.Fact) {
 }
 
 // identifying are the facts that tell machines apart, in the order in which they are shown.
-var identifying = []string{"cpu_model", "cpu_stepping", "microcode", "hypervisor", "cpus_online"}
+func identifying() []string {
+	return []string{"cpu_model", "cpu_stepping", "microcode", "hypervisor", "cpus_online"}
+}
 
 // machines are the hosts of a run that are machines of their own. A host that is the same machine
 // as another is left out, and so is the machine that controls a run of which it is no endpoint.
@@ -75,7 +77,7 @@ func controlsOnly(controller result.Host, hosts []result.Host) bool {
 // is not known, such as that of an engine elsewhere, is known by its engine and address.
 func identity(h result.Host) []result.Fact {
 	var out []result.Fact
-	for _, names := range [][]string{identifying, {"engine", "address"}} {
+	for _, names := range [][]string{identifying(), {"engine", "address"}} {
 		for _, name := range names {
 			if value := identifies(name, hostFact(h, name)); value != "" {
 				out = append(out, result.Fact{Name: name, Value: cutFact(value)})
@@ -116,7 +118,7 @@ func MachineDifferences(before, after result.Run) []result.Difference {
 		if !ok {
 			continue
 		}
-		for _, name := range identifying {
+		for _, name := range identifying() {
 			was, is := hostFact(b, name), hostFact(a, name)
 			if was != "" && is != "" && identifies(name, was) != identifies(name, is) {
 				out = append(out, differs(b, name, was, is))

@@ -23,7 +23,7 @@ const (
 	Packet  = "calibration_packet"  // ns to send a datagram over loopback and to receive it
 )
 
-// budget is how long each measurement takes.
+// budget is how long a measurement takes.
 const budget = 20 * time.Millisecond
 
 // one is the measurement of one fact. repeat does its work a fixed number of times, which takes a
@@ -34,7 +34,7 @@ type one struct {
 	repeat func() (float64, error)
 }
 
-// Facts measures this machine and returns the values as facts, in about 80 ms. They are the best
+// Facts measures this machine and returns the values as facts, in about 100 ms. They are the best
 // of many short repetitions on one CPU, so that other programs change them little: one repetition is
 // shorter than the time for which the scheduler lets a thread run. What could not be measured, and
 // everything on systems other than Linux, is unknown with the reason.

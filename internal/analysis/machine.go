@@ -157,22 +157,25 @@ func calibrationDiffers(before, after string) bool {
 	return max(a/b, b/a) > calibrationSpread
 }
 
-// machineWarning is the warning that two runs are of different machines.
+// machineWarning is the warning that two runs are of different machines, none if there is no difference.
 func machineWarning(differences []result.Difference) []result.Warning {
 	if len(differences) == 0 {
 		return nil
 	}
-	var what []string
-	known := false // more than values of the calibration
-	for _, d := range differences {
-		known = known || !calibrated(d.Name)
-		what = append(what, fmt.Sprintf("%s of %s was %s and is %s", d.Name, d.Scope, d.Before, d.After))
-	}
 	text := "the two runs are of different machines, and ratios differ between machines: "
-	if !known {
+	if !slices.ContainsFunc(differences, func(d result.Difference) bool { return !calibrated(d.Name) }) {
 		text = "the two runs are of different machines, or the machine has become another (its own host, its CPU's speed), and ratios differ between machines: "
 	}
-	return []result.Warning{{Code: string(warning.DifferentMachines), Scope: "run", Text: text + strings.Join(what, "; ") + ". Repeat the earlier run on this machine."}}
+	return []result.Warning{{Code: string(warning.DifferentMachines), Scope: "run", Text: text + DifferencesText(differences) + ". Repeat the earlier run on this machine."}}
+}
+
+// DifferencesText says what differs: "microcode of host a was 0x1 and is 0x2".
+func DifferencesText(differences []result.Difference) string {
+	var what []string
+	for _, d := range differences {
+		what = append(what, fmt.Sprintf("%s of %s was %s and is %s", d.Name, d.Scope, d.Before, d.After))
+	}
+	return strings.Join(what, "; ")
 }
 
 // cutFact limits a value of a run's file, which may be of any length.

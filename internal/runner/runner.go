@@ -153,9 +153,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.warnBeforeStart()
-	for _, w := range r.cfg.Resumed.Warnings {
-		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
-	}
+	r.warnResumed()
 	// Before anything is set up: a run that is killed is reported and resumed by it.
 	if err := r.recordSession(); err != nil {
 		return err

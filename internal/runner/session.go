@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // record writes a trial with what decided it and the build that measured it.
@@ -25,4 +27,15 @@ func (r *run) session() result.Session {
 	known := r.out
 	known.Status, known.Modes = result.RunInterrupted, r.modes()
 	return result.Session{Run: known, Settings: r.settings, Forced: r.cfg.Force}
+}
+
+// warnResumed emits the warnings about the sessions that this one resumes.
+func (r *run) warnResumed() {
+	for _, w := range r.cfg.Resumed.Warnings {
+		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+	}
+	if changed := analysis.MachineDifferences(result.Run{Hosts: r.cfg.Resumed.Hosts}, r.out); len(changed) > 0 {
+		r.warn(warning.MachineChanged, "run", "the run was resumed on another machine, and ratios differ between machines: %s. Its results are of blocks of both; start a new run.",
+			analysis.DifferencesText(changed))
+	}
 }

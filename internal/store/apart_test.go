@@ -102,6 +102,22 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// A session learns on which machine the last one ran, and whether the machine changed before that.
+func TestResumeTellsMachine(t *testing.T) {
+	short := session("s1", "300ms", result.Build{Version: "v1"})
+	short.Run.Hosts = []result.Host{{Name: "a", Facts: []result.Fact{{Name: "microcode", Value: "0x1"}}}}
+	changed := result.Warning{Code: string(warning.MachineChanged), Scope: "run", Text: "of before"}
+	short.Run.Warnings = []result.Warning{{Code: string(warning.BusyMachine), Scope: "run", Text: "then"}, changed}
+	d := putTogether(t, []result.Session{short}, trialIn(short, 1))
+	r := must[Resumption](t)(d.Resume(short))
+	if diff := cmp.Diff(short.Run.Hosts, r.Hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]result.Warning{changed}, r.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
 // Once forced, a run goes on beside the same other trials, and beside no others.
 func TestForcedOnce(t *testing.T) {
 	short, long := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})

@@ -77,7 +77,8 @@ type Resumption struct {
 	Apart      *result.Apart  // trials of another one, nil if there are none
 	Duplicates int            // lines that repeat a trial
 	Warnings   []result.Warning
-	Last       int // the highest number of a trial
+	Last       int           // the highest number of a trial
+	Hosts      []result.Host // of the last session
 	// Forced means that the last session was of the same experiment and already continued
 	// beside the trials that are apart.
 	Forced bool
@@ -100,6 +101,12 @@ func (d *Dir) Resume(next result.Session) (Resumption, error) {
 	out := Resumption{Trials: lines.own, Apart: lines.apart, Duplicates: noted.Duplicates, Warnings: noted.Warnings, Last: lines.last}
 	if last := lastOf(sessions); last != nil {
 		out.Forced = last.Forced && last.Run.Tare == next.Run.Tare && last.Settings.Equal(next.Settings)
+		out.Hosts = last.Run.Hosts
+		for _, w := range last.Run.Warnings { // what an earlier session found holds for the run
+			if w.Code == string(warning.MachineChanged) {
+				out.Warnings = append(out.Warnings, w)
+			}
+		}
 	}
 	return out, nil
 }

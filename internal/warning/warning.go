@@ -154,6 +154,7 @@ const (
 	OtherExperiment    Code = "other_experiment"
 	StudyChanged       Code = "study_changed"
 	DifferentMachines  Code = "different_machines"
+	MachineChanged     Code = "machine_changed"
 	DuplicateTrials    Code = "duplicate_trials"
 	BetterAssumed      Code = "better_assumed"
 	DecimalComma       Code = "decimal_comma"

@@ -3,6 +3,7 @@ package calibration
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -22,7 +23,7 @@ func measure(budget time.Duration) []result.Fact {
 		if err := thread.Pin(cpu); err != nil {
 			cpu = -1 // as the scheduler likes
 		}
-		out = append(out, factOf(one{Syscall, nanoseconds, syscalls}, budget), factOf(copies(), budget), switchFact(cpu, 2*budget), packetFact(cpu, budget))
+		out = append(out, factOf(syscalls(), budget), factOf(copies(), budget), switchFact(cpu, 2*budget), packetFact(cpu, budget))
 		return nil
 	})
 	return out
@@ -37,17 +38,15 @@ func currentCPU() int {
 	return int(cpu)
 }
 
-// each is the time of one of n operations that ended now, in seconds.
-func each(start time.Time, n int) float64 { return time.Since(start).Seconds() / float64(n) }
-
 // syscalls times the cheapest system call that a kernel does not answer in user space.
-func syscalls() (float64, error) {
+func syscalls() one {
 	const n = 1000
-	start := time.Now()
-	for range n {
-		unix.RawSyscallNoError(unix.SYS_GETPPID, 0, 0, 0)
-	}
-	return each(start, n), nil
+	return one{Syscall, nanoseconds, n, func() error {
+		for range n {
+			unix.RawSyscallNoError(unix.SYS_GETPPID, 0, 0, 0)
+		}
+		return nil
+	}, wallClock()}
 }
 
 // copies times the copy of a block that fits the second level of any server's caches, twice.
@@ -57,18 +56,17 @@ func copies() one {
 	for i := range from {
 		from[i] = byte(i)
 	}
-	return one{Copy, rate(size), func() (float64, error) {
-		start := time.Now()
+	return one{Copy, rate(size), n, func() error {
 		for range n {
 			copy(to, from)
 		}
-		return each(start, n), nil
-	}}
+		return nil
+	}, wallClock()}
 }
 
 // switchFact times round trips between two threads that are bound to one CPU: one writes a byte to a
 // pipe and waits for the answer of the other. Each has four system calls, two wake-ups and two
-// changes of thread.
+// changes of thread. What counts is the CPU time of both, because another program may run at each change.
 func switchFact(cpu int, budget time.Duration) result.Fact {
 	ping, err := newPipe()
 	if err != nil {
@@ -81,13 +79,20 @@ func switchFact(cpu int, budget time.Duration) result.Fact {
 	}
 	defer pong.closeBoth()
 	var fact result.Fact
-	err = thread.Run(2, cpu, func(i int) error {
+	var answering atomic.Int32
+	err = thread.Run(2, -1, func(i int) error {
 		if i == 1 {
 			defer pong.closeWriter() // the other side's read ends, whatever happens here
-			return answer(ping, pong)
+			answering.Store(int32(unix.Gettid()))
+			return errors.Join(thread.Pin(cpu), answer(ping, pong))
 		}
 		defer ping.closeWriter()
-		fact = factOf(one{Switch, nanoseconds, func() (float64, error) { return exchange(ping, pong) }}, budget)
+		if err := errors.Join(thread.Pin(cpu), exchange(ping, pong, 1)); err != nil {
+			return err
+		}
+		const n = 10
+		both := func() time.Duration { return threadTime() + threadTimeOf(answering.Load()) }
+		fact = factOf(one{Switch, nanoseconds, n, func() error { return exchange(ping, pong, n) }, both}, budget)
 		return nil
 	})
 	if err != nil {
@@ -96,20 +101,18 @@ func switchFact(cpu int, budget time.Duration) result.Fact {
 	return fact
 }
 
-// exchange times round trips over two pipes.
-func exchange(ping, pong *pipe) (float64, error) {
-	const n = 10
+// exchange makes n round trips over two pipes.
+func exchange(ping, pong *pipe, n int) error {
 	var b [1]byte
-	start := time.Now()
 	for range n {
 		if err := ping.write(b[:]); err != nil {
-			return 0, err
+			return err
 		}
 		if got, err := pong.read(b[:]); err != nil || got != 1 {
-			return 0, errors.Join(errors.New("the other thread does not answer"), err)
+			return errors.Join(errors.New("the other thread does not answer"), err)
 		}
 	}
-	return each(start, n), nil
+	return nil
 }
 
 // answer returns each byte of one pipe over the other, until the first one is closed.
@@ -186,7 +189,7 @@ func packetFact(cpu int, budget time.Duration) result.Fact {
 			return err
 		}
 		defer unix.Close(fd)
-		fact = factOf(one{Packet, nanoseconds, func() (float64, error) { return datagrams(fd) }}, budget)
+		fact = factOf(datagrams(fd), budget)
 		return nil
 	})
 	if err != nil {
@@ -218,19 +221,20 @@ func selfSocket() (int, error) {
 
 // datagrams times the way of datagrams from a socket to itself. Neither call blocks, so they need
 // not tell Go's scheduler.
-func datagrams(fd int) (float64, error) {
+func datagrams(fd int) one {
 	const n = 50
-	var b [64]byte
-	start := time.Now()
-	for range n {
-		if _, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(len(b))); errno != 0 {
-			return 0, fmt.Errorf("send a datagram over loopback: %w", errno)
+	return one{Packet, nanoseconds, n, func() error {
+		var b [64]byte
+		for range n {
+			if _, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(len(b))); errno != 0 {
+				return fmt.Errorf("send a datagram over loopback: %w", errno)
+			}
+			if err := receive(fd, b[:]); err != nil {
+				return err
+			}
 		}
-		if err := receive(fd, b[:]); err != nil {
-			return 0, err
-		}
-	}
-	return each(start, n), nil
+		return nil
+	}, wallClock()}
 }
 
 // receive receives a datagram that is there, or, if the kernel delivers it later, waits for it.

@@ -59,7 +59,7 @@ func TestSilentThread(t *testing.T) {
 	}
 	defer pong.closeBoth()
 	pong.closeWriter()
-	if _, err := exchange(ping, pong); err == nil {
+	if err := exchange(ping, pong, 1); err == nil {
 		t.Error("something answered")
 	}
 }

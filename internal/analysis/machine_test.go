@@ -151,10 +151,15 @@ func TestMachineDifferences(t *testing.T) {
 			"another microcode and more CPUs", calibrated("microcode", "0x2b000603", "cpus_online", "4 (0-3)"),
 			[]result.Difference{{Scope: "host a", Name: "microcode", Before: "0x1", After: "0x2b000603"}, {Scope: "host a", Name: "cpus_online", Before: "2 (0-1)", After: "4 (0-3)"}},
 		},
-		{"what repetition explains", replaced("calibration_switch", "1600 ns"), nil},
-		{"slower than that", replaced("calibration_switch", "2700 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "2700 ns"}}},
-		{"faster than that", replaced("calibration_switch", "1500 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "1500 ns"}}},
+		{"what repetition explains", replaced("calibration_switch", "1640 ns"), nil},
+		{"slower than that", replaced("calibration_switch", "2600 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "2600 ns"}}},
+		{"faster than that", replaced("calibration_switch", "1600 ns"), []result.Difference{{Scope: "host a", Name: "calibration_switch", Before: "2040 ns", After: "1600 ns"}}},
 		{"copies faster than that", replaced("calibration_copy", "8.10 GB/s"), []result.Difference{{Scope: "host a", Name: "calibration_copy", Before: "52.7 GB/s", After: "8.10 GB/s"}}},
+		{"slower with another kernel", append(replaced("calibration_switch", "2600 ns"), "mitigations", "9 on"), nil},
+		{
+			"slower copies with another kernel", append(replaced("calibration_copy", "8.10 GB/s"), "mitigations", "9 on"),
+			[]result.Difference{{Scope: "host a", Name: "calibration_copy", Before: "52.7 GB/s", After: "8.10 GB/s"}},
+		},
 		{"another unit", replaced("calibration_copy", "8.10 MB/s"), nil},
 		{"known in one only", replaced("calibration_packet", "930 ns"), nil},
 		{"no number", replaced("calibration_switch", "fast ns"), nil},
@@ -182,8 +187,10 @@ func TestMachineDifferences(t *testing.T) {
 
 // The warning names what differs, and says whether more than the calibration does.
 func TestMachineWarning(t *testing.T) {
+	only := "the two runs are of different machines, or the machine has become another (its own host, its CPU's speed), and ratios differ between machines: " +
+		"calibration_syscall of host a was 81.0 ns and is 160 ns. Repeat the earlier run on this machine."
 	warned := func(after []string) string {
-		c := analysis.Across(analysis.RunTrials{Run: labRun(with("calibration_syscall", "81.0 ns")...)}, analysis.RunTrials{Run: labRun(after...)}, nil, 0.05)
+		c := analysis.Across(analysis.RunTrials{Run: labRun(append(with(), "calibration_syscall", "81.0 ns")...)}, analysis.RunTrials{Run: labRun(after...)}, nil, 0.05)
 		if len(c.Warnings) != 1 || c.Warnings[0].Code != "different_machines" {
 			t.Fatalf("warnings: %v", c.Warnings)
 		}
@@ -192,6 +199,9 @@ func TestMachineWarning(t *testing.T) {
 	want := "the two runs are of different machines, and ratios differ between machines: microcode of host a was 0x1 and is 0x2. Repeat the earlier run on this machine."
 	if got := warned(with("microcode", "0x2")); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if got := warned(append(with(), "calibration_syscall", "160 ns")); got != only {
+		t.Errorf("%q, want %q", got, only)
 	}
 	if got := warned(with("microcode", strings.Repeat("x", 1<<20))); len(got) > 500 {
 		t.Errorf("a text of %d bytes", len(got))

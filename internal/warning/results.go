@@ -55,7 +55,7 @@ func verdicts() []Entry {
 			Fix:    "none needed; to count them, restore the study and the build that measured them, and resume"},
 		{Code: DifferentMachines, Severity: Bias, Scope: "run",
 			Short:  "the two runs are of different machines, and ratios differ between machines",
-			When:   "two runs are compared of which the CPU model or stepping, the microcode, the hypervisor or the number of CPUs differs, or a value of the [calibration](facts.md#calibration) by more than 30 %",
+			When:   "two runs are compared of which the CPU model or stepping, the microcode, the hypervisor or the number of CPUs differs, or a value of the [calibration](facts.md#calibration) by more than 25 %",
 			Effect: "a ratio is of a machine, too: any change may be the machine's. The verdicts do not change",
 			Fix:    "repeat the earlier run on this machine"},
 		{Code: StudyChanged, Severity: Bias, Scope: "run",

@@ -60,7 +60,7 @@ func best(o one, budget time.Duration) (float64, error) {
 
 const (
 	minRepetitions = 20
-	maxBudgets     = 25
+	maxBudgets     = 15
 )
 
 // wallClock returns a clock of the time that passes. The best repetition is one without an

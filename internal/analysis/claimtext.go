@@ -76,6 +76,10 @@ func (e *claims) reasons(c *claimed, points []*claimPoint) string {
 		}
 		return fmt.Sprintf("all %d parts are as claimed, %s", len(c.points), e.corrected(points))
 	}
+	alike := !slices.ContainsFunc(points, func(p *claimPoint) bool { return p.reason == "" || p.reason != points[0].reason })
+	if alike && len(points) == len(c.points) {
+		return first
+	}
 	text := points[0].Label + ": " + first
 	if points[0].kind == study.HoldsOrder {
 		text = first

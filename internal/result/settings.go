@@ -41,7 +41,16 @@ func (s Settings) Experiment(mode, workload string) string {
 	if !hasMode || !hasWorkload {
 		return ""
 	}
-	text, err := json.Marshal([]map[string]string{present(s.Study), present(m), present(w)})
+	return hashOf([]map[string]string{present(s.Study), present(m), present(w)})
+}
+
+// Hash is the hash of what decides all trials of a study, with the names of its modes and
+// workloads: runs with the same hash can be compared over time. It is formed like that of
+// [Settings.Experiment], of a JSON object with the three mappings.
+func (s Settings) Hash() string { return hashOf(s) }
+
+func hashOf(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return "" // impossible: they are texts
 	}

@@ -56,9 +56,18 @@ func (d *Dir) WriteSession(s result.Session) error {
 
 // readSessions returns the recorded sessions, none if an older program ran them.
 func (d *Dir) readSessions() ([]result.Session, error) {
-	data, err := d.read(SessionsFile, maxRunFile)
+	return d.readSessionsWithin(maxRunFile, maxMemory)
+}
+
+// readSessionsWithin reads a record of at most that many bytes, and values that take at
+// most that much memory.
+func (d *Dir) readSessionsWithin(most, memory int64) ([]result.Session, error) {
+	data, err := d.read(SessionsFile, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil {
+		err = checkMemory(data, memory)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the sessions of %s: %w", d.path, err)

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/result"
+)
+
+// Record is a run in a history: its summary, and of the run what later runs are compared
+// with. Run has the hosts and modes with their facts, and the cells that have a ratio,
+// without their own values, p and bands. It has no topologies, proofs, titles, warnings,
+// distributions or other results. If there is a Problem, Run is empty.
+type Record struct {
+	Summary
+	Run result.Run
+}
+
+// The limits of what several runs are read at once within; a run that exceeds them is
+// read alone.
+const (
+	smallFile   = 1 << 20
+	smallMemory = 8 << 20
+)
+
+// readRecord reads what a list and a history need of a run. It returns errTooLarge if alone
+// is false and the run has to be read alone, because its files are large or its trials
+// must be read; other errors mean that there is no run.
+func readRecord(path string, alone bool) (Record, error) {
+	d, err := Open(path)
+	if err != nil {
+		return Record{}, err
+	}
+	defer d.Close()
+	most, memory := int64(smallFile), int64(smallMemory)
+	if alone {
+		most, memory = maxRunFile, maxMemory
+	}
+	run, err := d.readRunWithin(most, memory)
+	sessions, unread := d.readSessionsWithin(most, memory)
+	last := lastOf(sessions)
+	if unread == nil && err == nil && last != nil && last.Run.ID != run.ID {
+		err = fs.ErrNotExist // an earlier session wrote it, and the last one was killed
+	}
+	if !alone && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTooLarge) || errors.Is(unread, errTooLarge)) {
+		return Record{}, errTooLarge
+	}
+	// Read the trials, which may be many megabytes, only if run.json does not exist.
+	if errors.Is(err, fs.ErrNotExist) {
+		run, _, err = d.load(func(result.Run) parser { return parseSummary })
+	}
+	if err != nil {
+		return Record{Summary: Summary{Path: d.Path(), Problem: err.Error()}}, nil
+	}
+	study, err := d.read(StudyFile, maxStudyFile)
+	if err != nil {
+		study = nil
+	}
+	r := Record{Summary: summarize(d.Path(), run), Run: comparable(run)}
+	r.Study = studyName(study)
+	switch {
+	case unread != nil:
+	case last != nil:
+		r.Hash = last.Settings.Hash()
+	default:
+		r.Hash = studyHash(study)
+	}
+	return r, nil
+}
+
+func summarize(path string, run result.Run) Summary {
+	s := Summary{Path: path, ID: run.ID, Started: run.Started.UTC(), Status: run.Status, Profile: run.Profile, Trials: run.Trials.Total()}
+	for _, m := range run.Modes {
+		s.Modes = append(s.Modes, m.ID)
+	}
+	return s
+}
+
+// comparable is what a [Record] has of a run. Its times are UTC, as they are in the index.
+func comparable(run result.Run) result.Run {
+	out := result.Run{
+		Schema: run.Schema, ID: run.ID, Started: run.Started.UTC(), Finished: run.Finished.UTC(), Status: run.Status, Tare: run.Tare,
+		Seed: run.Seed, Profile: run.Profile, Noisy: run.Noisy, Hosts: run.Hosts, Trials: run.Trials,
+	}
+	for _, m := range run.Modes {
+		out.Modes = append(out.Modes, result.Mode{ID: m.ID, Mode: m.Mode, Status: m.Status, Reason: m.Reason, Baseline: m.Baseline, Control: m.Control, Facts: m.Facts})
+	}
+	for _, c := range run.Cells {
+		if c.Ratio == nil {
+			continue
+		}
+		out.Cells = append(out.Cells, result.Cell{
+			Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N, Baseline: c.Baseline, AtLeast: c.AtLeast,
+			Ratio: c.Ratio, RatioCI: c.RatioCI, Verdict: c.Verdict, Margin: c.Margin, Indicative: c.Indicative,
+		})
+	}
+	out.Cells = slices.Clip(out.Cells)
+	return out
+}
+
+// studyName is the name in a study.yaml that a run wrote, empty if there is none. Such a
+// file has one key on each line that is not indented.
+func studyName(study []byte) string {
+	for line := range bytes.Lines(study) {
+		text, named := strings.CutPrefix(string(line), "name:")
+		if !named {
+			continue
+		}
+		text = strings.TrimSpace(text)
+		if plain, err := strconv.Unquote(text); err == nil {
+			text = plain
+		}
+		return strings.Trim(text, "'")
+	}
+	return ""
+}
+
+// studyHash stands in for the hash of the settings of a run that did not record them: the
+// first digits of the SHA-256 of its study.yaml without the seed, empty without the file.
+func studyHash(study []byte) string {
+	if len(study) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for line := range bytes.Lines(study) {
+		if !bytes.HasPrefix(line, []byte("seed:")) {
+			sum.Write(line)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:hashDigits]
+}
+
+// hashDigits is the length of a hash of a study, in hexadecimal digits.
+const hashDigits = 16
+
+// newestFirst orders runs as List returns them.
+func newestFirst(a, b *Summary) int {
+	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Path, b.Path))
+}

@@ -51,3 +51,21 @@ func TestIndexOfOthers(t *testing.T) {
 		t.Errorf("%d runs, %v", from, uids(t, top)[IndexFile])
 	}
 }
+
+// Root does not remove another user's run, unless that user called sudo.
+func TestRemoveOfOthers(t *testing.T) {
+	top := t.TempDir()
+	path := filepath.Join(top, "run")
+	want := full(t, path)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: only root gives files away")
+	}
+	ok(t, os.Chown(path, 1234, 1234))
+	if _, err := remover(t, top).Remove(path); !errors.Is(err, ErrForeign) {
+		t.Error(err)
+	}
+	asSudo(t)
+	if got := must[Contents](t)(remover(t, top).Remove(path)); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/analysis"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+// pruneOptions are which runs prune keeps.
+type pruneOptions struct {
+	keep      int
+	olderThan string
+	yes       bool
+}
+
+func (a App) pruneCommand() *cobra.Command {
+	var o pruneOptions
+	c := &cobra.Command{
+		Use: "prune [DIR]", Short: "Remove old runs", Args: atMostOne(),
+		Long: "Remove old runs below a directory ($TARE_RUNS or tare-runs when absent). Without --yes it\n" +
+			"only lists what it would remove.\n\n" +
+			"Of each study on each machine, the newest complete runs are kept (--keep), with all runs that\n" +
+			"are newer than the oldest of them. With --older-than, younger runs are kept too. Studies are\n" +
+			"told apart by what decides their results, machines as tare history does.\n\n" +
+			"Never removed: runs under way, runs that cannot be read or whose study or start is not\n" +
+			"recorded, runs of other users, directories that contain anything but what a run writes, and\n" +
+			"what is behind symbolic links. A removal that was killed is finished by the next one.",
+		Example: "  tare prune --keep 50\n  tare prune --older-than 90d --keep 10 --yes results",
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := runsDir()
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			if !c.Flags().Changed("keep") && o.olderThan == "" {
+				return usage(errors.New("prune: name what to keep: --keep N, --older-than AGE or both"))
+			}
+			return a.prune(c.Context(), dir, len(args) == 0, o)
+		},
+	}
+	c.Flags().IntVar(&o.keep, "keep", 1, "complete runs to keep of each study on each machine; 0 only with --older-than")
+	c.Flags().StringVar(&o.olderThan, "older-than", "", "only remove runs that started longer ago, such as 36h, 90d or 12w")
+	c.Flags().BoolVar(&o.yes, "yes", false, "remove them, instead of only listing them")
+	return c
+}
+
+// agePattern is an age, in hours, days or weeks.
+var agePattern = regexp.MustCompile(`^([0-9]{1,6})(h|d|w)$`)
+
+// parseAge reads an age such as 90d.
+func parseAge(text string) (time.Duration, error) {
+	m := agePattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("prune: --older-than %q is not an age: write it in hours, days or weeks, such as 36h, 90d or 12w", text)
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(n) * map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]], nil
+}
+
+func (a App) prune(ctx context.Context, dir string, byDefault bool, o pruneOptions) error {
+	before := time.Now()
+	if o.olderThan != "" {
+		age, err := parseAge(o.olderThan)
+		if err != nil {
+			return usage(err)
+		}
+		before = before.Add(-age)
+	}
+	if o.keep < 0 || o.keep == 0 && o.olderThan == "" {
+		return usage(fmt.Errorf("prune: --keep %d would remove every run: keep at least 1, or add --older-than", o.keep))
+	}
+	all, err := prunable(dir)
+	if errors.Is(err, fs.ErrNotExist) && byDefault {
+		fmt.Fprintf(a.Stderr, "no runs yet: there is no directory %s\n", dir)
+		return nil
+	}
+	if err != nil {
+		return notReadable(err)
+	}
+	if len(all) == 1 && filepath.Clean(all[0].Path) == filepath.Clean(dir) {
+		return usage(fmt.Errorf("prune: %s is a run: name the directory that contains it", dir))
+	}
+	r, err := store.OpenRemover(dir)
+	if err != nil {
+		return notReadable(err)
+	}
+	unfinished, err := r.Unfinished()
+	if err != nil {
+		return errors.Join(notReadable(err), r.Close())
+	}
+	p := pruning{app: a, remover: r, yes: o.yes}
+	for _, path := range unfinished {
+		p.remove(store.Summary{Path: path}, "unfinished removal")
+	}
+	for _, run := range outdated(all, o.keep, before) {
+		if ctx.Err() != nil {
+			break
+		}
+		p.remove(run.Summary, run.Started.Local().Format("2006-01-02 15:04")+"  "+orDash(run.Study))
+	}
+	p.summary(len(all) + len(unfinished))
+	err = errors.Join(append(p.errs, r.Close())...)
+	if ctx.Err() != nil {
+		return &codeError{exitInterrupted, cmp.Or(err, errSilent)}
+	}
+	return err
+}
+
+// pruneRun is a run with its study and machine. It has no group if these are not known.
+type pruneRun struct {
+	store.Summary
+	group string
+}
+
+// prunable lists all runs below a directory, oldest first.
+func prunable(dir string) ([]pruneRun, error) {
+	var out []pruneRun
+	err := store.EachRecord(dir, func(store.Summary) bool { return true }, func(r store.Record) error {
+		run := pruneRun{Summary: r.Summary}
+		if r.Problem == "" && r.Hash != "" && !r.Started.IsZero() {
+			machine, _ := analysis.MachineOf(r.Run)
+			run.group = strconv.Quote(r.Study) + r.Hash + " " + machine
+		}
+		out = append(out, run)
+		return nil
+	})
+	return out, err
+}
+
+// outdated are the runs to remove, oldest first: those that started before a time and before
+// the last complete ones of their group that are kept.
+func outdated(all []pruneRun, keep int, before time.Time) []pruneRun {
+	var out []pruneRun
+	complete := map[string]int{}
+	for _, r := range slices.Backward(all) {
+		if r.group == "" {
+			continue
+		}
+		if complete[r.group] >= keep && r.Started.Before(before) {
+			out = append(out, r)
+		}
+		if r.Status == result.RunComplete {
+			complete[r.group]++
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// pruning removes runs, or lists what it would remove, and counts.
+type pruning struct {
+	app     App
+	remover *store.Remover
+	yes     bool
+	runs    int
+	store.Contents
+	errs []error
+}
+
+func (p *pruning) remove(run store.Summary, what string) {
+	act, verb := p.remover.Check, "would remove"
+	if p.yes {
+		act, verb = p.remover.Remove, "removed"
+	}
+	done, err := act(run.Path)
+	p.Files += done.Files
+	p.Bytes += done.Bytes
+	switch {
+	case errors.Is(err, store.ErrInUse) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrContents) || errors.Is(err, store.ErrNotRun):
+		fmt.Fprintf(p.app.Stderr, "tare: kept: %s\n", shown(err))
+	case errors.Is(err, fs.ErrNotExist):
+		// Somebody else removed it.
+	case err != nil:
+		p.errs = append(p.errs, err)
+	default:
+		p.runs++
+		fmt.Fprintf(p.app.Stdout, "%s  %s  %s  %s\n", verb, what, wording.Value(float64(done.Bytes), "B"), wording.Clean(run.Path))
+	}
+}
+
+// summary prints what was removed, or would be.
+func (p *pruning) summary(of int) {
+	size := fmt.Sprintf("%d of %s, %d bytes", p.runs, counted(of, "run"), p.Bytes)
+	switch {
+	case p.yes && (p.runs > 0 || p.Files > 0):
+		fmt.Fprintf(p.app.Stdout, "removed %s in %s\n", size, counted(p.Files, "file"))
+	case p.runs > 0:
+		fmt.Fprintf(p.app.Stdout, "would remove %s in %s: nothing was removed; --yes removes them\n", size, counted(p.Files, "file"))
+	default:
+		fmt.Fprintln(p.app.Stdout, "nothing to remove")
+	}
+}

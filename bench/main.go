@@ -46,6 +46,7 @@ func sections() []harness.Section {
 		{Name: "live", Run: watching.LiveView, OnDemand: true},
 		{Name: "report", Run: owncost.Reports, OnDemand: true},
 		{Name: "others", Run: owncost.Others, OnDemand: true},
+		{Name: "runs", Run: owncost.Runs, OnDemand: true},
 	}
 }
 

@@ -58,7 +58,11 @@ func (a App) pruneCommand() *cobra.Command {
 }
 
 // agePattern is an age, in hours, days or weeks.
-var agePattern = regexp.MustCompile(`^([0-9]{1,6})(h|d|w)$`)
+var agePattern = regexp.MustCompile(`^([0-9]{1,6})([hdw])$`)
+
+// mostAge is the maximum of an age, in hours: 100 years. A longer one does not fit into a
+// duration.
+const mostAge = 100 * 365 * 24
 
 // parseAge reads an age such as 90d.
 func parseAge(text string) (time.Duration, error) {
@@ -66,11 +70,15 @@ func parseAge(text string) (time.Duration, error) {
 	if m == nil {
 		return 0, fmt.Errorf("prune: --older-than %q is not an age: write it in hours, days or weeks, such as 36h, 90d or 12w", text)
 	}
-	n, err := strconv.Atoi(m[1])
+	hours, err := strconv.Atoi(m[1])
 	if err != nil {
 		return 0, err
 	}
-	return time.Duration(n) * map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]], nil
+	hours *= map[string]int{"h": 1, "d": 24, "w": 7 * 24}[m[2]]
+	if hours > mostAge {
+		return 0, fmt.Errorf("prune: --older-than %s is more than 100 years", text)
+	}
+	return time.Duration(hours) * time.Hour, nil
 }
 
 func (a App) prune(ctx context.Context, dir string, byDefault bool, o pruneOptions) error {

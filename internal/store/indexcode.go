@@ -235,9 +235,9 @@ func (d *decoder) float() float64 {
 }
 
 // The first and the last second that JSON can represent.
-var (
-	firstSecond = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-	lastSecond  = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
+const (
+	firstSecond = -62_167_219_200 // 0000-01-01T00:00:00Z
+	lastSecond  = 253_402_300_799 // 9999-12-31T23:59:59Z
 )
 
 func (d *decoder) time() time.Time {

@@ -57,7 +57,9 @@ func (r *Remover) Check(path string) (Contents, error) {
 	if err != nil {
 		return Contents{}, fmt.Errorf("check the run %s: %w", path, err)
 	}
-	defer t.close()
+	if err := t.close(); err != nil {
+		return Contents{}, fmt.Errorf("check the run %s: %w", path, err)
+	}
 	if IsLocked(path) {
 		return Contents{}, fmt.Errorf("check the run %s: %w", path, ErrInUse)
 	}
@@ -152,7 +154,7 @@ func (t *target) openDir(path string) error {
 		return ErrNotRun // also a link to one
 	}
 	caller := sudoOwner()
-	if uid, known := userOf(named); known && uid != os.Geteuid() && !(caller.set && uid == caller.uid) {
+	if uid, known := userOf(named); known && uid != os.Geteuid() && (!caller.set || uid != caller.uid) {
 		return ErrForeign
 	}
 	root, err := t.parent.OpenRoot(t.name)

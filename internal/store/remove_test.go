@@ -206,7 +206,7 @@ func TestRemoveExchanged(t *testing.T) {
 	full(t, other)
 	r := remover(t, top)
 	half := must[*target](t)(r.open(run))
-	defer half.close()
+	defer func() { ok(t, half.close()) }()
 	ok(t, os.Rename(run, run+".old"), os.Rename(other, run))
 	before := below(t, run)
 	if got, err := half.remove(); err == nil || got != (Contents{}) {

@@ -13,5 +13,5 @@ func stateOf(info fs.FileInfo) (inode uint64, changed time.Time) {
 	if !ok {
 		return 0, info.ModTime()
 	}
-	return st.Ino, time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))
+	return st.Ino, time.Unix(st.Ctim.Unix())
 }

@@ -10,8 +10,12 @@ type History struct {
 	Hash     string           `json:"hash"`  // of what decides its results
 	Machines []MachineHistory `json:"machines"`
 	LeftOut  []LeftOut        `json:"left_out,omitempty"`
-	// FalseAlarms is the probability with which a series without any change shows a change point.
+	// FalseAlarms is the probability, at most, with which a history without any change has a change
+	// point, in any of its series.
 	FalseAlarms float64 `json:"false_alarms"`
+	// MinRuns is the number of runs below which no change can be found in a series, however large it
+	// is, at that rate of false alarms.
+	MinRuns int `json:"min_runs"`
 }
 
 // LeftOut is a run that is not in a history, with the reason.
@@ -65,7 +69,7 @@ type HistoryPoint struct {
 
 // ChangePoint is where the level of a series changed: Point is the first point after the change.
 // Before and After are the geometric means of the ratios on each side, up to the next change
-// point, and P the significance of the permutation test.
+// point, and P the p value of the permutation test times the number of series of the history.
 type ChangePoint struct {
 	Point  int     `json:"point"`
 	Before float64 `json:"before"`

@@ -25,12 +25,14 @@ type Change struct {
 	P  float64
 }
 
-// perLevel is the number of permutations per 1/level: a p value near the level has a relative
-// standard error of 1/sqrt(perLevel), 32 %.
-const perLevel = 10
+// drawn is the number of permutations of a test: 10 per 1/level, so that a p value near the level
+// has a relative standard error of 32 %, but no more than 5000 as long as these are 2 per 1/level.
+func drawn(level float64) int {
+	return int(math.Ceil(max(min(10/level, 5000), 2/level))) - 1
+}
 
 // MinLevel is the smallest level at which [Find] tests. It bounds the number of permutations, at
-// 200,000.
+// 40,000.
 const MinLevel = 5e-5
 
 // Find returns the changes of level in a series, in ascending order. A series of exchangeable
@@ -48,7 +50,7 @@ func Find(xs []float64, level float64, seed uint64) []Change {
 	}
 	skipped := max(0, len(xs)-MaxPoints)
 	s := newSearch(xs[skipped:])
-	permutations := int(math.Ceil(perLevel/level)) - 1
+	permutations := drawn(level)
 	rng := rand.New(rand.NewPCG(seed, uint64(len(s.xs))))
 	var found []Change
 	for {

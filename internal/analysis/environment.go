@@ -66,8 +66,8 @@ func momentary(name string) bool {
 	return strings.HasPrefix(name, "load") || strings.HasSuffix(name, "_now") || name == "made" || name == "memory_available" || calibrated(name)
 }
 
-// fates lists the modes whose status differs between the two runs.
-func fates(before, after result.Run) []result.ModeChange {
+// ModeChanges lists the modes whose status differs between two runs.
+func ModeChanges(before, after result.Run) []result.ModeChange {
 	out := []result.ModeChange{}
 	for _, m := range before.Modes {
 		c := result.ModeChange{Mode: m.ID, Before: m.Status}

@@ -11,6 +11,22 @@ type Changes struct {
 	Modes       []ModeChange `json:"modes"`             // modes whose status changed
 	Noisy       string       `json:"noisy,omitempty"`   // why there are no verdicts: a run was too noisy
 	Cells       []Change     `json:"cells"`
+	// Basis is what a run was judged by if not by one other run: the last of its history. Before is
+	// then the latest of them, and the numbers of values of a [Change] count runs.
+	Basis *Basis `json:"basis,omitempty"`
+}
+
+// Basis is the earlier runs, oldest first, that a run was judged by: at most Last runs of its
+// study on its machine. LeftOut are the others that were offered. FalseAlarms is the probability,
+// at most, with which a run without any change shows one. Reason says why nothing was judged.
+type Basis struct {
+	Runs        []RunRef  `json:"runs"`
+	Last        int       `json:"last,omitempty"`
+	Machine     string    `json:"machine"`
+	Facts       []Fact    `json:"facts,omitempty"`
+	LeftOut     []LeftOut `json:"left_out,omitempty"`
+	FalseAlarms float64   `json:"false_alarms"`
+	Reason      string    `json:"reason,omitempty"`
 }
 
 // RunRef identifies a run.
@@ -70,6 +86,8 @@ type Change struct {
 	Margin       float64   `json:"margin"`
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"` // of each run
+	// Spread is the relative standard deviation of the ratio from run to run, if there is a Basis.
+	Spread *float64 `json:"spread,omitempty"`
 }
 
 // Cell is the change as a cell of the later run, with the earlier one as its baseline.

@@ -3,6 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,66 +16,184 @@ import (
 	"tare/internal/report"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
+// checkFlags are the flags of check.
+type checkFlags struct {
+	compareFlags
+	baseline string
+	history  []string
+	last     int
+	failOn   []string
+}
+
 func (a App) checkCommand() *cobra.Command {
-	var f compareFlags
-	var baseline string
-	var failOn []string
+	var f checkFlags
 	c := &cobra.Command{
-		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression against an earlier one", Args: exactly(1),
-		Long: "Compare a run with an earlier one of the same study, as tare compare does, and exit with\n" +
-			"10 if something is worse. The noise of both runs decides, not a fixed percentage. Only the\n" +
-			"primary metrics of the workloads and the CPU cost count, unless --metrics lists others. A\n" +
-			"baseline's own values do not count, because they change with the machine.\n\n" +
+		Use: "check (--baseline RUN | --history DIR) RUN", Short: "Fail if a run shows a regression against earlier ones", Args: exactly(1),
+		Long: "Compare a run with an earlier one of the same study, as tare compare does, or with the last\n" +
+			"runs of its history, and exit with 10 if something is worse. The noise of both runs decides,\n" +
+			"or how much the ratios vary from run to run, not a fixed percentage. Only the primary metrics\n" +
+			"of the workloads and the CPU cost count, unless --metrics lists others. A baseline's own\n" +
+			"values do not count, because they change with the machine.\n\n" +
+			"--history takes a run or a directory of runs, and may be repeated. Of these, the --last ones\n" +
+			"count that started before the run, of the same study and on the same machine; at least 5 are\n" +
+			"required. A run without any change fails with a probability of at most 0.25 %.\n\n" +
 			"--fail-on lists what is a regression:\n" +
 			"  worse        a mode costs more than the noise explains; with worse:5% a change that is\n" +
 			"               shown to be within 5 % does not count\n" +
 			"  lost         a mode was measured before and is not now\n" +
 			"  cannot_tell  the runs are too noisy or too short to exclude a regression\n" +
 			"  refused      something is not comparable",
-		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after",
+		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after\n  tare check --history tare-runs after",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if baseline == "" {
-				return usage(errors.New("check: --baseline is missing: name the earlier run to compare with"))
-			}
-			g, err := gateOf(failOn)
-			if err != nil {
-				return usage(err)
-			}
-			if g.margin != "" {
-				if f.margin != "" {
-					return usage(errors.New("check: --margin and --fail-on worse:SHARE both set the margin; use one"))
-				}
-				f.margin = g.margin
-			}
-			changes, err := a.changes(baseline, args[0], f)
-			if err != nil {
-				return err
-			}
-			if len(f.metrics) == 0 {
-				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gateChanges(c) })
-			}
-			if err := a.printChanges(changes, f, "tare check --full --baseline "+quote(baseline)+" "+quote(args[0])); err != nil {
-				return err
-			}
-			passed, err := g.verdict(changes)
-			if err == nil && f.format == "text" {
-				fmt.Fprintln(a.Stdout, passed)
-			}
-			return err
+			return a.check(args[0], f)
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&baseline, "baseline", "", "the earlier run")
-	c.Flags().StringSliceVar(&failOn, "fail-on", []string{"worse", "lost"}, "what is a regression, separated by commas")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "the earlier run")
+	c.Flags().StringArrayVar(&f.history, "history", nil, "earlier runs: a run, or a directory of runs; may be repeated")
+	c.Flags().IntVar(&f.last, "last", defaultLast, "with --history: how many comparable runs count")
+	c.Flags().StringSliceVar(&f.failOn, "fail-on", []string{"worse", "lost"}, "what is a regression, separated by commas")
 	return c
 }
 
-// gateChanges reports whether a cell counts for the gate by default.
-func gateChanges(c result.Change) bool {
-	m, ok := result.MetricNamed(c.Metric)
-	return ok && (m.Primary || strings.HasPrefix(m.Name, "cpu_cost"))
+// defaultLast is how many runs of a history count: enough for a spread with a standard error of
+// 16 %, and few enough to be of the recent past.
+const defaultLast = 20
+
+func (a App) check(name string, f checkFlags) error {
+	switch {
+	case f.baseline == "" && len(f.history) == 0:
+		return usage(errors.New("check: --baseline and --history are missing: name the earlier run, or the directory of earlier runs, to compare with"))
+	case f.baseline != "" && len(f.history) > 0:
+		return usage(errors.New("check: --baseline and --history are two kinds of comparison; use one"))
+	case f.last < history.MinEarlier:
+		return usage(fmt.Errorf("check: --last is %d; at least %d runs are required", f.last, history.MinEarlier))
+	}
+	g, err := gateOf(f.failOn)
+	if err != nil {
+		return usage(err)
+	}
+	if g.margin != "" {
+		if f.margin != "" {
+			return usage(errors.New("check: --margin and --fail-on worse:SHARE both set the margin; use one"))
+		}
+		f.margin = g.margin
+	}
+	var changes result.Changes
+	full := "tare check --full"
+	if f.baseline != "" {
+		full += " --baseline " + quote(f.baseline)
+		changes, err = a.changes(f.baseline, name, f.compareFlags)
+	} else {
+		for _, h := range f.history {
+			full += " --history " + quote(h)
+		}
+		changes, err = a.changesInHistory(name, f)
+	}
+	if err != nil {
+		return err
+	}
+	if len(f.metrics) == 0 {
+		changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !history.Counts(c.Metric) })
+	}
+	if err := a.printChanges(changes, f.compareFlags, full+" "+quote(name)); err != nil {
+		return err
+	}
+	passed, err := g.verdict(changes)
+	if err == nil && f.format == "text" {
+		fmt.Fprintln(a.Stdout, passed)
+	}
+	return err
+}
+
+// changesInHistory compares a run with those of its history.
+func (a App) changesInHistory(name string, f checkFlags) (result.Changes, error) {
+	if err := f.valid(); err != nil {
+		return result.Changes{}, err
+	}
+	dir, err := findRun(name)
+	if err != nil {
+		return result.Changes{}, notReadable(err)
+	}
+	defer dir.Close()
+	checked, err := a.historyRun(dir.Path())
+	if err != nil {
+		return result.Changes{}, err
+	}
+	opt := history.CheckOptions{Last: f.last, Metrics: f.metrics, Within: f.margin != ""}
+	if f.margin != "" {
+		opt.Margin, err = share(f.margin)
+	} else {
+		opt.Margin, err = a.marginOf(dir.Path())
+	}
+	if err != nil {
+		return result.Changes{}, usage(fmt.Errorf("check %s: %w", name, err))
+	}
+	var runs []history.Run
+	for _, h := range f.history {
+		found, err := a.historyRuns(h, checked)
+		if err != nil {
+			return result.Changes{}, notReadable(fmt.Errorf("check --history %s: %w", h, err))
+		}
+		for _, r := range found {
+			if !slices.ContainsFunc(runs, func(o history.Run) bool { return o.Path == r.Path }) {
+				runs = append(runs, r)
+			}
+		}
+	}
+	return history.Check(runs, checked, opt), nil
+}
+
+// marginOf is the margin of a run's study.
+func (a App) marginOf(path string) (float64, error) {
+	_, s, err := a.resumed(path, false)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read its study: %w", err)
+	}
+	return s.Margin, nil
+}
+
+// historyRuns reads the runs below a directory, or the one with an id, as far as the history of a
+// run needs them.
+func (a App) historyRuns(name string, checked history.Run) ([]history.Run, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, filepath.Separator) {
+		dir, err := findRun(name)
+		if err != nil {
+			return nil, err
+		}
+		name = dir.Path()
+		if err := dir.Close(); err != nil {
+			return nil, err
+		}
+	}
+	var runs []history.Run
+	err := store.EachRecord(name, func(s store.Summary) bool {
+		if s.Problem == "" && s.Hash == checked.Hash {
+			return true
+		}
+		runs = append(runs, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
+		return false
+	}, func(r store.Record) error {
+		runs = append(runs, history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run})
+		return nil
+	})
+	return runs, err
+}
+
+// historyRun reads one run for a history.
+func (a App) historyRun(path string) (history.Run, error) {
+	var out history.Run
+	err := store.EachRecord(path, func(store.Summary) bool { return true }, func(r store.Record) error {
+		out = history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run}
+		return nil
+	})
+	if err == nil && out.Problem != "" {
+		err = errors.New(out.Problem)
+	}
+	return out, notReadable(err)
 }
 
 // gate is what a check fails on.
@@ -140,12 +261,23 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 	switch {
 	case len(found) > 0:
 		return "", &codeError{exitRegression, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
+	case c.Basis != nil && c.Basis.Reason != "":
+		return "", &codeError{exitUnfit, errors.New("check: cannot tell: " + c.Basis.Reason + leftOut(c.Basis.LeftOut))}
 	case c.Noisy != "":
 		return "", &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
 	case judged == 0:
 		return "", &codeError{exitUnfit, errors.New("check: no mode could be judged" + open + "; the table and the notes above say why")}
 	}
 	return fmt.Sprintf("check passed: %s, no regression%s", wording.Count(judged, "change judged", "changes judged"), open), nil
+}
+
+// leftOut says how many runs were left out, and why the last of them.
+func leftOut(out []result.LeftOut) string {
+	if len(out) == 0 {
+		return ""
+	}
+	last := out[len(out)-1]
+	return fmt.Sprintf("; %s left out, the last one, %s, because %s", wording.Count(len(out), "run was", "runs were"), last.Path, last.Reason)
 }
 
 func orMissing(s result.ModeStatus) string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
@@ -51,16 +49,24 @@ func (a App) compareCommand() *cobra.Command {
 	return c
 }
 
-// changes compares two runs by their names.
-func (a App) changes(before, after string, f compareFlags) (result.Changes, error) {
+// valid checks what the flags name.
+func (f *compareFlags) valid() error {
 	formats := []string{"text", "md", "json"}
 	if !slices.Contains(formats, f.format) {
-		return result.Changes{}, usage(fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(formats, ", ")))
+		return usage(fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(formats, ", ")))
 	}
 	for _, name := range f.metrics {
 		if _, ok := result.MetricNamed(name); !ok {
-			return result.Changes{}, usage(fmt.Errorf("--metrics: unknown metric %q; docs/results.md lists all metrics", name))
+			return usage(fmt.Errorf("--metrics: unknown metric %q; docs/results.md lists all metrics", name))
 		}
+	}
+	return nil
+}
+
+// changes compares two runs by their names.
+func (a App) changes(before, after string, f compareFlags) (result.Changes, error) {
+	if err := f.valid(); err != nil {
+		return result.Changes{}, err
 	}
 	b, err := a.takeRun(before, comparedMemory)
 	if err != nil {

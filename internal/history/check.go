@@ -42,7 +42,8 @@ type CheckOptions struct {
 // last stretch is what the run is compared with. Each change is that of the last one, two or three
 // runs, whichever shows it most clearly, provided that all of them are on the same side; Holm's
 // correction is over all modes, workloads, metrics and these three. Numbers of values in the
-// result count runs. Where nothing can be judged, Basis has the reason.
+// result count runs. A value that is a lower bound is not judged, and judges none. Where nothing
+// can be judged, Basis has the reason.
 //
 // The test is exact for normal logarithms of ratios and runs of equal precision. If the run that
 // is checked has wider intervals of its own, the difference of their variances is added.
@@ -163,7 +164,7 @@ func (c *check) judge(checked Run, noisy string) []result.Change {
 	}
 	for _, r := range c.earlier {
 		for _, p := range points(r.Run, c.opt.Metrics) {
-			if i, known := at[p.key]; known {
+			if i, known := at[p.key]; known && !p.bound {
 				series[i] = append(series[i], p)
 			}
 		}
@@ -203,7 +204,7 @@ func stretchOf(earlier []point, checked point, level float64) stretch {
 		ratio := checked.ratio / before
 		s.change.Before, s.change.Ratio = &before, &ratio
 	}
-	if len(ys) < MinEarlier {
+	if len(ys) < MinEarlier || checked.bound {
 		return s
 	}
 	stretches := divided(ys, changepoint.Find(ys, level, seed))

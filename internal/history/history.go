@@ -267,6 +267,7 @@ type point struct {
 	ratio  float64
 	ci     *result.Interval
 	n      int
+	bound  bool // the mode's value is a lower bound
 }
 
 // Counts says whether a metric is in histories and decides checks unless others are named: it
@@ -292,7 +293,7 @@ func points(r result.Run, metrics []string) []point {
 		if slices.ContainsFunc(out, func(p point) bool { return p.key == key }) {
 			continue // the file was edited
 		}
-		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N})
+		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, bound: c.AtLeast})
 	}
 	return out
 }

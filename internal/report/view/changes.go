@@ -15,12 +15,52 @@ import (
 // cell.
 func Changes(c result.Changes) doc.Changes {
 	v := changesView{printable.Value(c)}
-	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Notes: v.sections(), Tables: v.tables(), Legend: changesLegend}
+	before, legend := runRef(v.Before), changesLegend
+	if v.Basis != nil {
+		before, legend = v.basis(), basisLegend
+	}
+	return doc.Changes{Before: before, After: runRef(v.After), Notes: v.sections(), Tables: v.tables(), Legend: legend}
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
 	"both runs gives. A baseline's own values change with the machine. Two runs are one sample each: variation from run to " +
 	"run is in no interval."
+
+const basisLegend = "Before and after are ratios to the baseline: before is their geometric mean over the earlier runs since the level last changed, " +
+	"after that of the last runs that were compared. A change is that of the ratio, with the 95 % interval that the spread from run to run gives."
+
+// basis describes the earlier runs that a run was judged by.
+func (v changesView) basis() string {
+	runs := v.Basis.Runs
+	text := wording.Count(len(runs), "earlier run", "earlier runs") + " on " + orUnknown(v.Basis.Machine)
+	switch n := len(runs); n {
+	case 0:
+	case 1:
+		text += ", of " + runs[0].Started
+	default:
+		text += ", from " + runs[0].Started + " to " + runs[n-1].Started
+	}
+	return text
+}
+
+// basisNotes are the lines about the earlier runs, by heading.
+func (v changesView) basisNotes() []doc.Notes {
+	if v.Basis == nil {
+		return nil
+	}
+	var out []doc.Notes
+	if v.Basis.Reason != "" {
+		out = append(out, doc.Notes{Heading: "! Nothing can be told", Lines: []string{v.Basis.Reason}})
+	}
+	var lines []string
+	for _, l := range v.Basis.LeftOut {
+		lines = append(lines, l.Path+": "+l.Reason)
+	}
+	if len(lines) > 0 {
+		out = append(out, doc.Notes{Heading: "Runs that were left out", Lines: lines})
+	}
+	return out
+}
 
 func runRef(r result.RunRef) string {
 	parts := []string{"run " + orUnknown(r.ID), r.Started, "tare " + orUnknown(r.Tare.Version)}
@@ -38,7 +78,7 @@ type changesView struct{ result.Changes }
 
 // sections are the paragraphs above the tables.
 func (v changesView) sections() []doc.Notes {
-	var out []doc.Notes
+	out := v.basisNotes()
 	add := func(heading string, lines []string) {
 		if len(lines) > 0 {
 			out = append(out, doc.Notes{Heading: heading, Lines: lines})
@@ -54,7 +94,11 @@ func (v changesView) sections() []doc.Notes {
 	for _, d := range v.settings() {
 		lines = append(lines, difference(d.Scope, d.Name, d.Before, d.After))
 	}
-	add("The two runs differ in their settings", lines)
+	heading := "The two runs differ in their settings"
+	if v.Basis != nil {
+		heading = "The run differs from the one before in its settings"
+	}
+	add(heading, lines)
 	lines = nil
 	for _, m := range v.Modes {
 		text := fmt.Sprintf("%s: %s, now %s", m.Mode, fateWord(m.Before), fateWord(m.After))
@@ -73,7 +117,7 @@ func (v changesView) sections() []doc.Notes {
 		lines = append(lines, where+": "+r.Reason)
 	}
 	add("Not comparable", lines)
-	if len(v.Cells) == 0 {
+	if len(v.Cells) == 0 && v.Basis == nil {
 		add("Nothing was compared", []string{"no cell is in both runs and comparable"})
 	}
 	return out
@@ -137,12 +181,26 @@ func rowOf(c result.Change) doc.ChangeRow {
 		r.Before, r.After = wording.Ratio(c.Before, c.BeforeCI), wording.Ratio(c.After, c.AfterCI)
 	}
 	r.Verdict = ChangeVerdict(c)
+	if c.Spread != nil {
+		r.Verdict += "; " + ofRuns(c)
+	}
 	return r
+}
+
+// ofRuns says what a change in a history is of.
+func ofRuns(c result.Change) string {
+	last := "this run"
+	if c.AfterN > 1 {
+		last = "the last " + wording.Count(c.AfterN, "run", "runs")
+	}
+	return fmt.Sprintf("%s against %s, spread %s", last, wording.Count(c.BeforeN, "run", "runs"), wording.Percent(*c.Spread))
 }
 
 // ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".
 func ChangeVerdict(c result.Change) string {
 	switch {
+	case c.Ratio == nil && c.BeforeN == 0 && c.AfterN > 0:
+		return "cannot tell: not in the earlier runs"
 	case c.Ratio == nil:
 		return "cannot tell: a value is 0"
 	case c.Verdict == result.Worse || c.Verdict == result.Better:

@@ -22,6 +22,9 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 		Title: "Changes from run " + orUnknown(v.Before.ID) + " to run " + orUnknown(v.After.ID), Measured: v.measured(),
 		Notes: v.notes(), Sentence: v.conclusion(columns), Command: wording.Clean(command),
 	}
+	if v.Basis != nil {
+		o.Title = "Run " + orUnknown(v.After.ID) + " against its history"
+	}
 	var modes []string
 	for _, cell := range v.Cells {
 		if !slices.Contains(modes, cell.Mode) {
@@ -73,6 +76,9 @@ func statusWord(s result.ModeStatus) string {
 
 // measured says what the two runs are.
 func (v changesView) measured() string {
+	if v.Basis != nil {
+		return v.basis() + "; " + v.After.Started + ", tare " + orUnknown(v.After.Tare.Version)
+	}
 	var parts []string
 	for _, r := range []result.RunRef{v.Before, v.After} {
 		text := r.Started + ", tare " + orUnknown(r.Tare.Version)
@@ -167,6 +173,13 @@ func (v changesView) notes() []doc.Note {
 	if v.Noisy != "" {
 		out = append(out, doc.Note{Text: "Nothing can be told: " + v.Noisy})
 	}
+	for _, n := range v.basisNotes() {
+		if len(n.Lines) == 1 {
+			out = append(out, doc.Note{Text: strings.TrimPrefix(n.Heading, "! ") + ": " + n.Lines[0]})
+			continue
+		}
+		out = append(out, doc.Note{Text: fmt.Sprintf("%s: %d, such as %s", n.Heading, len(n.Lines), n.Lines[len(n.Lines)-1])})
+	}
 	for _, r := range v.Refused {
 		out = append(out, doc.Note{Text: "Not comparable: " + refused(r)})
 	}
@@ -182,7 +195,11 @@ func (v changesView) notes() []doc.Note {
 		for _, d := range settings {
 			parts = append(parts, difference(d.Scope, d.Name, d.Before, d.After))
 		}
-		out = append(out, doc.Note{Text: "The runs differ in " + wording.Count(len(settings), "setting", "settings") + ": " + strings.Join(parts, "; ")})
+		what := "The runs differ in "
+		if v.Basis != nil {
+			what = "The run differs from the one before in "
+		}
+		out = append(out, doc.Note{Text: what + wording.Count(len(settings), "setting", "settings") + ": " + strings.Join(parts, "; ")})
 	}
 	return out
 }
@@ -205,6 +222,9 @@ func (v changesView) conclusion(columns []changeColumn) string {
 			found[c.Verdict] = append(found[c.Verdict], c)
 			n++
 		}
+	}
+	if n == 0 && v.Basis != nil {
+		return "Nothing was compared: no ratio of the run is in the earlier runs that count."
 	}
 	if n == 0 {
 		return "Nothing was compared: no mode with a baseline is in both runs and comparable."

@@ -193,7 +193,10 @@ func (a App) historyRun(path string) (history.Run, error) {
 	if err == nil && out.Problem != "" {
 		err = errors.New(out.Problem)
 	}
-	return out, notReadable(err)
+	if err != nil {
+		return out, notReadable(err)
+	}
+	return out, nil
 }
 
 // gate is what a check fails on.

@@ -15,6 +15,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
 	"tare/internal/linuxnet"
+	"tare/internal/synthetic"
 	"tare/internal/result"
 )
 
@@ -62,6 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,
 			"fill":   fill,
+			"many":   many,
 			"plugin": plugin,
 		},
 		Setup: func(e *testscript.Env) error {
@@ -107,6 +109,19 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 		data = append(data, "# nothing\n"...)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}
+
+// many DIR RUNS FROM STEP: writes synthetic runs of one study whose ratios vary by 0.5 % from run
+// to run, and all change by a factor from a run on.
+func many(ts *testscript.TestScript, _ bool, args []string) {
+	runs, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	from, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	step, err := strconv.ParseFloat(args[3], 64)
+	ts.Check(err)
+	ts.Check(os.MkdirAll(ts.MkAbs(args[0]), 0o700))
+	ts.Check(synthetic.Many{Shape: synthetic.Shape{Modes: 3, Blocks: 12, Seed: 7}, Runs: runs, Spread: 0.005, Step: step, From: from}.Write(ts.MkAbs(args[0])))
 }
 
 // plugin DIR: puts the program where the docker command with that configuration looks

@@ -83,7 +83,7 @@ func (c *check) choose(runs []Run, checked Run) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {
 		return r.Path == checked.Path || r.Problem == "" && r.Run.ID != "" && r.Run.ID == checked.Run.ID
 	})
-	kept, out := sorted(runs, checked.Hash, c.opt.Metrics)
+	kept, out := sorted(runs, checked.Hash, checked.Study, c.opt.Metrics)
 	for _, r := range kept {
 		reason := ""
 		if other, facts := analysis.MachineOf(r.Run); other != key {

@@ -37,7 +37,7 @@ const FalseAlarms = 0.05
 // is one that cannot be read, that has the name of the study and another hash, or that is a copy.
 func Of(runs []Run, hash string, metrics []string) result.History {
 	h := result.History{Hash: hash, FalseAlarms: FalseAlarms, Machines: []result.MachineHistory{}}
-	kept, out := sorted(runs, hash, metrics)
+	kept, out := sorted(runs, hash, "", metrics)
 	h.LeftOut = out
 	if len(kept) > 0 {
 		h.Study = kept[len(kept)-1].Study
@@ -63,27 +63,14 @@ func Of(runs []Run, hash string, metrics []string) result.History {
 	return h
 }
 
-// Hashes lists the hashes of the studies that runs are of, that of the latest run first.
-func Hashes(runs []Run) []string {
-	latest := slices.Clone(runs)
-	slices.SortStableFunc(latest, func(a, b Run) int { return b.Run.Started.Compare(a.Run.Started) })
-	var out []string
-	for _, r := range latest {
-		if r.Hash != "" && r.Problem == "" && !slices.Contains(out, r.Hash) {
-			out = append(out, r.Hash)
-		}
-	}
-	return out
-}
-
 // sorted returns the runs of a study that have a ratio, oldest first, and those that are left
-// out.
-func sorted(runs []Run, hash string, metrics []string) (kept []Run, out []result.LeftOut) {
+// out. The name is one that the study has besides those of the runs.
+func sorted(runs []Run, hash, name string, metrics []string) (kept []Run, out []result.LeftOut) {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b Run) int {
 		return cmp.Or(a.Run.Started.Compare(b.Run.Started), cmp.Compare(a.Path, b.Path))
 	})
-	names := map[string]bool{}
+	names := map[string]bool{name: name != ""}
 	for _, r := range runs {
 		if r.Hash == hash && r.Study != "" {
 			names[r.Study] = true

@@ -119,3 +119,104 @@ func TestPlantedChanges(t *testing.T) {
 		t.Errorf("study %q, false alarms %g, at least %d runs", h.Study, h.FalseAlarms, h.MinRuns)
 	}
 }
+
+// Runs that are not of the history are left out, each with its reason, and the others remain.
+func TestLeftOut(t *testing.T) {
+	runs := made(12, lane{"netns/bridge", "tcp_rr", "transaction_rate", steady(1, 0.8, 0.01, nil)})
+	runs[1].Hash = "4567"
+	runs[2] = Run{Path: "runs/cut", Problem: "trials.ndjson:2: unexpected end"}
+	runs[3].Run.Modes[1].Status, runs[3].Run.Modes[1].Reason, runs[3].Run.Cells = result.ModeVoid, "a counter did not move", nil
+	runs[4].Run.Status, runs[4].Run.Cells, runs[4].Run.Modes = result.RunInterrupted, nil, nil
+	runs[5].Hash = ""
+	runs[6].Run.Started = time.Time{}
+	runs[7].Run.ID = runs[0].Run.ID
+	runs[8].Study, runs[8].Hash = "other", "89ab"
+	want := map[string]string{
+		"runs/run001": "other settings: its hash is 4567, not 0123", "runs/cut": "unexpected end", "runs/run003": "netns/bridge is void: a counter did not move",
+		"runs/run004": "it is interrupted", "runs/run005": "does not record what decides", "runs/run006": "does not record when", "runs/run007": "a copy of runs/run000",
+	}
+	slices.Reverse(runs) // the order of the argument does not matter
+	h := Of(runs, "0123", nil)
+	for _, l := range h.LeftOut {
+		if !strings.Contains(l.Reason, want[l.Path]) || want[l.Path] == "" {
+			t.Errorf("%s: %s; want %q", l.Path, l.Reason, want[l.Path])
+		}
+		delete(want, l.Path)
+	}
+	if len(want) > 0 {
+		t.Errorf("not left out: %v", want)
+	}
+	if got := len(h.Machines[0].Runs); got != 4 {
+		t.Errorf("%d runs remain, want 4", got)
+	}
+	if h := Of(nil, "0123", nil); len(h.Machines) != 0 || len(h.LeftOut) != 0 {
+		t.Errorf("a history of nothing: %v", h)
+	}
+}
+
+// Each machine has a history of its own, the environment and the clock of each run are compared
+// with those of the run before, and a run without a mode leaves a gap in its series.
+func TestMachinesAndNotes(t *testing.T) {
+	const gap = 6
+	runs := made(12, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(run int) float64 {
+		if run == gap {
+			return 0
+		}
+		return 0.8
+	}}, lane{"netns/vxlan", "tcp_rr", "transaction_rate", func(int) float64 { return 0.6 }})
+	for _, i := range []int{3, 4} {
+		runs[i].Run.Hosts = []result.Host{{Name: "a", Facts: []result.Fact{{Name: "cpu_model", Value: "Model Two"}, {Name: "cpus_online", Value: "4 (0-3)"}}}}
+	}
+	runs[7].Run.Hosts[0].Facts[0].Value = "6.19"
+	runs[8].Run.Tare.Version = "1.1"
+	runs[8].Run.Noisy = "load"
+	runs[9].Run.Finished = runs[9].Run.Started.Add(-time.Minute)
+	runs[10].Run.Status, runs[10].Run.Finished = result.RunInterrupted, runs[11].Run.Started.Add(time.Minute)
+	h := Of(runs, "0123", nil)
+	if len(h.Machines) != 2 || h.Machines[0].Machine != "Model One, 4 CPUs" || h.Machines[1].Machine != "Model Two, 4 CPUs" || len(h.Machines[1].Runs) != 2 {
+		t.Fatalf("machines: %+v", h.Machines)
+	}
+	one := h.Machines[0]
+	at := func(id int) result.HistoryRun {
+		i := slices.IndexFunc(one.Runs, func(r result.HistoryRun) bool { return r.ID == fmt.Sprintf("run%03d", id) })
+		return one.Runs[i]
+	}
+	for id, want := range map[int]string{8: "too noisy to judge: load", 9: "clock was set back", 10: "interrupted", 11: "run run010 had not ended when it started"} {
+		if got := at(id).Note; !strings.Contains(got, want) {
+			t.Errorf("run %d has the note %q, want %q", id, got, want)
+		}
+	}
+	if got := at(1).Note; got != "" {
+		t.Errorf("an ordinary run has the note %q", got)
+	}
+	if got := at(7).Changed; len(got) != 1 || got[0].Name != "kernel" || got[0].After != "6.19" {
+		t.Errorf("the kernel changed in %v", got)
+	}
+	var indexes []int
+	for _, p := range one.Series[slices.IndexFunc(one.Series, func(s result.HistorySeries) bool { return s.Mode == "netns/bridge" })].Points {
+		indexes = append(indexes, p.Run)
+	}
+	if want := []int{0, 1, 2, 3, 5, 6, 7, 8, 9}; !slices.Equal(indexes, want) {
+		t.Errorf("the points are of runs %v, want %v", indexes, want)
+	}
+	late := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
+	late[8].Run.Started, late[8].Run.Finished = late[8].Run.Started.AddDate(0, 0, 9), late[8].Run.Finished.AddDate(0, 0, 9)
+	if got := Of(late, "0123", nil).Machines[0].Runs[8].Note; got != "10 times the usual time after the run before" {
+		t.Errorf("a run after a gap has the note %q", got)
+	}
+}
+
+// Only ratios of the metrics asked for count, and none of a control.
+func TestMetricsOfAHistory(t *testing.T) {
+	runs := made(3, lane{"netns/bridge", "tcp_rr", "transaction_rate", steady(1, 0.8, 0.01, nil)}, lane{"netns/bridge", "tcp_rr", "rtt_p99", steady(2, 1.1, 0.01, nil)},
+		lane{"control", "tcp_rr", "transaction_rate", steady(3, 1, 0.01, nil)})
+	for i := range runs {
+		runs[i].Run.Modes[2].Control = true
+	}
+	for want, metrics := range map[string][]string{"transaction_rate": nil, "rtt_p99": {"rtt_p99"}} {
+		h := Of(runs, "0123", metrics)
+		if s := h.Machines[0].Series; len(s) != 1 || s[0].Metric != want || s[0].Mode != "netns/bridge" || len(s[0].Points) != 3 || s[0].Spread == nil {
+			t.Errorf("metrics %v give %+v", metrics, s)
+		}
+	}
+}

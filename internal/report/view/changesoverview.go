@@ -223,10 +223,12 @@ func (v changesView) conclusion(columns []changeColumn) string {
 			n++
 		}
 	}
-	if n == 0 && v.Basis != nil {
+	switch {
+	case n == 0 && v.Basis != nil && v.Basis.Reason != "":
+		return "Nothing was compared."
+	case n == 0 && v.Basis != nil:
 		return "Nothing was compared: no ratio of the run is in the earlier runs that count."
-	}
-	if n == 0 {
+	case n == 0:
 		return "Nothing was compared: no mode with a baseline is in both runs and comparable."
 	}
 	var parts []string

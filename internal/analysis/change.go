@@ -23,7 +23,7 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 	out := result.Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
 		Refused: append([]result.Refusal{}, refused...), Modes: ModeChanges(before.Run, after.Run), Cells: []result.Change{}}
 	out.Machine = MachineDifferences(before.Run, after.Run)
-	out.Warnings = machineWarning(out.Machine)
+	out.Warnings = MachineWarning(out.Machine)
 	for _, t := range []struct{ which, noisy string }{{"earlier", before.Run.Noisy}, {"later", after.Run.Noisy}} {
 		if t.noisy != "" {
 			out.Noisy = fmt.Sprintf("the %s run is too noisy to judge: %s", t.which, t.noisy)

@@ -170,8 +170,8 @@ func calibrationDiffers(before, after string) bool {
 	return max(a/b, b/a) > calibrationSpread
 }
 
-// machineWarning is the warning that two runs are of different machines, none if there is no difference.
-func machineWarning(differences []result.Difference) []result.Warning {
+// MachineWarning is the warning that two runs are of different machines, none if there is no difference.
+func MachineWarning(differences []result.Difference) []result.Warning {
 	if len(differences) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"

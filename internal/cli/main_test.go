@@ -15,8 +15,8 @@ import (
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
 	"tare/internal/linuxnet"
-	"tare/internal/synthetic"
 	"tare/internal/result"
+	"tare/internal/synthetic"
 )
 
 // The test binary is also the program: called as tare, it is tare. Whatever it is

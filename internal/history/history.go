@@ -236,6 +236,9 @@ func note(runs []Run, gap time.Duration) string {
 		if since := r.Started.Sub(before.Started); gap > 0 && since > longGap*gap {
 			notes = append(notes, fmt.Sprintf("%.3g times the usual time after the run before", since.Seconds()/gap.Seconds()))
 		}
+		if differ := analysis.MachineDifferences(before, r); len(differ) > 0 {
+			notes = append(notes, "the machine may have become another since the run before: "+analysis.DifferencesText(differ))
+		}
 		if r.Started.Before(before.Finished) {
 			notes = append(notes, fmt.Sprintf("run %s had not ended when it started: the two disturbed each other, or the clock was set back", before.ID))
 		}

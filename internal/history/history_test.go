@@ -199,6 +199,20 @@ func TestMachinesAndNotes(t *testing.T) {
 	if want := []int{0, 1, 2, 3, 5, 6, 7, 8, 9}; !slices.Equal(indexes, want) {
 		t.Errorf("the points are of runs %v, want %v", indexes, want)
 	}
+	slower := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
+	for i := range slower {
+		ns := "81.0 ns"
+		if i == 8 {
+			ns = "140 ns"
+		}
+		slower[i].Run.Hosts[0].Facts = append(slower[i].Run.Hosts[0].Facts, result.Fact{Name: "calibration_syscall", Value: ns})
+	}
+	if got := Of(slower, "0123", nil).Machines[0].Runs[8].Note; !strings.Contains(got, "may have become another") {
+		t.Errorf("a run on a slower machine has the note %q", got)
+	}
+	if c := Check(slower[:8], slower[8], CheckOptions{Last: 20, Margin: 0.05}); len(c.Warnings) != 1 || len(c.Machine) != 1 {
+		t.Errorf("a run on a slower machine has the warnings %v", c.Warnings)
+	}
 	late := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
 	late[8].Run.Started, late[8].Run.Finished = late[8].Run.Started.AddDate(0, 0, 9), late[8].Run.Finished.AddDate(0, 0, 9)
 	if got := Of(late, "0123", nil).Machines[0].Runs[8].Note; got != "10 times the usual time after the run before" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/report/text"
 	"tare/internal/result"
 )
 
@@ -95,5 +96,41 @@ func TestChangesOfMachinesGolden(t *testing.T) {
 		if first < 0 || noisy < first || strings.Count(out, "0x2b000603") != 1 {
 			t.Errorf("%s: the warning is at %d, that of noise at %d:\n%s", name, first, noisy, out)
 		}
+	}
+}
+
+// sampleBasis is a run that was judged by its history.
+func sampleBasis() result.Changes {
+	f := func(x float64) *float64 { return &x }
+	c := sampleChanges()
+	c.Refused, c.Modes = nil, nil
+	c.Basis = &result.Basis{
+		Runs: []result.RunRef{{ID: "1111aaaa", Started: "2026-11-01T10:00:00Z"}, {ID: "2222bbbb", Started: "2026-11-20T10:00:00Z"}}, Last: 20, Machine: "Model One, 4 CPUs",
+		LeftOut: []result.LeftOut{{Path: "runs/x", Reason: "it ran on another machine: Model Two, 4 CPUs"}}, FalseAlarms: 0.005,
+	}
+	c.Cells = []result.Change{
+		{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: f(0.83), BeforeN: 18,
+			After: f(0.80), AfterN: 3, Ratio: f(0.964), RatioCI: &result.Interval{0.955, 0.973}, Verdict: result.Worse, Margin: 0.05, Spread: f(0.006)},
+		{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: f(0.6), BeforeN: 20, After: f(0.61), AfterCI: &result.Interval{0.6, 0.62},
+			AfterN: 1, Ratio: f(1.017), RatioCI: &result.Interval{0.93, 1.1}, Verdict: result.CannotTell, Margin: 0.05, Spread: f(0.04), Detectable: f(0.3)},
+		{Mode: "netns/new", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, After: f(0.7), AfterN: 1, Verdict: result.CannotTell, Margin: 0.05},
+	}
+	return c
+}
+
+func TestBasisGolden(t *testing.T) {
+	var full, md bytes.Buffer
+	for _, err := range []error{ChangesText(&full, sampleBasis(), TextOptions{}), ChangesMarkdown(&md, sampleBasis())} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "changes-history.txt", full.Bytes())
+	golden(t, "changes-history.md", md.Bytes())
+	golden(t, "changes-history-overview.txt", text.Overview(ChangesOverview(sampleBasis(), "tare check --full --history runs after"), text.Options{}))
+	nothing := sampleBasis()
+	nothing.Cells, nothing.Basis.Reason = nil, "2 comparable earlier runs, and at least 5 are required"
+	if o := ChangesOverview(nothing, ""); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
+		t.Errorf("%q, %v", o.Sentence, o.Notes)
 	}
 }

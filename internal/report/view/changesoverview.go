@@ -152,6 +152,8 @@ func changeCell(c result.Change) doc.OverviewCell {
 	case c.Own:
 		out.Tone, out.Mark = chart.Plain, ""
 		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
+	case c.Ratio == nil && c.BeforeN == 0 && c.AfterN > 0:
+		out.Change = "(new)"
 	case c.Ratio == nil:
 		out.Change = "(0 in one)"
 	case c.Verdict == result.CannotTell && finite(c.Detectable):

@@ -52,6 +52,7 @@ func prose(of, field string) bool {
 	return slices.Contains([]string{
 		"Title", "Description", "Reason", "Text", "Value", "Noisy", "Source", "Scope", "Expect", "Missing", "Notes", "Command",
 		"Before", "After", // of a difference between two runs
+		"Claim", "Published", "Differs", // of a published claim
 	}, field)
 }
 

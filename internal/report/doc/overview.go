@@ -21,6 +21,7 @@ type Overview struct {
 	Groups   []OverviewGroup // each is compared with its first row
 	Legend   []string        // what the cells and marks mean
 	Sentence string          // the answer for the run as a whole
+	Claims   string          // how many published claims hold, and what lists them; empty without claims
 	Others   []string        // what else the full report has, such as "5 comparisons"
 	Page     string          // the file of the whole report; empty without one
 	Command  string          // what prints the whole report; empty without one

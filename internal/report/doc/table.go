@@ -19,6 +19,8 @@ const (
 	Limits    TableKind = "limits"    // who limited TCP, by mode
 	Facts     TableKind = "facts"     // names and facts
 	Places    TableKind = "places"    // the steps of a path
+
+	ClaimTable TableKind = "claims" // published claims, each with its parts below it
 )
 
 // Table is columns and groups of rows.

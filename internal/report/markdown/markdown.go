@@ -30,6 +30,13 @@ func Write(d doc.Document) []byte {
 	return p.Bytes()
 }
 
+// Blocks is the blocks of a page alone.
+func Blocks(blocks []doc.Block) []byte {
+	p := &page{}
+	p.blocks(blocks, 2)
+	return p.Bytes()
+}
+
 // line writes a block: a line and an empty one. Arguments are Markdown already.
 func (p *page) line(format string, args ...any) { p.item(format+"\n", args...) }
 

@@ -128,6 +128,9 @@ func (p *printer) overviewTail(o doc.Overview, more []string) []string {
 	}
 	out = append(out, "")
 	out = append(out, p.short(o.Sentence, p.width, sentenceLines)...)
+	if o.Claims != "" {
+		out = append(out, p.short(o.Claims, p.width, 2)...)
+	}
 	rest := strings.Trim(o.Page+"; "+o.Command, "; ")
 	if more := strings.Join(append(slices.Clone(o.Others), more...), ", "); more != "" {
 		rest = strings.TrimSpace(rest + " (" + more + ")")

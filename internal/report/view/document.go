@@ -73,6 +73,7 @@ func (v view) document() doc.Document {
 	add(doc.Terminal, b.leads()...)
 	add(doc.Pages, b.overviewSection())
 	add(0, b.ladder()...)
+	add(0, b.claims()...)
 	add(doc.HTML, b.matrix()...)
 	add(0, b.scenarios()...)
 	add(0, b.comparisons()...)

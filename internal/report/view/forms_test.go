@@ -3,6 +3,7 @@ package view
 import (
 	"io"
 
+	"tare/internal/report/doc"
 	"tare/internal/report/html"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
@@ -45,3 +46,5 @@ func ChangesScreen(w io.Writer, c result.Changes, command string, opt text.Optio
 	_, err := w.Write(text.Overview(ChangesOverview(c, command), opt))
 	return err
 }
+
+func claimsMarkdown(blocks []doc.Block) []byte { return markdown.Blocks(blocks) }

@@ -69,6 +69,7 @@ func inputs() map[string]Input {
 		"explained":   explained(),
 		"ranking":     ranking(),
 		"concurrent":  concurrent(),
+		"claimed":     claimed(),
 	}
 }
 
@@ -82,6 +83,7 @@ func hostile() Input {
 		Run: result.Run{
 			ID: evil, Status: result.RunComplete, Profile: evil, Noisy: evil,
 			Ladder:   hostileLadder(evil, mode),
+			Claims:   hostileClaims(evil, mode),
 			Stopping: &result.Stopping{Reason: result.StopReason(evil), Text: evil, Width: math.NaN(), Unsettled: []result.Unsettled{{Mode: evil, Workload: evil, Metric: evil, Width: ptr(math.Inf(1))}}},
 			Pilots:   []result.Pilot{{Mode: evil, Workload: evil, Length: -1, Warmup: ptr(math.NaN())}, {Mode: evil, Reason: evil}},
 			Lengths:  []result.Length{{Workload: evil, Reason: evil, Duration: math.Inf(1)}}, Tare: result.Build{Version: evil, Commit: evil},

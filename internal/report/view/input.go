@@ -26,8 +26,8 @@ type Input struct {
 	// are; the page shows no charts when it is empty.
 	FiguresDir string
 	// Page is the file of the report as a page and Full the command that prints the whole
-	// report, as the first screen names them; empty without one.
-	Page, Full string
+	// report, as the first screen names them; empty without one. ClaimsCommand prints the claims.
+	Page, Full, ClaimsCommand string
 }
 
 // clean returns in with every string cleaned for one line and without values of modes that
@@ -37,7 +37,7 @@ func (in Input) clean() Input {
 	in.Title = wording.Cut(wording.Clean(in.Title), 1000)
 	in.Description = wording.Cut(wording.CleanLines(in.Description), printable.MostProse)
 	in.Command = printable.Prose(in.Command)
-	in.Page, in.Full = printable.Prose(in.Page), printable.Prose(in.Full)
+	in.Page, in.Full, in.ClaimsCommand = printable.Prose(in.Page), printable.Prose(in.Full), printable.Prose(in.ClaimsCommand)
 	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
 	if in.Title == "" {
 		in.Title = "Run " + orUnknown(in.Run.ID)
@@ -66,6 +66,7 @@ func (in Input) clean() Input {
 		return c
 	})
 	r.Ladder = fitLadder(r.Ladder, unfit)
+	r.Claims = fitClaims(r.Claims, r.Scenarios, unfit)
 	in.Trials = withoutUnfit(in.Trials, unfit)
 	return in
 }

@@ -15,7 +15,12 @@ import (
 )
 
 // Overview returns the first screen of the report.
-func (r Report) Overview() doc.Overview { return newBuilder(r.view).overview(doc.Terminal) }
+func (r Report) Overview() doc.Overview {
+	b := newBuilder(r.view)
+	o := b.overview(doc.Terminal)
+	o.Claims = b.claimsLine()
+	return o
+}
 
 // markOf is the mark of a verdict on a terminal and in Markdown.
 func markOf(tone chart.Tone) string { return chart.Signs()[tone] }
@@ -340,10 +345,9 @@ type compared struct {
 	cost float64 // ratio to the baseline, so turned that more is worse
 }
 
-// conclusion is the answer for the run as a whole, in one sentence.
-func (b *builder) conclusion(families []family, columns []mainColumn) string {
-	v := b.view
-	prefix := ""
+// conclusionPrefix is what limits the answer as a whole; empty for a complete run with enough blocks.
+func (b *builder) conclusionPrefix() string {
+	v, prefix := b.view, ""
 	switch {
 	case v.Run.Status == result.RunInterrupted || v.Run.Status == result.RunFailed:
 		prefix = fmt.Sprintf("The run was %s after %s; of these: ", v.Run.Status, wording.Count(v.TrialCounts.OK, "valid trial", "valid trials"))
@@ -353,6 +357,12 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	case slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }):
 		prefix = "Indicative only (" + wording.Count(blocks(v), "block", "blocks") + ", warm-up not verified): "
 	}
+	return prefix
+}
+
+// conclusion is the answer for the run as a whole, in one sentence.
+func (b *builder) conclusion(families []family, columns []mainColumn) string {
+	v, prefix := b.view, b.conclusionPrefix()
 	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {
 		return strings.Replace(prefix, "; of these: ", ": ", 1) + "no trial is valid, so there are no results."
 	}

@@ -1,0 +1,127 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+)
+
+// claimDetail is how much a terminal shows of each claim: how many lines its sentence may take, then
+// its values, then the reason for the outcome. Zero leaves a part out.
+type claimDetail struct{ sentence, values, reason int }
+
+// claimDetails are the forms of the first screen, the longest first.
+func claimDetails() []claimDetail {
+	return []claimDetail{{3, 2, 2}, {2, 1, 2}, {2, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+}
+
+// Claims is the claims of a run on one screen: at most [MostLines] lines of at most [MostColumns]
+// columns. With many claims each is shortened; those that do not fit are counted.
+func Claims(c doc.Claims, opt Options) []byte {
+	p := newPrinter(bounded(opt))
+	head, more := p.overviewHead(doc.Overview{Title: c.Title, Measured: c.Measured, Notes: c.Notes}, 1)
+	tail := func(left int) []string {
+		rest := slices.Clone(more)
+		if left > 0 {
+			rest = append(rest, wording.Count(left, "more claim", "more claims"))
+		}
+		return p.overviewTail(doc.Overview{Sentence: c.Sentence, Page: c.Page, Command: c.Command}, rest)
+	}
+	var rows []doc.ClaimRow
+	for _, g := range c.Groups {
+		rows = append(rows, g.Rows...)
+	}
+	space := MostLines - len(head) - len(tail(0))
+	var lines []string
+	for _, d := range claimDetails() {
+		if lines = p.claimRows(rows, d); len(lines) <= space {
+			break
+		}
+	}
+	left := 0
+	if len(lines) > space { // a line for each claim
+		fit := max(1, MostLines-len(head)-len(tail(len(rows))))
+		left = len(lines) - fit
+		lines = lines[:fit]
+	}
+	for _, l := range slices.Concat(head, lines, tail(left)) {
+		p.buf.WriteString(strings.TrimRight(l, " ") + "\n")
+	}
+	return p.buf.Bytes()
+}
+
+// ClaimsTable is all claims, by study where there are several, with their values and reasons.
+func ClaimsTable(c doc.Claims, opt Options) []byte {
+	p := newPrinter(bounded(opt))
+	for i, g := range c.Groups {
+		if i > 0 {
+			p.blank()
+		}
+		if g.Study != "" {
+			p.wrap("", g.Study+": "+wording.Cut(g.Title, 2*p.width))
+			p.wrap(gap, wording.Cut(g.Text, 2*p.width))
+			if g.Run != "" {
+				p.wrap(gap, wording.Cut(g.Run, 2*p.width))
+			}
+		}
+		for _, l := range p.claimRows(g.Rows, claimDetail{2, 1, 2}) {
+			p.buf.WriteString(strings.TrimRight(l, " ") + "\n")
+		}
+	}
+	if len(c.Groups) > 0 && c.Groups[0].Study != "" {
+		p.blank()
+		p.wrap("", c.Sentence)
+	}
+	return p.buf.Bytes()
+}
+
+// claimRows are claims with the outcome in a column of its own before the sentence.
+func (p *printer) claimRows(rows []doc.ClaimRow, d claimDetail) []string {
+	width := 0
+	for _, r := range rows {
+		width = max(width, wording.Width(r.Sign+" "+r.Outcome))
+	}
+	indent := strings.Repeat(" ", width+len(gap))
+	room := max(1, p.width-len(indent))
+	var out []string
+	for _, r := range rows {
+		lead := p.paint(claimTone(r.Tone), wording.Pad(r.Sign+" "+r.Outcome, width)) + gap
+		add := func(text string, most int) {
+			if text == "" || most == 0 {
+				return
+			}
+			for _, l := range p.short(text, room, most) {
+				out = append(out, lead+l)
+				lead = indent
+			}
+		}
+		add(orUnnamed(r.Claim, r.ID), d.sentence)
+		add(r.Values(), d.values)
+		add(r.Reason, d.reason)
+	}
+	return out
+}
+
+// claimTone is the colour of an outcome on a terminal, which shows the tone of what is the same in no
+// colour.
+func claimTone(t chart.Tone) chart.Tone {
+	if t == chart.Same {
+		return chart.Better
+	}
+	if t == chart.Absent {
+		return chart.Unsure
+	}
+	return t
+}
+
+func orUnnamed(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return wording.Unknown
+}

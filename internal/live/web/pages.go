@@ -19,6 +19,9 @@ import (
 //go:embed pages.html
 var pagesTemplate string
 
+//go:embed claims.html
+var claimsTemplate string
+
 //go:embed watch.js
 var watchScript string
 
@@ -60,7 +63,7 @@ func source(text string) string {
 
 // render writes one of the templates.
 func render(w io.Writer, name string, data any) error {
-	t, err := template.New("pages").Parse(pagesTemplate)
+	t, err := template.New("pages").Parse(pagesTemplate + claimsTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the pages: %w", err)
 	}

@@ -27,6 +27,9 @@ type Server struct {
 	Load func(dir string) (report.Input, error)
 	// Compare compares the runs of two directories.
 	Compare func(before, after string) (result.Changes, error)
+	// Claims lists the claims of the built-in studies with their outcomes in these runs, and the
+	// runs that cannot be read.
+	Claims func() (all []result.StudyClaims, broken []string, err error)
 	// Token, unless empty, is needed for every page: once in the address, and then as a
 	// cookie. Other requests are refused.
 	Token string
@@ -58,6 +61,7 @@ func (s Server) Handler() http.Handler {
 		}
 	})
 	mux.HandleFunc("GET /compare", s.compare)
+	mux.HandleFunc("GET /claims", s.claims)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, http.StatusNotFound, "page not found")
 	})
@@ -109,12 +113,15 @@ func (s Server) find(name string) (store.Summary, error) {
 	return runs[i], nil
 }
 
-// name is a run's path below the directory of runs, with slashes; "." is the directory
+// name is the name of a listed run.
+func (s Server) name(r store.Summary) string { return s.below(r.Path) }
+
+// below is a run's path below the directory of runs, with slashes; "." is the directory
 // itself.
-func (s Server) name(r store.Summary) string {
-	rel, err := filepath.Rel(s.Runs, r.Path)
+func (s Server) below(path string) string {
+	rel, err := filepath.Rel(s.Runs, path)
 	if err != nil {
-		return filepath.ToSlash(r.Path)
+		return filepath.ToSlash(path)
 	}
 	return filepath.ToSlash(rel)
 }

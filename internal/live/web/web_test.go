@@ -43,7 +43,7 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 	}
 	t.Cleanup(func() { now.Close() })
 	append1(t, now, 1, 9e9)
-	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond,
+	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond, Claims: claimsOf(top),
 		Load: func(dir string) (report.Input, error) {
 			d, err := store.Open(dir)
 			if err != nil {
@@ -63,6 +63,20 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 			return result.Changes{Before: result.RunRef{ID: filepath.Base(before)}, After: result.RunRef{ID: filepath.Base(after)}}, nil
 		},
 	}, now
+}
+
+// claimsOf are the claims of two studies, one of which was run, with a run that cannot be read.
+func claimsOf(top string) func() ([]result.StudyClaims, []string, error) {
+	return func() ([]result.StudyClaims, []string, error) {
+		evil, v := "<script>alert(1)</script>", 0.54
+		return []result.StudyClaims{
+			{Study: "overlays", Title: evil, Run: filepath.Join(top, "a b", "done"), Profile: "quick", Machine: evil, Claims: []result.Claim{
+				{ID: "half", Claim: "VXLAN halves " + evil, Source: evil, Published: "0.55", Outcome: result.ClaimHolds, Reason: evil, Value: &v, CI: &result.Interval{0.5, 0.58},
+					Points: []result.ClaimPoint{{Label: "at " + evil, Outcome: result.ClaimCannotTell}}},
+			}},
+			{Study: "sdn", Title: "Switches", Command: "tare run sdn --claims", Claims: []result.Claim{{ID: "x", Claim: "A before B"}}},
+		}, []string{filepath.Join(top, "bad")}, nil
+	}
 }
 
 func append1(t *testing.T, d *store.Dir, seq int, goodput float64) {
@@ -96,6 +110,14 @@ func TestPages(t *testing.T) {
 		{"a comparison", "GET", "/compare?before=a+b/done&after=now", "", 200, "What changed", ""},
 		{"a comparison of one", "GET", "/compare?before=now&after=now", "", 400, "select two different runs", ""},
 		{"a comparison with nothing", "GET", "/compare?before=now&after=gone", "", 404, "run gone does not exist", ""},
+		{"the claims", "GET", "/claims", "", 200, `(?s)VXLAN halves &lt;script&gt;.*<td>0.55</td><td>0.54 \(0.50-0.58\)</td><td class="verdict t-same"><div>holds</div>`, "<script>alert"},
+		{"a claim's run", "GET", "/claims", "", 200, `<a href="/run/a%20b/done#claims"><bdi>a b/done</bdi></a>`, ""},
+		{"a claim's parts", "GET", "/claims", "", 200, `(?s)<bdi>at &lt;script.*<div>cannot tell</div>`, ""},
+		{"a study that was not run", "GET", "/claims", "", 200, `(?s)not run: tare run sdn --claims.*A before B.*<div>not run</div>`, ""},
+		{"how many claims hold", "GET", "/claims", "", 200, `Claims: 1 holds, 1 not run\.`, ""},
+		{"runs that the claims lack", "GET", "/claims", "", 200, `1 run cannot be read: bad<`, ""},
+		{"the way to the claims", "GET", "/", "", 200, `<a href="/claims">Published claims</a>`, ""},
+		{"claims to change", "POST", "/claims", "", 405, "read-only", ""},
 		{"something to change", "POST", "/", "", 405, "read-only", ""},
 		{"a removal", "DELETE", "/run/now", "", 405, "", ""},
 		{"another's name", "GET", "/", "evil.example", 421, "does not answer to that host name", ""},
@@ -274,5 +296,22 @@ func TestHostileList(t *testing.T) {
 	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+link[1], nil))
 	if w.Code != 200 {
 		t.Errorf("%s: code %d", link[1], w.Code)
+	}
+}
+
+// A page of claims that cannot be made says why, and one without any says so.
+func TestClaimsFail(t *testing.T) {
+	s, _ := site(t, "")
+	for _, c := range []struct {
+		err  error
+		code int
+		want string
+	}{{errors.New("list runs in <b>: no"), 500, "list runs in &lt;b&gt;: no"}, {nil, 200, "No built-in study has claims."}} {
+		s.Claims = func() ([]result.StudyClaims, []string, error) { return nil, nil, c.err }
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/claims", nil))
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("code %d:\n%s", w.Code, w.Body)
+		}
 	}
 }

@@ -29,10 +29,10 @@ func (a App) completions(root *cobra.Command) {
 		"fail-on":   func() []string { return []string{"worse", "lost", "cannot_tell", "refused"} },
 	}
 	args := map[string]func() []string{
-		"run": studies.Names, "plan": studies.Names, "modes": a.modeNames,
+		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames,
 		"report": runNames, "export": runNames, "compare": runNames, "check": runNames,
 	}
-	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "judge": {"auto", "csv", "bench"}}
+	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": {"auto", "csv", "bench"}}
 	for _, c := range root.Commands() {
 		for name, names := range flags {
 			offer(c, name, names)

@@ -34,11 +34,16 @@ const (
 )
 
 // shownFlags choose how much of a result is printed.
-type shownFlags struct{ full, quiet bool }
+type shownFlags struct{ full, quiet, claims bool }
 
 func (f *shownFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.full, "full", false, "print the whole report instead of one screen")
 	f.addQuiet(c)
+}
+
+// addClaims adds the flag that shows the claims instead of the modes.
+func addClaims(c *cobra.Command, claims *bool) {
+	c.Flags().BoolVar(claims, "claims", false, "print which published claims of the study hold, instead of the table of modes")
 }
 
 func (f *shownFlags) addQuiet(c *cobra.Command) {
@@ -59,9 +64,15 @@ func (a App) reportCommand() *cobra.Command {
 				return notReadable(err)
 			}
 			defer dir.Close()
+			if f.claims && f.full {
+				return usage(errors.New("--claims prints one screen; --full prints all, with the claims: leave one of the two out"))
+			}
 			in, err := a.input(dir)
 			if err != nil {
 				return notReadable(err)
+			}
+			if f.claims && len(in.Run.Claims) == 0 {
+				return usage(fmt.Errorf("--claims: the run %s has no claims", args[0]))
 			}
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
@@ -71,6 +82,7 @@ func (a App) reportCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
+	addClaims(c, &f.claims)
 	return c
 }
 
@@ -121,6 +133,7 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
 	in.Title, in.Description = titles(dir.Path())
 	in.Page, in.Full = filepath.Join(dir.Path(), htmlFile), "tare report --full "+quote(dir.Path())
+	in.ClaimsCommand = "tare report --claims " + quote(dir.Path())
 	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))
 	return in, nil
 }
@@ -180,6 +193,10 @@ func (a App) table(prepared report.Prepared, dir string, f shownFlags) error {
 func (a App) text(prepared report.Prepared, f shownFlags) error {
 	out := a.colours()
 	switch {
+	case f.quiet && f.claims:
+		return prepared.ClaimsTable(out, a.textOptions())
+	case f.claims:
+		return prepared.Claims(out, a.textOptions())
 	case f.quiet:
 		return prepared.Table(out, a.textOptions())
 	case f.full:

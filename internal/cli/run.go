@@ -26,6 +26,7 @@ type runFlags struct {
 	out, resume          string
 	force                bool
 	json, verbose, quiet bool
+	claims               bool
 }
 
 func (a App) runCommand() *cobra.Command {
@@ -44,6 +45,7 @@ func (a App) runCommand() *cobra.Command {
 	f.register(c)
 	f.registerOutput(c, "STUDY")
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
+	addClaims(c, &f.claims)
 	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study or the program changed, and set the earlier trials apart")
 	return c
 }
@@ -58,6 +60,9 @@ func (f *runFlags) registerOutput(c *cobra.Command, study string) {
 }
 
 func (a App) run(c *cobra.Command, args []string, f runFlags) error {
+	if f.claims && (f.json || f.verbose) {
+		return usage(errors.New("--claims prints one screen; --json and --verbose print all, with the claims: leave one of the two out"))
+	}
 	var s study.Study
 	var err error
 	if f.resume != "" {
@@ -72,6 +77,9 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.claims && len(s.Claims) == 0 {
+		return usage(fmt.Errorf("--claims: %w", noClaims(s.Name)))
 	}
 	_, err = a.measure(c.Context(), s, f)
 	return err
@@ -202,7 +210,7 @@ func (a App) publish(dir *store.Dir, f runFlags) error {
 		return err
 	}
 	if !f.json {
-		return a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet})
+		return a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet, claims: f.claims})
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

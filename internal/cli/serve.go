@@ -32,8 +32,8 @@ func (a App) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve [DIR]", Short: "Show runs as local web pages", Args: atMostOne(),
 		Long: "Show the runs below a directory ($TARE_RUNS or tare-runs when absent) as web pages: a list,\n" +
-			"their reports, comparisons of two runs, and active runs as they progress. Nothing\n" +
-			"can be changed there. It listens on loopback. The pages need the token in the address that\n" +
+			"their reports, comparisons of two runs, the published claims with their outcomes, and active runs as\n" +
+			"they progress. Nothing can be changed there. It listens on loopback. The pages need the token in the address that\n" +
 			"is printed: without it, other users of this machine could read runs that the rights of the\n" +
 			"directory hide from them. The traffic is not encrypted.",
 		Example: "  tare serve\n  tare serve results --listen 127.0.0.1:0",
@@ -71,6 +71,12 @@ func (a App) serve(c *cobra.Command, dir, listen string, noToken bool) error {
 	}
 	s := web.Server{Runs: dir, Load: a.loadInput, Compare: func(before, after string) (result.Changes, error) {
 		return a.changes(before, after, compareFlags{format: "text"})
+	}, Claims: func() ([]result.StudyClaims, []string, error) {
+		all, err := a.builtinClaims(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return takeOutcomes(all, dir)
 	}, Interval: time.Second}
 	if name, err := os.Hostname(); err == nil {
 		s.Hosts = append(s.Hosts, strings.ToLower(name))

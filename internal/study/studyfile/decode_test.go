@@ -174,3 +174,18 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+func TestNameOf(t *testing.T) {
+	for src, want := range map[string]string{
+		"title: x\nname: sdn\nmodes: [quantum/tunnel]\n": "sdn",
+		"name: [a]\n":     "",
+		"name: \"a/b\"\n": "",
+		"name: [":         "",
+		"title: x\n":      "",
+		"":                "",
+	} {
+		if got := studyfile.NameOf([]byte(src)); got != want {
+			t.Errorf("%q: %q, want %q", src, got, want)
+		}
+	}
+}

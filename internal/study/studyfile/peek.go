@@ -30,6 +30,18 @@ func Titles(src []byte) (title, description string) {
 	return last.Title, last.Description
 }
 
+// NameOf reads only the name of a study, as [Titles] reads its title.
+func NameOf(src []byte) string {
+	for key, val := range topLevel(src) {
+		var s study.Study
+		f, _ := study.Find(s.Fields(), key)
+		if plain, is := f.Value.(study.Plain); is && key == "name" && val.Kind == yaml.ScalarNode && plain.Read(literal(val)) && f.Check() == "" {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // TargetOf reads only the target of a study file, because the catalog depends on it.
 // Decode reports what cannot be read.
 func TargetOf(src []byte) study.Target {

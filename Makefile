@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -219,6 +219,11 @@ schema:
 # Regenerate the man pages after a change of a command or its flags.
 man:
 	go test ./internal/cli -run TestManPages -update-man
+
+# Regenerate the pages of docs/claims after a change of the built-in studies' claims, or after
+# scripts/record-claims.
+claims:
+	go test ./internal/cli -run '^TestClaimPages$$' -update-claims
 
 # Regenerate README's pictures from real runs of about a minute: those of the report and
 # of the terminal.

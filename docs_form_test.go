@@ -84,6 +84,10 @@ func TestDocsIndexListsPagesByKind(t *testing.T) {
 			heading = "## Workloads"
 		case "docs/settings":
 			heading = "## Settings"
+		case "docs/claims":
+			if path != gallery {
+				continue // TestDocsListClaims
+			}
 		}
 		_, section, found := strings.Cut(string(text), heading+"\n")
 		if heading == "" || !found {
@@ -92,6 +96,19 @@ func TestDocsIndexListsPagesByKind(t *testing.T) {
 		section, _, _ = strings.Cut(section, "\n## ")
 		if name := strings.TrimPrefix(path, "docs/"); !strings.Contains(section, "]("+name+")") {
 			t.Errorf("%s does not list %s under %q", index, name, heading)
+		}
+	}
+}
+
+// gallery is the list of the pages of claims.
+const gallery = "docs/claims/README.md"
+
+// The page of all claims lists the pages of the studies.
+func TestDocsListClaims(t *testing.T) {
+	pages := docsPages(t)
+	for path := range pages {
+		if name, is := strings.CutPrefix(path, "docs/claims/"); is && path != gallery && !strings.Contains(pages[gallery], "]("+name+")") {
+			t.Errorf("%s does not list %s", gallery, name)
 		}
 	}
 }

@@ -150,6 +150,9 @@ func claimCounts(claims []result.Claim) string {
 			parts = append(parts, wording.Count(n[p.word], p.one, p.many))
 		}
 	}
+	if len(parts) == 0 {
+		return "Claims: none"
+	}
 	return "Claims: " + strings.Join(parts, ", ")
 }
 

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"tare/internal/report"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+var updateClaims = flag.Bool("update-claims", false, "write the pages of docs/claims")
+
+// recordedDir has a directory for each study that was run on the reference machine, with run.json,
+// study.yaml and the compressed trials; scripts/record-claims fills it.
+const (
+	claimsDir    = "../../docs/claims"
+	recordedDir  = claimsDir + "/runs"
+	recordedSize = 3 << 20 // at most, of all together
+	trialsGz     = store.TrialsFile + ".gz"
+)
+
+// The pages of docs/claims show the claims of the built-in studies and what the recorded runs found.
+// `make claims` writes them.
+func TestClaimPages(t *testing.T) {
+	all, err := New(result.Build{}).builtinClaims(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, broken, err := takeOutcomes(all, recordedDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if len(broken) > 0 {
+		t.Error(unreadable(broken, recordedDir))
+	}
+	pages := map[string]string{"README.md": galleryPage(all)}
+	for _, s := range all {
+		run := result.Run{Claims: s.Claims}
+		if s.Run != "" {
+			if run, err = evaluated(s.Run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pages[s.Study+".md"] = claimPage(t, s, run)
+	}
+	there, err := filepath.Glob(filepath.Join(claimsDir, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range there {
+		if _, known := pages[filepath.Base(file)]; !known && *updateClaims {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		} else if !known {
+			t.Errorf("%s is of no built-in study with claims; `make claims` removes it", file)
+		}
+	}
+	for name, text := range pages {
+		file := filepath.Join(claimsDir, name)
+		if *updateClaims {
+			if err := errors.Join(os.MkdirAll(claimsDir, 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("%v; `make claims` writes it", err)
+		}
+		if d := diff.Diff(string(have), text); d != "" {
+			t.Errorf("%s is not what the recorded runs show; `make claims` (-file +runs):\n%s", file, d)
+		}
+	}
+	checkRecorded(t, all)
+}
+
+// checkRecorded checks that every recorded run is shown, with its raw trials, and that all together
+// are small.
+func checkRecorded(t *testing.T, all []result.StudyClaims) {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(recordedDir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if !slices.ContainsFunc(all, func(s result.StudyClaims) bool { return s.Run != "" && filepath.Base(s.Run) == filepath.Base(dir) }) {
+			t.Errorf("%s is not shown: it is not complete, or of other claims than those of the built-in study; record it again with scripts/record-claims", dir)
+		}
+		checkTrials(t, dir)
+	}
+	size := int64(0)
+	err = filepath.WalkDir(recordedDir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		size += info.Size()
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || size > recordedSize {
+		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks (%v)", size, recordedSize, err)
+	}
+}
+
+// checkTrials checks that the compressed trials of a recorded run are all that it was evaluated from.
+func checkTrials(t *testing.T, dir string) {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), "run")
+	if err := unpack(dir, copied); err != nil {
+		t.Errorf("%s: %v", dir, err)
+		return
+	}
+	d, err := store.Open(copied)
+	if err != nil {
+		t.Errorf("%s: %v", dir, err)
+		return
+	}
+	defer d.Close()
+	run, trials, err := d.LoadPartial()
+	if err != nil || run.Status != result.RunComplete || len(trials) != run.Trials.Total() || len(trials) == 0 {
+		t.Errorf("%s: %d trials of a run that is %s and has %d (%v)", dir, len(trials), run.Status, run.Trials.Total(), err)
+	}
+}
+
+// unpack copies a recorded run with its trials uncompressed.
+func unpack(from, to string) error {
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(from, store.RunFile))
+	if err != nil {
+		return err
+	}
+	packed, err := os.Open(filepath.Join(from, trialsGz))
+	if err != nil {
+		return err
+	}
+	defer packed.Close()
+	unzip, err := gzip.NewReader(packed)
+	if err != nil {
+		return err
+	}
+	trials, err := io.ReadAll(unzip)
+	return errors.Join(err, os.WriteFile(filepath.Join(to, store.RunFile), text, 0o644), os.WriteFile(filepath.Join(to, store.TrialsFile), trials, 0o644))
+}
+
+// galleryPage is the table of all claims.
+func galleryPage(all []result.StudyClaims) string {
+	var page strings.Builder
+	c := report.ClaimsOf(all)
+	page.WriteString("# The claims\n\n*Reference. Answers: which published claims does tare check, and which of them hold on the reference machine?*\n\n" +
+		"This page and those of the studies are generated from the built-in studies and recorded runs by `make claims`. [Published claims](../claims.md) says how a claim is\n" +
+		"judged, and how to check it on your machine. " + c.Sentence + "\n\n| study | claim | published | found here | outcome |\n|---|---|---|---|---|\n")
+	for _, g := range c.Groups {
+		for i, r := range g.Rows {
+			study := ""
+			if i == 0 {
+				study = "[" + g.Study + "](" + g.Study + ".md)"
+			}
+			fmt.Fprintf(&page, "| %s | %s | %s | %s | %s |\n", study, cellText(r.Claim), cellText(r.Published), cellText(cmp.Or(r.Found, "-")), r.Outcome)
+		}
+	}
+	page.WriteString("\nA claim without an outcome was not run on the reference machine yet. Each page has the reasons, why the published and the found value may differ, and the raw trials.\n")
+	return page.String()
+}
+
+// cellText is text for a cell of a table. The texts come from the built-in studies.
+func cellText(s string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace(s)
+}
+
+// claimPage is the page of a study, with the last recorded run.
+func claimPage(t *testing.T, s result.StudyClaims, run result.Run) string {
+	t.Helper()
+	var page, section bytes.Buffer
+	if err := report.Prepare(report.Input{Run: run}).ClaimsSection(&section); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&page, "# Claims: %s\n\n*Reference. Answers: which claims of the study `%s` hold on the reference machine?*\n\n", s.Study, s.Study)
+	fmt.Fprintf(&page, "%s. This page is generated by `make claims`; [all claims](README.md), [how a claim is judged](../claims.md).\n\n", strings.TrimRight(cellText(s.Title), "."))
+	fmt.Fprintf(&page, "To repeat it: `%s`.\n\n", s.Command)
+	if s.Run == "" {
+		page.WriteString("**Not run on the reference machine yet.**\n\n")
+	} else {
+		fmt.Fprintf(&page, "Run on %s, profile %s, %s, on %s, by tare %s.\n\n", wording.Time(s.Started), s.Profile, wording.Count(run.Trials.OK, "valid trial", "valid trials"), s.Machine, run.Tare.Version)
+	}
+	page.Write(section.Bytes())
+	if s.Run != "" {
+		dir := "runs/" + s.Study
+		fmt.Fprintf(&page, "## The raw trials\n\nThe run: [run.json](%s/run.json), its [study.yaml](%s/study.yaml) and its trials, compressed: [trials.ndjson.gz](%s/trials.ndjson.gz). To read them as any run,\nin a copy of the repository:\n\n", dir, dir, dir)
+		fmt.Fprintf(&page, "```\ngunzip -k docs/claims/%s/trials.ndjson.gz\ntare report --claims docs/claims/%s\n```\n", dir, dir)
+	}
+	return strings.TrimRight(page.String(), "\n") + "\n"
+}
+
+// The page of a study has what its run found, or says that there is none.
+func TestClaimPage(t *testing.T) {
+	s := result.StudyClaims{Study: "ports", Title: "Ports", Command: "tare run ports --claims", Claims: []result.Claim{statedClaim()}}
+	if text := claimPage(t, s, result.Run{Claims: s.Claims}); !strings.Contains(text, "Not run on the reference machine yet") || !strings.Contains(text, "| Ports cost nothing | somebody, 2016 | 0.992 | - | not run |") || strings.Contains(text, "runs/ports") {
+		t.Errorf("not run:\n%s", text)
+	}
+	f := found(result.ClaimHolds, "it is so")
+	f.Differs = []string{"another kernel"}
+	s.Run, s.Started, s.Profile, s.Machine, s.Claims = "x/ports", time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), "standard", "Linux 6.18, Some CPU", []result.Claim{f}
+	text := claimPage(t, s, result.Run{Claims: s.Claims, Trials: result.Tally{OK: 40}, Tare: result.Build{Version: "1.0"}})
+	for _, want := range []string{"Run on 2026-08-01 12:00:00 UTC, profile standard, 40 valid trials, on Linux 6.18, Some CPU, by tare 1.0.", "0.90 (0.88-0.92) | holds; it is so |", "- **Ports cost nothing.** Another kernel.", "[trials.ndjson.gz](runs/ports/trials.ndjson.gz)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if text := galleryPage([]result.StudyClaims{s}); !strings.Contains(text, "| [ports](ports.md) | Ports cost nothing | 0.992 | 0.90 (0.88-0.92) | holds |") {
+		t.Errorf("all:\n%s", text)
+	}
+}

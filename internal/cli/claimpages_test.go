@@ -26,13 +26,12 @@ import (
 
 var updateClaims = flag.Bool("update-claims", false, "write the pages of docs/claims")
 
-// recordedDir has a directory for each study that was run on the reference machine, with run.json,
-// study.yaml and the compressed trials; scripts/record-claims fills it.
+// recordedDir has a directory for each study that was run on the reference machine, with study.yaml
+// and, compressed, run.json and the trials; scripts/record-claims fills it.
 const (
 	claimsDir    = "../../docs/claims"
 	recordedDir  = claimsDir + "/runs"
 	recordedSize = 3 << 20 // at most, of all together
-	trialsGz     = store.TrialsFile + ".gz"
 )
 
 // The pages of docs/claims show the claims of the built-in studies and what the recorded runs found.
@@ -42,12 +41,13 @@ func TestClaimPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, broken, err := takeOutcomes(all, recordedDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	runs := unpacked(t)
+	all, broken, err := takeOutcomes(all, runs)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(broken) > 0 {
-		t.Error(unreadable(broken, recordedDir))
+		t.Error(unreadable(broken, runs))
 	}
 	pages := map[string]string{"README.md": galleryPage(all)}
 	for _, s := range all {
@@ -87,77 +87,70 @@ func TestClaimPages(t *testing.T) {
 			t.Errorf("%s is not what the recorded runs show; `make claims` (-file +runs):\n%s", file, d)
 		}
 	}
-	checkRecorded(t, all)
+	checkRecorded(t, runs, all)
 }
 
-// checkRecorded checks that every recorded run is shown, with its raw trials, and that all together
-// are small.
-func checkRecorded(t *testing.T, all []result.StudyClaims) {
+// unpacked is a directory with the recorded runs as tare writes them. It checks their size.
+func unpacked(t *testing.T) string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(recordedDir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		if !slices.ContainsFunc(all, func(s result.StudyClaims) bool { return s.Run != "" && filepath.Base(s.Run) == filepath.Base(dir) }) {
-			t.Errorf("%s is not shown: it is not complete, or of other claims than those of the built-in study; record it again with scripts/record-claims", dir)
-		}
-		checkTrials(t, dir)
-	}
-	size := int64(0)
-	err = filepath.WalkDir(recordedDir, func(_ string, e fs.DirEntry, err error) error {
+	to, size := t.TempDir(), int64(0)
+	err := filepath.WalkDir(recordedDir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		info, err := e.Info()
-		size += info.Size()
-		return err
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		size += int64(len(text))
+		dir := filepath.Join(to, filepath.Base(filepath.Dir(path)))
+		name, packed := strings.CutSuffix(e.Name(), ".gz")
+		if packed {
+			unzip, err := gzip.NewReader(bytes.NewReader(text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if text, err = io.ReadAll(unzip); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || size > recordedSize {
-		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks (%v)", size, recordedSize, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
 	}
+	if size > recordedSize {
+		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
+	}
+	return to
 }
 
-// checkTrials checks that the compressed trials of a recorded run are all that it was evaluated from.
-func checkTrials(t *testing.T, dir string) {
+// checkRecorded checks that every recorded run is shown, and that it has all the trials that it was
+// evaluated from.
+func checkRecorded(t *testing.T, runs string, all []result.StudyClaims) {
 	t.Helper()
-	copied := filepath.Join(t.TempDir(), "run")
-	if err := unpack(dir, copied); err != nil {
-		t.Errorf("%s: %v", dir, err)
-		return
-	}
-	d, err := store.Open(copied)
+	dirs, err := os.ReadDir(runs)
 	if err != nil {
-		t.Errorf("%s: %v", dir, err)
-		return
+		t.Fatal(err)
 	}
-	defer d.Close()
-	run, trials, err := d.LoadPartial()
-	if err != nil || run.Status != result.RunComplete || len(trials) != run.Trials.Total() || len(trials) == 0 {
-		t.Errorf("%s: %d trials of a run that is %s and has %d (%v)", dir, len(trials), run.Status, run.Trials.Total(), err)
+	for _, d := range dirs {
+		path := filepath.Join(runs, d.Name())
+		if !slices.ContainsFunc(all, func(s result.StudyClaims) bool { return s.Run == path && s.Study == d.Name() }) {
+			t.Errorf("%s/%s is not shown: it is not complete, or of other claims than those of the built-in study; record it again with scripts/record-claims", recordedDir, d.Name())
+		}
+		dir, err := store.Open(path)
+		if err != nil {
+			t.Errorf("%s: %v", d.Name(), err)
+			continue
+		}
+		run, trials, err := dir.LoadPartial()
+		if err != nil || run.Status != result.RunComplete || len(trials) != run.Trials.Total() {
+			t.Errorf("%s: %d trials of a run that is %s and has %d (%v)", d.Name(), len(trials), run.Status, run.Trials.Total(), err)
+		}
+		if err := dir.Close(); err != nil {
+			t.Error(err)
+		}
 	}
-}
-
-// unpack copies a recorded run with its trials uncompressed.
-func unpack(from, to string) error {
-	if err := os.Mkdir(to, 0o755); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(filepath.Join(from, store.RunFile))
-	if err != nil {
-		return err
-	}
-	packed, err := os.Open(filepath.Join(from, trialsGz))
-	if err != nil {
-		return err
-	}
-	defer packed.Close()
-	unzip, err := gzip.NewReader(packed)
-	if err != nil {
-		return err
-	}
-	trials, err := io.ReadAll(unzip)
-	return errors.Join(err, os.WriteFile(filepath.Join(to, store.RunFile), text, 0o644), os.WriteFile(filepath.Join(to, store.TrialsFile), trials, 0o644))
 }
 
 // galleryPage is the table of all claims.
@@ -203,8 +196,8 @@ func claimPage(t *testing.T, s result.StudyClaims, run result.Run) string {
 	page.Write(section.Bytes())
 	if s.Run != "" {
 		dir := "runs/" + s.Study
-		fmt.Fprintf(&page, "## The raw trials\n\nThe run: [run.json](%s/run.json), its [study.yaml](%s/study.yaml) and its trials, compressed: [trials.ndjson.gz](%s/trials.ndjson.gz). To read them as any run,\nin a copy of the repository:\n\n", dir, dir, dir)
-		fmt.Fprintf(&page, "```\ngunzip -k docs/claims/%s/trials.ndjson.gz\ntare report --claims docs/claims/%s\n```\n", dir, dir)
+		fmt.Fprintf(&page, "## The raw trials\n\nThe run, compressed: [run.json.gz](%s/run.json.gz) and [trials.ndjson.gz](%s/trials.ndjson.gz), beside its [study.yaml](%s/study.yaml). To read it as\nany run, in a copy of the repository:\n\n", dir, dir, dir)
+		fmt.Fprintf(&page, "```\ngunzip -k docs/claims/%s/*.gz\ntare report --claims docs/claims/%s\n```\n", dir, dir)
 	}
 	return strings.TrimRight(page.String(), "\n") + "\n"
 }
@@ -217,9 +210,9 @@ func TestClaimPage(t *testing.T) {
 	}
 	f := found(result.ClaimHolds, "it is so")
 	f.Differs = []string{"another kernel"}
-	s.Run, s.Started, s.Profile, s.Machine, s.Claims = "x/ports", time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), "standard", "Linux 6.18, Some CPU", []result.Claim{f}
+	s.Run, s.Started, s.Profile, s.Machine, s.Claims = "x/ports", time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), "standard", "kernel 6.18, Some CPU", []result.Claim{f}
 	text := claimPage(t, s, result.Run{Claims: s.Claims, Trials: result.Tally{OK: 40}, Tare: result.Build{Version: "1.0"}})
-	for _, want := range []string{"Run on 2026-08-01 12:00:00 UTC, profile standard, 40 valid trials, on Linux 6.18, Some CPU, by tare 1.0.", "0.90 (0.88-0.92) | holds; it is so |", "- **Ports cost nothing.** Another kernel.", "[trials.ndjson.gz](runs/ports/trials.ndjson.gz)"} {
+	for _, want := range []string{"Run on 2026-08-01 12:00:00 UTC, profile standard, 40 valid trials, on kernel 6.18, Some CPU, by tare 1.0.", "0.90 (0.88-0.92) | holds; it is so |", "- **Ports cost nothing.** Another kernel.", "[trials.ndjson.gz](runs/ports/trials.ndjson.gz)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -159,7 +159,7 @@ func takeOutcomes(all []result.StudyClaims, dir string) (out []result.StudyClaim
 			broken = append(broken, r.Path)
 			continue
 		}
-		if claims, same := outcomesOf(out[i].Claims, run.Claims); same {
+		if claims, same := outcomesOf(out[i].Claims, run.Claims); same && run.Trials.OK > 0 {
 			out[i].Claims, out[i].Run, out[i].Started, out[i].Profile, out[i].Machine = claims, r.Path, r.Started, r.Profile, machineOf(run)
 		}
 	}
@@ -199,10 +199,10 @@ func machineOf(run result.Run) string {
 		return ""
 	}
 	var parts []string
-	for _, name := range []string{"kernel", "cpu_model"} {
+	for _, what := range []struct{ fact, before string }{{"kernel", "kernel "}, {"cpu_model", ""}} {
 		for _, f := range run.Hosts[0].Facts {
-			if f.Name == name {
-				parts = append(parts, f.Value)
+			if f.Name == what.fact {
+				parts = append(parts, what.before+f.Value)
 			}
 		}
 	}

@@ -38,8 +38,8 @@ func putRun(t *testing.T, path, study string, minutes int, status result.RunStat
 		t.Fatal(err)
 	}
 	run := result.Run{Schema: result.Schema, ID: fmt.Sprintf("%08d", minutes), Started: time.Date(2026, 8, 1, 12, minutes, 0, 0, time.UTC), Status: status, Profile: "quick",
-		Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "Linux 6.18"}, {Name: "cpu_model", Value: "Some CPU"}, {Name: "other", Value: "x"}}}},
-		Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}, Claims: claims}
+		Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.18"}, {Name: "cpu_model", Value: "Some CPU"}, {Name: "other", Value: "x"}}}},
+		Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}, Trials: result.Tally{OK: minutes}, Claims: claims}
 	if err := errors.Join(dir.WriteStudy([]byte("name: "+study+"\n")), dir.WriteRun(run), dir.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,7 @@ func TestTakeOutcomes(t *testing.T) {
 	putRun(t, filepath.Join(top, "other modes"), "ports", 4, result.RunComplete, moved)
 	putRun(t, filepath.Join(top, "no claims"), "ports", 5, result.RunComplete)
 	putRun(t, filepath.Join(top, "interrupted"), "ports", 6, result.RunInterrupted, found(result.ClaimHolds, "interrupted"))
+	putRun(t, filepath.Join(top, "without a trial"), "empty", 0, result.RunComplete, found(result.ClaimHolds, "nothing"))
 	putRun(t, filepath.Join(top, "another study"), "other", 7, result.RunComplete, found(result.ClaimHolds, "another study"))
 	for _, name := range []string{"broken1", "broken2"} {
 		path := filepath.Join(top, name)
@@ -75,16 +76,18 @@ func TestTakeOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	all := []result.StudyClaims{{Study: "ports", Claims: []result.Claim{statedClaim()}}, {Study: "sdn", Claims: []result.Claim{statedClaim()}}}
+	all := []result.StudyClaims{{Study: "ports", Claims: []result.Claim{statedClaim()}}, {Study: "sdn", Claims: []result.Claim{statedClaim()}}, {Study: "empty", Claims: []result.Claim{statedClaim()}}}
 	got, broken, err := takeOutcomes(all, top)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := got[0]; filepath.Base(c.Run) != "newest that counts" || len(c.Claims) != 1 || c.Claims[0].Reason != "newest" || c.Machine != "Linux 6.18, Some CPU" || c.Started.Minute() != 2 {
+	if c := got[0]; filepath.Base(c.Run) != "newest that counts" || len(c.Claims) != 1 || c.Claims[0].Reason != "newest" || c.Machine != "kernel 6.18, Some CPU" || c.Started.Minute() != 2 {
 		t.Errorf("of ports: %+v", c)
 	}
-	if c := got[1]; c.Run != "" || c.Claims[0].Outcome != "" {
-		t.Errorf("of a study that was not run: %+v", c)
+	for _, c := range got[1:] {
+		if c.Run != "" || c.Claims[0].Outcome != "" {
+			t.Errorf("of a study that was not run, or without a valid trial: %+v", c)
+		}
 	}
 	if all[0].Run != "" || all[0].Claims[0].Outcome != "" {
 		t.Error("the argument was changed")
@@ -111,7 +114,7 @@ func TestPrintClaims(t *testing.T) {
 		return out.String(), errs.String()
 	}
 	text, errs := show(claimsFlags{runs: top, format: "text"})
-	for _, want := range []string{"- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "Linux 6.18, Some CPU"} {
+	for _, want := range []string{"- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "kernel 6.18, Some CPU"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -181,7 +181,7 @@ const copy = async text => {
 };
 for (const table of all('main table')) {
   const heads = table.tHead && table.tHead.rows.length ? [...table.tHead.rows].at(-1).cells : [];
-  if (heads.length && !table.classList.contains('facts') && table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
+  if (heads.length && !table.matches('.facts, .claims') && table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
     const lead = table.tBodies[0] && table.tHead.rows.length > 1 ? 1 : 0; // the first head spans both rows
     [...heads].forEach((th, i) => {
       const text = th.textContent.trim();

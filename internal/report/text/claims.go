@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 // its values, then the reason for the outcome. Zero leaves a part out.
 type claimDetail struct{ sentence, values, reason int }
 
-// claimDetails are the forms of the first screen, the longest first.
+// claimDetails are the forms of a claim on the first screen, the shortest first.
 func claimDetails() []claimDetail {
-	return []claimDetail{{3, 2, 2}, {2, 1, 2}, {2, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+	return []claimDetail{{1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {2, 1, 1}, {2, 1, 2}, {3, 2, 2}}
 }
 
 // Claims is the claims of a run on one screen: at most [MostLines] lines of at most [MostColumns]
@@ -34,18 +35,11 @@ func Claims(c doc.Claims, opt Options) []byte {
 	for _, g := range c.Groups {
 		rows = append(rows, g.Rows...)
 	}
-	space := MostLines - len(head) - len(tail(0))
-	var lines []string
-	for _, d := range claimDetails() {
-		if lines = p.claimRows(rows, d); len(lines) <= space {
-			break
-		}
-	}
-	left := 0
-	if len(lines) > space { // a line for each claim
-		fit := max(1, MostLines-len(head)-len(tail(len(rows))))
-		left = len(lines) - fit
-		lines = lines[:fit]
+	lines, left := slices.Concat(p.fitted(rows, MostLines-len(head)-len(tail(0)))...), 0
+	if space := MostLines - len(head) - len(tail(0)); len(lines) > space { // one for each claim
+		space = max(1, MostLines-len(head)-len(tail(len(rows))))
+		left = len(lines) - space
+		lines = lines[:space]
 	}
 	for _, l := range slices.Concat(head, lines, tail(left)) {
 		p.buf.WriteString(strings.TrimRight(l, " ") + "\n")
@@ -67,8 +61,11 @@ func ClaimsTable(c doc.Claims, opt Options) []byte {
 				p.wrap(gap, wording.Cut(g.Run, 2*p.width))
 			}
 		}
-		for _, l := range p.claimRows(g.Rows, claimDetail{2, 1, 2}) {
-			p.buf.WriteString(strings.TrimRight(l, " ") + "\n")
+		width := outcomeWidth(g.Rows)
+		for _, r := range g.Rows {
+			for _, l := range p.claimRow(r, width, claimDetail{2, 1, 2}) {
+				p.buf.WriteString(strings.TrimRight(l, " ") + "\n")
+			}
 		}
 	}
 	if len(c.Groups) > 0 && c.Groups[0].Study != "" {
@@ -78,30 +75,56 @@ func ClaimsTable(c doc.Claims, opt Options) []byte {
 	return p.buf.Bytes()
 }
 
-// claimRows are claims with the outcome in a column of its own before the sentence.
-func (p *printer) claimRows(rows []doc.ClaimRow, d claimDetail) []string {
+// fitted are the lines of each claim, all together at most so many if one for each is enough. Claims
+// with a value are the first to get further lines.
+func (p *printer) fitted(rows []doc.ClaimRow, space int) [][]string {
+	width := outcomeWidth(rows)
+	forms := claimDetails()
+	out := make([][]string, len(rows))
+	byValue := make([]int, len(rows))
+	for i, r := range rows {
+		out[i], byValue[i] = p.claimRow(r, width, forms[0]), i
+		space -= len(out[i])
+	}
+	slices.SortStableFunc(byValue, func(x, y int) int { return cmp.Compare(min(len(rows[y].Found), 1), min(len(rows[x].Found), 1)) })
+	for _, form := range forms[1:] {
+		for _, i := range byValue {
+			if longer := p.claimRow(rows[i], width, form); len(longer)-len(out[i]) <= space {
+				space -= len(longer) - len(out[i])
+				out[i] = longer
+			}
+		}
+	}
+	return out
+}
+
+// outcomeWidth is the width of the column of outcomes.
+func outcomeWidth(rows []doc.ClaimRow) int {
 	width := 0
 	for _, r := range rows {
 		width = max(width, wording.Width(r.Sign+" "+r.Outcome))
 	}
+	return width
+}
+
+// claimRow is a claim with the outcome in a column of its own before the sentence.
+func (p *printer) claimRow(r doc.ClaimRow, width int, d claimDetail) []string {
 	indent := strings.Repeat(" ", width+len(gap))
 	room := max(1, p.width-len(indent))
+	lead := p.paint(claimTone(r.Tone), wording.Pad(r.Sign+" "+r.Outcome, width)) + gap
 	var out []string
-	for _, r := range rows {
-		lead := p.paint(claimTone(r.Tone), wording.Pad(r.Sign+" "+r.Outcome, width)) + gap
-		add := func(text string, most int) {
-			if text == "" || most == 0 {
-				return
-			}
-			for _, l := range p.short(text, room, most) {
-				out = append(out, lead+l)
-				lead = indent
-			}
+	add := func(text string, most int) {
+		if text == "" || most == 0 {
+			return
 		}
-		add(orUnnamed(r.Claim, r.ID), d.sentence)
-		add(r.Values(), d.values)
-		add(r.Reason, d.reason)
+		for _, l := range p.short(text, room, most) {
+			out = append(out, lead+l)
+			lead = indent
+		}
 	}
+	add(cmp.Or(r.Claim, r.ID, wording.Unknown), d.sentence)
+	add(r.Values(), d.values)
+	add(r.Reason, d.reason)
 	return out
 }
 
@@ -115,13 +138,4 @@ func claimTone(t chart.Tone) chart.Tone {
 		return chart.Unsure
 	}
 	return t
-}
-
-func orUnnamed(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return wording.Unknown
 }

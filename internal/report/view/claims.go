@@ -275,7 +275,7 @@ func claimFigure(claims []result.Claim, rows []doc.ClaimRow) (chart.Figure, bool
 			continue
 		}
 		panel.Rows = append(panel.Rows,
-			chart.Row{Heading: c.ID, Label: "published", Note: wording.Ratio(c.PublishedValue, c.PublishedCI), Tone: chart.Plain, Estimate: c.PublishedValue, Interval: drawn(c.PublishedCI)},
+			chart.Row{Heading: c.ID, Label: "published", Note: wording.Cut(rows[i].Published, 40), Tone: chart.Plain, Estimate: c.PublishedValue, Interval: drawn(c.PublishedCI)},
 			chart.Row{Label: "here", Note: strings.TrimSpace(rows[i].Found + ", " + rows[i].Outcome), Tone: rows[i].Tone, Estimate: c.Value, Interval: drawn(c.CI)})
 		words = append(words, fmt.Sprintf("%s: %s", c.ID, rows[i].Values()))
 	}

@@ -95,7 +95,7 @@ func unpacked(t *testing.T) string {
 	t.Helper()
 	to, size := t.TempDir(), int64(0)
 	err := filepath.WalkDir(recordedDir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || e.IsDir() || e.Name() != store.StudyFile && filepath.Ext(path) != ".gz" {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -196,8 +196,8 @@ func claimPage(t *testing.T, s result.StudyClaims, run result.Run) string {
 	page.Write(section.Bytes())
 	if s.Run != "" {
 		dir := "runs/" + s.Study
-		fmt.Fprintf(&page, "## The raw trials\n\nThe run, compressed: [run.json.gz](%s/run.json.gz) and [trials.ndjson.gz](%s/trials.ndjson.gz), beside its [study.yaml](%s/study.yaml). To read it as\nany run, in a copy of the repository:\n\n", dir, dir, dir)
-		fmt.Fprintf(&page, "```\ngunzip -k docs/claims/%s/*.gz\ntare report --claims docs/claims/%s\n```\n", dir, dir)
+		fmt.Fprintf(&page, "## The raw trials\n\nThe run, compressed: [run.json.gz](%s/run.json.gz) and [trials.ndjson.gz](%s/trials.ndjson.gz), beside its [study.yaml](%s/study.yaml). To read it as\nany run:\n\n", dir, dir, dir)
+		fmt.Fprintf(&page, "```\ncp -r docs/claims/%s /tmp && gunzip /tmp/%s/*.gz\ntare report --claims /tmp/%s\n```\n", dir, s.Study, s.Study)
 	}
 	return strings.TrimRight(page.String(), "\n") + "\n"
 }

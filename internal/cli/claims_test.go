@@ -204,7 +204,7 @@ func TestReportClaims(t *testing.T) {
 }
 
 // Every claim of a built-in study is listed, as the study states it.
-func TestBuiltinClaims(t *testing.T) {
+func TestClaimsAreStated(t *testing.T) {
 	all, err := New(result.Build{}).builtinClaims(nil)
 	if err != nil {
 		t.Fatal(err)

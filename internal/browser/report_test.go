@@ -13,6 +13,7 @@ import (
 func testReport(t *testing.T, b browser) {
 	dir := filepath.Join(t.TempDir(), "run")
 	recorded(t, "before", dir)
+	addClaims(t, dir)
 	at := rendered(t, dir)
 	p := b.tab(t)
 	p.open(at)
@@ -25,7 +26,7 @@ func testReport(t *testing.T, b browser) {
 	if seen["figure"] < 5 || seen["svg"] < 20 || seen["table"] < 5 || seen["tr"] < 30 {
 		t.Errorf("the page shows too little: %v", seen)
 	}
-	if text := p.text(); !strings.Contains(text, "netns/vxlan") || strings.Contains(text, "NaN") {
+	if text := p.text(); !strings.Contains(text, "netns/vxlan") || strings.Contains(text, "NaN") || !strings.Contains(text, "Ports cost TCP nothing") {
 		t.Errorf("the page says:\n%s", text)
 	}
 

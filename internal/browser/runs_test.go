@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,12 +11,36 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // recorded copies a run of testdata, real and finished, into a directory.
 func recorded(t *testing.T, name, dir string) {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "runs", name))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addClaims gives a recorded run two published claims: one about a ratio, one about a curve.
+func addClaims(t *testing.T, dir string) {
+	t.Helper()
+	d, err := store.OpenAppend(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.Evaluated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, found := 0.99, 0.81
+	run.Claims = []result.Claim{
+		{ID: "same", Claim: "Ports cost TCP nothing", Source: "somebody and others, 2016", Published: "0.99", PublishedValue: &published, Outcome: result.ClaimDoesNotHold, Reason: "the ratio is not 1 within the margin of 5 %",
+			Value: &found, CI: &result.Interval{0.78, 0.84}, Differs: []string{"another kernel"}},
+		{ID: "curve", Claim: "Raw hosts lose nothing to 700 Mbit/s, then steeply more", Unit: "ratio", Outcome: result.ClaimCannotTell, Reason: "it is not shown", Points: []result.ClaimPoint{
+			{Label: "700 Mbit/s", Value: new(float64), Outcome: result.ClaimHolds}, {Label: "896 Mbit/s", Outcome: result.ClaimCannotTell}}},
+	}
+	if err := errors.Join(d.WriteRun(run), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

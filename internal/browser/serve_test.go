@@ -101,6 +101,13 @@ func testServe(t *testing.T, b browser) {
 	p.until("all are listed", rows+".length === 4")
 	p.clean(home)
 
+	p.click(`a[href$="claims"]`)
+	p.until("the claims are there", "document.readyState === 'complete' && document.querySelector('h1').innerText === 'Claims'")
+	p.sound(home, home+"claims")
+	p.tabbed()
+	p.click(`main a[href="/"]`)
+	p.until("all are listed", rows+".length === 4")
+
 	p.click(`a[href$="monday/before"]`)
 	p.until("the report is there", "document.readyState === 'complete' && document.querySelectorAll('figure').length > 4")
 	p.sound(home + "run/monday/before")

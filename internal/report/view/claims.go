@@ -230,13 +230,42 @@ func orDash(s string) string {
 	return s
 }
 
-// claimDiffers are the reasons why published and found values may differ, by claim.
+// claimDiffers are the reasons why published and found values may differ: those of all claims, then
+// the others, with the claims that have them in common.
 func claimDiffers(rows []doc.ClaimRow) []doc.Item {
-	var out []doc.Item
-	for _, r := range rows {
-		if len(r.Differs) > 0 {
-			out = append(out, doc.Item{Name: strings.TrimRight(r.Claim, ".") + ".", Text: sentences(r.Differs)})
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r doc.ClaimRow) bool { return len(r.Differs) == 0 })
+	common := map[string]bool{}
+	if len(rows) > 1 {
+		for _, reason := range rows[0].Differs {
+			common[reason] = !slices.ContainsFunc(rows, func(r doc.ClaimRow) bool { return !slices.Contains(r.Differs, reason) })
 		}
+	}
+	var all []string
+	var out []doc.Item
+	for i, r := range rows {
+		var own []string
+		for _, reason := range r.Differs {
+			if !common[reason] {
+				own = append(own, reason)
+			} else if i == 0 {
+				all = append(all, reason)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		name, text := strings.TrimRight(r.Claim, "."), sentences(own)
+		if at := slices.IndexFunc(out, func(o doc.Item) bool { return o.Text == text }); at >= 0 {
+			out[at].Name += "; " + name
+			continue
+		}
+		out = append(out, doc.Item{Name: name, Text: text})
+	}
+	if len(all) > 0 {
+		out = slices.Insert(out, 0, doc.Item{Name: "All claims", Text: sentences(all)})
+	}
+	for i := range out {
+		out[i].Name += ":"
 	}
 	return out
 }

@@ -150,6 +150,24 @@ func TestClaimFigure(t *testing.T) {
 	}
 }
 
+// A reason that several claims have in common is listed once.
+func TestClaimDiffers(t *testing.T) {
+	rows := claimRows([]result.Claim{
+		{Claim: "A", Differs: []string{"the kernel", "a card"}}, {Claim: "B", Differs: []string{"the kernel"}}, {Claim: "C"}, {Claim: "D.", Differs: []string{"the kernel", "a card"}},
+		{Claim: "E", Differs: []string{"a switch", "the kernel"}},
+	})
+	var got []string
+	for _, i := range claimDiffers(rows) {
+		got = append(got, i.Name+" "+i.Text)
+	}
+	if want := "All claims: The kernel.|A; D: A card.|E: A switch."; strings.Join(got, "|") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := claimDiffers(rows[:1]); len(got) != 1 || got[0].Name != "A:" || got[0].Text != "The kernel. A card." {
+		t.Errorf("of one claim: %+v", got)
+	}
+}
+
 // allClaims are two studies, one of which was run.
 func allClaims() []result.StudyClaims {
 	in := claimed()

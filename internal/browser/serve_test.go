@@ -107,6 +107,7 @@ func testServe(t *testing.T, b browser) {
 	p.tabbed()
 	p.click(`main a[href="/"]`)
 	p.until("all are listed", rows+".length === 4")
+	p.clean(home)
 
 	p.click(`a[href$="monday/before"]`)
 	p.until("the report is there", "document.readyState === 'complete' && document.querySelectorAll('figure').length > 4")

@@ -33,8 +33,9 @@ type Dim struct {
 type Kind string
 
 // The kinds: the value itself; a ratio of loss, by [LossAt]; a fraction to be read in
-// percent; a share of all, by [QuantileAt].
+// percent; a share of all, by [QuantileAt]. Untold is a place that a page reads no value from.
 const (
+	Untold   Kind = "untold"
 	Itself   Kind = ""
 	LossKind Kind = "loss"
 	Fraction Kind = "percent"
@@ -59,6 +60,7 @@ type Lane struct {
 	Spots  []Spot
 	Flags  []Flag
 	Levels []float64 // horizontal lines
+	Series []Series
 }
 
 // Reach is what a band covers at X.
@@ -142,7 +144,7 @@ func (p Plane) height() float64 {
 func (c *canvas) plane(p Plane, x, y float64) {
 	xs, ys := p.scales(x)
 	at := ""
-	if c.page {
+	if c.page && p.X.Kind != Untold {
 		at = axisData("x", xs, string(p.X.Kind)) + axisData("y", ys, string(p.Y.Kind))
 	}
 	c.printf("<g%s>\n", at)
@@ -195,9 +197,16 @@ func (p Plane) scales(x float64) (xs, ys scale) {
 		for _, y := range l.Levels {
 			v.add(y)
 		}
+		for _, s := range l.Series {
+			for _, r := range s.Points {
+				at(r.X, r.Y)
+			}
+		}
 	}
 	right := x + panelWidth - inset
-	if slices.ContainsFunc(p.Lanes, func(l Lane) bool { return slices.ContainsFunc(l.Lines, func(l Line) bool { return l.Key >= 0 }) }) {
+	if slices.ContainsFunc(p.Lanes, func(l Lane) bool {
+		return slices.ContainsFunc(l.lettered(), func(l Line) bool { return l.Key >= 0 })
+	}) {
 		right -= 10 // for the letters
 	}
 	return bounded(p.X, h, x+laneInset, right), bounded(p.Y, v, p.tall()-lanePad, lanePad)
@@ -309,7 +318,10 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	for _, line := range l.Lines {
 		c.curve(line, xs, ys, y)
 	}
-	c.ends(l.Lines, xs, ys, y, p.tall())
+	for _, s := range l.Series {
+		c.series(s, xs, ys, y, p.tall())
+	}
+	c.ends(l.lettered(), xs, ys, y, p.tall())
 	c.spots(l.Spots, xs, ys, y)
 }
 
@@ -324,7 +336,7 @@ func group(mode int) string {
 // Has says that there is anything to see in the lanes.
 func (p Plane) Has() bool {
 	for _, l := range p.Lanes {
-		if len(l.Bands)+len(l.Lines)+len(l.Spots)+len(l.Flags) > 0 {
+		if len(l.Bands)+len(l.Lines)+len(l.Spots)+len(l.Flags)+len(l.Series) > 0 {
 			return true
 		}
 	}

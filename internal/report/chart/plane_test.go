@@ -35,7 +35,13 @@ func TestPlanes(t *testing.T) {
 	loss := Plane{Title: "Loss over load", Tall: 66, Y: Dim{Ticks: LossTicks(), Kind: LossKind}, Lanes: []Lane{{Label: "host", Note: "0 %: 9.1 Gbit/s",
 		Spots: []Spot{{X: 1, Y: LossAt(0), No: 1}, {X: 2, Y: LossAt(1e-9)}, {X: 3, Y: LossAt(0.02)}, {X: 3.5, Y: LossAt(7), Look: Open}},
 		Flags: []Flag{{X: 2.2, Text: "0 %", Tip: "Throughput without loss"}}, Levels: []float64{LossAt(0.01)}}}}
-	for name, p := range map[string]Plane{"lanes": lanesOf(), "curves": curves, "loss": loss, "bare": {}} {
+	history := Plane{Title: "Ratio to host", Tall: 150, X: Dim{Kind: Untold, Ticks: []Tick{{0, "1 Nov"}, {7, "8 Nov"}}, Label: "start of the run"}, Lanes: []Lane{{Label: "docker/overlay", Note: "worse", Tone: Worse,
+		Flags: []Flag{{X: 2, Text: "1", Tip: "kernel 6.1, now 6.8"}}, Series: []Series{
+			{Key: 0, Points: []SeriesPoint{{0, 0.5, &[2]float64{0.4, 0.6}, "run <a>"}, {2, 0.4, &[2]float64{0.3, 9}, "run b"}, {7, 0.41, nil, ""}},
+				Levels: []Level{{0, 0, 0.5}, {2, 7, 0.405}}, Changes: []LevelChange{{2, Worse, "0.50 -> 0.41"}}},
+			{Key: 1, Points: []SeriesPoint{{1, 0.55, nil, "run c"}}},
+		}}}}
+	for name, p := range map[string]Plane{"lanes": lanesOf(), "curves": curves, "loss": loss, "history": history, "bare": {}} {
 		t.Run(name, func(t *testing.T) {
 			f := Figure{Title: name, Desc: "What there is to see.", Planes: []Plane{p}}
 			got, page := f.Standalone(), f.Inline("id")
@@ -54,7 +60,8 @@ func TestOddPlanes(t *testing.T) {
 		for _, b := range odd {
 			for _, d := range []Dim{{}, {Lo: &a, Hi: &b}, {Log: true, Lo: &b}, {Ticks: []Tick{{a, "a"}, {b, "b"}}}} {
 				l := Lane{Spots: []Spot{{X: a, Y: b}, {X: b, Y: a, Look: Void}}, Bands: []Reach{{a, b, a}, {b, a, b}}, Flags: []Flag{{X: a}}, Levels: []float64{b},
-					Lines: []Line{{Points: []XY{{a, b}, {b, a}}, Key: 1}, {Points: []XY{{a, a}}, Key: -1}}}
+					Lines: []Line{{Points: []XY{{a, b}, {b, a}}, Key: 1}, {Points: []XY{{a, a}}, Key: -1}},
+					Series: []Series{{Key: 1, Points: []SeriesPoint{{a, b, &[2]float64{b, a}, ""}, {b, a, &[2]float64{a, b}, ""}}, Levels: []Level{{a, b, a}}, Changes: []LevelChange{{X: b}}}, {Key: 9}}}
 				f := Figure{Planes: []Plane{{X: d, Y: d, Lanes: []Lane{l}}}}
 				wellFormed(t, f.Inline("x"))
 				wellFormed(t, f.Standalone())

@@ -132,6 +132,18 @@ func ChangesHTML(w io.Writer, c result.Changes) error {
 	return err
 }
 
+// HistoryOptions say how a history is shown.
+type HistoryOptions = view.HistoryOptions
+
+// PrepareHistory prepares how the results of a study changed over time, which its Text, Markdown
+// and HTML write.
+func PrepareHistory(h result.History, opt HistoryOptions) Prepared {
+	return Prepared{doc: view.History(h, opt)}
+}
+
+// HistoryAnswer is the answer of a history in one sentence: how many changes were found.
+func HistoryAnswer(h result.History) string { return view.HistoryAnswer(h) }
+
 // ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".
 func ChangeVerdict(c result.Change) string { return view.ChangeVerdict(c) }
 

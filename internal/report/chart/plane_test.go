@@ -60,7 +60,7 @@ func TestOddPlanes(t *testing.T) {
 		for _, b := range odd {
 			for _, d := range []Dim{{}, {Lo: &a, Hi: &b}, {Log: true, Lo: &b}, {Ticks: []Tick{{a, "a"}, {b, "b"}}}} {
 				l := Lane{Spots: []Spot{{X: a, Y: b}, {X: b, Y: a, Look: Void}}, Bands: []Reach{{a, b, a}, {b, a, b}}, Flags: []Flag{{X: a}}, Levels: []float64{b},
-					Lines: []Line{{Points: []XY{{a, b}, {b, a}}, Key: 1}, {Points: []XY{{a, a}}, Key: -1}},
+					Lines:  []Line{{Points: []XY{{a, b}, {b, a}}, Key: 1}, {Points: []XY{{a, a}}, Key: -1}},
 					Series: []Series{{Key: 1, Points: []SeriesPoint{{a, b, &[2]float64{b, a}, ""}, {b, a, &[2]float64{a, b}, ""}}, Levels: []Level{{a, b, a}}, Changes: []LevelChange{{X: b}}}, {Key: 9}}}
 				f := Figure{Planes: []Plane{{X: d, Y: d, Lanes: []Lane{l}}}}
 				wellFormed(t, f.Inline("x"))

@@ -42,8 +42,8 @@ func narrow(ci result.Interval, d int) bool {
 	return ci[0] != ci[1] && fixed(ci[0], d) == fixed(ci[1], d)
 }
 
-// apart formats two ratios with enough decimals to differ, four at most.
-func apart(lo, hi float64) (from, to string) {
+// Apart formats two ratios with enough decimals to differ, four at most.
+func Apart(lo, hi float64) (from, to string) {
 	from, to = BareRatio(lo), BareRatio(hi)
 	for d := ratioDecimals(lo); d < 4 && from == to; {
 		d++

@@ -118,7 +118,7 @@ func Range(c result.Cell) string {
 	}
 	lo, hi := c.RatioCI[0], c.RatioCI[1]
 	if hi > 3 || lo != hi && Change(lo) == Change(hi) {
-		from, to := apart(lo, hi)
+		from, to := Apart(lo, hi)
 		of := " times "
 		if hi <= 1 {
 			of = " of "

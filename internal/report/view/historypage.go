@@ -1,0 +1,208 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+)
+
+// pages is what pages show behind the answer: for each metric its figures and a table, then the
+// environment, the runs and what is left out.
+func (v *historyView) pages() []doc.Block {
+	var out []doc.Block
+	drawn := v.drawn()
+	for i, k := range v.keys() {
+		s := doc.Section{ID: fmt.Sprintf("metric-%d", i+1), Head: doc.Heading{Name: k.workload, Text: noun(k.metric)}}
+		if d := direction(k.metric); d != "" {
+			s.Head.Small = "ratio to the baseline, " + d
+		}
+		if historyClass(k.metric) < 3 {
+			s.Nav = wording.Cut(k.workload+": "+noun(k.metric), 60)
+		}
+		var figures []doc.Block
+		for n, f := range v.figures(k) {
+			if drawn[f.key()] {
+				figures = append(figures, v.figure(f, fmt.Sprintf("history-%d-%d", i+1, n+1)))
+			}
+		}
+		if len(figures) > 0 {
+			s.Blocks = append(s.Blocks, doc.Only{For: doc.HTML, Blocks: []doc.Block{doc.Beside{Blocks: figures}}})
+		}
+		s.Blocks = append(s.Blocks, v.table(k, s.ID))
+		out = append(out, s)
+	}
+	for _, t := range []struct {
+		id, title, what string
+		table           *doc.Table
+	}{
+		{"environment", "Changes of the environment", "Between one run and the next on the same machine.", v.environment()},
+		{"runs", "Runs", "", v.runTable()},
+		{"left-out", "Left out", "Runs that are not in the history.", v.leftOutTable()},
+	} {
+		if t.table == nil {
+			continue
+		}
+		s := doc.Section{ID: t.id, Head: doc.Heading{Text: t.title}, Nav: t.title}
+		if t.what != "" {
+			s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Legend, Text: t.what})
+		}
+		if t.id == "runs" {
+			l := doc.List{Role: doc.Lost}
+			for i, m := range v.Machines {
+				if facts := historyFacts(m.Facts); facts != "" {
+					l.Items = append(l.Items, doc.Item{Name: v.machine(i), Text: facts, Colon: true})
+				}
+			}
+			if len(l.Items) > 0 {
+				s.Blocks = append(s.Blocks, l)
+			}
+		}
+		t.table.By = t.id
+		s.Blocks = append(s.Blocks, *t.table)
+		out = append(out, s)
+	}
+	return []doc.Block{doc.Only{For: doc.Pages, Blocks: out}}
+}
+
+// historyFigure is the series of one mode and metric, of each machine.
+type historyFigure []*historySeries
+
+func (f historyFigure) key() string {
+	return f[0].Mode + "\x00" + f[0].Baseline + "\x00" + f[0].Workload + "\x00" + f[0].metric.Name
+}
+
+// figures are those of a metric in the order of their modes.
+func (v *historyView) figures(k historyKey) []historyFigure {
+	var out []historyFigure
+	for i := range v.series {
+		s := &v.series[i]
+		if !k.has(s) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(f historyFigure) bool { return f[0].Mode == s.Mode && f[0].Baseline == s.Baseline })
+		if at < 0 {
+			at, out = len(out), append(out, nil)
+		}
+		out[at] = append(out[at], s)
+	}
+	return out
+}
+
+// drawn are the figures that a page has, by their keys.
+func (v *historyView) drawn() map[string]bool {
+	out := map[string]bool{}
+	for _, changed := range []bool{true, false} {
+		for _, k := range v.keys() {
+			for _, f := range v.figures(k) {
+				has := slices.ContainsFunc(f, func(s *historySeries) bool { return len(s.Changes) > 0 })
+				if has == changed && len(out) < mostHistoryFigures {
+					out[f.key()] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// table is a row for each series of a metric.
+func (v *historyView) table(k historyKey, by string) doc.Table {
+	several := len(v.Machines) > 1
+	t := doc.Table{Kind: doc.Figures, By: by, Columns: []doc.Column{{Head: "Mode", Row: true, Names: true, Strong: true}, {Head: "Baseline", Names: true}}, Groups: []doc.Group{{}}}
+	if several {
+		t.Columns = append(t.Columns, doc.Column{Head: "Machine", Names: true})
+	}
+	t.Columns = append(t.Columns, doc.Column{Head: "Runs", Number: true}, doc.Column{Head: "First", Number: true}, doc.Column{Head: "Last", Number: true},
+		doc.Column{Head: "Spread", Title: "relative standard deviation from run to run, between changes", Number: true}, doc.Column{Head: "Changes", Verdict: true})
+	for i := range v.series {
+		s := &v.series[i]
+		if !k.has(s) {
+			continue
+		}
+		row := doc.Row{Cells: []doc.Cell{{Text: s.Mode}, {Text: s.Baseline}}}
+		if several {
+			row.Cells = append(row.Cells, doc.Cell{Text: v.machine(s.machine)})
+		}
+		verdict := doc.Cell{Tone: chart.Plain, Text: "none found"}
+		for n, f := range v.of(s) {
+			if text := f.words() + " " + v.since(f); n == 0 {
+				verdict = doc.Cell{Tone: f.tone(), Text: text}
+			} else {
+				verdict.Notes = append(verdict.Notes, text)
+			}
+		}
+		row.Cells = append(row.Cells, doc.Cell{Text: strconv.Itoa(len(s.Points))}, doc.Cell{Text: s.first()}, doc.Cell{Text: s.last()}, doc.Cell{Text: s.spread()}, verdict)
+		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
+	}
+	return t
+}
+
+// of are the changes of a series, the last one first.
+func (v *historyView) of(s *historySeries) []historyFound {
+	var out []historyFound
+	for _, c := range slices.Backward(s.Changes) {
+		out = append(out, historyFound{s, c, &s.of.Runs[s.Points[c.Point].Run]})
+	}
+	return out
+}
+
+// plain is a table of text.
+func plain(heads ...string) *doc.Table {
+	t := &doc.Table{Kind: doc.Figures, Groups: []doc.Group{{}}}
+	for i, head := range heads {
+		t.Columns = append(t.Columns, doc.Column{Head: head, Row: i == 0, Names: true})
+	}
+	return t
+}
+
+func addRow(t *doc.Table, cells ...string) {
+	row := doc.Row{}
+	for _, text := range cells {
+		row.Cells = append(row.Cells, doc.Cell{Text: text})
+	}
+	t.Groups[0].Rows = append(t.Groups[0].Rows, row)
+}
+
+func (v *historyView) environment() *doc.Table {
+	if len(v.marks) == 0 {
+		return nil
+	}
+	t := plain("No", "Started", "Machine", "Run", "What changed")
+	for i, m := range v.marks {
+		r := v.run(m)
+		addRow(t, strconv.Itoa(i+1), v.date(r.Started), v.machine(m.machine), runName(r), m.text)
+	}
+	return t
+}
+
+func (v *historyView) runTable() *doc.Table {
+	if v.runs() == 0 {
+		return nil
+	}
+	t := plain("Started", "Run", "Machine", "tare", "Note")
+	t.Columns[3].Kept = true
+	for i, m := range v.Machines {
+		for j, r := range m.Runs {
+			addRow(t, wording.Time(r.Started), runName(&m.Runs[j]), v.machine(i), orUnknown(r.Build.Version), r.Note)
+		}
+	}
+	return t
+}
+
+func (v *historyView) leftOutTable() *doc.Table {
+	if len(v.LeftOut) == 0 {
+		return nil
+	}
+	t := plain("Run", "Reason")
+	for i, l := range v.LeftOut {
+		if i == mostLog {
+			addRow(t, fmt.Sprintf("%d more", len(v.LeftOut)-i), "")
+			break
+		}
+		addRow(t, wording.CutMiddle(orText(l.Path, l.ID), 120), orText(l.Reason, "no reason is recorded"))
+	}
+	return t
+}

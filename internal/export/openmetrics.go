@@ -54,11 +54,16 @@ func (o exposition) family(name, help string) {
 
 // sample writes one sample; labels are alternating names and values.
 func (o exposition) sample(name string, v float64, labels ...string) {
+	fmt.Fprintln(o.out, o.line(name, v, labels...))
+}
+
+// line is a sample without its time.
+func (exposition) line(name string, v float64, labels ...string) string {
 	var ls []string
 	for i := 0; i+1 < len(labels); i += 2 {
 		ls = append(ls, fmt.Sprintf(`%s="%s"`, labels[i], labelValue(labels[i+1])))
 	}
-	fmt.Fprintf(o.out, "%s{%s} %s\n", name, strings.Join(ls, ","), strconv.FormatFloat(v, 'g', -1, 64))
+	return fmt.Sprintf("%s{%s} %s", name, strings.Join(ls, ","), strconv.FormatFloat(v, 'g', -1, 64))
 }
 
 // labelValue escapes the special characters of the format.

@@ -161,7 +161,9 @@ func (v *historyView) run(m historyMark) *result.HistoryRun {
 func runName(r *result.HistoryRun) string { return orUnknown(wording.CutMiddle(r.ID, 24)) }
 
 // study names the study.
-func (v *historyView) study() string { return "study " + orText(wording.CutMiddle(v.Study, 60), "without a name") }
+func (v *historyView) study() string {
+	return "study " + orText(wording.CutMiddle(v.Study, 60), "without a name")
+}
 
 // runs is how many runs the history has.
 func (v *historyView) runs() int {

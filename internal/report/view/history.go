@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -288,6 +287,8 @@ func (v *historyView) verdict() string {
 		return "There is no run to show."
 	case len(v.series) == 0:
 		return "No run has a ratio to a baseline."
+	case len(v.found) == 0 && v.short() == len(v.series):
+		return fmt.Sprintf("%s: too few to find a change, which takes at least %d on one machine.", wording.Count(v.runs(), "run", "runs"), v.MinRuns)
 	case len(v.found) == 0:
 		return fmt.Sprintf("No change found in %s: %s.", wording.Count(v.runs(), "run", "runs"), series)
 	default:
@@ -307,36 +308,28 @@ func (v *historyView) changedSeries() int {
 
 // reliability states the rate of false alarms, and what the history cannot show.
 func (v *historyView) reliability() string {
-	var parts []string
-	if v.FalseAlarms > 0 && len(v.series) > 0 {
-		expected := v.FalseAlarms * float64(len(v.series))
-		text := fmt.Sprintf("A series without any change shows one with a probability of %s", wording.Percent(v.FalseAlarms))
-		if len(v.series) > 1 {
-			text += fmt.Sprintf(": of %d series, %s on average", len(v.series), wording.Plain(roundTo(expected)))
-		}
-		parts = append(parts, text+".")
+	if len(v.series) == 0 {
+		return ""
 	}
-	if n := slices.Max(append([]int{0}, v.lengths()...)); n < 3 && len(v.series) > 0 {
-		parts = append(parts, fmt.Sprintf("%s are too few to find a change.", wording.Count(n, "run", "runs")))
+	var parts []string
+	if v.FalseAlarms > 0 && v.FalseAlarms < 1 {
+		parts = append(parts, fmt.Sprintf("False alarms: a history without any change shows one, in any of its series, with a probability of at most %s.", wording.Percent(v.FalseAlarms)))
+	}
+	if short := v.short(); short > 0 && short < len(v.series) {
+		parts = append(parts, fmt.Sprintf("%d of %d series have fewer than %d runs, too few to find a change.", short, len(v.series), v.MinRuns))
 	}
 	return strings.Join(parts, " ")
 }
 
-// roundTo keeps two significant digits.
-func roundTo(v float64) float64 {
-	if !(v > 0) || math.IsInf(v, 0) {
-		return v
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
-	return math.Round(v/unit) * unit
-}
-
-func (v *historyView) lengths() []int {
-	var out []int
+// short is how many series have too few points to find a change.
+func (v *historyView) short() int {
+	n := 0
 	for _, s := range v.series {
-		out = append(out, len(s.Points))
+		if len(s.Points) < v.MinRuns {
+			n++
+		}
 	}
-	return out
+	return n
 }
 
 // answer is the first part of every form: the verdict and the changes.

@@ -38,7 +38,7 @@ func histories() map[string]result.History {
 // sampleHistory is a history of so many machines, runs and modes. The first mode gets worse with
 // a new kernel half way, the second better without one.
 func sampleHistory(machines, runs, modes int) result.History {
-	h := result.History{Study: "overlays", Hash: "0123456789abcdef0123456789abcdef", FalseAlarms: 0.01}
+	h := result.History{Study: "overlays", Hash: "0123456789abcdef0123456789abcdef", FalseAlarms: 0.05, MinRuns: 7}
 	for m := range machines {
 		machine := result.MachineHistory{Machine: fmt.Sprintf("Xeon 84%02d #1", m), Facts: []result.Fact{{Name: "CPU model", Value: "Intel Xeon"}, {Name: "CPUs", Value: "4"}}}
 		for i := range runs {
@@ -155,9 +155,9 @@ func TestHistoryText(t *testing.T) {
 func TestHistoryAnswer(t *testing.T) {
 	for _, c := range []struct{ name, answer, also, not string }{
 		{"changed", "2 changes found in 20 runs: 2 of 4 series changed.", "docker/mode-0 tcp_stream goodput: worse, 0.53 -> 0.47 (-12 %) since run 0010 of 2026-09-11, when the environment changed: host a kernel 6.8.0, now 6.9.1.", ""},
-		{"steady", "No change found in 20 runs: 4 series.", "A series without any change shows one with a probability of 1 %: of 4 series, 0.04 on average.", "since"},
+		{"steady", "No change found in 20 runs: 4 series.", "False alarms: a history without any change shows one, in any of its series, with a probability of at most 5 %.", "since"},
 		{"empty", "There is no run to show.", "", "probability"},
-		{"short", "No change found in 2 runs: 4 series.", "2 runs are too few to find a change.", ""},
+		{"short", "2 runs: too few to find a change, which takes at least 7 on one machine.", "at most 5 %", "No change"},
 	} {
 		h := histories()[c.name]
 		out := strings.Join(strings.Fields(string(text.Write(History(h, HistoryOptions{}), text.Options{Width: 100}))), " ")

@@ -26,6 +26,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("POST", "/"+token+"x", "evil.example", "q=<script>alert(1)</script>")
 	f.Add("GET", "//"+token, "localhost.", "")
 	f.Add("HEAD", "/run/done", "", "%zz")
+	f.Add("GET", "/"+token+"/history/ab12", "localhost", "")
 	top := f.TempDir()
 	d, err := store.Create(top + "/done")
 	if err != nil {
@@ -42,6 +43,8 @@ func FuzzRequests(f *testing.F) {
 			return report.Input{Run: result.Run{ID: "d0d0"}}, nil
 		},
 		Compare: func(string, string) (result.Changes, error) { return result.Changes{}, nil },
+		Studies: func() ([]Study, error) { return []Study{{Hash: "ab12"}}, nil },
+		History: func(hash string) (result.History, error) { return result.History{Study: hash, Hash: hash}, nil },
 	}
 	handler := s.Handler()
 	f.Fuzz(func(t *testing.T, method, path, host, query string) {

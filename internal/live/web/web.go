@@ -1,5 +1,5 @@
 // Package web serves the runs below a directory as local web pages: a list, the reports,
-// a comparison of two runs, and a run in progress. It is read-only.
+// a comparison of two runs, results over time, and a run in progress. It is read-only.
 package web
 
 import (
@@ -30,6 +30,10 @@ type Server struct {
 	// Claims lists the claims of the built-in studies with their outcomes in these runs, and the
 	// runs that cannot be read.
 	Claims func() (all []result.StudyClaims, broken []string, err error)
+	// Studies lists the studies of the runs, and History returns the history of the one with that
+	// hash, or fs.ErrNotExist.
+	Studies func() ([]Study, error)
+	History func(hash string) (result.History, error)
 	// Token, unless empty, is needed for every page: once in the address, and then as a
 	// cookie. Other requests are refused.
 	Token string
@@ -62,6 +66,8 @@ func (s Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /compare", s.compare)
 	mux.HandleFunc("GET /claims", s.claims)
+	mux.HandleFunc("GET /history", s.histories)
+	mux.HandleFunc("GET /history/{hash}", s.history)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, http.StatusNotFound, "page not found")
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -62,6 +63,16 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 			}
 			return result.Changes{Before: result.RunRef{ID: filepath.Base(before)}, After: result.RunRef{ID: filepath.Base(after)}}, nil
 		},
+		Studies: func() ([]Study, error) {
+			return []Study{{Name: "<i>overlays</i>", Hash: "ab12", Runs: 3, Latest: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)}}, nil
+		},
+		History: func(hash string) (result.History, error) {
+			if hash != "ab12" {
+				return result.History{}, fs.ErrNotExist
+			}
+			return result.History{Study: "<i>overlays</i>", Hash: hash, Machines: []result.MachineHistory{{Machine: "Xeon", Runs: []result.HistoryRun{{ID: "r0d0"}},
+				Series: []result.HistorySeries{{Mode: "<b>m</b>", Baseline: "host", Workload: "tcp_rr", Metric: "transaction_rate", Points: []result.HistoryPoint{{Ratio: 0.5}}}}}}}, nil
+		},
 	}, now
 }
 
@@ -118,6 +129,10 @@ func TestPages(t *testing.T) {
 		{"runs that the claims lack", "GET", "/claims", "", 200, `1 run cannot be read: bad<`, ""},
 		{"the way to the claims", "GET", "/", "", 200, `<a href="/claims">Published claims</a>`, ""},
 		{"claims to change", "POST", "/claims", "", 405, "read-only", ""},
+		{"the list leads to histories", "GET", "/", "", 200, `href="/history"`, ""},
+		{"histories", "GET", "/history", "", 200, `href="/history/ab12"><bdi>&lt;i&gt;overlays`, "<i>overlays"},
+		{"a history", "GET", "/history/ab12", "", 200, `(?s)History of study &lt;i&gt;overlays.*r0d0`, "<b>m"},
+		{"no such history", "GET", "/history/ab%2f..", "", 404, "no run is of this study", ""},
 		{"something to change", "POST", "/", "", 405, "read-only", ""},
 		{"a removal", "DELETE", "/run/now", "", 405, "", ""},
 		{"another's name", "GET", "/", "evil.example", 421, "does not answer to that host name", ""},

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"tare/internal/report"
+	"tare/internal/report/wording"
+)
+
+// Study is a study among the runs, for the list of histories. Its hash is of what decides its
+// results.
+type Study struct {
+	Name, Hash    string
+	Runs          int
+	First, Latest time.Time // when its runs started
+}
+
+// listedStudy is a study in the list of histories.
+type listedStudy struct {
+	Name, Hash, Link, First, Latest string
+	Runs                            int
+}
+
+// histories lists the studies, each with a link to its history.
+func (s Server) histories(w http.ResponseWriter, _ *http.Request) {
+	studies, err := s.Studies()
+	if err != nil {
+		s.fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	var shown []listedStudy
+	for _, found := range studies {
+		name := short(found.Name)
+		if name == "" {
+			name = "without a name"
+		}
+		shown = append(shown, listedStudy{Name: name, Hash: wording.Cut(wording.Clean(found.Hash), 16), Link: link("history", pathEscape(found.Hash)),
+			First: wording.Time(found.First), Latest: wording.Time(found.Latest), Runs: found.Runs})
+	}
+	s.page(w, func(b *bytes.Buffer) error {
+		return render(b, "histories", struct {
+			frame
+			Studies []listedStudy
+		}{s.frame("History"), shown})
+	})
+}
+
+// history shows how the results of a study changed over time.
+func (s Server) history(w http.ResponseWriter, r *http.Request) {
+	h, err := s.History(r.PathValue("hash"))
+	if errors.Is(err, fs.ErrNotExist) {
+		s.fail(w, http.StatusNotFound, "no run is of this study; its runs may have been removed")
+		return
+	}
+	if err != nil {
+		s.fail(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	s.page(w, func(b *bytes.Buffer) error { return report.PrepareHistory(h, report.HistoryOptions{}).HTML(b) })
+}

@@ -22,6 +22,7 @@ func (a App) completions(root *cobra.Command) {
 		"workloads": a.workloadNames,
 		"profile":   study.Profiles,
 		"metrics":   metricNames,
+		"metric":    metricNames,
 		"engine":    func() []string { return []string{"lab", "docker"} },
 		"evidence":  func() []string { return []string{study.On, study.Off} },
 		"pairing":   func() []string { return []string{"block", "order", "none"} },
@@ -32,7 +33,7 @@ func (a App) completions(root *cobra.Command) {
 		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames,
 		"report": runNames, "export": runNames, "compare": runNames, "check": runNames,
 	}
-	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": {"auto", "csv", "bench"}}
+	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": {"auto", "csv", "bench"}, "history": historyFormats()}
 	for _, c := range root.Commands() {
 		for name, names := range flags {
 			offer(c, name, names)

@@ -32,8 +32,9 @@ func (a App) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve [DIR]", Short: "Show runs as local web pages", Args: atMostOne(),
 		Long: "Show the runs below a directory ($TARE_RUNS or tare-runs when absent) as web pages: a list,\n" +
-			"their reports, comparisons of two runs, the published claims with their outcomes, and active runs as\n" +
-			"they progress. Nothing can be changed there. It listens on loopback. The pages need the token in the address that\n" +
+			"their reports, comparisons of two runs, results over time, the published claims with their\n" +
+			"outcomes, and active runs as they progress. Nothing can be changed there. It listens on\n" +
+			"loopback. The pages need the token in the address that\n" +
 			"is printed: without it, other users of this machine could read runs that the rights of the\n" +
 			"directory hide from them. The traffic is not encrypted.",
 		Example: "  tare serve\n  tare serve results --listen 127.0.0.1:0",
@@ -77,7 +78,10 @@ func (a App) serve(c *cobra.Command, dir, listen string, noToken bool) error {
 			return nil, nil, err
 		}
 		return takeOutcomes(all, dir)
-	}, Interval: time.Second}
+	}, Interval: time.Second,
+		Studies: func() ([]web.Study, error) { return servedStudies(dir) },
+		History: func(hash string) (result.History, error) { return servedHistory(dir, hash) },
+	}
 	if name, err := os.Hostname(); err == nil {
 		s.Hosts = append(s.Hosts, strings.ToLower(name))
 	}

@@ -1,0 +1,358 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/export"
+	"tare/internal/history"
+	"tare/internal/live/web"
+	"tare/internal/report"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+type historyFlags struct {
+	study, since, format, out, machine string
+	metrics, modes, workloads          []string
+	full                               bool
+}
+
+// historyFormats are the forms of a history.
+func historyFormats() []string {
+	return []string{"text", "md", "html", "csv", "openmetrics", "json"}
+}
+
+func (a App) historyCommand() *cobra.Command {
+	var f historyFlags
+	c := &cobra.Command{
+		Use: "history [DIR]", Short: "Report how the results of a study changed over time", Args: atMostOne(),
+		Long: "Show the ratios of each mode to its baseline in all runs of one study below a directory\n" +
+			"($TARE_RUNS or tare-runs when absent), by time and by machine: where they changed, by how\n" +
+			"much, and what changed in the environment with them. Results of different machines are\n" +
+			"never put into one series, and neither are those of a study whose settings changed.\n" +
+			"The changes are found by a test with a stated rate of false alarms.\n\n" +
+			"openmetrics has the time of each run, for promtool tsdb create-blocks-from openmetrics.",
+		Example: "  tare history\n  tare history results --study overlays --since 90d\n  tare history --format html --out history.html",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := runsDir()
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.history(dir, len(args) > 0, f)
+		},
+	}
+	c.Flags().StringVar(&f.study, "study", "", "the name of the study, or the beginning of its hash (default: the only study)")
+	c.Flags().StringSliceVar(&f.metrics, "metric", nil, "metrics to show, separated by commas (default: the main metric of each workload, and CPU costs)")
+	c.Flags().StringSliceVar(&f.modes, "mode", nil, "modes to show, separated by commas (default: all)")
+	c.Flags().StringSliceVar(&f.workloads, "workload", nil, "workloads to show, separated by commas (default: all)")
+	c.Flags().StringVar(&f.machine, "machine", "", "show only machines whose name or properties contain this")
+	c.Flags().StringVar(&f.since, "since", "", "leave out runs that began before this date, such as 2026-09-01, or longer ago than this, such as 90d")
+	c.Flags().StringVar(&f.format, "format", "text", "output format: "+strings.Join(historyFormats(), ", "))
+	c.Flags().StringVar(&f.out, "out", "", "write to this file instead of stdout")
+	c.Flags().BoolVar(&f.full, "full", false, "print all series, changes and runs instead of the most important ones")
+	return c
+}
+
+func (a App) history(dir string, named bool, f historyFlags) error {
+	since, err := f.check(time.Now())
+	if err != nil {
+		return usage(err)
+	}
+	runs, err := store.List(dir)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		fmt.Fprintf(a.Stderr, "no runs yet: there is no directory %s\n", dir)
+		return nil
+	}
+	if err != nil {
+		return notReadable(err)
+	}
+	all := studiesOf(runs)
+	chosen, err := f.choose(all, dir)
+	if errors.Is(err, errSeveral) && f.format == "text" && f.out == "" {
+		return a.listStudies(all, dir)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	h, err := historyOf(dir, runs, chosen, since, f.metrics)
+	if err != nil {
+		return notReadable(err)
+	}
+	if err := f.filter(&h); err != nil {
+		return usage(err)
+	}
+	return a.printHistory(h, dir, f)
+}
+
+// check checks the flags and returns the time before which runs are left out.
+func (f historyFlags) check(now time.Time) (since time.Time, err error) {
+	if !slices.Contains(historyFormats(), f.format) {
+		return since, fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(historyFormats(), ", "))
+	}
+	for _, name := range f.metrics {
+		if _, ok := result.MetricNamed(name); !ok {
+			return since, fmt.Errorf("--metric: unknown metric %q; docs/metrics.md lists all metrics", name)
+		}
+	}
+	if f.full && f.format != "text" {
+		return since, errors.New("--full is for --format text: the other formats have all series")
+	}
+	return sinceOf(f.since, now)
+}
+
+// sinceOf reads a date, a time, or an age in days or weeks. The zero time is no limit.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	for unit, days := range map[string]int{"d": 1, "w": 7} {
+		number, has := strings.CutSuffix(text, unit)
+		if n, err := strconv.Atoi(number); has && err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n*days), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--since is %q; write a date such as 2026-09-01, a time such as 2026-09-01T10:00:00Z, or an age such as 90d or 12w", text)
+}
+
+// studiesOf lists the studies among runs, that of the latest run first. Runs with one name and
+// different hashes are of different studies; their latest hash comes first.
+func studiesOf(runs []store.Summary) []web.Study {
+	var out []web.Study
+	for _, r := range runs {
+		if r.Hash == "" || r.Problem != "" {
+			continue
+		}
+		i := slices.IndexFunc(out, func(s web.Study) bool { return s.Hash == r.Hash })
+		if i < 0 {
+			i, out = len(out), append(out, web.Study{Name: r.Study, Hash: r.Hash, First: r.Started, Latest: r.Started})
+		}
+		s := &out[i]
+		s.Runs++
+		if r.Started.Before(s.First) && !r.Started.IsZero() {
+			s.First = r.Started
+		}
+		if r.Started.After(s.Latest) {
+			s.Latest = r.Started
+		}
+	}
+	slices.SortStableFunc(out, func(x, y web.Study) int { return cmp.Or(y.Latest.Compare(x.Latest), strings.Compare(x.Hash, y.Hash)) })
+	return out
+}
+
+// errSeveral is that a study has to be chosen.
+var errSeveral = errors.New("several studies")
+
+// minHash is how many characters of a hash name a study.
+const minHash = 6
+
+// choose returns the hash of the study that is meant: of a name, that of its latest run.
+func (f historyFlags) choose(all []web.Study, dir string) (hash string, err error) {
+	if len(all) == 0 {
+		return "", fmt.Errorf("history: no run below %s records its study; tare ls lists the runs", dir)
+	}
+	if f.study != "" {
+		for _, match := range []func(web.Study) bool{
+			func(s web.Study) bool { return s.Name == f.study },
+			func(s web.Study) bool { return len(f.study) >= minHash && strings.HasPrefix(s.Hash, f.study) },
+		} {
+			if i := slices.IndexFunc(all, match); i >= 0 {
+				return all[i].Hash, nil
+			}
+		}
+		return "", fmt.Errorf("--study is %q; there are: %s", f.study, strings.Join(studyNames(all), ", "))
+	}
+	if names := studyNames(all); len(names) > 1 {
+		return "", fmt.Errorf("history: there are %w below %s; choose one with --study: %s", errSeveral, dir, strings.Join(names, ", "))
+	}
+	return all[0].Hash, nil
+}
+
+// studyNames are what --study takes, once for each study name, and the hash of one without a name.
+func studyNames(all []web.Study) []string {
+	var out []string
+	for _, s := range all {
+		if name := cmp.Or(s.Name, shortHash(s.Hash)); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// shortHash is the part of a hash that is shown.
+func shortHash(hash string) string { return fmt.Sprintf("%.12s", hash) }
+
+// listStudies lists the studies with the commands that show their histories.
+func (a App) listStudies(all []web.Study, dir string) error {
+	fmt.Fprintln(a.Stdout, "There are several studies. The history of one:")
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, name := range studyNames(all) {
+		runs, latest := 0, time.Time{}
+		for _, s := range all {
+			if cmp.Or(s.Name, shortHash(s.Hash)) == name {
+				runs += s.Runs
+				if s.Latest.After(latest) {
+					latest = s.Latest
+				}
+			}
+		}
+		fmt.Fprintf(w, "  tare history --study %s %s\t%s\tlatest %s\n", quote(wording.Clean(name)), quote(wording.Clean(dir)), wording.Count(runs, "run", "runs"), wording.Time(latest))
+	}
+	return w.Flush()
+}
+
+// historyOf computes the history of the study with that hash among the runs below a directory.
+// Runs that only have its name are left out of it, with the reason.
+func historyOf(dir string, runs []store.Summary, hash string, since time.Time, metrics []string) (result.History, error) {
+	var found []history.Run
+	for _, s := range runs {
+		if s.Problem != "" || s.Hash != hash && !s.Started.Before(since) {
+			found = append(found, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
+		}
+	}
+	err := store.EachRecord(dir, func(s store.Summary) bool { return s.Problem == "" && s.Hash == hash && !s.Started.Before(since) },
+		func(r store.Record) error {
+			found = append(found, history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run})
+			return nil
+		})
+	if err != nil {
+		return result.History{}, err
+	}
+	return history.Of(found, hash, metrics), nil
+}
+
+// filter leaves the series and machines that were asked for. It does not change what is found in
+// them.
+func (f historyFlags) filter(h *result.History) error {
+	if f.machine != "" {
+		var names []string
+		h.Machines = slices.DeleteFunc(h.Machines, func(m result.MachineHistory) bool {
+			names = append(names, m.Machine)
+			text := m.Machine
+			for _, fact := range m.Facts {
+				text += " " + fact.Value
+			}
+			return !strings.Contains(strings.ToLower(text), strings.ToLower(f.machine))
+		})
+		if len(h.Machines) == 0 {
+			return fmt.Errorf("--machine: no machine has %q; there are: %s", f.machine, strings.Join(names, "; "))
+		}
+	}
+	for _, by := range []struct {
+		flag string
+		want []string
+		of   func(result.HistorySeries) string
+	}{
+		{"--mode", f.modes, func(s result.HistorySeries) string { return s.Mode }},
+		{"--workload", f.workloads, func(s result.HistorySeries) string { return s.Workload }},
+	} {
+		if len(by.want) == 0 {
+			continue
+		}
+		var has []string
+		for i := range h.Machines {
+			m := &h.Machines[i]
+			m.Series = slices.DeleteFunc(m.Series, func(s result.HistorySeries) bool {
+				if !slices.Contains(has, by.of(s)) {
+					has = append(has, by.of(s))
+				}
+				return !slices.Contains(by.want, by.of(s))
+			})
+		}
+		for _, name := range by.want {
+			if !slices.Contains(has, name) {
+				return fmt.Errorf("%s: there is no series of %q; there are: %s", by.flag, name, strings.Join(has, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// printHistory writes a history in the format that was asked for.
+func (a App) printHistory(h result.History, dir string, f historyFlags) error {
+	prepared := report.PrepareHistory(h, report.HistoryOptions{Full: f.full, Command: f.command(dir), Version: a.Build.Version})
+	write := map[string]func(io.Writer) error{
+		"text": func(w io.Writer) error { return prepared.Text(w, a.textOptions()) },
+		"md":   prepared.Markdown, "html": prepared.HTML,
+		"csv":         func(w io.Writer) error { return export.HistoryCSV(w, h) },
+		"openmetrics": func(w io.Writer) error { return export.HistoryOpenMetrics(w, h) },
+		"json": func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(h)
+		},
+	}[f.format]
+	if f.out == "" {
+		out := a.colours()
+		if f.format == "html" || f.format == "json" {
+			out = raw(a.Stdout)
+		}
+		return write(out)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.out, b.Bytes(), 0o644); err != nil { //nolint:gosec // others read reports
+		return fmt.Errorf("write the history to %s: %w; choose another file with --out", f.out, err)
+	}
+	fmt.Fprintf(a.Stderr, "%s\nhistory: %s\n", report.HistoryAnswer(h), f.out)
+	return nil
+}
+
+// command prints all of a history.
+func (f historyFlags) command(dir string) string {
+	text := "tare history --full"
+	for _, flag := range []struct {
+		name  string
+		value string
+	}{{"--study", f.study}, {"--metric", strings.Join(f.metrics, ",")}, {"--mode", strings.Join(f.modes, ",")}, {"--workload", strings.Join(f.workloads, ",")},
+		{"--machine", f.machine}, {"--since", f.since}} {
+		if flag.value != "" {
+			text += " " + flag.name + " " + quote(flag.value)
+		}
+	}
+	if dir != runsDir() {
+		text += " " + quote(dir)
+	}
+	return text
+}
+
+// servedStudies and servedHistory are what the pages of tare serve show over time.
+func servedStudies(dir string) ([]web.Study, error) {
+	runs, err := store.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	return studiesOf(runs), nil
+}
+
+func servedHistory(dir, hash string) (result.History, error) {
+	runs, err := store.List(dir)
+	if err != nil {
+		return result.History{}, err
+	}
+	if !slices.ContainsFunc(studiesOf(runs), func(s web.Study) bool { return s.Hash == hash }) {
+		return result.History{}, fs.ErrNotExist
+	}
+	return historyOf(dir, runs, hash, time.Time{}, nil)
+}

@@ -42,6 +42,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("controls", func(t *testing.T) { testControls(t, b) })
 	t.Run("evil", func(t *testing.T) { testEvil(t, b) })
 	t.Run("serve", func(t *testing.T) { testServe(t, b) })
+	t.Run("history", func(t *testing.T) { testHistory(t, b) })
 	t.Run("watch", func(t *testing.T) { testWatch(t, b) })
 	t.Run("live", func(t *testing.T) { testLive(t, b) })
 }

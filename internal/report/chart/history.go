@@ -82,3 +82,15 @@ func (c *canvas) series(s Series, xs, ys scale, top, tall float64) {
 		c.printf("<g class=\"t-%s\"><path class=\"mark\" d=\"%s\"><title>%s</title></path></g>\n", tone, shape(Tone(tone), xs.x(m.X), top+tall-8), esc(wording.Cut(m.Tip, 300)))
 	}
 }
+
+// flags draws the flags of a lane; where it has series they are in the colour of text, because they
+// are not about its tone.
+func (c *canvas) flags(l Lane, xs scale, top, tall float64) {
+	if len(l.Series) > 0 && len(l.Flags) > 0 {
+		c.printf("<g class=\"t-%s\">\n", Plain)
+		defer c.printf("</g>\n")
+	}
+	for _, f := range l.Flags {
+		c.flag(f, xs.x(f.X), top, tall)
+	}
+}

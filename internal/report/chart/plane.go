@@ -311,9 +311,7 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	for _, v := range l.Levels {
 		c.line("level", xs.x0-6, y+ys.x(v), xs.x1+6, y+ys.x(v))
 	}
-	for _, f := range l.Flags {
-		c.flag(f, xs.x(f.X), y, p.tall())
-	}
+	c.flags(l, xs, y, p.tall())
 	c.reach(l.Bands, xs, ys, y)
 	for _, line := range l.Lines {
 		c.curve(line, xs, ys, y)

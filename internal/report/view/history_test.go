@@ -57,14 +57,14 @@ func sampleHistory(machines, runs, modes int) result.History {
 				spread := 0.012
 				s := result.HistorySeries{Mode: fmt.Sprintf("docker/mode-%d", mode), Baseline: "host", Workload: "tcp_stream", Metric: metric, Better: info.Better, Spread: &spread}
 				for i := range runs {
-					ratio := (0.53 + 0.01*float64(mode)) * (1 + 0.012*math.Sin(float64(7*i+mode)))
+					ratio := (0.53 + 0.01*float64(mode)) * (1 + 0.15*float64(m)) * (1 + 0.012*math.Sin(float64(7*i+mode)))
 					if mode < 2 && i >= runs/2 && metric == "goodput" {
 						ratio *= []float64{0.88, 1.1}[mode]
 					}
 					s.Points = append(s.Points, result.HistoryPoint{Run: i, Ratio: ratio, RatioCI: &result.Interval{ratio * 0.98, ratio * 1.02}})
 				}
 				if mode < 2 && metric == "goodput" && runs > 2 {
-					before, after := 0.53+0.01*float64(mode), (0.53+0.01*float64(mode))*[]float64{0.88, 1.1}[mode]
+					before, after := (0.53+0.01*float64(mode))*(1+0.15*float64(m)), (0.53+0.01*float64(mode))*(1+0.15*float64(m))*[]float64{0.88, 1.1}[mode]
 					s.Changes = []result.ChangePoint{{Point: runs / 2, Before: before, After: after, P: 0.002, Worse: mode == 0}}
 				}
 				machine.Series = append(machine.Series, s)

@@ -44,7 +44,11 @@ func (v *historyView) figure(f historyFigure, id string) doc.Block {
 		if len(f) > 1 {
 			out.Keys = append(out.Keys, doc.Key{No: s.machine, Name: v.machine(s.machine)})
 		}
-		ends = append(ends, strings.TrimPrefix(v.name(s), s.Mode+" ")+": "+s.first()+" first, "+s.last()+" last of "+wording.Count(len(s.Points), "run", "runs"))
+		end := s.first() + " first, " + s.last() + " last of " + wording.Count(len(s.Points), "run", "runs")
+		if len(f) > 1 {
+			end = v.machine(s.machine) + ": " + end
+		}
+		ends = append(ends, end)
 	}
 	lane.Flags = v.flags(f, axis)
 	lo, hi = historyRange(f, lo, hi)
@@ -54,15 +58,13 @@ func (v *historyView) figure(f historyFigure, id string) doc.Block {
 	if len(changes) > 0 {
 		desc += " " + strings.Join(changes, ". ") + "."
 	}
-	out.Caption = historyCaption
-	if len(lane.Flags) > 0 {
-		out.Caption += " A dotted line is a change of the environment, with its number in the table of these."
-	}
+	out.Caption = wording.Cut(strings.Join(ends, "; "), 300)
 	out.Drawings = []doc.Drawing{chart.Figure{Title: f[0].Mode + ", " + f[0].Workload + ", " + noun(f[0].metric), Desc: wording.Cut(desc, 1500), Planes: []chart.Plane{p}}}
 	return out
 }
 
-const historyCaption = "A dot is a run, with its 95 % interval. A thick line is the level between changes; a mark at the foot is the first run after a change."
+const historyLegend = "In the figures a dot is a run, with its 95 % interval. A thick line is the level between changes, and a mark at the foot is at the " +
+	"first run after a change. A dotted line is a change of the environment, with its number in the table of these."
 
 // levelsOf are the levels between the changes of a series: geometric means, as its change points
 // have them.

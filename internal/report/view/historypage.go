@@ -30,7 +30,11 @@ func (v *historyView) pages() []doc.Block {
 			}
 		}
 		if len(figures) > 0 {
-			s.Blocks = append(s.Blocks, doc.Only{For: doc.HTML, Blocks: []doc.Block{doc.Beside{Blocks: figures}}})
+			blocks := []doc.Block{doc.Beside{Blocks: figures}}
+			if i == 0 {
+				blocks = []doc.Block{doc.Paragraph{Role: doc.Legend, Text: historyLegend}, blocks[0]}
+			}
+			s.Blocks = append(s.Blocks, doc.Only{For: doc.HTML, Blocks: blocks})
 		}
 		s.Blocks = append(s.Blocks, v.table(k, s.ID))
 		out = append(out, s)

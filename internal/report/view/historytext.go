@@ -18,11 +18,11 @@ func (v *historyView) terminal() []doc.Block {
 	shown, more := v.rows()
 	for i := range v.Machines {
 		m := &v.Machines[i]
-		text := wording.Count(len(m.Runs), "run", "runs")
+		text := "Machine: " + v.machine(i) + "; " + wording.Count(len(m.Runs), "run", "runs")
 		if facts := historyFacts(m.Facts); facts != "" {
 			text += "; " + wording.Cut(facts, 160)
 		}
-		out = append(out, doc.Paragraph{Role: doc.Lead, Text: "Machine " + v.machine(i) + ": " + text})
+		out = append(out, doc.Paragraph{Role: doc.Lead, Text: text})
 		for _, k := range v.keys() {
 			var rows []*historySeries
 			for j := range v.series {

@@ -1,0 +1,50 @@
+package browser
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/synthetic"
+)
+
+// testHistory looks at results over time: the page that tare history writes, and those of tare serve.
+func testHistory(t *testing.T, b browser) {
+	top := t.TempDir()
+	many := synthetic.Many{Shape: synthetic.Shape{Modes: 3, Blocks: 5, Seed: 7}, Runs: 20, Spread: 0.01, Step: 0.8, From: 10}
+	if err := many.Write(top); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "history.html")
+	tare(t, "history", top, "--format", "html", "--out", file)
+	p := b.tab(t)
+	at := address(file)
+	p.open(at)
+	p.sound(at)
+	p.tabbed()
+	p.printed()
+	p.clean()
+	if seen := p.inventory(); seen["figure"] < 8 || seen["table"] < 5 {
+		t.Errorf("the page shows too little: %v", seen)
+	}
+	if text := p.text(); !strings.Contains(text, "changes found in 20 runs") || strings.Contains(text, "NaN") {
+		t.Errorf("the page says:\n%s", text)
+	}
+	// The value of a run is under the pointer.
+	if tip := eval[string](p, `document.querySelector(".reading title").textContent`); !strings.Contains(tip, "run 00000000") {
+		t.Errorf("the first run has the tip %q", tip)
+	}
+
+	p = b.tab(t)
+	home := p.enter(serve(t, top))
+	p.click(`nav a[href$="history"]`)
+	p.until("the studies are listed", "document.readyState === 'complete' && document.querySelectorAll('tbody tr').length === 1")
+	p.sound(home + "history")
+	p.tabbed()
+	p.click("tbody a")
+	p.until("the history is there", "document.readyState === 'complete' && document.querySelectorAll('figure').length >= 8")
+	p.sound(eval[string](p, "location.href"))
+	if text := p.text(); !strings.Contains(text, "changes found in 20 runs") {
+		t.Errorf("the page says:\n%s", text)
+	}
+}

@@ -115,7 +115,7 @@ func (f historyFlags) check(now time.Time) (since time.Time, err error) {
 	return sinceOf(f.since, now)
 }
 
-// sinceOf reads a date, a time, or an age in days or weeks. The zero time is no limit.
+// sinceOf reads a date, a time, or an age in hours, days or weeks. The zero time is no limit.
 func sinceOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -125,10 +125,10 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	for unit, days := range map[string]int{"d": 1, "w": 7} {
+	for unit, hours := range map[string]int{"h": 1, "d": 24, "w": 7 * 24} {
 		number, has := strings.CutSuffix(text, unit)
-		if n, err := strconv.Atoi(number); has && err == nil && n > 0 && n < 100_000 {
-			return now.AddDate(0, 0, -n*days), nil
+		if n, err := strconv.Atoi(number); has && err == nil && n > 0 && n < 10_000 {
+			return now.Add(-time.Duration(n*hours) * time.Hour), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("--since is %q; write a date such as 2026-09-01, a time such as 2026-09-01T10:00:00Z, or an age such as 90d or 12w", text)

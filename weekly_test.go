@@ -1,0 +1,118 @@
+package tare_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// The weekly workflow has no more rights than it needs, uses only actions pinned by commit,
+// continues the history of its own runs, and keeps it also where a study failed.
+func TestWeeklyWorkflow(t *testing.T) {
+	text, err := os.ReadFile(".github/workflows/weekly.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{"measure": {"contents": "read", "actions": "read"}, "issue": {"actions": "read", "issues": "write"}}
+	got := map[string]map[string]string{}
+	pinned := regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
+	steps := 0
+	for name, job := range w.Jobs {
+		got[name] = job.Permissions
+		for _, s := range job.Steps {
+			steps++
+			if s.Uses != "" && !pinned.MatchString(s.Uses) {
+				t.Errorf("%s is not pinned by commit", s.Uses)
+			}
+			if strings.Contains(s.Run, "${{") {
+				t.Errorf("an expression is part of a script: %s", s.Run)
+			}
+			if strings.HasPrefix(s.Uses, "actions/upload-artifact@") && (s.If != "always()" || s.With["path"] != "history" || s.With["name"] != "tare-history") {
+				t.Errorf("the history is kept as %v if %q", s.With, s.If)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(w.Permissions) != 0 || steps < 7 {
+		t.Errorf("%d steps; permissions of all %v, of jobs (-want +got):\n%s", steps, w.Permissions, diff)
+	}
+	for _, must := range []string{`gh run list --workflow weekly.yml --branch "$GITHUB_REF_NAME"`, "--name tare-history", "run: scripts/weekly"} {
+		if !strings.Contains(string(text), must) {
+			t.Errorf("it lacks %q", must)
+		}
+	}
+}
+
+// scripts/weekly measures each study, lists those with a regression, and goes on after one that
+// failed.
+func TestWeeklyScript(t *testing.T) {
+	for name, c := range map[string]struct {
+		run, check   string // exit codes of tare run and tare check for the study b
+		fails        bool
+		regression   bool
+		histories    string
+		told, absent string
+	}{
+		"steady":      {"0", "0", false, false, "a b", "", "not"},
+		"regression":  {"0", "10", false, true, "a b", "", "not"},
+		"too noisy":   {"4", "4", false, false, "a b", "", "not"},
+		"not run":     {"3", "0", true, false, "a", "b was not measured: tare run ended with 3", "not checked"},
+		"not checked": {"0", "2", true, false, "a b", "b was not checked: tare check ended with 2", "not measured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			tare := filepath.Join(dir, "tare")
+			stub := `#!/bin/bash
+case $1 in
+run) mkdir -p "${@: -1}"; [ $2 != b ] || [ ` + c.run + ` != 3 ] && touch "${@: -1}/run.json"; [ $2 != b ] || exit ` + c.run + ` ;;
+check) echo "report of ${@: -1}"; case $5 in */b) exit ` + c.check + ` ;; esac ;;
+history) [ -n "$8" ] && [ $8 != md ] || echo summary; echo "$4" >>` + dir + `/histories ;;
+prune) [ "$2 $3 $4" = "--yes --keep 104" ] || exit 1 ;;
+*) exit 9 ;;
+esac
+`
+			if err := os.WriteFile(tare, []byte(stub), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("scripts/weekly")
+			cmd.Env = append(os.Environ(), "TARE="+tare, "HISTORY="+filepath.Join(dir, "history"), "STUDIES=a b", "GITHUB_OUTPUT="+filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"))
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) || (err != nil) != c.fails || !strings.Contains(string(out), c.told) || strings.Contains(string(out), c.absent) {
+				t.Errorf("%v, want a failure %v with %q:\n%s", err, c.fails, c.told, out)
+			}
+			read := func(name string) string {
+				text, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			list := strings.Fields(read("histories"))
+			seen := map[string]bool{}
+			var studies []string
+			for _, s := range list {
+				if !seen[s] {
+					seen[s], studies = true, append(studies, s)
+				}
+			}
+			if strings.Join(studies, " ") != c.histories || len(list) != 2*len(studies) {
+				t.Errorf("the histories of %q were written", list)
+			}
+			found := read("history/regressions.md")
+			if (found != "") != c.regression || (read("output") == "regression=true\n") != c.regression || c.regression && !strings.Contains(found, "## b\n\nreport of ") {
+				t.Errorf("the regressions are %q, the output %q", found, read("output"))
+			}
+		})
+	}
+}

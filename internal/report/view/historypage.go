@@ -10,7 +10,7 @@ import (
 	"tare/internal/report/wording"
 )
 
-// pages is what pages show behind the answer: for each metric its figures and a table, then the
+// pages is what pages show behind the answer: for each metric the drawings and a table, then the
 // environment, the runs and what is left out.
 func (v *historyView) pages() []doc.Block {
 	var out []doc.Block

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,9 @@ func testHistory(t *testing.T, b browser) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "history.html")
-	tare(t, "history", top, "--format", "html", "--out", file)
+	if err := os.WriteFile(file, []byte(tare(t, "history", top, "--format", "html")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p := b.tab(t)
 	at := address(file)
 	p.open(at)

@@ -19,6 +19,9 @@ import (
 // program is the installed userspace WireGuard.
 const program = "wireguard-go"
 
+// answerTimeout limits how long wireguard-go may take to be ready or to reply.
+const answerTimeout = 10 * time.Second
+
 // binaryPeer is an endpoint of the tunnel run by wireguard-go.
 type binaryPeer struct {
 	*daemon.Process

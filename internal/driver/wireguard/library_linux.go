@@ -1,11 +1,8 @@
 package wireguard
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"tare/internal/driver"
@@ -13,9 +10,6 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/linuxnet"
 )
-
-// answerTimeout limits how long a peer may take to be ready or to report its counters.
-const answerTimeout = 10 * time.Second
 
 // needTUN returns why a process cannot have a tunnel device.
 func needTUN(mode string) error {
@@ -26,11 +20,7 @@ func needTUN(mode string) error {
 }
 
 // libraryPeer is an endpoint of the tunnel run by this program.
-type libraryPeer struct {
-	*daemon.Process
-	mu    sync.Mutex
-	lines *bufio.Reader
-}
+type libraryPeer struct{ *daemon.Exchange }
 
 // startLibrary starts this program for both endpoints.
 func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
@@ -45,15 +35,15 @@ func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peer
 		}
 		p.AddProcess(proc)
 		p.AddHandler(s, "process", comm, counterOwner)
-		up[i] = &libraryPeer{Process: proc, lines: bufio.NewReader(proc)}
+		up[i] = &libraryPeer{daemon.NewExchange(proc)}
 		peers[i] = up[i]
-		if err := up[i].ask(both[i]); err != nil {
+		if err := up[i].Send(both[i]); err != nil {
 			return peers, err
 		}
 	}
 	for i, s := range p.Sides() {
 		var r ready
-		if err := up[i].answer(&r); err != nil {
+		if err := up[i].Receive(&r); err != nil {
 			return peers, err
 		}
 		if err := p.AdoptDevice(s, device); err != nil {
@@ -67,42 +57,8 @@ func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peer
 	return peers, nil
 }
 
-// ask writes a request line.
-func (s *libraryPeer) ask(what any) error {
-	line, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	if _, err := s.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write to %s: %w", s.Name, err)
-	}
-	return nil
-}
-
-// answer reads a reply line.
-func (s *libraryPeer) answer(into any) error {
-	err := s.SetReadTimeout(answerTimeout)
-	if err == nil {
-		var line []byte
-		if line, err = s.lines.ReadBytes('\n'); err == nil {
-			err = json.Unmarshal(line, into)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	if fate := s.ExitReason(); fate != "" {
-		return fmt.Errorf("%s", fate)
-	}
-	return fmt.Errorf("read the reply of %s: %w", s.Name, err)
-}
-
 func (s *libraryPeer) transfer() (tx, rx uint64, agreed time.Time, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var c counters
-	if err = s.ask("counters"); err == nil {
-		err = s.answer(&c)
-	}
+	err = s.Ask("counters", &c)
 	return c.TX, c.RX, c.Handshake, err
 }

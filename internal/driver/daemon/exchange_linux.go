@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// answerTimeout limits how long a process may take to answer.
+const answerTimeout = 10 * time.Second
+
+// Exchange is a process that answers lines of JSON on its stdin with such lines on its stdout.
+type Exchange struct {
+	*Process
+	mu    sync.Mutex
+	lines *bufio.Reader
+}
+
+// NewExchange returns the exchange with a process that StartSelf started.
+func NewExchange(p *Process) *Exchange { return &Exchange{Process: p, lines: bufio.NewReader(p)} }
+
+// Send writes a line. It may contain secrets, so no error contains it.
+func (e *Exchange) Send(what any) error {
+	line, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	if _, err := e.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write to %s: %w", e.Name, err)
+	}
+	return nil
+}
+
+// Receive reads a line. If the process has exited, the error is its exit reason.
+func (e *Exchange) Receive(into any) error {
+	err := e.SetReadTimeout(answerTimeout)
+	if err == nil {
+		var line []byte
+		if line, err = e.lines.ReadBytes('\n'); err == nil {
+			err = json.Unmarshal(line, into)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if reason := e.ExitReason(); reason != "" {
+		return errors.New(reason)
+	}
+	return fmt.Errorf("read the reply of %s: %w", e.Name, err)
+}
+
+// Ask sends a line and reads the answer. It may be called by several goroutines.
+func (e *Exchange) Ask(what, into any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.Send(what); err != nil {
+		return err
+	}
+	return e.Receive(into)
+}

@@ -79,6 +79,9 @@ type Mode struct {
 	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
+	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.
+	// Workloads over UDP are then left out of the trials of the mode.
+	TCPOnly string
 	// Parts can be left out one by one, in the order in which the mode builds them on its
 	// baseline: without all of them the mode is the baseline with the driver's own set-up.
 	Parts []Part

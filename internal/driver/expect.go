@@ -42,6 +42,10 @@ const (
 	ForwardStream
 	ReverseStream
 	BothStream
+	// ForwardPayload and ReversePayload: payload bytes of TCP, without headers, as a process
+	// counts them that forwards connections.
+	ForwardPayload
+	ReversePayload
 )
 
 // String returns the word for the expectation in results; docs/proof.md explains each.
@@ -83,6 +87,10 @@ func (e Expect) String() string {
 		return "reverse stream"
 	case BothStream:
 		return "streams both ways"
+	case ForwardPayload:
+		return "forward payload"
+	case ReversePayload:
+		return "reverse payload"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
@@ -173,6 +181,20 @@ func minStream(f Flow, size uint64) uint64 {
 	return f.Payload / size
 }
 
+// payloadBounds returns the bounds of what a process counts of one direction: the payload that
+// arrived, and what was sent.
+func payloadBounds(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
+	hi = Slack
+	for _, c := range carried {
+		f := pick(c)
+		lo += f.Payload
+		if hi = addSaturating(hi, f.Wire); f.Unbounded {
+			hi = math.MaxUint64
+		}
+	}
+	return lo, hi
+}
+
 // sum adds up what count returns for one direction of all pairs.
 func (r Rule) sum(carried []Carried, pick func(Carried) Flow, count func(f Flow, size uint64) uint64) (lo uint64) {
 	for _, c := range carried {
@@ -221,6 +243,10 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 		return minPayload(carried, reverse), math.MaxUint64
 	case BothAtLeast:
 		return minPayload(carried, forward) + minPayload(carried, reverse), math.MaxUint64
+	case ForwardPayload:
+		return payloadBounds(carried, forward)
+	case ReversePayload:
+		return payloadBounds(carried, reverse)
 	case NoMatch, Unchanged:
 		return 0, 0
 	case ProcessBusy:

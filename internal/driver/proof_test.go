@@ -189,6 +189,33 @@ func TestVerifyRelayed(t *testing.T) {
 	}
 }
 
+// A process that forwards connections counts payload without headers.
+func TestVerifyPayload(t *testing.T) {
+	rules := []Rule{{Counter: "out", Expect: ForwardPayload}, {Counter: "back", Expect: ReversePayload}}
+	both := chatter()
+	both.Forward.Payload, both.Forward.Wire = 100<<20, 100<<20+50_000
+	for _, tt := range []struct {
+		name      string
+		carried   Carried
+		out, back uint64
+		want      string
+	}{
+		{"all of it", both, 100 << 20, 50_000, ""},
+		{"with what is resent", both, 100<<20 + 50_000, 50_000, ""},
+		{"a byte elsewhere", both, 100<<20 - 1, 50_000, "counter out moved by 104857599, but the traffic must have moved it by 104857600 to"},
+		{"twice", both, 200 << 20, 50_000, "counter out"},
+		{"answers elsewhere", both, 100 << 20, 0, "counter back"},
+		{"no answer", bulk(), 100 << 20, 0, ""},
+		{"answers of others", bulk(), 100 << 20, Slack + 1, "counter back moved by 16385, but no traffic is expected there"},
+		{"of a tool", external(), 1 << 40, 0, ""},
+	} {
+		err := Verify(rules, Counters{"out": 0, "back": 0}, Counters{"out": tt.out, "back": tt.back}, []Carried{tt.carried})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
 func TestCountersOfAReplacedDevice(t *testing.T) {
 	for name, after := range map[string]Counters{"gone": {}, "backwards": {"x": 5}} {
 		if _, err := (Counters{"x": 10}).Delta(after); err == nil || !strings.Contains(err.Error(), "replaced") {

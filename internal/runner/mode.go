@@ -138,7 +138,9 @@ func (r *run) setUpAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 			s.status, s.setups = result.ModeMeasured, 1
-			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
+			if !r.dropUnsupported(s) {
+				r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
+			}
 		case lacking:
 			r.settleMode(s, result.ModeUnsupported, lacks.Reason)
 		default:
@@ -149,6 +151,32 @@ func (r *run) setUpAll(ctx context.Context) error {
 		return ErrNothing
 	}
 	return nil
+}
+
+// dropUnsupported leaves out the workloads that the mode cannot carry. If none is left, the mode
+// is unsupported, and its path is closed with the others.
+func (r *run) dropUnsupported(s *modeUnderTest) (none bool) {
+	if s.mode.TCPOnly == "" {
+		return false
+	}
+	last := false
+	var left []study.Workload
+	for _, w := range r.schedule.Plan.Workloads {
+		if evidence.OverUDP(w) {
+			left = append(left, w)
+			last = r.schedule.Drop(s.mode.ID, w.ID)
+		}
+	}
+	if last {
+		r.settleMode(s, result.ModeUnsupported, "every workload of the study sends datagrams, and "+s.mode.TCPOnly)
+		return true
+	}
+	for _, w := range left {
+		if w.ID != study.CostPassID { // it repeats one of the others
+			r.warn(warning.WorkloadLeftOut, s.mode.ID+" "+w.ID, "the mode has no result for %s: it sends datagrams, and %s", w.ID, s.mode.TCPOnly)
+		}
+	}
+	return false
 }
 
 // resolve finds a mode of the plan and its driver.

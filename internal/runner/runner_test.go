@@ -567,5 +567,38 @@ func TestWorkloadDropped(t *testing.T) {
 	}
 }
 
+// tcpOnly is a driver whose modes carry no datagrams.
+type tcpOnly struct{ netns.Driver }
+
+func (d tcpOnly) Modes() []driver.Mode {
+	modes := d.Driver.Modes()
+	for i := range modes {
+		modes[i].TCPOnly = "its proxies forward TCP connections alone"
+	}
+	return modes
+}
+
+// A mode without datagrams has no trial of a workload over UDP, and says why; a study of these
+// alone has no mode.
+func TestTCPOnly(t *testing.T) {
+	udp := study.Workload{ID: "udp", Kind: "udp_stream", Flows: 1, PayloadSize: 1200, Rate: 10e6, Family: study.IPv4, Placement: study.Free,
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond)}
+	run, trials, err := runStudy(t, tcpOnly{}, []string{"host"}, func(s *study.Study) { s.Workloads = append(s.Workloads, udp) }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "host"); m.Status != result.ModeMeasured || run.Trials.OK != 2 || run.Trials.Failed != 0 || len(trials) != 2 {
+		t.Errorf("mode %+v, trials %+v", m, run.Trials)
+	}
+	i := slices.IndexFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "workload_unsupported" })
+	if i < 0 || run.Warnings[i].Scope != "host udp" || !strings.Contains(run.Warnings[i].Text, "it sends datagrams, and its proxies forward TCP connections alone") {
+		t.Errorf("warnings %+v", run.Warnings)
+	}
+	run, _, err = runStudy(t, tcpOnly{}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{udp} }, nil)
+	if m := modeOf(t, run, "host"); !errors.Is(err, runner.ErrNothing) || m.Status != result.ModeUnsupported || !strings.Contains(m.Reason, "every workload of the study sends datagrams") {
+		t.Errorf("of datagrams alone: %v, %+v", err, m)
+	}
+}
+
 // attemptsInTest is how often a trial is tried before it is dropped.
 const attemptsInTest = 2

@@ -112,6 +112,7 @@ const (
 	BBRPaces           Code = "bbr_paces"
 	BusyTurns          Code = "busy_turns"
 	WorkloadFailed     Code = "workload_failed"
+	WorkloadLeftOut    Code = "workload_unsupported"
 	LimitsSkipped      Code = "limits_skipped"
 	MSSDiffers         Code = "mss_differs"
 	MTUDiffers         Code = "mtu_differs"

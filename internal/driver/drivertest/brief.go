@@ -3,6 +3,7 @@ package drivertest
 import (
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 )
 
@@ -19,14 +20,14 @@ func Brief(t *testing.T, d labdriver.Driver) {
 			}
 			s.CheckTopology(t)
 			s.CheckGolden(t, m.ID)
-			s.brief(t)
+			s.brief(t, m)
 		})
 	}
 }
 
-func (s *Setup) brief(t *testing.T) {
+func (s *Setup) brief(t *testing.T, m driver.Mode) {
 	t.Helper()
-	for _, w := range Patterns() {
+	for _, w := range patternsOf(m) {
 		_, _, none := s.Path.Pairs[0].Server.Reach(true)
 		switch w.Spec().Kind {
 		case "tcp_stream":

@@ -359,7 +359,7 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 			}
 			s.CheckTopology(t)
 			s.CheckGolden(t, m.ID)
-			for _, w := range Patterns() {
+			for _, w := range patternsOf(m) {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs[0].Server.Reach(ipv6); err != nil && ipv6 {
 						continue // the kernel or the engine does not support it
@@ -434,6 +434,11 @@ func Patterns() []traffic.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
 }
 
+// patternsOf lists those that the mode can carry.
+func patternsOf(m driver.Mode) []traffic.Workload {
+	return slices.DeleteFunc(Patterns(), func(w traffic.Workload) bool { return m.TCPOnly != "" && w.Spec().Datagrams })
+}
+
 // conforms runs one trial and checks its verification and metrics.
 func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	t.Helper()
@@ -471,7 +476,7 @@ func ConformancePairs(t *testing.T, d labdriver.Driver) {
 				return
 			}
 			s.CheckTopology(t)
-			for _, w := range Patterns() {
+			for _, w := range patternsOf(m) {
 				p := Params(w.Spec().Kind)
 				all, err := s.TrialPairs(t, p, false, 2)
 				if err != nil {

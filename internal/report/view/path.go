@@ -314,6 +314,10 @@ func inWords(expect string) string {
 		return "≥ from server"
 	case "both at least":
 		return "≥ both ways"
+	case "forward payload":
+		return "= from client"
+	case "reverse payload":
+		return "= from server"
 	case "works":
 		return "to pass it on"
 	case "still", "unmet", "idles":

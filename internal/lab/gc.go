@@ -132,8 +132,10 @@ func hasController(dir string, owner int) bool {
 
 // hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
 // --run ID: an agent, the init process of an engine, the init process of a mode's program,
-// a tunnel.
-func hiddenSubcommands() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
+// a tunnel, a proxy.
+func hiddenSubcommands() []string {
+	return []string{"agent", "engine-init", "daemon", "wireguard", "proxy"}
+}
 
 // subcommandRun returns the run's id from the command line of such a process.
 func subcommandRun(dir string) (id string, ok bool) {

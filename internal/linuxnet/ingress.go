@@ -58,18 +58,53 @@ func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
 			&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 8, Len: 4}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint32(t.SPI)),
 		})}})
 	}
+	var encrypted []expr.Any
+	if t.Kernel {
+		encrypted = []expr.Any{&expr.Meta{Key: metaSecpath, Register: regA}, equal(expr.CmpOpEq, []byte{0})}
+	}
+	return ns.countIngress(table, dev, append(kinds, fromInside(t.Inside, encrypted)))
+}
+
+// fromInside is the packets from inner prefixes that match more.
+func fromInside(prefixes []netip.Prefix, more []expr.Any) kind {
 	in := kind{name: CountDecrypted}
-	for _, p := range t.Inside {
+	for _, p := range prefixes {
 		protocol := isIPv4()
 		if p.Addr().Is6() {
 			protocol = isProtocol(unix.ETH_P_IPV6)
 		}
-		if t.Kernel {
-			protocol = join(protocol, []expr.Any{&expr.Meta{Key: metaSecpath, Register: regA}, equal(expr.CmpOpEq, []byte{0})})
-		}
-		in.match = append(in.match, join(protocol, from(p)))
+		in.match = append(in.match, join(protocol, more, from(p)))
 	}
-	return ns.countIngress(table, dev, append(kinds, in))
+	return in
+}
+
+// CountForwarded is a counter of CountProxyIngress: TCP packets between the proxies.
+const CountForwarded = "proxied"
+
+// ProxyIngress describes proxies for CountProxyIngress.
+type ProxyIngress struct {
+	First, Last uint16 // the TCP ports at which the proxy of the server's side listens
+	Listens     bool   // that proxy is on the receiving host
+	Inside      []netip.Prefix
+}
+
+// CountProxyIngress counts the packets that a device receives, without affecting them: those of
+// connections between two proxies, and packets with inner addresses. Read the counters with
+// IngressCounts; they are removed with the device.
+func (ns *NS) CountProxyIngress(table, dev string, p ProxyIngress) error {
+	var offset uint32 // of the source port
+	if p.Listens {
+		offset = 2
+	}
+	port := func(op expr.CmpOp, n uint16) []expr.Any {
+		return []expr.Any{&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: offset, Len: 2},
+			&expr.Cmp{Op: op, Register: regA, Data: binaryutil.BigEndian.PutUint16(n)}}
+	}
+	forwarded := kind{name: CountForwarded}
+	for _, protocol := range []uint16{unix.ETH_P_IP, unix.ETH_P_IPV6} {
+		forwarded.match = append(forwarded.match, join(isProtocol(protocol), transport(unix.IPPROTO_TCP), port(expr.CmpOpGte, p.First), port(expr.CmpOpLte, p.Last)))
+	}
+	return ns.countIngress(table, dev, []kind{forwarded, fromInside(p.Inside, nil)})
 }
 
 // kind is a set of packets that are counted together: those that match any element of
@@ -115,7 +150,8 @@ func (ns *NS) DropIngress(table, dev string) error {
 	return nil
 }
 
-// IngressCounts reads the counters of CountIngress or CountTunnelIngress by name.
+// IngressCounts reads the counters of CountIngress, CountTunnelIngress or CountProxyIngress by
+// name.
 func (ns *NS) IngressCounts(table string) (map[string]Count, error) {
 	return ns.countsOf(ingress(table))
 }

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
+	"tare/internal/driver/proxy"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
 	"tare/internal/driver/wireguard"
@@ -39,6 +40,7 @@ func Drivers() []Registration {
 			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
+		{Name: "proxy", Driver: proxy.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},
 		{Name: "ovs", Driver: ovs.Driver{}},
 		{Name: "vm", Driver: vm.New(os.Getenv(vm.KernelVariable))},

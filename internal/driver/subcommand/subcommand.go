@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/proxy"
 	"tare/internal/driver/wireguard"
 	"tare/internal/engine/private"
 	"tare/internal/guest"
@@ -34,6 +35,8 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 		return true, daemon.Init(args[2:], os.Stdin)
 	case wireguard.Command:
 		return true, prefixError("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
+	case proxy.Command:
+		return true, prefixError("tare "+proxy.Command, proxy.Serve(os.Stdin, os.Stdout))
 	}
 	return false, nil
 }

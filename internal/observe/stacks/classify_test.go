@@ -127,7 +127,7 @@ func TestRulesName(t *testing.T) {
 
 func TestPrograms(t *testing.T) {
 	for name, want := range map[string][2]bool{
-		"docker-proxy": {true, false}, "dockerd": {false, true}, "containerd-shim": {false, true}, "wireguard-go": {true, false}, "tare-wireguard": {true, false}, "charon": {true, false}, "qemu-system-x86": {true, false}, "bash": {},
+		"docker-proxy": {true, false}, "dockerd": {false, true}, "containerd-shim": {false, true}, "wireguard-go": {true, false}, "tare-wireguard": {true, false}, "tare-proxy": {true, false}, "charon": {true, false}, "qemu-system-x86": {true, false}, "bash": {},
 	} {
 		if got := [2]bool{isProxy(name), isEngine(name)}; got != want {
 			t.Errorf("%s: proxy, engine %v, want %v", name, got, want)

@@ -113,7 +113,7 @@ func owners() []string {
 // mode: a proxy, a tunnel or a virtual machine.
 func isProxy(name string) bool {
 	for _, p := range []string{
-		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "tare-wireguard", "boringtun", "tailscaled",
+		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "tare-wireguard", "tare-proxy", "boringtun", "tailscaled",
 		"charon", "openvpn", "nebula", "ovs-vswitchd", "vpp", "vhost-", "qemu-", "firecracker", "cloud-hyperviso", "envoy", "haproxy", "nginx", "socat", "kube-proxy", "flanneld", "weaver", "lima-guestagent", "com.docker.back",
 	} {
 		if strings.HasPrefix(name, p) {

@@ -21,6 +21,9 @@ const (
 	alertBytes    = 2
 )
 
+// SealedLength returns the length in the header of a record with n bytes of payload.
+func SealedLength(n int) int { return n + sealOverhead }
+
 // recordCounts counts the records that a proxy writes to the other.
 type recordCounts struct {
 	records  counter // encrypted, after the handshake

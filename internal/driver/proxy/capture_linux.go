@@ -1,0 +1,172 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/proxy/relay"
+	"tare/internal/lab"
+)
+
+// markerBytes is the length of the message that checkCrossing sends.
+const markerBytes = 64
+
+// aesGCM is how the names of cipher suites with AES-GCM in TLS 1.3 begin.
+const aesGCM = "TLS_AES_"
+
+// checkCrossing sends a random message through the proxies and back, over each address family,
+// while it captures the frames of the underlay. In the clear the message is in these frames
+// in both directions, which shows that the capture would see it. With TLS it is not; instead
+// each direction has a record as long as the sealed message.
+func (p *path) checkCrossing(ctx context.Context) error {
+	within := driver.ScaleTimeout(readyTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
+	defer cancel()
+	pair := p.Pairs()[0]
+	for i, listen := range pair.Server.Listen {
+		if err := p.crosses(ctx, listen, pair.Server.Dial[i]); err != nil {
+			return fmt.Errorf("send a message through the proxies, from sandbox client to %s and back: %w", listen, err)
+		}
+	}
+	if p.Mode != sealed {
+		return nil
+	}
+	return p.negotiated()
+}
+
+// readyTimeout limits how long the first message may take to return, on a real CPU.
+const readyTimeout = 12 * time.Second
+
+// crosses checks one address family.
+func (p *path) crosses(ctx context.Context, listen, dial netip.AddrPort) error {
+	message := make([]byte, markerBytes)
+	if _, err := rand.Read(message); err != nil {
+		return err
+	}
+	frames, err := p.far.ns.Capture(lab.Underlay)
+	if err != nil {
+		return err
+	}
+	defer frames.Close()
+	if err := p.echo(ctx, message, listen, dial); err != nil {
+		return p.explain(err)
+	}
+	crossed, err := frames.Frames()
+	if err != nil {
+		return err
+	}
+	return checkFrames(crossed, message, p.Mode == sealed)
+}
+
+// checkFrames checks the frames while a message crossed both ways.
+func checkFrames(frames [][]byte, message []byte, encrypted bool) error {
+	clear, record := 0, 0
+	length := relay.SealedLength(len(message))
+	header := []byte{0x17, 0x03, 0x03, byte(length >> 8), byte(length)} // application data (RFC 8446 section 5.1)
+	for _, f := range frames {
+		if bytes.Contains(f, message) {
+			clear++
+		}
+		if bytes.Contains(f, header) {
+			record++
+		}
+	}
+	const ways = 2
+	switch {
+	case !encrypted && clear < ways:
+		return fmt.Errorf("%d of %d frames on the underlay contain the message; it crosses %d times in the clear", clear, len(frames), ways)
+	case encrypted && clear > 0:
+		return fmt.Errorf("%d of %d frames on the underlay contain the message in the clear", clear, len(frames))
+	case encrypted && record < ways:
+		return fmt.Errorf("%d of %d frames on the underlay contain a TLS record of the message; it crosses %d times", record, len(frames), ways)
+	}
+	return nil
+}
+
+// echo sends a message from the first client to its server and back.
+func (p *path) echo(ctx context.Context, message []byte, listen, dial netip.AddrPort) error {
+	from, at := p.PairNamespaces(1)
+	var server net.Listener
+	err := at.Do(func() (err error) {
+		server, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(listen))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	go func() {
+		c, err := server.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.CopyN(c, c, int64(len(message))) // a failure is the client's, too
+	}()
+	var client net.Conn
+	err = from.Do(func() (err error) {
+		client, err = (&net.Dialer{}).DialContext(ctx, "tcp", dial.String())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if end, limited := ctx.Deadline(); limited {
+		if err := client.SetDeadline(end); err != nil {
+			return err
+		}
+	}
+	if _, err := client.Write(message); err != nil {
+		return err
+	}
+	got := make([]byte, len(message))
+	if _, err := io.ReadFull(client, got); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, message) {
+		return errors.New("another message returned")
+	}
+	return nil
+}
+
+// explain adds the proxies' reason to an error.
+func (p *path) explain(err error) error {
+	for _, s := range p.sides() {
+		if c, cannot := s.counters(); cannot == nil && c.Reason != "" {
+			return fmt.Errorf("%w (the proxy of host %s: %s)", err, s.At, c.Reason)
+		}
+	}
+	return err
+}
+
+// negotiated reads back what the proxies negotiated, and records it.
+func (p *path) negotiated() error {
+	for _, s := range p.sides() {
+		c, err := s.counters()
+		if err != nil {
+			return err
+		}
+		if len(c.States) != 1 {
+			return fmt.Errorf("the proxy of host %s has negotiated %d kinds of connections: %v", s.At, len(c.States), c.States)
+		}
+		p.state = c.States[0]
+		if !strings.HasPrefix(p.state.Suite, aesGCM) {
+			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the proxies negotiated %s, because the CPU has no instructions for AES; the mode is of AES-GCM, as in service meshes", p.state.Suite)}
+		}
+		if err := c.Check(p.state); err != nil {
+			return fmt.Errorf("the proxy of host %s: %w", s.At, err)
+		}
+	}
+	p.AddFact("TLS", p.state.String()+", a full handshake for each connection")
+	return nil
+}

@@ -1,0 +1,7 @@
+package proxy
+
+// Path is exported for tests that interrupt a mode.
+type Path = path
+
+// CheckFrames is exported for its test.
+var CheckFrames = checkFrames

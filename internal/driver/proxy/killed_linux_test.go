@@ -1,0 +1,127 @@
+package proxy_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/proxy"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/study"
+)
+
+func limits() study.Limits { return study.Limits{Server: study.Limit{CPUs: 1}} }
+
+// doomed is the environment variable that makes this test binary a run that waits until it
+// is killed.
+const doomed = "TARE_TEST_DOOMED"
+
+// stand provisions a mode, prints the run's id and the process ids of its proxies, and waits.
+func stand() error {
+	claim, err := lab.Standalone()
+	if err != nil {
+		return err
+	}
+	p, err := proxy.Driver{}.Provision(context.Background(), drivertest.SpecOn(lab.Spec{
+		Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: "proxy/tls", Pairs: 1}))
+	if err != nil {
+		return err
+	}
+	fmt.Println(claim.ID, p.Processes()[0], p.Processes()[1])
+	time.Sleep(time.Minute)
+	return nil
+}
+
+// A killed run takes its proxies with it. One that could not exit because it was stopped is in
+// gc's list; removing it ends it.
+func TestKilledRun(t *testing.T) {
+	drivertest.NeedLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("what a dead run leaves is looked for by root")
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = append(os.Environ(), doomed+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	words := strings.Fields(line)
+	if err != nil || len(words) != 3 {
+		_ = cmd.Process.Kill()
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	run := words[0]
+	free, stopped := number(t, words[1]), number(t, words[2])
+	if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	waitState(t, stopped, "T")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	waitState(t, free, "Z")
+	found, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var what []string
+	for _, l := range found {
+		if l.Run != run {
+			continue
+		}
+		what = append(what, l.What)
+		if err := l.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Contains(what, fmt.Sprintf("process %d", stopped)) || !slices.ContainsFunc(what, func(w string) bool { return strings.HasPrefix(w, "namespace ") }) {
+		t.Errorf("process %d was stopped; what is left is %v", stopped, what)
+	}
+	waitState(t, stopped, "Z")
+}
+
+func number(t *testing.T, word string) int {
+	t.Helper()
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// waitState waits until all threads of a process have a state; one that has gone has state Z.
+func waitState(t *testing.T, pid int, state string) {
+	t.Helper()
+	at := fmt.Sprintf("/proc/%d/task", pid)
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		threads, err := os.ReadDir(at)
+		if err != nil && state == "Z" {
+			return
+		}
+		other := slices.ContainsFunc(threads, func(e os.DirEntry) bool {
+			stat, err := os.ReadFile(at + "/" + e.Name() + "/stat")
+			return err == nil && !strings.Contains(string(stat), ") "+state+" ")
+		})
+		if err == nil && len(threads) > 0 && !other {
+			return
+		}
+	}
+	t.Fatalf("process %d has not reached state %s", pid, state)
+}

@@ -28,7 +28,7 @@ func groups() []group {
 	both := []string{"workload: tcp_stream, duration: 200ms", "workload: tcp_rr, duration: 200ms"}
 	return []group{
 		{name: "netns", modes: []string{"netns/bridge", "netns/published", "netns/vxlan"}, workloads: both, share: 40},
-		{name: "tunnel", modes: []string{"wireguard/userspace"}, workloads: both, share: 20},
+		{name: "tunnel", modes: []string{"wireguard/userspace", "proxy/tls"}, workloads: both, share: 20},
 		{name: "rootless", modes: []string{"rootless/pasta"}, workloads: both, share: 17, needs: needProgram("pasta")},
 		{name: "docker", modes: []string{"docker/bridge", "docker/published"}, workloads: both, share: 20, needs: func(t *testing.T) { drivertest.NeedEngine(t) }},
 		// One workload, of enough bytes for the proof: an emulated CPU is slow.

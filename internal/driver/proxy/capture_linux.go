@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
 	"strings"
 	"time"
 
@@ -168,5 +169,6 @@ func (p *path) negotiated() error {
 		}
 	}
 	p.AddFact("TLS", p.state.String()+", a full handshake for each connection")
+	p.AddFact("TLS library", "crypto/tls of "+runtime.Version())
 	return nil
 }

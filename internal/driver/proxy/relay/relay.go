@@ -71,7 +71,7 @@ func Start(cfg Config) (*Relay, error) {
 	}
 	if cfg.TLS != nil {
 		var err error
-		if r.security, err = cfg.TLS.load(cfg.Side); err != nil {
+		if r.security, err = cfg.TLS.load(); err != nil {
 			return nil, err
 		}
 	}

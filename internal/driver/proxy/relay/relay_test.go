@@ -102,7 +102,7 @@ func proxy(t *testing.T, cfg relay.Config, to netip.AddrPort) (*relay.Relay, net
 	return nil, netip.AddrPort{}
 }
 
-// connect returns both ends of a connection through the proxies.
+// connect returns client and server of a connection through the proxies.
 func (p pair) connect(t *testing.T) (client, server *net.TCPConn) {
 	t.Helper()
 	c, err := net.Dial("tcp", p.dial)

@@ -106,7 +106,7 @@ type security struct{ config *tls.Config }
 // errCredentials hides what is wrong with credentials: the text could contain a part of a key.
 var errCredentials = errors.New("the proxy's credentials are not a certificate and its key")
 
-func (c *Credentials) load(s Side) (*security, error) {
+func (c *Credentials) load() (*security, error) {
 	private, err := x509.ParsePKCS8PrivateKey(c.Private)
 	if err != nil {
 		return nil, errCredentials

@@ -194,11 +194,7 @@ func (p *path) start() error {
 		if err := s.proxy.Receive(&listening); err != nil {
 			return err
 		}
-		control, err := s.ns.ReadSysctl("net/ipv4/tcp_congestion_control")
-		if err != nil {
-			return err
-		}
-		p.AddFact("proxy of host "+s.At, "tare, congestion control "+control)
+		p.AddFact("proxy of host "+s.At, "tare, congestion control "+listening.Congestion)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func TestFactsAndSecrets(t *testing.T) {
 		if s.Path.Mode == "proxy/tls" {
 			want = "TLS 1.3, TLS_AES_128_GCM_SHA256, key exchange X25519, mutual, a full handshake for each connection"
 		}
-		if facts["TLS"] != want || strings.HasPrefix(facts["TLS library"], "crypto/tls of go") != (want != "") || !strings.Contains(facts["proxy of host b"], "congestion control ") {
+		if facts["TLS"] != want || strings.HasPrefix(facts["TLS library"], "crypto/tls of go") != (want != "") || !strings.Contains(facts["proxy of host b"], "congestion control cubic") {
 			t.Errorf("facts %v", facts)
 		}
 		for _, pid := range s.Path.Processes() {

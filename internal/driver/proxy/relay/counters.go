@@ -34,6 +34,7 @@ func (c *counts) fail(err error) {
 
 // Counters are what a proxy has counted since its start.
 type Counters struct {
+	Congestion  string `json:"congestion"`  // congestion control, as read back from a socket
 	Connections uint64 `json:"connections"` // accepted
 	Open        int64  `json:"open"`        // now
 	Failed      uint64 `json:"failed"`      // could not be forwarded
@@ -53,7 +54,7 @@ type Counters struct {
 func (r *Relay) Counters() Counters {
 	k := &r.counts
 	c := Counters{
-		Connections: k.connections.Load(), Open: k.open.Load(), Failed: k.failed.Load(), Forward: k.forward.Load(), Reverse: k.reverse.Load(),
+		Congestion: r.congestion, Connections: k.connections.Load(), Open: k.open.Load(), Failed: k.failed.Load(), Forward: k.forward.Load(), Reverse: k.reverse.Load(),
 		Handshakes: k.handshakes.Load(), Unsealed: k.records.unsealed.Load(),
 	}
 	// An alert is counted before its record is.

@@ -56,6 +56,8 @@ type Relay struct {
 	buffers   sync.Pool
 	counts    counts
 
+	congestion string // of its sockets
+
 	mu    sync.Mutex
 	conns map[*net.TCPConn]bool // open now
 	ended bool
@@ -75,7 +77,7 @@ func Start(cfg Config) (*Relay, error) {
 			return nil, err
 		}
 	}
-	listen := net.ListenConfig{KeepAlive: -1}
+	listen := net.ListenConfig{KeepAlive: -1, Control: control}
 	listen.SetMultipathTCP(false) // the other endpoints of a lab use plain TCP
 	for _, to := range cfg.Routes {
 		l, err := listen.Listen(context.Background(), "tcp", to.Listen.String())
@@ -83,6 +85,9 @@ func Start(cfg Config) (*Relay, error) {
 			return nil, errors.Join(err, r.Close())
 		}
 		r.listeners = append(r.listeners, l)
+		if r.congestion, err = readCongestion(l.(*net.TCPListener)); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
 	}
 	for i, l := range r.listeners {
 		r.wg.Go(func() { r.accept(l, cfg.Routes[i].Dial) })
@@ -184,7 +189,7 @@ func (r *Relay) forward(accepted *net.TCPConn, to netip.AddrPort) error {
 			return fmt.Errorf("accept the connection of %s: %w", accepted.RemoteAddr(), err)
 		}
 	}
-	dialer := net.Dialer{KeepAlive: -1}
+	dialer := net.Dialer{KeepAlive: -1, Control: control}
 	dialer.SetMultipathTCP(false)
 	dialled, err := dialer.DialContext(ctx, "tcp", to.String())
 	if err != nil {

@@ -43,7 +43,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		}
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.Close(ctx))
 	}
-	return p.DriverPath(driver.Path{Checks: []func() error{p.checkTLS}}, p), nil
+	return p.DriverPath(driver.Path{Checks: []func() error{p.checkTLS}, FlushConnections: p.flushConnections}, p), nil
 }
 
 // path is a mode that is set up.
@@ -201,6 +201,17 @@ func (p *path) start() error {
 
 // counters reads the counters of a side's proxy.
 func (s *side) counters() (c relay.Counters, err error) {
-	err = s.proxy.Ask("counters", &c)
+	err = s.proxy.Ask(askCounters, &c)
 	return c, err
+}
+
+// flushConnections ends what is left of connections of earlier trials.
+func (p *path) flushConnections(context.Context) error {
+	for _, s := range p.sides() {
+		var c relay.Counters
+		if err := s.proxy.Ask(askFlush, &c); err != nil {
+			return p.ExplainError(err)
+		}
+	}
+	return nil
 }

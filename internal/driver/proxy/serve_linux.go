@@ -14,9 +14,15 @@ import (
 // comm is the process's name in the process table: its CPU time is the mode's, not tare's own.
 const comm = "tare-proxy"
 
+// The requests to a proxy.
+const (
+	askCounters = "counters"
+	askFlush    = "flush" // end all connections first
+)
+
 // Serve runs a proxy in the network in which it was started. It reads its configuration,
 // including its private key, as the first line of stdin, and writes a line of counters when it
-// listens. It answers every further line with such a line. It exits when stdin is closed.
+// listens. It answers every further line, a request, with such a line. It exits when stdin is closed.
 func Serve(stdin io.Reader, stdout io.Writer) error {
 	if err := os.WriteFile("/proc/self/comm", []byte(comm), 0); err != nil {
 		return fmt.Errorf("set the process name: %w", err)
@@ -38,8 +44,18 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 		if err := out.Encode(r.Counters()); err != nil {
 			return err
 		}
-		if _, err := in.ReadBytes('\n'); err != nil {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
 			return nil //nolint:nilerr // the proxy ends with stdin, and its connections with the process
+		}
+		var request string
+		if err := json.Unmarshal(line, &request); err != nil {
+			return fmt.Errorf("read a request: %w", err)
+		}
+		if request == askFlush {
+			if err := r.Flush(); err != nil {
+				return err
+			}
 		}
 	}
 }

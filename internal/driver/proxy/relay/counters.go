@@ -15,7 +15,6 @@ type counts struct {
 	forward, reverse    counter
 	handshakes          counter
 	records             recordCounts
-	notices             counter // close_notify alerts, each a record
 
 	mu     sync.Mutex
 	reason string         // of the first failure
@@ -57,11 +56,9 @@ func (r *Relay) Counters() Counters {
 		Congestion: r.congestion, Connections: k.connections.Load(), Open: k.open.Load(), Failed: k.failed.Load(), Forward: k.forward.Load(), Reverse: k.reverse.Load(),
 		Handshakes: k.handshakes.Load(), Unsealed: k.records.unsealed.Load(),
 	}
-	// An alert is counted before its record is.
-	notices := k.notices.Load()
-	c.Records, c.Sealed = k.records.records.Load(), k.records.content.Load()
-	c.Records -= min(notices, c.Records)
-	c.Sealed -= min(notices*alertBytes, c.Sealed)
+	// A record is counted before its content, so the content is read first.
+	c.Sealed = k.records.content.Load()
+	c.Records = k.records.records.Load()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c.Reason = k.reason

@@ -113,6 +113,28 @@ func (r *Relay) Close() error {
 	return errors.Join(errs...)
 }
 
+// flushTimeout limits how long connections may take to end after a reset.
+const flushTimeout = 5 * time.Second
+
+// Flush resets all connections and waits until they have ended, so that nothing of them is
+// counted later.
+func (r *Relay) Flush() error {
+	for end := time.Now().Add(flushTimeout); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		for c := range r.conns {
+			reset(c)
+		}
+		r.mu.Unlock()
+		open := r.counts.open.Load()
+		if open == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d connections have not ended %v after their reset", open, flushTimeout)
+		}
+	}
+}
+
 // accept forwards the connections of a listener until it is closed.
 func (r *Relay) accept(l net.Listener, to netip.AddrPort) {
 	for {

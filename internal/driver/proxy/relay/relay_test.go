@@ -364,6 +364,29 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// Flush ends connections that are open, and new ones are forwarded.
+func TestFlush(t *testing.T) {
+	both(t, func(t *testing.T, p pair) {
+		c, _ := p.connect(t)
+		if err := errors.Join(p.client.Flush(), p.server.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if near, far := p.client.Counters(), p.server.Counters(); near.Open != 0 || far.Open != 0 {
+			t.Errorf("%d and %d connections are open", near.Open, far.Open)
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the client reads %v", err)
+		}
+		c, s := p.connect(t)
+		if _, err := c.Write([]byte(ping)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(s, make([]byte, len(ping))); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Bad configurations are rejected without a part of a key in the text.
 func TestBadConfig(t *testing.T) {
 	near, _ := issue(t)

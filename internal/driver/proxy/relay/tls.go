@@ -157,9 +157,9 @@ func (r *Relay) secure(ctx context.Context, tcp *net.TCPConn) (halfConn, error) 
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}
-	raw.open.Store(true)
+	raw.phase.Store(int32(forwarding))
 	r.counts.handshake(conn.ConnectionState())
-	return &secured{conn, &r.counts.notices}, nil
+	return &secured{conn, raw}, nil
 }
 
 // handshake counts a handshake and what was negotiated.
@@ -174,14 +174,14 @@ func (c *counts) handshake(s tls.ConnectionState) {
 	c.states[got] = true
 }
 
-// secured is a connection of TLS that counts its close_notify.
+// secured is a connection of TLS whose close_notify is not taken for payload.
 type secured struct {
 	*tls.Conn
-	notices *counter
+	raw *recordConn
 }
 
 // CloseWrite ends the direction by a close_notify.
 func (s *secured) CloseWrite() error {
-	s.notices.Add(1)
+	s.raw.phase.Store(int32(closing))
 	return s.Conn.CloseWrite()
 }

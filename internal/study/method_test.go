@@ -108,6 +108,26 @@ lab: {mtu: 1400}
 	}
 }
 
+// A mode on a lab of its own is compared with the baseline on the same lab, if the study
+// has it there.
+func TestBaselineOnItsLab(t *testing.T) {
+	s := resolved(t, `
+modes:
+  - host
+  - netns/bridge
+  - {mode: netns/bridge, id: slow-bridge, lab: {rate: 900Mbit/s}}
+  - {mode: host, id: slow, lab: {rate: 900Mbit/s}}
+  - {mode: netns/bridge, id: big-bridge, lab: {mtu: 9000}}
+workloads: [tcp_rr]
+`, studytest.Catalog())
+	for name, want := range map[string]string{"netns/bridge": "host", "slow-bridge": "slow", "big-bridge": "host"} {
+		m, in := s.ModeNamed(name)
+		if got := s.BaselineOf(m, "host"); !in || got != want {
+			t.Errorf("%s is compared with %q, want %q", name, got, want)
+		}
+	}
+}
+
 // The profile standard leaves the length of bulk trials to the run, unless the study
 // says how long they are; half of a pair of bounds gets the other.
 func TestResolveLengths(t *testing.T) {

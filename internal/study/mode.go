@@ -79,12 +79,21 @@ func (s Study) NameOf(mode string) string {
 }
 
 // BaselineOf is the name in results of the mode that m is compared with, if its driver
-// compares m.Mode with baseline: empty for a mode that is a baseline itself. A second
-// entry of a baseline, such as the control or one on a slower lab, is compared with the
-// first.
+// compares m.Mode with baseline: empty for a mode that is a baseline itself. If the study
+// has the baseline on several labs, that on m's own lab is chosen. A second entry of a
+// baseline, such as the control or one on a slower lab, is compared with the first.
 func (s Study) BaselineOf(m Mode, baseline string) string {
 	if baseline != "" {
-		return s.NameOf(baseline)
+		name := s.NameOf(baseline)
+		if first, in := s.ModeNamed(name); !in || s.LabOf(first) == s.LabOf(m) {
+			return name
+		}
+		for _, other := range s.Modes {
+			if other.Mode == baseline && s.LabOf(other) == s.LabOf(m) {
+				return other.Name()
+			}
+		}
+		return name
 	}
 	if first := s.NameOf(m.Mode); first != m.Name() {
 		return first

@@ -6,6 +6,7 @@ package studies
 import (
 	"embed"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -28,5 +29,6 @@ func Names() []string {
 	for _, p := range paths {
 		names = append(names, strings.TrimSuffix(p, ".yaml"))
 	}
+	slices.Sort(names) // rootless-flows.yaml sorts before rootless.yaml, its name does not
 	return names
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
@@ -186,6 +188,32 @@ func TestBuiltinClaims(t *testing.T) {
 	} {
 		if !claimed[name] {
 			t.Errorf("%s has no claims", name)
+		}
+	}
+}
+
+// A study with claims is announced as short enough to be run: its default profile takes at most
+// 9 minutes with study E's loss curve, 6 for the other four and 4 for one claim's.
+func TestClaimStudiesAreShort(t *testing.T) {
+	a := New(result.Build{})
+	for name, s := range builtinStudies(t) {
+		if len(s.Claims) == 0 {
+			continue
+		}
+		most := 4 * time.Minute
+		if name == "overlays" {
+			most = 9 * time.Minute
+		} else if _, ok := conclusions[name]; ok {
+			most = 6 * time.Minute
+		}
+		s.Seed = 1
+		s, err := study.Resolve(s, a.Catalog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s))
+		if takes := p.Extent(p.Blocks).Time; takes <= 0 || takes > most {
+			t.Errorf("%s takes %s; want at most %s", name, takes, most)
 		}
 	}
 }

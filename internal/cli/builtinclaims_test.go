@@ -184,7 +184,7 @@ func TestBuiltinClaims(t *testing.T) {
 	}
 	for _, name := range []string{
 		"published-ports", "sdn", "host-vs-bridge", "one-host", "overlays",
-		"service-rules", "rootless-flows", "overlay-segments", "netkit-big-tcp",
+		"service-rules", "rootless-flows", "overlay-segments", "netkit-big-tcp", "encryption-one-rate",
 	} {
 		if !claimed[name] {
 			t.Errorf("%s has no claims", name)

@@ -52,8 +52,8 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	}
 	last := lastOf(sessions)
 	absent := errors.Is(broken, fs.ErrNotExist)
-	if broken == nil && last != nil && last.Run.ID != run.ID {
-		absent = true // an earlier session wrote it, and the last one was killed
+	if broken == nil && superseded(run, last) {
+		absent = true
 	}
 	if broken != nil || absent {
 		run = result.Run{}

@@ -46,7 +46,7 @@ func readRecord(path string, alone bool) (Record, error) {
 	run, err := d.readRunWithin(most, memory)
 	sessions, unread := d.readSessionsWithin(most, memory)
 	last := lastOf(sessions)
-	if unread == nil && err == nil && last != nil && last.Run.ID != run.ID {
+	if unread == nil && err == nil && superseded(run, last) {
 		err = fs.ErrNotExist // an earlier session wrote it, and the last one was killed
 	}
 	if !alone && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTooLarge) || errors.Is(unread, errTooLarge)) {

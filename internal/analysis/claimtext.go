@@ -95,6 +95,9 @@ func (e *claims) reason(c *claimed, p *claimPoint) string {
 	if p.reason != "" {
 		return p.reason
 	}
+	if p.bounded {
+		return "the generator limits a value, which is only a lower bound"
+	}
 	if p.zeros != "" {
 		return p.zeros
 	}
@@ -116,8 +119,6 @@ func (e *claims) reason(c *claimed, p *claimPoint) string {
 	margin := percent(e.Rule.Margin)
 	logs := p.Value != nil && len(c.Of) > 1
 	switch {
-	case p.bounded:
-		return "the generator limits a value, which is only a lower bound"
 	case logs && p.kind == study.HoldsSame && p.found.P() < 0.05:
 		return "a difference is shown, but not whether it exceeds the margin of " + margin
 	case logs && p.kind != study.HoldsSame && p.kind != study.HoldsWithin && p.found.Equivalent(e.Rule.Margin):

@@ -3,7 +3,7 @@ package result
 // ClaimOutcome is whether a published claim was found to hold in a run.
 type ClaimOutcome string
 
-// The outcomes. CannotTellHere covers a run that is too short or too noisy, and modes that the
+// The outcomes. ClaimCannotTell covers a run that is too short or too noisy, and modes that the
 // machine lacks.
 const (
 	ClaimHolds       ClaimOutcome = "holds"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,7 +120,7 @@ func (a App) changesInHistory(name string, f checkFlags) (result.Changes, error)
 		return result.Changes{}, notReadable(err)
 	}
 	defer dir.Close()
-	checked, err := a.historyRun(dir.Path())
+	checked, err := readRun(dir.Path())
 	if err != nil {
 		return result.Changes{}, err
 	}
@@ -134,7 +135,7 @@ func (a App) changesInHistory(name string, f checkFlags) (result.Changes, error)
 	}
 	var runs []history.Run
 	for _, h := range f.history {
-		found, err := a.historyRuns(h, checked)
+		found, err := runsAt(h, checked)
 		if err != nil {
 			return result.Changes{}, notReadable(fmt.Errorf("check --history %s: %w", h, err))
 		}
@@ -156,9 +157,8 @@ func (a App) marginOf(path string) (float64, error) {
 	return s.Margin, nil
 }
 
-// historyRuns reads the runs below a directory, or the one with an id, as far as the history of a
-// run needs them.
-func (a App) historyRuns(name string, checked history.Run) ([]history.Run, error) {
+// runsAt reads the runs below a directory, or the one with an id, for the history of a run.
+func runsAt(name string, checked history.Run) ([]history.Run, error) {
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, filepath.Separator) {
 		dir, err := findRun(name)
 		if err != nil {
@@ -169,25 +169,14 @@ func (a App) historyRuns(name string, checked history.Run) ([]history.Run, error
 			return nil, err
 		}
 	}
-	var runs []history.Run
-	err := store.EachRecord(name, func(s store.Summary) bool {
-		if s.Problem == "" && s.Hash == checked.Hash {
-			return true
-		}
-		runs = append(runs, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
-		return false
-	}, func(r store.Record) error {
-		runs = append(runs, history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run})
-		return nil
-	})
-	return runs, err
+	return historyRuns(name, checked.Hash, time.Time{})
 }
 
-// historyRun reads one run for a history.
-func (a App) historyRun(path string) (history.Run, error) {
+// readRun reads one run for a history.
+func readRun(path string) (history.Run, error) {
 	var out history.Run
 	err := store.EachRecord(path, func(store.Summary) bool { return true }, func(r store.Record) error {
-		out = history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run}
+		out = runOf(r)
 		return nil
 	})
 	if err == nil && out.Problem != "" {

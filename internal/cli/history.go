@@ -89,7 +89,7 @@ func (a App) history(dir string, named bool, f historyFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	h, err := historyOf(dir, runs, chosen, since, f.metrics)
+	h, err := historyOf(dir, chosen, since, f.metrics)
 	if err != nil {
 		return notReadable(err)
 	}
@@ -222,22 +222,37 @@ func (a App) listStudies(all []web.Study, dir string) error {
 
 // historyOf computes the history of the study with that hash among the runs below a directory.
 // Runs that only have its name are left out of it, with the reason.
-func historyOf(dir string, runs []store.Summary, hash string, since time.Time, metrics []string) (result.History, error) {
-	var found []history.Run
-	for _, s := range runs {
-		if s.Problem != "" || s.Hash != hash && !s.Started.Before(since) {
-			found = append(found, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
-		}
-	}
-	err := store.EachRecord(dir, func(s store.Summary) bool { return s.Problem == "" && s.Hash == hash && !s.Started.Before(since) },
-		func(r store.Record) error {
-			found = append(found, history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run})
-			return nil
-		})
+func historyOf(dir, hash string, since time.Time, metrics []string) (result.History, error) {
+	runs, err := historyRuns(dir, hash, since)
 	if err != nil {
 		return result.History{}, err
 	}
-	return history.Of(found, hash, metrics), nil
+	return history.Of(runs, hash, metrics), nil
+}
+
+// historyRuns reads the runs below a directory that began at or after since: those of the study
+// with that hash whole, of the others only what says why they are left out.
+func historyRuns(dir, hash string, since time.Time) ([]history.Run, error) {
+	var runs []history.Run
+	err := store.EachRecord(dir, func(s store.Summary) bool {
+		recent := !s.Started.Before(since)
+		if s.Problem == "" && s.Hash == hash {
+			return recent
+		}
+		if s.Problem != "" || recent {
+			runs = append(runs, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
+		}
+		return false
+	}, func(r store.Record) error {
+		runs = append(runs, runOf(r))
+		return nil
+	})
+	return runs, err
+}
+
+// runOf is a run as a history takes it.
+func runOf(r store.Record) history.Run {
+	return history.Run{Path: r.Path, Study: r.Study, Hash: r.Hash, Problem: r.Problem, Run: r.Run}
 }
 
 // filter leaves the series and machines that were asked for. It does not change what is found in
@@ -354,5 +369,5 @@ func servedHistory(dir, hash string) (result.History, error) {
 	if !slices.ContainsFunc(studiesOf(runs), func(s web.Study) bool { return s.Hash == hash }) {
 		return result.History{}, fs.ErrNotExist
 	}
-	return historyOf(dir, runs, hash, time.Time{}, nil)
+	return historyOf(dir, hash, time.Time{}, nil)
 }

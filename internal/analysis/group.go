@@ -82,18 +82,21 @@ func Group(warnings []result.Warning) []Grouped {
 	return out
 }
 
-// scopeOf reads the scope of a warning, empty where it names none.
+// scopeOf reads the scope of a warning, empty where it names none. Workloads and metrics have
+// no spaces in their names; modes that another program measured may.
 func scopeOf(e warning.Entry, scope string) (mode, workload string) {
-	words := strings.Fields(scope)
-	switch {
-	case scope == "run" || len(words) == 0:
+	if scope == "run" || scope == "" {
 		return "", ""
-	case e.Scope == "workload":
-		return "", words[0]
-	case len(words) == 1:
-		return words[0], ""
 	}
-	return words[0], words[1]
+	words := strings.Split(scope, " ")
+	if e.Scope == "workload" {
+		return "", words[0]
+	}
+	after := strings.Count(strings.TrimPrefix(e.Scope, "run, or "), " ") // words after the mode
+	if at := len(words) - after; after > 0 && at > 0 {
+		return strings.Join(words[:at], " "), words[at]
+	}
+	return scope, ""
 }
 
 func added(to []string, name string) []string {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,5 +86,24 @@ func TestGroupTwoCPUs(t *testing.T) {
 	}
 	if d := cmp.Diff(map[warning.Code]int{warning.FewCores: 3, warning.BusyTurns: 2, warning.WarmupNotVerified: 1}, spread); d != "" {
 		t.Error(d)
+	}
+}
+
+// The name of a mode that another program measured may have spaces.
+func TestGroupScopes(t *testing.T) {
+	for _, tt := range []struct {
+		code            warning.Code
+		scope           string
+		modes, workload []string
+	}{
+		{warning.GeneratorLimited, "linux bridge tcp_rr", []string{"linux bridge"}, []string{"tcp_rr"}},
+		{warning.GeneratorLimited, "host tcp_rr", []string{"host"}, []string{"tcp_rr"}},
+		{warning.StacksUnavailable, "my mode tcp_rr", []string{"my mode"}, []string{"tcp_rr"}},
+		{warning.StacksUnavailable, "run", nil, nil},
+	} {
+		g := Group([]result.Warning{{Code: string(tt.code), Scope: tt.scope}})[0]
+		if !slices.Equal(g.Modes, tt.modes) || !slices.Equal(g.Workloads, tt.workload) {
+			t.Errorf("%s of %q names modes %q and workloads %q", tt.code, tt.scope, g.Modes, g.Workloads)
+		}
 	}
 }

@@ -131,14 +131,41 @@ func (p *printer) overviewTail(o doc.Overview, more []string) []string {
 	if o.Claims != "" {
 		out = append(out, p.short(o.Claims, p.width, 2)...)
 	}
-	rest := strings.Trim(o.Page+"; "+o.Command, "; ")
-	if more := strings.Join(append(slices.Clone(o.Others), more...), ", "); more != "" {
-		rest = strings.TrimSpace(rest + " (" + more + ")")
+	return append(out, p.wayOn(o, more)...)
+}
+
+// wayOn is the line with the page, the command that prints the rest, and what the rest is. What
+// does not fit into it has lines of its own, in which a path or a command is never broken: it is
+// there to be copied.
+func (p *printer) wayOn(o doc.Overview, more []string) []string {
+	const label = "More: "
+	var lines []string
+	for _, part := range []string{o.Page, o.Command} {
+		if part != "" {
+			lines = append(lines, part)
+		}
+	}
+	rest := strings.Join(append(slices.Clone(o.Others), more...), ", ")
+	if rest != "" {
+		rest = "(" + rest + ")"
+	}
+	if len(lines) == 0 && rest == "" {
+		return nil
+	}
+	if one := strings.TrimSpace(label + strings.Join(lines, "; ") + " " + rest); wording.Width(one) <= p.width {
+		return []string{one}
 	}
 	if rest != "" {
-		out = append(out, p.short("More: "+rest, p.width, 3)...)
+		lines = append(lines, p.short(rest, p.width-len(label), 2)...)
 	}
-	return out
+	for i := range lines {
+		if i == 0 {
+			lines[i] = label + lines[i]
+		} else {
+			lines[i] = strings.Repeat(" ", len(label)) + lines[i]
+		}
+	}
+	return lines
 }
 
 // laidOut is the table of the first screen with the columns that fit.

@@ -24,8 +24,9 @@ type Grouped struct {
 
 // Group merges the warnings with the same code and leaves out those that another one
 // explains ([warning.Entry.Causes]), whose severity then counts for that one. The most
-// important come first: by severity, then in the order of [warning.All].
-func Group(warnings []result.Warning) []Grouped {
+// important come first: by severity, then in the order of [warning.All]. modes are the names of
+// the run's modes, as far as they may have spaces.
+func Group(warnings []result.Warning, modes ...string) []Grouped {
 	type group struct {
 		Grouped
 		entry  warning.Entry
@@ -53,7 +54,7 @@ func Group(warnings []result.Warning) []Grouped {
 		}
 		g.Count++
 		if g.known {
-			mode, workload := scopeOf(g.entry, w.Scope)
+			mode, workload := scopeOf(g.entry, w.Scope, modes)
 			g.Modes, g.Workloads = added(g.Modes, mode), added(g.Workloads, workload)
 			g.values = append(g.values, valueOf(g.entry, w.Text))
 		}
@@ -82,21 +83,25 @@ func Group(warnings []result.Warning) []Grouped {
 	return out
 }
 
-// scopeOf reads the scope of a warning, empty where it names none. Workloads and metrics have
-// no spaces in their names; modes that another program measured may.
-func scopeOf(e warning.Entry, scope string) (mode, workload string) {
-	if scope == "run" || scope == "" {
+// scopeOf reads the scope of a warning, empty where it names none. A mode or workload of another
+// program may have spaces in its name: modes are those of the run.
+func scopeOf(e warning.Entry, scope string, modes []string) (mode, workload string) {
+	switch {
+	case scope == "run" || scope == "":
 		return "", ""
+	case e.Scope == "workload":
+		return "", scope
 	}
-	words := strings.Split(scope, " ")
-	if e.Scope == "workload" {
-		return "", words[0]
+	mode, workload, _ = strings.Cut(scope, " ")
+	for _, m := range modes {
+		if rest, ok := strings.CutPrefix(scope+" ", m+" "); ok && len(m) > len(mode) {
+			mode, workload = m, strings.TrimSuffix(rest, " ")
+		}
 	}
-	after := strings.Count(strings.TrimPrefix(e.Scope, "run, or "), " ") // words after the mode
-	if at := len(words) - after; after > 0 && at > 0 {
-		return strings.Join(words[:at], " "), words[at]
+	if at := strings.LastIndexByte(workload, ' '); at > 0 && strings.HasSuffix(e.Scope, " metric") {
+		workload = workload[:at]
 	}
-	return scope, ""
+	return mode, workload
 }
 
 func added(to []string, name string) []string {

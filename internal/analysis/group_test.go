@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,21 +89,24 @@ func TestGroupTwoCPUs(t *testing.T) {
 	}
 }
 
-// The name of a mode that another program measured may have spaces.
+// The names of modes and workloads that another program measured may have spaces.
 func TestGroupScopes(t *testing.T) {
 	for _, tt := range []struct {
-		code            warning.Code
-		scope           string
-		modes, workload []string
+		code           warning.Code
+		scope          string
+		mode, workload string
 	}{
-		{warning.GeneratorLimited, "linux bridge tcp_rr", []string{"linux bridge"}, []string{"tcp_rr"}},
-		{warning.GeneratorLimited, "host tcp_rr", []string{"host"}, []string{"tcp_rr"}},
-		{warning.StacksUnavailable, "my mode tcp_rr", []string{"my mode"}, []string{"tcp_rr"}},
-		{warning.StacksUnavailable, "run", nil, nil},
+		{warning.GeneratorLimited, "linux bridge tcp_rr", "linux bridge", "tcp_rr"},
+		{warning.GeneratorLimited, "linux tcp_rr", "linux", "tcp_rr"},
+		{warning.GeneratorLimited, "linux 5.14 TCP_RR", "linux", "5.14 TCP_RR"},
+		{warning.GeneratorLimited, "linux bridge", "linux bridge", ""},
+		{warning.StacksUnavailable, "linux bridge tcp_rr", "linux bridge", "tcp_rr"},
+		{warning.StacksUnavailable, "run", "", ""},
+		{warning.OneValue, "linux bridge 5.14 TCP_RR goodput", "linux bridge", "5.14 TCP_RR"},
 	} {
-		g := Group([]result.Warning{{Code: string(tt.code), Scope: tt.scope}})[0]
-		if !slices.Equal(g.Modes, tt.modes) || !slices.Equal(g.Workloads, tt.workload) {
-			t.Errorf("%s of %q names modes %q and workloads %q", tt.code, tt.scope, g.Modes, g.Workloads)
+		g := Group([]result.Warning{{Code: string(tt.code), Scope: tt.scope}}, "linux", "linux bridge")[0]
+		if got := strings.Join(g.Modes, ","); got != tt.mode || strings.Join(g.Workloads, ",") != tt.workload {
+			t.Errorf("%s of %q names mode %q and workloads %q", tt.code, tt.scope, got, g.Workloads)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/target"
@@ -81,10 +82,25 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	}
 	a = a.on(named, target.Options{AllowSwarm: f.yes})
 	s, err := f.resolve(c, name, src, flagged, a.Catalog())
+	if err == nil {
+		err = a.checkMaxTime(s)
+	}
 	if err != nil {
 		return a, s, usage(err)
 	}
 	return a, s, nil
+}
+
+// checkMaxTime returns an error if not even the first block of a study fits into its time limit,
+// because such a run would measure nothing.
+func (a App) checkMaxTime(s study.Study) error {
+	p := plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s))
+	block, limit := p.Time(1)-p.Time(0), s.MaxTime.Std()
+	if limit == 0 || block <= limit {
+		return nil
+	}
+	return fmt.Errorf("the time limit of %s is too short: the first block takes about %s, and no block starts that would end later; allow more (--max-time or max_time), or measure fewer modes or workloads (--modes, --workloads)",
+		limit, block.Round(time.Second))
 }
 
 func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged study.Target, cat study.Catalog) (study.Study, error) {

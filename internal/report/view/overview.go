@@ -60,7 +60,7 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
 		o.Sentence = capital(o.Sentence)
 	}
-	if n := len(analysis.Group(b.Run.Warnings)) - len(biasNotes(b.Run)); n > 0 {
+	if n := len(grouped(b.Run)) - len(biasNotes(b.Run)); n > 0 {
 		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
 	}
 	if n := len(b.Comparisons); n > 0 {
@@ -550,6 +550,15 @@ func alone(mode, against string, columns []mainColumn) string {
 	return mode + " " + against + ": " + strings.Join(parts, "; ")
 }
 
+// grouped are the warnings of a run, those with one code as one.
+func grouped(run result.Run) []analysis.Grouped {
+	modes := make([]string, len(run.Modes))
+	for i, m := range run.Modes {
+		modes[i] = m.ID
+	}
+	return analysis.Group(run.Warnings, modes...)
+}
+
 // biasNotes are the warnings that bias or void a comparison, the same warning of several
 // modes as one note.
 func biasNotes(run result.Run) []doc.Note {
@@ -560,7 +569,7 @@ func biasNotes(run result.Run) []doc.Note {
 		}
 	}
 	var out []doc.Note
-	for _, g := range analysis.Group(run.Warnings) {
+	for _, g := range grouped(run) {
 		if g.Severity == warning.Bias {
 			if len(g.Modes) > 1 && len(g.Modes) == measured {
 				g.Modes = []string{"all modes"}

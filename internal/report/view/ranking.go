@@ -26,7 +26,7 @@ func (r Report) Ranking() doc.Document {
 			d.Blocks = append(d.Blocks, doc.Only{For: media, Blocks: []doc.Block{t.ranked(b.anchorOf(t))}})
 		}
 	}
-	if notes := groupedWarnings(b.Run.Warnings); len(notes) > 0 {
+	if notes := groupedWarnings(b.Run); len(notes) > 0 {
 		d.Blocks = append(d.Blocks, doc.Section{ID: "warnings", Head: doc.Heading{Text: "Warnings"}, Nav: "Warnings", Blocks: []doc.Block{
 			doc.List{Role: doc.Warning, Bullets: true, Items: notes},
 		}})
@@ -35,8 +35,8 @@ func (r Report) Ranking() doc.Document {
 }
 
 // groupedWarnings are the warnings, those with one code as one.
-func groupedWarnings(warnings []result.Warning) (out []doc.Item) {
-	for _, g := range analysis.Group(warnings) {
+func groupedWarnings(run result.Run) (out []doc.Item) {
+	for _, g := range grouped(run) {
 		out = append(out, doc.Item{Text: doc.Note{About: g.Modes, Text: g.Text}.String(), Code: string(g.Code)})
 	}
 	return out

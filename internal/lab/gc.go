@@ -84,6 +84,9 @@ func findOrphans(alive runid.Claims) (found []Leftover, led runid.Claims, err er
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if pid == os.Getpid() {
+			continue // the guard of a copy looks for what else of its run is left
+		}
 		owner, err := linuxnet.Owner(pid)
 		if err != nil || alive.Hold(id, owner) {
 			continue // it has exited, or is of a live run
@@ -132,9 +135,9 @@ func hasController(dir string, owner int) bool {
 
 // hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
 // --run ID: an agent, the init process of an engine, the init process of a mode's program,
-// a tunnel, a proxy.
+// a tunnel, a proxy, the guard of a copy for a controller on another machine.
 func hiddenSubcommands() []string {
-	return []string{"agent", "engine-init", "daemon", "wireguard", "proxy"}
+	return []string{"agent", "engine-init", "daemon", "wireguard", "proxy", "machine"}
 }
 
 // subcommandRun returns the run's id from the command line of such a process.
@@ -147,7 +150,7 @@ func subcommandRun(dir string) (id string, ok bool) {
 	if id, ok := emulatorRun(args); ok {
 		return id, true
 	}
-	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hiddenSubcommands(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
+	if len(args) < 4 || filepath.Base(args[0]) != "tare" || !slices.Contains(hiddenSubcommands(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true

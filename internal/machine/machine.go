@@ -13,6 +13,9 @@ type System struct{ OS, Arch string }
 
 func (s System) String() string { return s.OS + "/" + s.Arch }
 
+// here returns the system of this machine.
+func here() System { return System{runtime.GOOS, runtime.GOARCH} }
+
 // Machine is a machine on which this program can be started.
 type Machine struct {
 	Name    string // for messages: a or b unless the study names it
@@ -25,21 +28,21 @@ type Machine struct {
 	Root   transport.Launcher
 	NoRoot string
 
-	close func(context.Context) error
+	remote *remote // nil for this machine
 }
 
 // Close ends everything that was started on the machine, removes what was placed on it, and
 // ends the connection. It may be called again.
 func (m *Machine) Close(ctx context.Context) error {
-	if m.close == nil {
+	if m.remote == nil {
 		return nil
 	}
-	return m.close(ctx)
+	return m.remote.close(ctx)
 }
 
 // Local returns this machine.
 func Local(name string) *Machine {
-	m := &Machine{Name: name, System: System{runtime.GOOS, runtime.GOARCH}, User: transport.Local{}}
+	m := &Machine{Name: name, System: here(), User: transport.Local{}}
 	if os.Geteuid() == 0 {
 		m.Root = transport.Local{}
 	} else {

@@ -170,6 +170,12 @@ func (p *Process) SetReadTimeout(d time.Duration) error {
 	return p.out.SetReadDeadline(time.Now().Add(d))
 }
 
+// SetReadDeadline sets until when reads from stdout wait; the zero time is for ever.
+func (p *Process) SetReadDeadline(t time.Time) error { return p.out.SetReadDeadline(t) }
+
+// SetWriteDeadline sets until when writes to stdin wait; the zero time is for ever.
+func (p *Process) SetWriteDeadline(t time.Time) error { return p.in.SetWriteDeadline(t) }
+
 // PID returns the process id.
 func (p *Process) PID() int { return p.Cmd.Process.Pid }
 

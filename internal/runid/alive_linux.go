@@ -1,6 +1,7 @@
 package runid
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,10 @@ import (
 const socketPrefix = "@tare-run/"
 
 func hold(id string) (release func(), err error) { return Bind(socketPrefix + id) }
+
+// Hold marks a run that another process has created as alive for this process's user, until
+// release is called or this process dies. Several processes may do so.
+func Hold(id string) (release func(), err error) { return Bind(socketPrefix + id + "/" + rand.Text()) }
 
 // Bind binds an abstract Unix socket whose name begins with @, until release is called or
 // this process dies. It returns EADDRINUSE if a process already has the name.
@@ -37,7 +42,7 @@ func List() (Claims, error) {
 	var all Claims
 	for _, s := range sockets {
 		// Any program can give a socket any name.
-		if id := strings.TrimPrefix(s.Name, socketPrefix); IsID(id) {
+		if id, _, _ := strings.Cut(strings.TrimPrefix(s.Name, socketPrefix), "/"); IsID(id) {
 			all = append(all, Claim{id, s.User})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/wireguard"
 	"tare/internal/engine/private"
 	"tare/internal/guest"
+	"tare/internal/machine"
 )
 
 // Run executes the hidden subcommand that args name, if any, and reports whether it did;
@@ -22,11 +23,16 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 	if len(args) < 2 {
 		return false, nil
 	}
+	if err := machine.Follow(); err != nil {
+		return false, prefixError("tare", err)
+	}
 	switch args[1] {
 	case agent.Command:
 		return true, prefixError("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
 	case agent.PauseCommand:
 		return true, prefixError("tare hold", agent.PauseMain(args[2:]))
+	case machine.Command:
+		return true, prefixError("tare "+machine.Command, machine.Main(args[2:]))
 	case private.InitCommand:
 		return true, private.Init(args[2:])
 	case guest.InitCommand:

@@ -6,9 +6,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/moby/moby/client"
 
 	"tare/internal/engine"
 )
@@ -42,6 +46,39 @@ func Connect(ctx context.Context, target string) (*engine.Engine, error) {
 	}
 	return e, nil
 }
+
+// ConnectThrough identifies the engine to which dial connects, wherever it is. name is for messages.
+// If the engine cannot be used, the error is an *engine.Unavailable. It changes nothing on the
+// engine.
+func ConnectThrough(ctx context.Context, name string, dial func(context.Context) (net.Conn, error)) (*engine.Engine, error) {
+	dialer := func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	e, err := engine.New(name, engine.Local{},
+		client.WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: dialer}}),
+		client.WithHost(throughHost), client.WithDialContext(dialer), client.WithAPIVersionFromEnv())
+	if err != nil {
+		return nil, unavailable(name, name, err.Error(), "report this as a defect of tare")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
+	defer cancel()
+	if err = e.Negotiate(ctx); err == nil {
+		return e, nil
+	}
+	_ = e.Disconnect() // it only has idle connections
+	reason, fix := explainAnswer(err)
+	if ctx.Err() != nil {
+		reason = context.Cause(ctx).Error()
+	}
+	// The client wraps the error of dial, which says more.
+	if conn, err := dial(context.WithoutCancel(ctx)); err != nil {
+		reason, fix = oneLine(err.Error()), "start the engine there, and allow that user to use it: sudo usermod -aG docker USER"
+	} else {
+		_ = conn.Close()
+	}
+	return nil, unavailable(name, name, reason, fix)
+}
+
+// throughHost is the name of the server in requests over a connection that is already there.
+const throughHost = "http://docker.example.com"
 
 // Local reports whether the engine of a target, as Connect takes it, is on this machine, judging by
 // its name alone.

@@ -1,0 +1,266 @@
+package machine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tare/internal/process"
+	"tare/internal/runid"
+)
+
+// The environment variables with the defaults of Options.
+const (
+	// EnvConfig names the configuration file of ssh.
+	EnvConfig = "TARE_SSH_CONFIG"
+	// EnvBinaries names a directory with this program for other systems.
+	EnvBinaries = "TARE_BINARIES"
+)
+
+// Options change how a machine is reached. The zero Options suit a user.
+type Options struct {
+	// Config is the configuration file of ssh, as its -F takes it; empty for EnvConfig, and
+	// without that for the user's.
+	Config string
+	// Binaries is a directory with this program for other systems, by the names of BinaryName;
+	// empty for EnvBinaries, and without that for the directories next to the running program.
+	Binaries string
+	// Start starts ssh in its place, such as a network namespace; nil starts it in this
+	// process's own.
+	Start func(*exec.Cmd) error
+}
+
+// The time limits of a connection: the login with all that it may wait for, such as a slow
+// directory of users, and the wait for a killed ssh.
+const (
+	loginTimeout = 30 * time.Second
+	killTimeout  = 5 * time.Second
+)
+
+// copyTimeout bounds how long the copy of this program may take: 30 MB at 1 Mbit/s.
+const copyTimeout = 5 * time.Minute
+
+// remote is a machine that is reached through ssh.
+type remote struct {
+	name, run string
+	options   Options
+	ssh       ssh // without a socket; for messages
+	machine   *Machine
+
+	mu   sync.Mutex
+	conn *connection // nil once it was closed
+}
+
+// connection is one login on a machine, with the copy of this program there.
+type connection struct {
+	ssh     ssh
+	local   string // directory of the socket, empty without one
+	first   *process.Process
+	shell   shell
+	marker  string           // begins each line of the other side that is meant for this program
+	program string           // path of the copy there
+	root    *process.Process // keeps the run alive for root there; nil if the user is root, or root's rights cannot be had
+	stop    chan struct{}    // ends the signs of life
+	over    sync.Once
+}
+
+// Connect logs in on a machine through the user's ssh program, places a copy of this program there
+// in a private directory, and returns the machine. run is the run's id, by which gc finds what is
+// left if this machine and the other one fail at once. An error of the connection is an *Error.
+func Connect(ctx context.Context, run, name string, a Address, o Options) (*Machine, error) {
+	if a.Local() {
+		return Local(name), nil
+	}
+	if !runid.IsID(run) {
+		return nil, fmt.Errorf("connect to machine %s: %q is no run's id", name, run)
+	}
+	config := cmp.Or(o.Config, os.Getenv(EnvConfig))
+	if config != "" {
+		abs, err := filepath.Abs(config)
+		if err != nil {
+			return nil, fmt.Errorf("find the configuration of ssh: %w", err)
+		}
+		config = abs
+	}
+	r := &remote{name: name, run: run, options: o, ssh: ssh{address: a, config: config, start: o.Start}}
+	m := &Machine{Name: name, Address: a, remote: r}
+	r.machine = m
+	if err := r.connect(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// connect logs in and fills in the machine.
+func (r *remote) connect(ctx context.Context) error {
+	c := &connection{ssh: r.ssh, marker: "tare-" + rand.Text(), stop: make(chan struct{})}
+	if canShare {
+		dir, err := runDirectory(r.run)
+		if err != nil {
+			return r.problem("connect to", "no directory for the connection could be created: "+err.Error(), "set TMPDIR to a directory with a short name that you can write to")
+		}
+		c.local, c.ssh.socket = dir, filepath.Join(dir, socketName)
+	}
+	far, err := r.place(ctx, c)
+	if err != nil {
+		return errors.Join(err, c.end(ctx))
+	}
+	go c.live()
+	r.machine.System = far.system
+	r.machine.User, r.machine.Root, r.machine.NoRoot = launcher{r, false}, nil, ""
+	switch {
+	case far.system.OS == windowsOS:
+		r.machine.NoRoot = "root's rights are known on Linux and macOS only"
+	case far.user == 0:
+		r.machine.Root = launcher{r, false}
+	default:
+		r.machine.NoRoot = r.becomeRoot(ctx, c)
+		if r.machine.NoRoot == "" {
+			r.machine.Root = launcher{r, true}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conn = c
+	return nil
+}
+
+// signOfLife is the interval at which the other side is told that this one is still there.
+const signOfLife = 15 * time.Second
+
+// live tells the other side that this one is still there, until the connection ends.
+func (c *connection) live() {
+	every := time.NewTicker(signOfLife)
+	defer every.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-c.first.Done():
+			return
+		case <-every.C:
+			if _, err := c.first.Write([]byte{'\n'}); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// end ends the connection. The other side then removes what was placed there.
+func (c *connection) end(ctx context.Context) error {
+	var errs []error
+	c.over.Do(func() {
+		close(c.stop)
+		for _, p := range []*process.Process{c.root, c.first} {
+			if p == nil {
+				continue
+			}
+			p.CloseStdin()
+			_ = p.Wait(ctx) // if it has not exited, Kill ends it
+			errs = append(errs, p.Kill())
+		}
+		if c.local != "" {
+			errs = append(errs, os.RemoveAll(c.local))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// current returns the connection, or why there is none.
+func (r *remote) current() (*connection, error) {
+	r.mu.Lock()
+	c := r.conn
+	r.mu.Unlock()
+	if c == nil {
+		return nil, fmt.Errorf("machine %s (%s) was closed", r.name, r.ssh.address)
+	}
+	if err := r.cut(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// cut returns the error of a connection that has ended by itself, nil while it is up.
+func (r *remote) cut(c *connection) error {
+	select {
+	case <-c.first.Done():
+	default:
+		return nil
+	}
+	e := r.explain("go on using", c.first.StderrTail(), c.first.Err())
+	if c.first.StderrTail() == "" {
+		e.Reason, e.Fix = "the ssh connection was lost", "check the machine and the network"
+	}
+	e.Temporary = true
+	return e
+}
+
+// Err returns why the connection to the machine is lost, nil while it is up and for this machine.
+func (m *Machine) Err() error {
+	if m.remote == nil {
+		return nil
+	}
+	_, err := m.remote.current()
+	return err
+}
+
+// closeTimeout bounds the wait for the other side to remove what was placed there.
+const closeTimeout = 5 * time.Second
+
+func (r *remote) close(ctx context.Context) error {
+	r.mu.Lock()
+	c := r.conn
+	r.conn = nil
+	r.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := c.end(ctx); err != nil {
+		return fmt.Errorf("close machine %s: %w", r.name, err)
+	}
+	return nil
+}
+
+// reconnectInterval is the wait between two attempts to connect again.
+const reconnectInterval = time.Second
+
+// Reconnect connects again after the connection was lost, and places another copy of this program:
+// the other side has removed the first. It tries until it succeeds, ctx ends, or the error is one
+// that time does not change. What ran on the machine has ended; User and Root may be used again.
+func (m *Machine) Reconnect(ctx context.Context) error {
+	r := m.remote
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	c := r.conn
+	r.mu.Unlock()
+	if c != nil {
+		ended, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		if err := c.end(ended); err != nil {
+			return fmt.Errorf("reconnect to machine %s: %w", r.name, err)
+		}
+	}
+	for {
+		err := r.connect(ctx)
+		var e *Error
+		if err == nil || !errors.As(err, &e) || !e.Temporary {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(reconnectInterval):
+		}
+	}
+}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package machine
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock locks a file until unlock is called or this process ends. It fails if another process has
+// it locked.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// awaitUnlock returns a channel that is closed when no process has the file locked.
+func awaitUnlock(path string) (<-chan struct{}, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer f.Close()
+		for unix.Flock(int(f.Fd()), unix.LOCK_SH) == unix.EINTR { //nolint:errorlint // an error number
+		}
+		close(ended)
+	}()
+	return ended, nil
+}

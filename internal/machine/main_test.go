@@ -1,0 +1,9 @@
+package machine_test
+
+import (
+	"testing"
+
+	"tare/internal/driver/drivertest"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }

@@ -98,6 +98,7 @@ func FuzzServe(f *testing.F) {
 	f.Add(`{"id":1,"op":"report"}` + "\n" + `{"id":2,"op":"abort"}` + "\n" + `{"id":3,"op":"slice","slice":-1}` + "\n")
 	f.Add(`{"id":1,"op":"ended","report":{"datagrams":{}}}` + "\n")
 	f.Add(`{"id":1,"op":"answered","knock":{"token":"x"}}` + "\n" + `{"id":1,"op":"read"}` + "\n")
+	f.Add(`{"id":1,"op":"clock"}` + "\n" + `{"id":2,"op":"path_result","path":{"token":"x"}}` + "\n" + `{"id":3,"op":"path_result"}` + "\n")
 	f.Add(`{"id":1,"op":"\u001b"}` + "\n" + "x\n")
 	f.Fuzz(func(t *testing.T, sent string) {
 		var in strings.Builder
@@ -105,7 +106,8 @@ func FuzzServe(f *testing.F) {
 			var q wire.Request
 			if wire.NewReader(strings.NewReader(line)).Read(&q) == nil {
 				switch q.Op {
-				case wire.OpListen, wire.OpDial, wire.OpProbeListen, wire.OpProbe, wire.OpLinks, wire.OpRead, wire.OpCPU:
+				case wire.OpListen, wire.OpDial, wire.OpProbeListen, wire.OpProbe, wire.OpLinks, wire.OpRead, wire.OpCPU,
+					wire.OpMachine, wire.OpPathListen, wire.OpPathSend:
 					continue
 				}
 			}

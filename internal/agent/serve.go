@@ -39,7 +39,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{started: time.Now(), out: out, probeListeners: map[string]probeListener{}}
+	s := &server{started: time.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}}
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -69,6 +69,7 @@ type server struct {
 	peer           chan traffic.Report      // passes the report of the other endpoint to the current trial
 	session        chan *openTrial          // of the current sliced trial; holds it between slices
 	probeListeners map[string]probeListener // by token
+	pathListeners  map[string]pathListener  // by token
 }
 
 func (s *server) send(v any) error {
@@ -133,6 +134,27 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		readCPU("/proc", s.started, &reply)
 	case wire.OpLinks:
 		reply = links(req)
+	case wire.OpClock:
+		now := time.Now()
+		reply.Time = &now
+	case wire.OpMachine:
+		go func() { _ = s.send(describeMachine(req)) }()
+		return
+	case wire.OpPathSend:
+		go func() { _ = s.send(sendPathProbe(ctx, req)) }()
+		return
+	case wire.OpPathListen:
+		reply = s.listenForPathProbe(ctx, req)
+	case wire.OpPathResult:
+		listening, ok := s.pathListeners[pathTokenOf(req)]
+		if !ok {
+			reply.Error = "no listener for a path probe has this token"
+			break
+		}
+		delete(s.pathListeners, pathTokenOf(req))
+		listening.stop()
+		go func() { _ = s.send((<-listening.result).reply(req.ID)) }()
+		return
 	case wire.OpProbeListen:
 		reply = s.listenForProbes(ctx, req)
 	case wire.OpProbeResult:

@@ -60,6 +60,7 @@ type Request struct {
 
 	Address string        `json:"address,omitempty"`
 	Probe   *Probe        `json:"knock,omitempty"`
+	Path    *PathProbe    `json:"path,omitempty"`
 	Wait    time.Duration `json:"wait,omitempty"` // longest time for a probe
 }
 
@@ -78,6 +79,10 @@ type Reply struct {
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
 	Clock   time.Duration     `json:"clock,omitempty"`   // time of the reading, since the agent's start
+
+	Machine *Machine   `json:"machine,omitempty"`
+	Time    *time.Time `json:"time,omitempty"` // the machine's time of day
+	Path    *PathProbe `json:"path,omitempty"` // the result of a probe of the path
 
 	// Progress is the progress of the trial that the request began. A line with it is not the reply
 	// to the request, which follows separately.

@@ -1,0 +1,158 @@
+//go:build linux
+
+package agent_test
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/facts/link"
+)
+
+func pathProbe(t *testing.T, on string) agent.PathProbe {
+	t.Helper()
+	at := netip.AddrPortFrom(netip.MustParseAddr(on), 0)
+	return agent.PathProbe{Sender: begin(t), Receiver: begin(t), Listen: at, Dial: at, Wait: 30 * time.Second, Stall: 20 * time.Second}
+}
+
+// Loopback passes packets of its MTU in both families, and data arrives unchanged.
+func TestPathProbe(t *testing.T) {
+	for _, on := range []string{"127.0.0.1", "::1"} {
+		p := pathProbe(t, on)
+		if on == "::1" && !hasIPv6(t) {
+			continue
+		}
+		sizes, err := p.Sizes(t.Context(), 9000)
+		if err != nil || sizes.Largest != 9000 || sizes.Lost != 0 || sizes.Changed != 0 || sizes.Reported {
+			t.Errorf("%s: %+v, %v", on, sizes, err)
+		}
+		s, err := p.Stream(t.Context(), 4<<20, time.Hour)
+		if err != nil || !s.Complete || s.Sent != 4<<20 || s.Received != s.Sent || s.BadAt != nil {
+			t.Errorf("%s: %+v, %v", on, s, err)
+		}
+	}
+}
+
+// hasIPv6 says whether loopback has an IPv6 address here.
+func hasIPv6(t *testing.T) bool {
+	t.Helper()
+	c, err := net.ListenPacket("udp6", "[::1]:0")
+	if err != nil {
+		t.Logf("no IPv6 here: %v", err)
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// A relay that changes a byte is noticed, with its offset.
+func TestPathProbeFindsChanges(t *testing.T) {
+	p := pathProbe(t, "127.0.0.1")
+	const bad = 100_000
+	var free net.Listener
+	free, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Listen = netip.MustParseAddrPort(free.Addr().String())
+	free.Close()
+	relay, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer relay.Close()
+	p.Dial = netip.MustParseAddrPort(relay.Addr().String())
+	go func() {
+		in, err := relay.Accept()
+		if err != nil {
+			return
+		}
+		defer in.Close()
+		out, err := net.Dial("tcp", p.Listen.String())
+		if err != nil {
+			return
+		}
+		defer out.Close()
+		go func() {
+			b := make([]byte, 1000)
+			for n, err := out.Read(b); err == nil; n, err = out.Read(b) {
+				_, _ = in.Write(b[:n])
+			}
+			in.Close()
+		}()
+		b := make([]byte, 1000)
+		for total := 0; ; {
+			n, err := in.Read(b)
+			if err != nil {
+				return
+			}
+			const token = 33 // with its newline
+			if at := bad + token - total; at >= 0 && at < n {
+				b[at] ^= 1
+			}
+			if total += n; total > 0 {
+				_, _ = out.Write(b[:n])
+			}
+		}
+	}()
+	s, err := p.Stream(t.Context(), 1<<20, time.Hour)
+	if err != nil || s.BadAt == nil || *s.BadAt != bad || s.Complete {
+		t.Errorf("%+v, %v; want a difference at %d", s, err, bad)
+	}
+}
+
+// A receiver that takes data without ever confirming it ends the probe.
+func TestPathProbeStalls(t *testing.T) {
+	p := pathProbe(t, "127.0.0.1")
+	l, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	free, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Listen, p.Dial = netip.MustParseAddrPort(free.Addr().String()), netip.MustParseAddrPort(l.Addr().String())
+	free.Close()
+	p.Stall = 200 * time.Millisecond
+	s, err := p.Stream(t.Context(), 1<<20, time.Second)
+	if err != nil || s.Complete || s.Received != 0 || !strings.Contains(s.Failure, "nothing was confirmed") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	silent, err := net.ListenPacket("udp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	p.Dial = netip.MustParseAddrPort(silent.LocalAddr().String())
+	if got, err := p.Sizes(t.Context(), 1500); err == nil || !strings.Contains(err.Error(), "was answered within") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// An agent describes its machine and the link toward an address, and its clock is this
+// one's.
+func TestMachine(t *testing.T) {
+	c := begin(t)
+	m, err := c.Machine(t.Context(), netip.MustParseAddr("127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Facts) < 10 || m.BootID == "" || m.Device != "lo" || len(m.Link) != len(link.Names()) {
+		t.Errorf("%d facts, boot %q, device %q with %d facts", len(m.Facts), m.BootID, m.Device, len(m.Link))
+	}
+	for _, f := range m.Link {
+		if f.Value == "" {
+			t.Errorf("%s is empty", f.Name)
+		}
+	}
+	ahead, within, err := c.ClockOffset(t.Context())
+	if err != nil || ahead.Abs() > within+time.Millisecond {
+		t.Errorf("its clock is %s ahead, within %s: %v", ahead, within, err)
+	}
+}

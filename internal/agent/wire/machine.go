@@ -1,0 +1,19 @@
+package wire
+
+import "tare/internal/result"
+
+// The operations that describe a machine. None is for the time of a trial.
+const (
+	OpMachine Op = "machine" // describe the machine and its link toward Request.Address; the reply has Machine
+	OpClock   Op = "clock"   // read the time of day; the reply has Time
+)
+
+// Machine describes the machine of an agent.
+type Machine struct {
+	Facts    []result.Fact    `json:"facts,omitempty"`
+	Warnings []result.Warning `json:"warnings,omitempty"` // that hold for any run on the machine
+	Existing []result.Warning `json:"existing,omitempty"` // that hold for endpoints in its own network stack
+	BootID   string           `json:"boot,omitempty"`
+	Device   string           `json:"device,omitempty"` // by which packets to the address leave; empty if unknown
+	Link     []result.Fact    `json:"link,omitempty"`   // facts of that device; empty without an address
+}

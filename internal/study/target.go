@@ -5,19 +5,28 @@ import "cmp"
 // LabTarget is the target of a study whose hosts tare creates.
 const LabTarget = "lab"
 
-// Host is an existing engine and the address at which the other host reaches it.
+// LocalMachine names this machine in a study's hosts.
+const LocalMachine = "local"
+
+// Host is an existing engine or a machine, with the address at which the other host reaches
+// it. Exactly one of Engine and Machine is set. The address of a machine may be empty: it is
+// then found from the routes of the two.
 type Host struct {
-	Name, Engine, Address string
+	Name, Engine, Machine, Address string
 }
 
 // Fields declares the keys of a Host, with what each may hold.
 func (h *Host) Fields() []Field {
 	return []Field{
 		key("name", nameText(&h.Name), "name for reports; a and b when absent"),
-		required("engine", engineText(&h.Engine), "docker, docker:CONTEXT, or a unix://, tcp:// or ssh:// address"),
-		required("address", hostAddress(&h.Address), "IP address at which the other host reaches it"),
+		key("engine", engineText(&h.Engine), "an existing engine: docker, docker:CONTEXT, or a unix://, tcp:// or ssh:// address"),
+		key("machine", machineText(&h.Machine), "a machine, instead of engine: this one, or one that your ssh reaches"),
+		key("address", hostAddress(&h.Address), "IP address at which the other host reaches it; of a machine it is found when absent"),
 	}
 }
+
+// Source is the engine or the machine of the host.
+func (h Host) Source() string { return cmp.Or(h.Engine, h.Machine) }
 
 // Target is the source of a study's hosts: a name, which is LabTarget or begins with the
 // kind of target, such as docker:CONTEXT; or two named Hosts. If both are empty, the
@@ -37,10 +46,13 @@ func (e Target) Names() []string {
 	}
 	var out []string
 	for _, h := range e.Hosts {
-		out = append(out, h.Engine)
+		out = append(out, h.Source())
 	}
 	return out
 }
+
+// Machines reports whether the hosts are machines, not engines.
+func (e Target) Machines() bool { return len(e.Hosts) > 0 && e.Hosts[0].Machine != "" }
 
 // Given reports whether the hosts already exist, so that no lab is created.
 func (e Target) Given() bool { return len(e.Hosts) > 0 || e.Name != "" && e.Name != LabTarget }
@@ -48,7 +60,7 @@ func (e Target) Given() bool { return len(e.Hosts) > 0 || e.Name != "" && e.Name
 // String names the target for readers.
 func (e Target) String() string {
 	if len(e.Hosts) == 2 {
-		return e.Hosts[0].Engine + " and " + e.Hosts[1].Engine
+		return e.Hosts[0].Source() + " and " + e.Hosts[1].Source()
 	}
 	return cmp.Or(e.Name, LabTarget)
 }
@@ -58,7 +70,7 @@ func (e Target) Check(cat Catalog) error {
 	s := Study{Engine: e.Name, Hosts: e.Hosts}
 	v := validator{cat: cat}
 	v.all(s.Fields(), "", "engine")
-	v.engines(s)
+	v.hosts(s)
 	var errs []*Error
 	for _, p := range v.problems {
 		errs = append(errs, &Error{Text: p.Text})
@@ -71,6 +83,15 @@ func engineText(at *string) Plain {
 	return textBy(at, Rule{
 		Pattern: `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`,
 		Words:   "lab, docker, docker:CONTEXT, or an address with unix://, tcp:// or ssh://", Runes: 500, Target: true,
+	})
+}
+
+// machineText is the address of a machine, of plain characters, because it becomes an
+// argument of ssh.
+func machineText(at *string) Plain {
+	return textBy(at, Rule{
+		Pattern: `^(local|ssh://([A-Za-z0-9._%][A-Za-z0-9._%-]*@)?([A-Za-z0-9._][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?)$`,
+		Words:   "local, or ssh://[user@]name[:port]", Runes: 500,
 	})
 }
 

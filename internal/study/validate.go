@@ -34,7 +34,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.all(s.Fields(), "")
 	v.all(s.Lab.Fields(), "lab.")
 	v.limits(s.Limits, "limits.")
-	v.engines(s)
+	v.hosts(s)
 	v.method(s)
 	v.all(s.Evidence.Fields(), "evidence.")
 	v.costPass(s)

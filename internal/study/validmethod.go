@@ -53,7 +53,7 @@ func (v *validator) lab(path string, m Mode, e Target) {
 	}
 	v.all(m.Lab.Fields(), path+".lab.")
 	if e.Given() {
-		v.add(v.key(path, "lab"), "lab describes hosts that tare creates, but this study names existing engines (%s); remove one of the two", e)
+		v.add(v.key(path, "lab"), "lab describes hosts that tare creates, but this study names existing ones (%s); remove one of the two", e)
 	}
 }
 

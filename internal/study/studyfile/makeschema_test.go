@@ -3,7 +3,9 @@ package studyfile_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -35,7 +37,7 @@ func makeSchema(cat study.Catalog) ([]byte, error) {
 		items = append(items, &jsonschema.Schema{Ref: "#/$defs/" + spec.Kind})
 	}
 	root.Properties["workloads"] = list(root.Properties["workloads"].Description, &jsonschema.Schema{OneOf: items})
-	root.Properties["hosts"].MinItems, root.Properties["hosts"].MaxItems = jsonschema.Ptr(2), jsonschema.Ptr(2)
+	root.Properties["hosts"] = hostsSchema(root.Properties["hosts"])
 	for key, defaults := range map[string][]study.Field{"lab": all.Lab.Fields(), "stop": all.Stop.Fields(), "invalid": all.Invalid.Fields(), "evidence": all.Evidence.Fields(), "cost_pass": all.CostPass.Fields()} {
 		setDefaults(root.Properties[key], defaults)
 	}
@@ -44,6 +46,21 @@ func makeSchema(cat study.Catalog) ([]byte, error) {
 		return nil, fmt.Errorf("write the schema of study files: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// hostsSchema is the schema of the list of hosts, made of that of a list of mappings: two
+// engines with their addresses, or two machines.
+func hostsSchema(hosts *jsonschema.Schema) *jsonschema.Schema {
+	hosts.MinItems, hosts.MaxItems = jsonschema.Ptr(2), jsonschema.Ptr(2)
+	only := func(without string, required ...string) *jsonschema.Schema {
+		each := *hosts.Items
+		each.Properties, each.PropertyOrder, each.Required = maps.Clone(each.Properties), slices.DeleteFunc(slices.Clone(each.PropertyOrder), func(key string) bool { return key == without }), required
+		delete(each.Properties, without)
+		return &each
+	}
+	hosts.AnyOf = []*jsonschema.Schema{{Items: only("machine", "engine", "address")}, {Items: only("engine", "machine")}}
+	hosts.Items = nil
+	return hosts
 }
 
 // sideSchema is the schema of one side of a comparison.

@@ -23,7 +23,7 @@ var tiers = [][]string{
 	{"internal/cli"},
 	{"internal/target"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},
-	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine"},
+	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine", "internal/winetest"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis", "internal/history"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},

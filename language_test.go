@@ -55,7 +55,7 @@ func TestPlainLanguage(t *testing.T) {
 			}
 		}
 		if e.IsDir() {
-			if path == ".git" || path == "bin" || path == "dist" {
+			if path == ".git" || path == ".cache" || path == "bin" || path == "dist" {
 				return fs.SkipDir
 			}
 			return nil

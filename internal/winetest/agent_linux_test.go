@@ -1,0 +1,101 @@
+package winetest_test
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/linuxnet"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+	"tare/internal/winetest"
+)
+
+// bench is a network namespace with an agent of this system and one under Wine.
+type bench struct {
+	ns           *linuxnet.NS
+	prefix       *winetest.Prefix
+	linux, other *agent.Client
+}
+
+func begin(t *testing.T) bench {
+	t.Helper()
+	winetest.Need(t)
+	ns, err := linuxnet.NewNS("tare-test-wine", false)
+	if err != nil {
+		t.Fatalf("make a network namespace: %v", err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	up := exec.CommandContext(t.Context(), "ip", "link", "set", "lo", "up")
+	if err := ns.Start(up); err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p := winetest.New(t, ns.Start)
+	start := func(l transport.Launcher, place string) *agent.Client {
+		c, err := agent.Start(t.Context(), l, "00000000", place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return c
+	}
+	return bench{ns, p, start(transport.Local{Start: ns.Start}, "linux"), start(p.Launcher(winetest.Program(t)), "wine")}
+}
+
+func params(kind string) traffic.Params {
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 1400, PayloadSize: 1400,
+		RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: true, SendBuffer: -1, ReceiveBuffer: 4 << 20,
+		Warmup: 50 * time.Millisecond, Duration: 400 * time.Millisecond, Limit: time.Minute}
+}
+
+// Each workload runs between an agent under Wine and one of Linux, in both roles. What one endpoint
+// sent, the other received.
+func TestWorkloads(t *testing.T) {
+	b := begin(t)
+	for _, w := range workloads.All() {
+		if w.Spec().Datagrams {
+			continue
+		}
+		for _, client := range []string{"wine", "linux"} {
+			t.Run(w.Spec().Kind+"/client "+client, func(t *testing.T) {
+				dials, serves := b.other, b.linux
+				if client == "linux" {
+					dials, serves = b.linux, b.other
+				}
+				for _, reverse := range []bool{false, true} {
+					p := params(w.Spec().Kind)
+					p.Reverse = reverse
+					if err := run(t, dials, serves, w.Spec(), p); err != nil {
+						t.Errorf("reverse %t: %v", reverse, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func run(t *testing.T, client, server *agent.Client, spec traffic.Spec, p traffic.Params) error {
+	t.Helper()
+	trial, err := agent.Begin(t.Context(), client, server, p, p)
+	if err != nil {
+		return err
+	}
+	c, s, err := trial.Run(t.Context())
+	if err != nil {
+		return err
+	}
+	if c.Sent+s.Sent == 0 || !spec.Datagrams && (c.Sent != s.Received || s.Sent != c.Received) {
+		return fmt.Errorf("the client sent %d and received %d bytes, the server %d and %d", c.Sent, c.Received, s.Sent, s.Received)
+	}
+	return nil
+}

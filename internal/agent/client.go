@@ -257,6 +257,17 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 	return reply.Links, from, err
 }
 
+// Route returns the device by which packets to an address leave the agent's machine, empty if
+// that is unknown, and the local address from which it would be dialled.
+func (c *Client) Route(ctx context.Context, to netip.Addr) (device string, from netip.Addr, err error) {
+	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpLinks, Address: to.String()})
+	if err != nil {
+		return "", netip.Addr{}, err
+	}
+	from, err = netip.ParseAddr(reply.From)
+	return reply.Out, from, err
+}
+
 // Read reads the counters of the agent's network stack and the CPU times of its machine. Do not
 // call it while a trial is timed.
 func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"tare/internal/agent/wire"
+	"tare/internal/facts/link"
 )
 
 // links replies with the network devices of this namespace.
@@ -31,6 +32,9 @@ func links(req wire.Request) wire.Reply {
 	defer conn.Close()
 	if from, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
 		reply.From = from.Addr().Unmap().String()
+	}
+	if to, err := netip.ParseAddr(req.Address); err == nil {
+		reply.Out, _ = link.Route(to) // unknown on other systems than Linux
 	}
 	return reply
 }

@@ -33,14 +33,15 @@ func (s Severity) String() string {
 // Section is a section of docs/warnings.md.
 type Section string
 
-// The sections, in the order of the page. Those of [Machine] and [Existing] are known
-// before a run, and tare doctor lists them. The notes of [Tools] are in docs/tools.md.
+// The sections, in the order of the page. Those of [Machine], [Existing] and
+// [Link] are known before a run, and tare doctor lists them. The notes of [Tools] are in docs/tools.md.
 const (
 	Verdicts Section = "The verdicts"
 	Traffic  Section = "The traffic"
 	Run      Section = "The run"
 	Machine  Section = "The machine"
 	Existing Section = "The host of an existing engine"
+	Link     Section = "The link between two machines"
 	Foreign  Section = "Numbers from elsewhere"
 	Tools    Section = "External tools"
 )
@@ -89,6 +90,15 @@ const (
 	ConntrackFilled    Code = "conntrack_filled"
 	Irqbalance         Code = "irqbalance"
 	DeviceOffloads     Code = "device_offloads"
+	LargePacketsLost   Code = "large_packets_lost"
+	PacketsDamaged     Code = "packets_damaged"
+	DirectionBlocked   Code = "direction_blocked"
+	PathMTUSmaller     Code = "path_mtu_smaller"
+	LinkPaused         Code = "link_paused"
+	CardDrops          Code = "card_drops"
+	HostsDiffer        Code = "hosts_differ"
+	LinksDiffer        Code = "links_differ"
+	ClocksApart        Code = "clocks_apart"
 	SharedKernel       Code = "shared_kernel"
 	WarmupNotVerified  Code = "warmup_not_verified"
 	OtherRun           Code = "other_run"
@@ -184,7 +194,7 @@ func All() []Entry {
 		section Section
 		entries []Entry
 	}{
-		{Verdicts, verdicts()}, {Traffic, traffic()}, {Run, run()}, {Machine, machine()}, {Existing, existing()}, {Foreign, foreign()}, {Tools, tools()},
+		{Verdicts, verdicts()}, {Traffic, traffic()}, {Run, run()}, {Machine, machine()}, {Existing, existing()}, {Link, link()}, {Foreign, foreign()}, {Tools, tools()},
 	} {
 		for _, e := range part.entries {
 			e.Section, e.Causes = part.section, causes()[e.Code]

@@ -73,6 +73,7 @@ type Reply struct {
 
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled
+	Out   string `json:"out,omitempty"`  // the device by which packets to Request.Address leave; empty if unknown
 	Probe *Probe `json:"knock,omitempty"`
 	// Refused is how many connections and datagrams without the token arrived at a port for probes.
 	Refused int `json:"refused,omitempty"`

@@ -151,13 +151,18 @@ func (h *Host) ListenAddress(ctx context.Context, at netip.Addr) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// DeviceToward finds the device by which the host reaches an address of another host.
+// DeviceToward finds the device by which the host reaches an address of another host: that
+// of the route or, where a system does not tell it, the one with the address from which the
+// host dials. The two differ where a host has its address on loopback or on a bridge.
 func (h *Host) DeviceToward(ctx context.Context, addr netip.Addr) (wire.Link, error) {
-	_, from, err := h.Monitor.Links(ctx, addr)
+	out, from, err := h.Monitor.Route(ctx, addr)
 	if err != nil {
 		return wire.Link{}, fmt.Errorf("host %s has no route to %s: %w", h.At, addr, err)
 	}
-	l, err := LinkWithAddress(ctx, h.Monitor, from)
+	l, err := linkNamed(ctx, h.Monitor, out)
+	if out == "" {
+		l, err = LinkWithAddress(ctx, h.Monitor, from)
+	}
 	if err == nil && l.Loopback {
 		err = &SameMachine{h.At, addr}
 	}
@@ -198,6 +203,20 @@ func (h *Host) readSent(ctx context.Context, into driver.Counters) error {
 	}
 	into[h.sentCounter()] = sum
 	return nil
+}
+
+// linkNamed finds a device by its name, in the agent's network stack.
+func linkNamed(ctx context.Context, a *agent.Client, name string) (wire.Link, error) {
+	links, _, err := a.Links(ctx, netip.Addr{})
+	if err != nil {
+		return wire.Link{}, err
+	}
+	for _, l := range links {
+		if l.Name == name {
+			return l, nil
+		}
+	}
+	return wire.Link{}, fmt.Errorf("device %s no longer exists", name)
 }
 
 // LinkWithAddress finds the device that has an address, in the agent's network stack.

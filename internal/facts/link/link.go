@@ -57,12 +57,16 @@ const maxBelow = 8
 // address leave, and returns its name; empty if it is unknown. It cannot fail; what cannot
 // be read is unknown.
 func Toward(addr netip.Addr) (device string, facts []result.Fact) {
-	device, err := linuxnet.HereRoute(addr)
+	device, err := Route(addr)
 	if err != nil {
 		return "", allUnknown("", err.Error())
 	}
 	return device, Collect(device)
 }
+
+// Route returns the device of this process's network namespace by which packets to an
+// address leave.
+func Route(addr netip.Addr) (device string, err error) { return linuxnet.HereRoute(addr) }
 
 // Collect describes a device of the network namespace that this process is in. It cannot
 // fail; what cannot be read is unknown.

@@ -43,7 +43,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 		page     string
 		sections []warning.Section
 	}{
-		{"docs/warnings.md", []warning.Section{warning.Verdicts, warning.Traffic, warning.Run, warning.Machine, warning.Existing, warning.Foreign}},
+		{"docs/warnings.md", []warning.Section{warning.Verdicts, warning.Traffic, warning.Run, warning.Machine, warning.Existing, warning.Link, warning.Foreign}},
 		{"docs/tools.md", []warning.Section{warning.Tools}},
 	} {
 		text, err := os.ReadFile(of.page)

@@ -37,8 +37,9 @@ const (
 	maxFactValue = 2000
 )
 
-// Machine describes the machine of the agent and, with an address, its link toward it. Do
-// not call it while a trial is timed.
+// Machine describes the machine of the agent and, with an address, its link toward it. The
+// facts include by how much its clock is ahead of this machine's. Do not call it while a trial
+// is timed.
 func (c *Client) Machine(ctx context.Context, toward netip.Addr) (wire.Machine, error) {
 	req := wire.Request{Op: wire.OpMachine}
 	if toward.IsValid() {
@@ -55,6 +56,16 @@ func (c *Client) Machine(ctx context.Context, toward netip.Addr) (wire.Machine, 
 	m.Facts, m.Link = cleanFacts(m.Facts), cleanFacts(m.Link)
 	m.Warnings, m.Existing = cleanWarnings(m.Warnings), cleanWarnings(m.Existing)
 	m.BootID, m.Device = clean(m.BootID, maxFactName), clean(m.Device, maxFactName)
+	boot := m.BootID
+	if boot == "" {
+		boot = "unknown: the system has none"
+	}
+	ahead, within, err := c.ClockOffset(ctx)
+	if err != nil {
+		return m, err
+	}
+	clock := fmt.Sprintf("%+.6f s ahead of the controller, within %.6f s", ahead.Seconds(), within.Seconds())
+	m.Facts = append(m.Facts, result.Fact{Name: "boot_id", Value: boot}, result.Fact{Name: "clock_offset", Value: clock})
 	return m, nil
 }
 

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/analysis"
 	"tare/internal/facts/link"
+	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 func pathProbe(t *testing.T, on string) agent.PathProbe {
@@ -150,6 +153,9 @@ func TestMachine(t *testing.T) {
 		if f.Value == "" {
 			t.Errorf("%s is empty", f.Name)
 		}
+	}
+	if same := analysis.CompareHosts(result.Host{Facts: append(m.Facts, m.Link...)}, result.Host{Facts: []result.Fact{{Name: analysis.ClockOffset, Value: "-3600 s"}}}); len(same) != 1 || same[0].Code != string(warning.ClocksApart) {
+		t.Errorf("an hour apart: %v", same)
 	}
 	ahead, within, err := c.ClockOffset(t.Context())
 	if err != nil || ahead.Abs() > within+time.Millisecond {

@@ -63,7 +63,7 @@ func differing(before, after []result.Fact, tell func(name, was, is string)) {
 
 // momentary says whether a fact varies from moment to moment.
 func momentary(name string) bool {
-	return strings.HasPrefix(name, "load") || strings.HasSuffix(name, "_now") || name == "made" || name == "memory_available" || calibrated(name)
+	return strings.HasPrefix(name, "load") || strings.HasSuffix(name, "_now") || name == "made" || name == "memory_available" || name == ClockOffset || name == "boot_id" || calibrated(name)
 }
 
 // ModeChanges lists the modes whose status differs between two runs.

@@ -24,24 +24,57 @@ func MkdirTemp(run, what string) (string, error) { return os.MkdirTemp("", tempP
 
 func tempPattern(run, what string) string { return Prefix + run + "-*-" + what }
 
-// tempLeftovers lists what dead runs have left in the temporary directory. Files of other
-// users are listed for root alone.
+// copySuffix ends the names of the directories that a controller on another machine has placed
+// here, in whichever of copyParents it could.
+const copySuffix = "-machine"
+
+// copyParents are the directories in which a controller on another machine places a directory,
+// besides the temporary one: see package machine.
+func copyParents() []string {
+	all := []string{"/tmp", "/var/tmp", "/dev/shm"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		all = append(all, cache)
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		all = append(all, home)
+	}
+	return all
+}
+
+// tempLeftovers lists what dead runs have left in the temporary directory and in copyParents. Files
+// of other users are listed for root alone.
 func tempLeftovers(alive runid.Claims) ([]Leftover, error) {
-	entries, err := os.ReadDir(os.TempDir())
+	found, err := leftoversIn(os.TempDir(), "", alive)
+	if err != nil {
+		return nil, fmt.Errorf("list the temporary directory: %w", err)
+	}
+	for _, dir := range copyParents() {
+		if dir == os.TempDir() {
+			continue
+		}
+		more, _ := leftoversIn(dir, copySuffix, alive) // nothing was placed where this user cannot look
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// leftoversIn lists what dead runs have left in a directory under names with the suffix.
+func leftoversIn(dir, suffix string, alive runid.Claims) ([]Leftover, error) {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the temporary directory: %w", err)
+		return nil, err
 	}
 	var found []Leftover
 	for _, e := range entries {
 		name, ours := strings.CutPrefix(e.Name(), Prefix)
 		id, _, ok := strings.Cut(name, "-")
-		if !ours || !ok || !runid.IsID(id) {
+		if !ours || !ok || !runid.IsID(id) || !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		path := filepath.Join(os.TempDir(), e.Name())
+		path := filepath.Join(dir, e.Name())
 		owner, ok := tempOwner(path)
 		if !ok || os.Geteuid() != 0 && owner != os.Geteuid() || alive.Hold(id, owner) {
 			continue

@@ -113,21 +113,22 @@ func (r *remote) connect(ctx context.Context) error {
 		return errors.Join(err, c.end(ctx))
 	}
 	go c.live()
-	r.machine.System = far.system
-	r.machine.User, r.machine.Root, r.machine.NoRoot = launcher{r, false}, nil, ""
+	m := Machine{System: far.system, User: launcher{r, false}}
 	switch {
 	case far.system.OS == windowsOS:
-		r.machine.NoRoot = "root's rights are known on Linux and macOS only"
+		m.NoRoot = "root's rights are used on Linux and macOS only"
 	case far.user == 0:
-		r.machine.Root = launcher{r, false}
+		m.Root = m.User
 	default:
-		r.machine.NoRoot = r.becomeRoot(ctx, c)
-		if r.machine.NoRoot == "" {
-			r.machine.Root = launcher{r, true}
+		if m.NoRoot = r.becomeRoot(ctx, c); m.NoRoot == "" {
+			m.Root = launcher{r, true}
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.conn == nil && r.machine.User == nil {
+		r.machine.System, r.machine.User, r.machine.Root, r.machine.NoRoot = m.System, m.User, m.Root, m.NoRoot
+	}
 	r.conn = c
 	return nil
 }
@@ -211,8 +212,9 @@ func (m *Machine) Err() error {
 	return err
 }
 
-// closeTimeout bounds the wait for the other side to remove what was placed there.
-const closeTimeout = 5 * time.Second
+// closeTimeout bounds the wait for the other side to remove what was placed there. It goes on without
+// the connection.
+const closeTimeout = 3 * time.Second
 
 func (r *remote) close(ctx context.Context) error {
 	r.mu.Lock()

@@ -20,7 +20,7 @@ import (
 // left lists what is on a machine of a bench by its name: files, namespaces and processes.
 func left(t *testing.T, m *machinetest.Machine) string {
 	t.Helper()
-	return m.Run(t, `for d in /tmp /var/tmp /root /root/.cache /home/* /dev/shm /run/netns; do ls -d "$d"/tare-* 2>/dev/null; done; `+
+	return m.Run(t, `set +e; for d in /tmp /var/tmp /root /root/.cache /home/* /dev/shm /run/netns; do ls -d "$d"/tare-* 2>/dev/null; done; `+
 		`for p in /proc/[0-9]*; do c=$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null); case "$c" in *tare-*|*'tare '*) [ "${p#/proc/}" = $$ ] || echo "$c" ;; esac; done; true`)
 }
 
@@ -57,6 +57,18 @@ func connect(t *testing.T, b *machinetest.Bench, run, name string) *machine.Mach
 	return m
 }
 
+// runsAgent checks that an agent runs on the machine.
+func runsAgent(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	a, err := agent.Start(t.Context(), m.User, newRun(t), m.Name+"/client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func closed(t *testing.T, m *machine.Machine) {
 	t.Helper()
 	if err := m.Close(context.Background()); err != nil {
@@ -67,7 +79,8 @@ func closed(t *testing.T, m *machine.Machine) {
 // Agents run on the other machine, which is not this one, end with their stdin, and nothing is left
 // when the machine is closed.
 func TestConnect(t *testing.T) {
-	b := machinetest.New(t, machinetest.Spec{Name: "a"})
+	socket := echoSocket(t)
+	b := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(socket)}})
 	far := b.Machine("a")
 	run := newRun(t)
 	began := time.Now()
@@ -98,6 +111,8 @@ func TestConnect(t *testing.T) {
 	if err := m.Err(); err != nil {
 		t.Error(err)
 	}
+	testArguments(t, b, m)
+	testDial(t, m, socket)
 	closed(t, m)
 	gone(t, far)
 	if m.Err() == nil {
@@ -105,16 +120,44 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// A socket of the other machine is reached, in both directions until each side has ended.
-func TestDial(t *testing.T) {
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "s")
+// An argument that a shell could misunderstand is refused.
+func testArguments(t *testing.T, b *machinetest.Bench, m *machine.Machine) {
+	t.Helper()
+	for _, bad := range []string{"it's", `a\b`, "wow!", "two\nlines", "\x1b"} {
+		if conn, err := m.User.Launch(t.Context(), "agent", bad); err == nil {
+			t.Errorf("%q was passed on", bad)
+			_ = conn.Close(t.Context())
+		}
+	}
+	conn, err := m.User.Launch(t.Context(), "agent", "--at", "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // it runs
+		t.Error(err)
+	}
+	if found := left(t, b.Machine("a")); !strings.Contains(found, "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é") {
+		t.Errorf("the argument became:\n%s", found)
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var e *machine.Error
+	if _, err := machine.Connect(t.Context(), "x", "a", machine.Address{Host: "a"}, b.Options()); err == nil || errors.As(err, &e) {
+		t.Errorf("without a run: %v", err)
+	}
+}
+
+// echoSocket returns a socket that answers with what it was sent, once the sender has ended.
+func echoSocket(t *testing.T) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	go func() { // answers with what it was sent, once the sender has ended
+	t.Cleanup(func() { listener.Close() })
+	go func() {
 		for {
 			conn, err := listener.AcceptUnix()
 			if err != nil {
@@ -129,8 +172,12 @@ func TestDial(t *testing.T) {
 			}
 		}
 	}()
-	b := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{dir}})
-	m := connect(t, b, newRun(t), "a")
+	return socket
+}
+
+// A socket of the other machine is reached, in both directions until each side has ended.
+func testDial(t *testing.T, m *machine.Machine, socket string) {
+	t.Helper()
 	for _, asRoot := range []bool{false, true} {
 		conn, err := m.Dial(t.Context(), socket, asRoot)
 		if err != nil {

@@ -28,24 +28,26 @@ const directorySuffix = "-machine"
 // is, in bytes and KiB, looks for a directory that takes and executes it, stores what follows on
 // stdin there, and starts it as the guard. When the guard ends, it removes the directory, even if
 // the guard was killed. It has no quote, backslash, exclamation mark or line break: see posix.
-var placeScript = strings.Join([]string{
-	`LC_ALL=C`, `export LC_ALL`, `umask 077`,
-	`echo "$2 system $(uname -s) $(uname -m)"`,
-	`read -r n k || exit 0`,
-	`p=`,
-	`for t in "${TMPDIR:-/tmp}" /tmp /var/tmp "${XDG_CACHE_HOME:-$HOME/.cache}" "$HOME" /dev/shm; do case "$t" in /*) ;; *) continue ;; esac`,
-	`p=$t/tare-$1-$3-machine`,
-	`e=$(mkdir "$p" 2>&1) || { echo "$2 refused $t: ${e##*: }"; p=; continue; }`,
-	`{ echo exit 0 >"$p/x" && chmod 700 "$p/x"; } 2>/dev/null || { rm -rf "$p"; echo "$2 refused $t: no space left"; p=; continue; }`,
-	`"$p/x" 2>/dev/null || { rm -rf "$p"; echo "$2 refused $t: programs there may not be executed (noexec)"; p=; continue; }`,
-	`f=$(df -Pk "$p" 2>/dev/null | { read -r h; read -r a b c f g; echo "$f"; })`,
-	`if [ "$f" -lt "$k" ] 2>/dev/null; then rm -rf "$p"; echo "$2 refused $t: $f of $k KiB free"; p=; continue; fi`,
-	`rm -f "$p/x"; break; done`,
-	`[ -n "$p" ] || { echo "$2 nowhere"; exit 0; }`,
-	`echo "$2 directory $p"`,
-	`head -c "$n" >"$p/tare" && chmod 700 "$p/tare" && "$p/tare" machine --run "$1" guard "$2" "$p"`,
-	`s=$?`, `rm -rf "$p"`, `exit "$s"`,
-}, "; ")
+func placeScript() string {
+	return strings.Join([]string{
+		`LC_ALL=C`, `export LC_ALL`, `umask 077`,
+		`echo "$2 system $(uname -s) $(uname -m)"`,
+		`read -r n k || exit 0`,
+		`p=`,
+		`for t in "${TMPDIR:-}" /tmp /var/tmp "${XDG_CACHE_HOME:-$HOME/.cache}" "$HOME" /dev/shm; do case "$t" in /*) ;; *) continue ;; esac`,
+		`p=$t/tare-$1-$3-machine`,
+		`e=$(mkdir "$p" 2>&1) || { echo "$2 refused $t: ${e##*: }"; p=; continue; }`,
+		`{ echo exit 0 >"$p/x" && chmod 700 "$p/x"; } 2>/dev/null || { rm -rf "$p"; echo "$2 refused $t: no space left"; p=; continue; }`,
+		`"$p/x" 2>/dev/null || { rm -rf "$p"; echo "$2 refused $t: programs there may not be executed (noexec)"; p=; continue; }`,
+		`f=$(df -Pk "$p" 2>/dev/null | { read -r h; read -r a b c f g; echo "$f"; })`,
+		`if [ "$f" -lt "$k" ] 2>/dev/null; then rm -rf "$p"; echo "$2 refused $t: $f of $k KiB free"; p=; continue; fi`,
+		`rm -f "$p/x"; break; done`,
+		`[ -n "$p" ] || { echo "$2 nowhere"; exit 0; }`,
+		`echo "$2 directory $p"`,
+		`head -c "$n" >"$p/tare" && chmod 700 "$p/tare" && "$p/tare" machine --run "$1" guard "$2" "$p"`,
+		`s=$?`, `rm -rf "$p"`, `exit "$s"`,
+	}, "; ")
+}
 
 // far is what is known of the other side after the login.
 type far struct {
@@ -111,7 +113,7 @@ func within(ctx context.Context, p *process.Process, fn func() error) error {
 // place logs in, places this program and starts it as the guard.
 func (r *remote) place(ctx context.Context, c *connection) (far, error) {
 	word := rand.Text()
-	command, err := quoteAll([]string{"sh", "-c", placeScript, "tare", r.run, c.marker, word})
+	command, err := quoteAll([]string{"sh", "-c", placeScript(), "tare", r.run, c.marker, word})
 	if err != nil {
 		return far{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +52,7 @@ type Machine struct {
 	// Link4 and Link6 are its addresses on the link to the other machine, on the device LinkDevice.
 	Link4, Link6 netip.Addr
 
+	bench  *Bench
 	server *process.Process
 }
 
@@ -69,11 +71,12 @@ type Bench struct {
 	Config   string
 	Machines []*Machine
 
-	dir string
-	t   *testing.T
+	dir     string
+	aliases string // further hosts in Config, which come first
+	t       *testing.T
 }
 
-// keys of the bench's files.
+// The names of files of the bench: the key that every machine accepts, and the known host keys.
 const (
 	userKey    = "key"
 	knownHosts = "known_hosts"
@@ -167,36 +170,26 @@ func (b *Bench) namespace(name string) *linuxnet.NS {
 	return ns
 }
 
-// keygen makes a key pair, and returns the public key.
-func (b *Bench) keygen(name string) string {
+// keygen makes a key pair.
+func (b *Bench) keygen(name string) {
 	b.t.Helper()
 	path := filepath.Join(b.dir, name)
 	if out, err := exec.CommandContext(b.t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path).CombinedOutput(); err != nil {
 		b.t.Fatalf("make the key %s: %v: %s", name, err, out)
 	}
-	text, err := os.ReadFile(path + ".pub")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(text))
 }
 
-func (b *Bench) write(name, text string) string {
+func (b *Bench) write(name, text string) {
 	b.t.Helper()
-	path := filepath.Join(b.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	return path
 }
 
 const serverProgram = "/usr/sbin/sshd"
 
 // inside is where a machine sees the bench's directory.
 const inside = "/run/bench"
-
-// The number of the user and of the group of an account that is not root.
-const accountID = 2000
 
 // setUp makes the file system of a machine and becomes its ssh server. Its arguments are the
 // bench's directory, the machine's name, the account, its shell, and the shared paths.
@@ -207,11 +200,11 @@ mount --make-rprivate /
 n=0
 for p in "$@"; do
 	n=$((n + 1))
-	if [ -d "$p" ]; then mkdir "$dir/$name-share-$n"; else : >"$dir/$name-share-$n"; fi
+	if [ -d "$p" ]; then mkdir -p "$dir/$name-share-$n"; else : >"$dir/$name-share-$n"; fi
 	mount --rbind "$p" "$dir/$name-share-$n"
 done
 mount -t proc proc /proc
-mkdir "$dir/$name-cgroup"
+mkdir -p "$dir/$name-cgroup"
 mount --rbind /sys/fs/cgroup "$dir/$name-cgroup"
 mount -t sysfs sysfs /sys
 mount --rbind "$dir/$name-cgroup" /sys/fs/cgroup
@@ -254,7 +247,7 @@ func (b *Bench) start(i int, s Spec) {
 	if s.Shell == "" {
 		s.Shell = "/bin/sh"
 	}
-	m := &Machine{Spec: s, NS: b.namespace(s.Name)}
+	m := &Machine{Spec: s, NS: b.namespace(s.Name), bench: b}
 	near, far := netip.AddrFrom4([4]byte{198, 19, 255, byte(4*i + 1)}), netip.AddrFrom4([4]byte{198, 19, 255, byte(4*i + 2)})
 	m.Control = far
 	to := "to" + strconv.Itoa(i)
@@ -273,29 +266,45 @@ func (b *Bench) start(i int, s Spec) {
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin yes",
 		"PrintMotd no", "UseDNS no", "PidFile none", "MaxStartups 100", "",
 	}, "\n"))
-	m.server = process.New("the ssh server of machine "+s.Name, "/bin/sh", append([]string{"-c", setUp, "sh", b.dir, s.Name, s.User, s.Shell}, s.Share...)...)
-	m.server.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS
-	m.server.Cmd.WaitDelay = time.Second
-	if err := m.server.StartTied(m.NS.Do); err != nil {
-		b.t.Fatal(err)
-	}
 	b.t.Cleanup(func() {
-		// Its PID namespace ends with it, and with that every process there.
-		if err := m.server.Kill(); err != nil {
-			b.t.Error(err)
-		}
+		m.Stop(b.t)
 		if b.t.Failed() {
 			b.t.Logf("the ssh server of %s wrote: %s", s.Name, m.server.StderrTail())
 		}
 	})
-	ctx, cancel := context.WithTimeout(b.t.Context(), serverTimeout)
+	m.Start(b.t)
+	b.Machines = append(b.Machines, m)
+}
+
+// Stop ends the machine with all its processes, and its files with them.
+func (m *Machine) Stop(t *testing.T) {
+	t.Helper()
+	if m.server == nil {
+		return
+	}
+	// Its PID namespace ends with it, and with that every process there.
+	if err := m.server.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Start starts the machine, which New has done once, after Stop.
+func (m *Machine) Start(t *testing.T) {
+	t.Helper()
+	b, s := m.bench, m.Spec
+	m.server = process.New("the ssh server of machine "+s.Name, "/bin/sh", append([]string{"-c", setUp, "sh", b.dir, s.Name, s.User, s.Shell}, s.Share...)...)
+	m.server.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS
+	m.server.Cmd.WaitDelay = time.Second
+	if err := m.server.StartTied(m.NS.Do); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), serverTimeout)
 	defer cancel()
 	if err := m.server.WaitFor(ctx, func() (bool, error) {
 		return strings.Contains(m.server.StderrTail(), "Server listening on"), nil
 	}); err != nil {
-		b.t.Fatalf("start the ssh server of machine %s: %v: %s", s.Name, err, m.server.StderrTail())
+		t.Fatalf("start the ssh server of machine %s: %v: %s", s.Name, err, m.server.StderrTail())
 	}
-	b.Machines = append(b.Machines, m)
 }
 
 func (b *Bench) publicKey(name string) string {
@@ -326,21 +335,59 @@ func (b *Bench) link(x, y *Machine) {
 func (b *Bench) writeConfig() {
 	b.t.Helper()
 	var config, known strings.Builder
+	config.WriteString(b.aliases)
 	for _, m := range b.Machines {
-		fmt.Fprintf(&config, "Host %s\n%s\n  HostName %s\n  User %s\n", m.Name, m.Client, m.Control, m.User)
-		fmt.Fprintf(&known, "%s %s\n", m.Control, b.publicKey("host-"+m.Name))
+		fmt.Fprintf(&config, "Host %s\n%s\n  HostName %s\n  User %s\n  IdentityFile %s\n", m.Name, m.Client, m.Control, m.User, filepath.Join(b.dir, userKey))
+		key := b.publicKey("host-" + m.Name)
+		fmt.Fprintf(&known, "%s %s\n", m.Control, key)
+		if m.Link4.IsValid() {
+			fmt.Fprintf(&known, "%s %s\n", m.Link4, key)
+		}
 	}
-	fmt.Fprintf(&config, "Host *\n  IdentityFile %s\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %s\n  GlobalKnownHostsFile none\n  UpdateHostKeys no\n",
-		filepath.Join(b.dir, userKey), filepath.Join(b.dir, knownHosts))
+	fmt.Fprintf(&config, "Host *\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %s\n  GlobalKnownHostsFile none\n  UpdateHostKeys no\n",
+		filepath.Join(b.dir, knownHosts))
 	b.write("ssh_config", config.String())
 	b.write(knownHosts, known.String())
+}
+
+// Alias adds a name by which ssh reaches a machine, with lines of ssh's configuration that come
+// before those of the machine.
+func (b *Bench) Alias(name string, of *Machine, lines ...string) {
+	b.t.Helper()
+	own := slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "IdentityFile ") })
+	if !own {
+		lines = append(lines, "IdentityFile "+filepath.Join(b.dir, userKey))
+	}
+	b.aliases += fmt.Sprintf("Host %s\n  %s\n  HostName %s\n  User %s\n", name, strings.Join(lines, "\n  "), of.Control, of.User)
+	b.writeConfig()
+}
+
+// Key makes a key pair that no machine knows, and returns its file.
+func (b *Bench) Key(name string) string {
+	b.t.Helper()
+	b.keygen(name)
+	return filepath.Join(b.dir, name)
+}
+
+// KnownAs writes a file of known hosts in which a machine has the key of another, and returns it.
+func (b *Bench) KnownAs(m, other *Machine) string {
+	b.t.Helper()
+	name := m.Name + "-as-" + other.Name
+	b.write(name, fmt.Sprintf("%s %s\n", m.Control, b.publicKey("host-"+other.Name)))
+	return filepath.Join(b.dir, name)
+}
+
+// Await runs a shell script as root on the machine until it succeeds.
+func (m *Machine) Await(t *testing.T, script string) {
+	t.Helper()
+	m.Run(t, "n=0; until "+script+" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 1000 ]; sleep 0.02; done")
 }
 
 // Run runs a shell script as root on the machine, and returns what it wrote.
 func (m *Machine) Run(t *testing.T, script string) string {
 	t.Helper()
 	pid := strconv.Itoa(m.server.PID())
-	out, err := exec.CommandContext(t.Context(), "nsenter", "-t", pid, "-m", "-p", "-n", "-u", "--", "/bin/sh", "-c", script).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "nsenter", "-t", pid, "-m", "-p", "-n", "-u", "--", "/bin/sh", "-e", "-c", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("run %q on machine %s: %v: %s", script, m.Name, err, out)
 	}

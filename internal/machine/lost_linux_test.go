@@ -1,0 +1,169 @@
+package machine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/machine"
+	"tare/internal/machine/machinetest"
+	"tare/internal/runid"
+)
+
+// endConnections ends all ssh connections of a machine at once, as a firewall that resets them.
+const endConnections = "pkill -KILL -f '^sshd: '"
+
+// An agent notices that the connection is cut, says so, and ends there. The machine can be used
+// again after Reconnect, also if it was rebooted meanwhile.
+func TestReconnect(t *testing.T) {
+	b := machinetest.New(t, machinetest.Spec{Name: "a"})
+	far := b.Machine("a")
+	m := connect(t, b, newRun(t), "a")
+	for name, cut := range map[string]func(){
+		"cut":      func() { far.Run(t, endConnections) },
+		"rebooted": func() { far.Stop(t); far.Start(t) },
+	} {
+		a, err := agent.Start(t.Context(), m.User, newRun(t), "a/client")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut()
+		_, _, err = a.CPU(t.Context())
+		for until := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(until); {
+			_, _, err = a.CPU(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "machine a (ssh://a)") {
+			t.Errorf("%s: the agent's error is %v", name, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := m.Err(); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: the connection's error is %v", name, err)
+		}
+		if _, err := m.User.Launch(t.Context(), "version"); err == nil {
+			t.Errorf("%s: a program was started without a connection", name)
+		}
+		gone(t, far)
+		if err := m.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		runsAgent(t, m)
+	}
+	closed(t, m)
+	gone(t, far)
+	if err := m.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	far.Stop(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := m.Reconnect(ctx); err == nil {
+		t.Error("a machine that is off was reached")
+	}
+	far.Start(t)
+}
+
+// controllerEnv makes the test's program connect to machine a and wait to be killed.
+const controllerEnv = "TARE_TEST_CONTROLLER"
+
+// TestController is that program.
+func TestController(t *testing.T) {
+	if os.Getenv(controllerEnv) == "" {
+		return
+	}
+	run, err := runid.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.Connect(t.Context(), run.ID, "a", machine.Address{Host: "a"}, machine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Start(t.Context(), m.User, run.ID, "a/client"); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("ready", run.ID)
+	select {}
+}
+
+// After kill -9 of the controller, everything on the other machine ends and is removed.
+func TestControllerKilled(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := machinetest.New(t, machinetest.Spec{Name: "a"})
+	far := b.Machine("a")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestController$")
+	cmd.Env = append(b.Environment(), controllerEnv+"=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = b.Controller.Start(cmd)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var word, run string
+	_, err = fmt.Fscan(out, &word, &run)
+	if err != nil || word != "ready" {
+		t.Fatalf("%s %v", word, err)
+	}
+	if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
+		t.Errorf("no agent is there:\n%s", found)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	gone(t, far)
+}
+
+// What is left after the other side was killed at once is listed and removed by gc, and what belongs
+// to a run that is alive is not.
+func TestCollectDead(t *testing.T) {
+	b := machinetest.New(t, machinetest.Spec{Name: "a"})
+	far := b.Machine("a")
+	dead, alive := newRun(t), newRun(t)
+	m := connect(t, b, dead, "a")
+	if _, err := agent.Start(t.Context(), m.User, dead, "a/client"); err != nil {
+		t.Fatal(err)
+	}
+	live := connect(t, b, alive, "a")
+	// The brackets keep a pattern from matching the shell that runs this.
+	for _, command := range []string{
+		"touch /run/netns/tare-" + dead + "-x-a", "mkdir /var/tmp/tare-" + dead + "-x-machine",
+		"pkill -STOP -f '[a]gent --run " + dead + "'", "pkill -KILL -f '^sh .*" + dead + "'", "pkill -KILL -f '" + dead + " [g]uard'",
+	} {
+		far.Run(t, command)
+	}
+	_ = m.Close(t.Context()) // its ssh was killed with the other side
+	const wanted = 3
+	for _, dry := range []bool{true, false} {
+		lines, noRoot, err := machine.CollectDead(t.Context(), "a", machine.Address{Host: "a"}, b.Options(), dry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(lines)
+		if noRoot != "" {
+			t.Errorf("root's leftovers were not looked at: %s", noRoot)
+		}
+		found := strings.Join(lines, "\n")
+		for _, want := range []string{"process ", "directory /var/tmp/tare-" + dead, "namespace tare-" + dead} {
+			if !strings.Contains(found, want) {
+				t.Errorf("dry %t: %q lacks %q", dry, lines, want)
+			}
+		}
+		if len(lines) < wanted || strings.Contains(found, alive) {
+			t.Errorf("dry %t: %q", dry, lines)
+		}
+	}
+	if found := left(t, far); strings.Contains(found, dead) || !strings.Contains(found, alive) {
+		t.Errorf("left after gc:\n%s", found)
+	}
+	runsAgent(t, live)
+	closed(t, live)
+	gone(t, far)
+}

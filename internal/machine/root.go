@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 	"time"
 )
@@ -54,17 +53,10 @@ func (r *remote) becomeRoot(ctx context.Context, c *connection) string {
 
 // noRoot explains the output of sudo.
 func (r *remote) noRoot(words string) string {
-	who := r.ssh.address.User
-	if who == "" {
-		who = "its user"
-		if u, err := user.Current(); err == nil {
-			who = u.Username
-		}
-	}
 	fix := fmt.Sprintf("log in as root, or allow sudo without a password on machine %s", r.name)
 	switch lower := strings.ToLower(words); {
 	case strings.Contains(lower, "password is required"), strings.Contains(lower, "a terminal is required"):
-		return fmt.Sprintf("sudo asks %s for a password on machine %s; %s", who, r.name, fix)
+		return fmt.Sprintf("sudo asks for a password on machine %s; %s", r.name, fix)
 	case strings.Contains(lower, "sudo: not found"), strings.Contains(lower, "sudo: command not found"), strings.Contains(lower, "sudo: no such file"):
 		return fmt.Sprintf("the user on machine %s is not root, and there is no sudo; log in as root", r.name)
 	}

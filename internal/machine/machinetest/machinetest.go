@@ -181,7 +181,9 @@ func (b *Bench) keygen(name string) {
 
 func (b *Bench) write(name, text string) {
 	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
+	path := filepath.Join(b.dir, name)
+	// The ssh server reads the accepted keys with the rights of the account.
+	if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, 0o644), os.Chmod(b.dir, 0o755)); err != nil { //nolint:gosec // they contain no secret
 		b.t.Fatal(err)
 	}
 }

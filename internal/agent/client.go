@@ -16,8 +16,9 @@ import (
 	"tare/internal/traffic"
 )
 
-// handshakeTimeout bounds how long a started agent may take to complete the handshake.
-const handshakeTimeout = 5 * time.Second
+// HandshakeTimeout bounds how long a started agent may take to complete the handshake, unless its
+// launcher is a transport.SlowLauncher.
+const HandshakeTimeout = 5 * time.Second
 
 // closeTimeout is how long an agent may take to exit after its stdin is closed.
 const closeTimeout = 2 * time.Second
@@ -61,7 +62,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	r := wire.NewReader(conn)
 	handshake := make(chan error, 1)
 	go func() { handshake <- r.Read(&c.Hello) }()
-	wait := handshakeTimeout
+	wait := HandshakeTimeout
 	if slow, ok := l.(transport.SlowLauncher); ok {
 		wait = slow.HandshakeTimeout()
 	}

@@ -19,6 +19,9 @@ import (
 func describeMachine(req wire.Request) wire.Reply {
 	found := facts.Collect("/")
 	m := &wire.Machine{Facts: found.Facts, Warnings: found.Warnings, Existing: found.Existing, BootID: netstack.Boot("/proc")}
+	if cpus, err := facts.CPUs("/"); err == nil {
+		m.CPUs = cpus
+	}
 	if req.Address != "" {
 		to, err := netip.ParseAddr(req.Address)
 		if err != nil {

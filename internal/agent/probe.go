@@ -253,11 +253,19 @@ func errorReply(id uint64, err error) wire.Reply {
 
 // Reachability is the result of a probe: the source address by the client's own account, and as the
 // server saw it. Refused is how many connections and datagrams without the probe's token arrived at
-// the server's port meanwhile; it is also set if the probe failed.
+// the server's port meanwhile; it is also set if the probe failed. Arrived means that the server got
+// a probe; if the client got no answer to it, the way back is closed.
 type Reachability struct {
 	From, Seen netip.AddrPort
 	Refused    int
+	Arrived    bool
 }
+
+// ListenError is the error that the server of a probe could not open its port.
+type ListenError struct{ Err error }
+
+func (l *ListenError) Error() string { return l.Err.Error() }
+func (l *ListenError) Unwrap() error { return l.Err }
 
 // SameConnection reports whether both endpoints saw the same connection, with or without address
 // translation. It compares source ports: translation keeps the port if that is free, and a relay
@@ -275,7 +283,7 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 	k := wire.Probe{Network: network, Address: listen.String(), Token: hex.EncodeToString(raw)}
 	reply, err := server.call(ctx, wire.Request{Op: wire.OpProbeListen, Probe: &k, Wait: wait + time.Second})
 	if err != nil {
-		return Reachability{}, err
+		return Reachability{}, &ListenError{err}
 	}
 	if listen.Port() == 0 {
 		dial = netip.AddrPortFrom(dial.Addr(), reply.Port)
@@ -284,7 +292,7 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 	seen, err := client.call(ctx, wire.Request{Op: wire.OpProbe, Probe: &k, Wait: wait})
 	// The port must be closed before it is needed again.
 	closed, closeErr := server.call(ctx, wire.Request{Op: wire.OpProbeResult, Probe: &k})
-	m := Reachability{Refused: closed.Refused}
+	m := Reachability{Refused: closed.Refused, Arrived: closeErr == nil}
 	if err != nil || seen.Probe == nil {
 		if m.Refused > 0 {
 			err = fmt.Errorf("%w; %d connections or datagrams of others arrived at its port", err, m.Refused)

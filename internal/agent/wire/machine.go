@@ -14,6 +14,7 @@ type Machine struct {
 	Warnings []result.Warning `json:"warnings,omitempty"` // that hold for any run on the machine
 	Existing []result.Warning `json:"existing,omitempty"` // that hold for endpoints in its own network stack
 	BootID   string           `json:"boot,omitempty"`
+	CPUs     []int            `json:"cpus,omitempty"`   // on which trials may be placed, ascending; empty if unknown
 	Device   string           `json:"device,omitempty"` // by which packets to the address leave; empty if unknown
 	Link     []result.Fact    `json:"link,omitempty"`   // facts of that device; empty without an address
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tare/internal/facts"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -39,6 +40,9 @@ type Target struct {
 	DescribeChanges func(study.Study) []string
 	// Open checks that the hosts are reachable, before anything is created. It may be nil.
 	Open func(ctx context.Context) error
+	// Diagnose is Open for tare doctor: it shows what it finds out about the hosts and what is
+	// between them, group by group. If it fails, no mode can be built. It may be nil.
+	Diagnose func(ctx context.Context, show func(facts.Group)) ([]result.Warning, error)
 	// Begin prepares the hosts for a run. Close removes what it created.
 	Begin func(Run) (HostInfo, error)
 	// Close releases the hosts. All paths must be closed before. It may be called without
@@ -55,12 +59,22 @@ type Run struct {
 // HostInfo is what a run knows of its hosts before any path is set up.
 type HostInfo struct {
 	Hosts []Host
-	// CPUs are the CPUs on which trials may be placed, ascending; nil if unknown.
-	CPUs []int
+	// CPUs are the CPUs on which trials may be placed, ascending; nil if unknown, or if the
+	// hosts are several machines. HostCPUs are those of each host by its name then.
+	CPUs     []int
+	HostCPUs map[string][]int
+	// HeldBy is the id of a run by which the target holds what it created before the run, empty
+	// if there is none. It is no other run.
+	HeldBy string
 	// Warnings are warnings about the hosts.
 	Warnings []result.Warning
 	// Report lists the hosts for the result.
 	Report []result.Host
+}
+
+// Apart reports whether the hosts are several machines, all with known CPUs.
+func (g HostInfo) Apart() bool {
+	return len(g.CPUs) == 0 && len(g.HostCPUs) > 0 && !slices.ContainsFunc(g.Hosts, func(h Host) bool { return len(g.HostCPUs[h.Name]) == 0 })
 }
 
 // Local reports whether all hosts are this machine.

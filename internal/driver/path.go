@@ -54,6 +54,9 @@ type Path struct {
 	// Foreign returns how many connections and datagrams of others arrived at the ports of the
 	// path's own checks since the last call. It may be nil.
 	Foreign func() int64
+	// Lost returns why the path can carry no further trial and must be recreated, such as a
+	// connection to a host that was cut; nil if it can. It may be nil: the path is never lost.
+	Lost func() error
 	// Close removes the path and everything created for it. It may be called again. The
 	// agents must have exited.
 	Close func(ctx context.Context) error

@@ -14,6 +14,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
@@ -421,6 +422,21 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 		}
 	}
 	r.settleMode(s, result.ModeFailed, fmt.Sprintf("cannot recreate the mode: %v", err))
+	return nil
+}
+
+// recreateLost recreates the modes of trials whose paths are lost, such as after the
+// connection to a host was cut: the next attempt then has a path.
+func (r *run) recreateLost(ctx context.Context, trials []plan.Trial) error {
+	for _, t := range trials {
+		s := r.underTest(t.Mode)
+		if s.status != result.ModeMeasured || s.path == nil || s.path.Lost == nil || s.path.Lost() == nil {
+			continue
+		}
+		if err := r.recreate(ctx, s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

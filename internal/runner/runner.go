@@ -223,15 +223,16 @@ func (r *run) warnBeforeStart() {
 	if err != nil {
 		r.warn(warning.NotObserved, "run", "cannot look for other runs: %v", err)
 	}
-	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
+	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID || id == r.cfg.Ground.HeldBy }); len(others) > 0 {
 		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // same placement as its source workload
+		case r.cfg.Ground.Apart():
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
-			r.warn(warning.PlacementFree, w.ID, "placement %s is not possible, because the CPUs of the engines' machines are not known: the schedulers place client and server, and results vary more. "+
+			r.warn(warning.PlacementFree, w.ID, "placement %s is not possible, because the CPUs of the hosts are not known: the schedulers place client and server, and results vary more. "+
 				"Set placement: free.", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
 			r.warn(warning.OneCPU, w.ID, "placement two_cores needs two CPUs and there is one: client and server share it. Use more CPUs, or placement: one_core.")

@@ -147,6 +147,9 @@ const attempts = 2
 func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 	pending := group
 	for attempt := 1; attempt <= attempts; attempt++ {
+		if err := r.recreateLost(ctx, pending); err != nil {
+			return err
+		}
 		if pending = r.schedule.Measurable(pending); len(pending) == 0 {
 			break
 		}

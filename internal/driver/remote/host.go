@@ -94,6 +94,9 @@ func (h *Host) NextPort() uint16 {
 	return p
 }
 
+// UsePortsFrom makes port the next result of NextPort.
+func (h *Host) UsePortsFrom(port uint16) { h.port = port }
+
 // Open starts a host's monitor.
 func Open(ctx context.Context, l transport.Launcher, run, name string, address netip.Addr) (*Host, error) {
 	monitor, err := agent.Start(ctx, l, run, name)

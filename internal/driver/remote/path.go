@@ -10,6 +10,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/result"
 )
 
 // Endpoint is one end of a path: a sandbox with its own network and an agent that reads it,
@@ -60,10 +61,14 @@ func (e *Endpoint) Spec() pathspec.Endpoint {
 
 // Path adds to the specification of a path between two hosts, or on one, that agents read.
 type Path struct {
-	Spec      *pathspec.Path
-	A, B      *Host // of the client and the server; equal on paths within one host
-	exchanges []Exchange
-	foreign   atomic.Int64 // what arrived at the ports of exchanges without their token
+	Spec *pathspec.Path
+	A, B *Host // of the client and the server; equal on paths within one host
+	// OnlyCounted adds no rules for devices of the hosts that have counted nothing: some
+	// systems do not count on every device. It is for paths that have exchanged data before
+	// AddUnderlay.
+	OnlyCounted bool
+	exchanges   []Exchange
+	foreign     atomic.Int64 // what arrived at the ports of exchanges without their token
 }
 
 // ServerAddress returns the address at which the server's host is dialled.
@@ -91,9 +96,7 @@ func (p *Path) AddUnderlay(ctx context.Context, before, behind []pathspec.Step) 
 		}
 		for _, l := range links {
 			if l.Loopback {
-				lo := pathspec.Device{Name: l.Name}
-				p.MustMoveAtLeast(pathspec.AllPairs, p.A.Place, lo, driver.BothAtLeast, driver.BothAtLeast)
-				before = append(before, pathspec.DeviceStep(p.A.Place, lo))
+				before = append(before, p.carrier(p.A, l, driver.BothAtLeast, driver.BothAtLeast))
 			}
 		}
 		p.Spec.SetSteps(append(before, behind...)...)
@@ -103,10 +106,19 @@ func (p *Path) AddUnderlay(ctx context.Context, before, behind []pathspec.Step) 
 	if err != nil {
 		return err
 	}
-	p.MustMoveAtLeast(pathspec.AllPairs, p.A.Place, out, driver.ForwardAtLeast, driver.ReverseAtLeast)
-	p.MustMoveAtLeast(pathspec.AllPairs, p.B.Place, in, driver.ReverseAtLeast, driver.ForwardAtLeast)
-	p.Spec.SetSteps(append(append(before, pathspec.DeviceStep(p.A.Place, out), pathspec.DeviceStep(p.B.Place, in)), behind...)...)
+	before = append(before, p.carrier(p.A, out, driver.ForwardAtLeast, driver.ReverseAtLeast), p.carrier(p.B, in, driver.ReverseAtLeast, driver.ForwardAtLeast))
+	p.Spec.SetSteps(append(before, behind...)...)
 	return nil
+}
+
+// carrier adds the rules for a device of a host that carries the traffic, and returns its step.
+func (p *Path) carrier(h *Host, l wire.Link, tx, rx driver.Expect) pathspec.Step {
+	dev := pathspec.Device{Name: l.Name}
+	if p.OnlyCounted && l.TxBytes == 0 && l.RxBytes == 0 {
+		return pathspec.WithFacts(pathspec.DeviceStep(h.Place, dev), result.Fact{Name: "counters", Value: "none: the system counts nothing on this device"})
+	}
+	p.MustMoveAtLeast(pathspec.AllPairs, h.Place, dev, tx, rx)
+	return pathspec.DeviceStep(h.Place, dev)
 }
 
 // MustMoveAtLeast adds lower bounds for what a device sends and receives of the traffic of
@@ -120,16 +132,14 @@ func (p *Path) MustMoveAtLeast(pair int, at pathspec.Place, dev pathspec.Device,
 
 // underlay finds the device of each host that leads to the other: by the routing table and,
 // on the server's side, by the dialled address if the host has it.
-func (p *Path) underlay(ctx context.Context) (a, b pathspec.Device, err error) {
-	from, err := p.A.DeviceToward(ctx, p.B.Address)
-	if err != nil {
+func (p *Path) underlay(ctx context.Context) (a, b wire.Link, err error) {
+	if a, err = p.A.DeviceToward(ctx, p.B.Address); err != nil {
 		return a, b, err
 	}
-	to, err := LinkWithAddress(ctx, p.B.Monitor, p.B.Address)
-	if err != nil {
-		to, err = p.B.DeviceToward(ctx, p.A.Address)
+	if b, err = LinkWithAddress(ctx, p.B.Monitor, p.B.Address); err != nil {
+		b, err = p.B.DeviceToward(ctx, p.A.Address)
 	}
-	return pathspec.Device{Name: from.Name}, pathspec.Device{Name: to.Name}, err
+	return a, b, err
 }
 
 // Attachment is the host side of a sandbox's device.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/driver/remote"
@@ -28,6 +29,25 @@ type Host struct {
 	Name    string // for messages; a and b if empty
 	Target  string // in the form of locate.Connect
 	Address netip.Addr
+	Machine *Machine // nil for a host that is known by its engine only
+}
+
+// Machine is a host on which processes can be started without its engine. Those in the host
+// network then are such processes, not containers.
+type Machine struct {
+	Local    bool // it is this machine
+	Launcher transport.Launcher
+	// Connect finds the engine of the machine. If it cannot be used, the error is an
+	// *engine.Unavailable.
+	Connect func(ctx context.Context) (*engine.Engine, error)
+}
+
+// local reports whether the host is this machine.
+func (h Host) local() bool {
+	if h.Machine != nil {
+		return h.Machine.Local
+	}
+	return locate.Local(h.Target)
 }
 
 // Driver builds modes on one or two existing engines.
@@ -83,7 +103,7 @@ func (d *Driver) Modes() []driver.Mode {
 func (d *Driver) Hosts() []driver.Host {
 	var out []driver.Host
 	for _, h := range d.hosts {
-		one := driver.Host{Name: h.Name, Local: locate.Local(h.Target)}
+		one := driver.Host{Name: h.Name, Local: h.local()}
 		if one.Local {
 			one.Programs = engine.Daemons()
 		}
@@ -124,7 +144,11 @@ func (d *Driver) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	if d.open[i] != nil {
 		return d.open[i], nil
 	}
-	e, err := locate.Connect(ctx, d.hosts[i].Target)
+	connect := func(ctx context.Context) (*engine.Engine, error) { return locate.Connect(ctx, d.hosts[i].Target) }
+	if m := d.hosts[i].Machine; m != nil {
+		connect = m.Connect
+	}
+	e, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +171,12 @@ func traits(modes []driver.Mode) []driver.Mode {
 	return modes
 }
 
-// openHost starts the container and in it the agent that reads a host.
+// openHost starts the agent that reads a host: in a container, if only its engine is known.
 func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host, error) {
 	h := d.hosts[i]
+	if h.Machine != nil {
+		return remote.Open(ctx, h.Machine.Launcher, run, h.Name, h.Address)
+	}
 	e, err := d.engine(ctx, i)
 	if err != nil {
 		return nil, err

@@ -36,10 +36,11 @@ type path struct {
 	closed    error
 }
 
-// host is a host of the path with its engine.
+// host is a host of the path with its engine, nil if the path needs none there.
 type host struct {
 	*remote.Host
-	engine *engine.Engine
+	engine   *engine.Engine
+	byEngine bool // the engine starts the processes in the host network
 }
 
 // madeNetwork is a network that the path has created on an engine.
@@ -63,6 +64,9 @@ func (p *path) versionFacts() []result.Fact {
 		if i == 1 && p.b == p.a {
 			break
 		}
+		if s.engine == nil {
+			continue
+		}
 		facts = append(facts, result.Fact{Name: s.At + " engine is", Value: s.engine.Name})
 		facts = append(facts, containers.VersionFacts(s.At, s.engine)...)
 	}
@@ -73,6 +77,9 @@ func (p *path) versionFacts() []result.Fact {
 	}
 	return append(facts, p.facts...)
 }
+
+// lost returns why the hosts of the path can no longer be read.
+func (p *path) lost() error { return errors.Join(p.a.Monitor.Err(), p.b.Monitor.Err()) }
 
 // shut removes what the path has created and, with the last path of a run, what all paths
 // shared.
@@ -190,6 +197,9 @@ func (p *path) contain(ctx context.Context, e *endpoint, spec engine.ContainerSp
 
 // process returns the step for the endpoint's agent.
 func (e *endpoint) process() pathspec.Step {
+	if e.container == nil && !e.host.byEngine {
+		return pathspec.ProcessStep(e.Place)
+	}
 	if e.container == nil {
 		return pathspec.ProcessStep(e.Place, result.Fact{Name: "started by", Value: "engine " + e.host.engine.Versions.Engine + ", on the host network"})
 	}

@@ -21,6 +21,7 @@ import (
 type recipe struct {
 	near  bool // both endpoints are always on the first host
 	far   bool // requires two hosts
+	raw   bool // the client is a process of its host: a machine needs no engine for it
 	build func(*path, context.Context) error
 }
 
@@ -29,7 +30,7 @@ func recipes() map[string]recipe {
 		containers.Host:            {far: true, build: (*path).hosts},
 		containers.HostLocal:       {near: true, build: (*path).hosts},
 		"docker/host":              {build: (*path).hosts},
-		"docker/published":         {build: (*path).published},
+		"docker/published":         {raw: true, build: (*path).published},
 		"docker/bridge":            {far: true, build: (*path).bridge},
 		"docker/colocated":         {near: true, build: (*path).colocated},
 		"docker/to-host":           {near: true, build: (*path).toHost},
@@ -73,7 +74,12 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 		return nil, err
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o, driver: d, session: session}
-	if p.a, err = d.host(ctx, session, 0); err == nil {
+	if r.raw && b > 0 && d.hosts[0].Machine != nil {
+		p.a = &host{Host: session.Host(0)}
+	} else {
+		p.a, err = d.host(ctx, session, 0)
+	}
+	if err == nil {
 		p.b = p.a
 		if b > 0 {
 			p.b, err = d.host(ctx, session, b)
@@ -86,13 +92,13 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	if err := r.build(p, ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.versionFacts(), Snapshot: p.snapshot, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
 }
 
 // host returns a host of a session with its engine, which is already connected.
 func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, error) {
 	e, err := d.engine(ctx, i)
-	return &host{s.Host(i), e}, err
+	return &host{s.Host(i), e, d.hosts[i].Machine == nil}, err
 }
 
 // recipe returns the recipe of a mode, or an error if these engines cannot provide it.

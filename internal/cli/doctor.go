@@ -45,6 +45,7 @@ type engines struct {
 
 // doctorFlags are the choices of tare doctor.
 type doctorFlags struct {
+	hostFlags
 	json, machine bool
 	modes         []string
 }
@@ -56,10 +57,25 @@ func (a App) doctorCommand() *cobra.Command {
 		Long: "Report the facts and the warnings of this machine, then try to build a lab and each mode.\n" +
 			"The facts come first, within two seconds. Then each mode is built and removed again, four\n" +
 			"at a time; a docker mode takes some seconds, because its engines are started. The exit code\n" +
-			"is 3 if no lab can be created.",
-		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), f) },
+			"is 3 if no lab can be created.\n" +
+			"With --host twice, examine two machines and the path between them: connections, systems, rights,\n" +
+			"engines, route, and the modes that can be built there. The exit code is 3 if none can.",
+		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json\n  tare doctor --host local --host ssh://db1",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.machine && len(f.modes) > 0 {
+				return usage(errors.New("--machine tries no mode; leave out --modes"))
+			}
+			on, hosts, err := a.onHosts(f.hostFlags)
+			if err != nil {
+				return usage(err)
+			}
+			if hosts {
+				return on.doctorHosts(c.Context(), f)
+			}
+			return a.doctor(c.Context(), f)
+		},
 	}
+	f.register(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print as JSON, when all is known")
 	c.Flags().BoolVar(&f.machine, "machine", false, "the machine only: build no mode")
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to try, separated by commas (default: all)")
@@ -67,9 +83,6 @@ func (a App) doctorCommand() *cobra.Command {
 }
 
 func (a App) doctor(ctx context.Context, f doctorFlags) error {
-	if f.machine && len(f.modes) > 0 {
-		return usage(errors.New("--machine tries no mode; leave out --modes"))
-	}
 	names, err := a.chosen(f.modes)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +13,15 @@ import (
 	"tare/internal/target"
 )
 
-// engineFlags choose the engines that build the docker modes.
+// engineFlags choose the engines that build the docker modes, or the machines of a run.
 type engineFlags struct {
+	hostFlags
 	engines []string
 	yes     bool
 }
 
 func (f *engineFlags) register(c *cobra.Command) {
+	f.hostFlags.register(c)
 	c.Flags().StringArrayVar(&f.engines, "engine", nil, "Docker Engine of the docker modes: lab (private ones), docker, docker:CONTEXT, unix://, tcp:// or ssh://;\n"+
 		"given twice as ENGINE=ADDRESS: two existing engines, the client's first, with the address each is reached at")
 	c.Flags().BoolVar(&f.yes, "yes", false, "allow creating a Swarm on existing engines for the run, and leaving it again")
@@ -26,10 +29,18 @@ func (f *engineFlags) register(c *cobra.Command) {
 
 // choice returns the target by the flags; empty without any.
 func (f *engineFlags) choice(cat study.Catalog) (study.Target, error) {
-	e, err := f.parse()
-	if err == nil && len(f.engines) > 0 {
+	flag := "--engine"
+	parse := f.parse
+	if len(f.hosts) > 0 {
+		flag, parse = "--host", f.hostFlags.parse
+	}
+	if len(f.hosts) > 0 && len(f.engines) > 0 {
+		return study.Target{}, errors.New("--host and --engine both name the hosts of the run; leave out one of them")
+	}
+	e, err := parse()
+	if err == nil && e.Given() {
 		if err = e.Check(cat); err != nil {
-			err = fmt.Errorf("--engine: %w", err)
+			err = fmt.Errorf("%s: %w", flag, err)
 		}
 	}
 	return e, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,29 +19,28 @@ import (
 
 func (a App) modesCommand() *cobra.Command {
 	var probe bool
+	var f hostFlags
 	c := &cobra.Command{
 		Use: "modes [MODE...]", Short: "List the network modes",
-		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan",
+		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan\n  tare modes --probe --host local --host ssh://db1",
 		Args:    cobra.ArbitraryArgs,
-		Long: "List the network modes, or those named with their packet path. With --probe, build each on this machine and remove\n" +
-			"it again, several at a time; the reasons for modes that cannot be built are below the table.",
+		Long: "List the network modes, or those named with their packet path. With --probe, build each on this machine, or on the\n" +
+			"machines of --host, and remove it again, several at a time; the reasons for modes that cannot be built are below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
+			a, hosts, err := a.onHosts(f)
+			if err != nil {
+				return usage(err)
+			}
 			names, err := a.chosen(args)
 			if err != nil {
 				return err
 			}
 			var tried []probed
 			if probe {
-				done, code, err := enter(c.Context())
-				if done || err != nil && !errors.Is(err, linuxnet.ErrSystem) {
+				var done bool
+				var code int
+				if tried, done, code, err = a.tryModes(c.Context(), names, hosts); done || err != nil {
 					return errors.Join(err, exitWith(code))
-				}
-				ctx, stop := a.ending(c.Context())
-				tried = a.probe(ctx, names)
-				interrupted := ctx.Err() != nil
-				stop()
-				if interrupted {
-					return &codeError{exitInterrupted, errors.New("modes: interrupted")}
 				}
 			}
 			if err := a.listModes(names, tried); err != nil {
@@ -53,8 +53,25 @@ func (a App) modesCommand() *cobra.Command {
 			return a.listPaths(names)
 		},
 	}
+	f.register(c)
 	c.Flags().BoolVar(&probe, "probe", false, "try each mode on this machine")
 	return c
+}
+
+// tryModes tries modes on this machine, or on the hosts of the target. done means that another
+// process did the work, with exit code code.
+func (a App) tryModes(background context.Context, names []string, hosts bool) (tried []probed, done bool, code int, failed error) {
+	ctx, stop := a.ending(background)
+	defer stop()
+	if done, code, err := a.reach(ctx); done || err != nil && (hosts || !errors.Is(err, linuxnet.ErrSystem)) {
+		return nil, done, code, err
+	}
+	defer func() { failed = errors.Join(failed, a.target.Close()) }()
+	tried = a.probe(ctx, names)
+	if ctx.Err() != nil {
+		return nil, false, 0, &codeError{exitInterrupted, errors.New("modes: interrupted")}
+	}
+	return tried, false, 0, nil
 }
 
 // listModes prints a table of the modes, with the result of trying them.

@@ -45,7 +45,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
+	for _, name := range []string{"host", "engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -77,7 +77,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		return a, study.Study{}, usage(err)
 	}
 	named := flagged
-	if !c.Flags().Changed("engine") {
+	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") {
 		named = studyfile.TargetOf(src)
 	}
 	a = a.on(named, target.Options{AllowSwarm: f.yes})

@@ -13,7 +13,9 @@ import (
 
 // Kind is one source of hosts.
 type Kind struct {
-	Name string // for messages: lab, engines
+	Name string // for messages: lab, engines, machines
+	// Machines means that a study's hosts of this kind are machines, not engines.
+	Machines bool
 	// Matches reports whether a name in a study, or after --engine, refers to such a
 	// target.
 	Matches func(name string) bool
@@ -33,14 +35,14 @@ type Options struct {
 }
 
 // Kinds lists all kinds. The first one is used for a study without a target.
-func Kinds() []Kind { return []Kind{labKind(), enginesKind()} }
+func Kinds() []Kind { return []Kind{labKind(), enginesKind(), machinesKind()} }
 
 // FindKind returns the kind to which all names of a target belong. It fails if there is
 // none.
 func FindKind(kinds []Kind, t study.Target) (Kind, error) {
 	names := t.Names()
 	for _, k := range kinds {
-		if !slices.ContainsFunc(names, func(name string) bool { return !k.Matches(name) }) {
+		if k.Machines == t.Machines() && !slices.ContainsFunc(names, func(name string) bool { return !k.Matches(name) }) {
 			return k, nil
 		}
 	}

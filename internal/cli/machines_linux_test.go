@@ -1,0 +1,171 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tare/internal/machine/machinetest"
+	"tare/internal/result"
+)
+
+// inBench starts tare with args where the bench's machines are reached by their names.
+func inBench(t *testing.T, b *machinetest.Bench, dir string, args ...string) *program {
+	t.Helper()
+	p := prepared(dir, args...)
+	p.cmd.Env = b.Environment()
+	if err := b.Controller.Start(p.cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+	return p
+}
+
+// between are the flags of a run between both machines of a bench.
+func between(args ...string) []string {
+	return append(args, "--host", "ssh://a", "--host", "ssh://b")
+}
+
+// nothingLeft checks that no process and no file of tare is left on the machines.
+func nothingLeft(t *testing.T, b *machinetest.Bench) {
+	t.Helper()
+	for _, m := range b.Machines {
+		until(t, "the end of what ran on machine "+m.Name, func() bool {
+			return m.Run(t, `ps -eo args | grep -c '[t]are.*--run' || true`) == "0"
+		})
+		if left := m.Run(t, "ls -A /tmp /var/tmp /root /dev/shm | grep tare || true"); left != "" {
+			t.Errorf("left on machine %s: %s", m.Name, left)
+		}
+	}
+}
+
+const quickStudy = "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [host, host-local]\ninvalid: {steal: off, others: off, unsettled: off}\n" +
+	"workloads: [{workload: tcp_rr, duration: 300ms}, {workload: udp_stream, id: udp6, family: ipv6, rate: 50Mbit/s, duration: 300ms}, {workload: tcp_stream, direction: reverse, duration: 300ms}]\n"
+
+// A run between two machines that only ssh reaches: all is measured over the link between
+// them, in both directions and address families, with proof and the facts of both.
+func TestMachines(t *testing.T) {
+	needRoot(t)
+	b := machinetest.Pair(t)
+	dir := studyIn(t, quickStudy)
+	out := filepath.Join(dir, "run")
+	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run, trials := loaded(t, out)
+	for _, m := range run.Modes {
+		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
+			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
+		}
+	}
+	if run.Trials.OK != len(trials) || run.Trials.OK != 12 {
+		t.Errorf("%+v of %d trials", run.Trials, len(trials))
+	}
+	for _, at := range []string{b.Machine("b").Link4.String(), b.Machine("b").Link6.String()} {
+		if !slices.Contains(run.Modes[0].Facts, result.Fact{Name: "server address", Value: at}) {
+			t.Errorf("host does not use %s: %+v", at, run.Modes[0].Facts)
+		}
+	}
+	if text := fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes); !strings.Contains(text, machinetest.LinkDevice) {
+		t.Errorf("the path has no %s: %s", machinetest.LinkDevice, text)
+	}
+	for i, name := range []string{"a", "b"} {
+		h := run.Hosts[i]
+		has := func(fact string) bool {
+			return slices.ContainsFunc(h.Facts, func(f result.Fact) bool { return f.Name == fact && f.Value != "" })
+		}
+		if h.Name != name || !has("reached by") || !has("link_mtu") {
+			t.Errorf("host %d: %+v", i, h)
+		}
+	}
+	for _, trial := range trials {
+		if trial.Machine["cpu_time"] <= 0 || trial.Machine["memory_available"] <= 0 {
+			t.Errorf("%s %s: nothing is known of its machines: %v", trial.Mode, trial.Workload, trial.Machine)
+		}
+	}
+	nothingLeft(t, b)
+	t.Run("cut", func(t *testing.T) { connectionCut(t, b) })
+	t.Run("interrupted", func(t *testing.T) { interruptedRun(t, b) })
+	t.Run("doctor", func(t *testing.T) { doctorMachines(t, b) })
+}
+
+// connectionCut ends the connection to a machine in a trial: that trial has failed, and the
+// rest is measured.
+func connectionCut(t *testing.T, b *machinetest.Bench) {
+	dir := studyIn(t, "blocks: 3\npilot: 0s\nsettle: 10ms\nmodes: [host]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 1s}]\n")
+	out := filepath.Join(dir, "run")
+	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
+	until(t, "the first trial", func() bool { return trialsIn(out) > 0 })
+	b.Machine("b").Run(t, `pkill -f '[s]shd.*@notty'`)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run, _ := loaded(t, out)
+	if run.Trials.OK != 3 || run.Trials.Failed == 0 || run.Modes[0].Status != result.ModeMeasured {
+		t.Errorf("%+v, %+v\n%s", run.Trials, run.Modes[0], p.stderr.String())
+	}
+	nothingLeft(t, b)
+}
+
+// interruptedRun is ended by Ctrl-C.
+func interruptedRun(t *testing.T, b *machinetest.Bench) {
+	dir := studyIn(t, quickStudy)
+	out := filepath.Join(dir, "run")
+	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
+	until(t, "the first trial", func() bool { return trialsIn(out) > 0 })
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(t); code != 130 {
+		t.Errorf("exit code %d\n%s", code, p.stderr.String())
+	}
+	nothingLeft(t, b)
+}
+
+// doctorMachines examines two machines, once with a path between them and then with
+// firewalls that close it, in one direction each.
+func doctorMachines(t *testing.T, b *machinetest.Bench) {
+	dir := t.TempDir()
+	p := inBench(t, b, dir, between("doctor", "--json", "--modes", "host")...)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	var d struct {
+		Ready bool
+		Modes []struct{ Mode, Status string }
+	}
+	if err := json.Unmarshal(p.stdout.Bytes(), &d); err != nil || !d.Ready || len(d.Modes) != 1 || d.Modes[0].Status != "ok" {
+		t.Errorf("%v: %+v\n%s", err, d, p.stdout.String())
+	}
+	for _, tt := range []struct{ on, what string }{
+		{"b", "are dropped before they arrive"},
+		{"a", "but the answers of host b are dropped on their way back"},
+	} {
+		m := b.Machine(tt.on)
+		m.Run(t, fmt.Sprintf("nft 'add table inet drops; add chain inet drops in { type filter hook input priority 0; }; add rule inet drops in iifname %s drop'", machinetest.LinkDevice))
+		p := inBench(t, b, dir, between("run", "--modes", "host", "--workloads", "tcp_rr")...)
+		if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), tt.what) || strings.Count(strings.TrimSpace(p.stderr.String()), "\n") > 0 {
+			t.Errorf("packets to %s dropped: exit code %d\n%s", tt.on, code, p.stderr.String())
+		}
+		m.Run(t, "nft delete table inet drops")
+	}
+	nothingLeft(t, b)
+	for _, m := range b.Machines {
+		m.Run(t, "ip link set "+machinetest.LinkDevice+" down")
+	}
+	p = inBench(t, b, dir, between("run", "--modes", "host", "--workloads", "tcp_rr")...)
+	if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), "no route") {
+		t.Errorf("without a route: exit code %d\n%s", code, p.stderr.String())
+	}
+	nothingLeft(t, b)
+}

@@ -38,7 +38,7 @@ const claimTries = 100
 // none.
 func NewClaim(run string) (Claim, error) {
 	for try := range claimTries {
-		free, err := freeSlots()
+		free, err := FreeSlots()
 		if err != nil {
 			return Claim{}, err
 		}
@@ -49,28 +49,40 @@ func NewClaim(run string) (Claim, error) {
 		if try > 0 { // two processes that try the same slot again and again would never end
 			slot = free[mathrand.IntN(len(free))] //nolint:gosec // it needs not be secret
 		}
-		name := slotSocket + strconv.Itoa(slot) + "/" + rand.Text()
-		release, err := runid.Bind(name)
-		if err != nil {
-			return Claim{}, fmt.Errorf("claim an address slot: %w", err)
-		}
-		// Of two processes that claim a slot at once, at least one sees the other here.
-		taken, err := takenSlots(name)
-		if err == nil && !taken[slot] {
-			return Claim{ID: run, Slot: slot, release: release}, nil
-		}
-		release()
-		if err != nil {
-			return Claim{}, err
+		c, err := ClaimSlot(run, slot)
+		if !errors.Is(err, ErrSlotTaken) {
+			return c, err
 		}
 	}
 	return Claim{}, ErrFull
 }
 
-// freeSlots lists the slots that nobody has, else those that only other users have: runs of
+// ErrSlotTaken reports that another process claims a slot.
+var ErrSlotTaken = errors.New("the address slot is in use")
+
+// ClaimSlot reserves a slot for a run, or returns ErrSlotTaken if another process claims it.
+func ClaimSlot(run string, slot int) (Claim, error) {
+	name := slotSocket + strconv.Itoa(slot) + "/" + rand.Text()
+	release, err := runid.Bind(name)
+	if err != nil {
+		return Claim{}, fmt.Errorf("claim an address slot: %w", err)
+	}
+	// Of two processes that claim a slot at once, at least one sees the other here.
+	taken, err := takenSlots(name)
+	if err == nil && !taken[slot] {
+		return Claim{ID: run, Slot: slot, release: release}, nil
+	}
+	release()
+	if err == nil {
+		err = ErrSlotTaken
+	}
+	return Claim{}, err
+}
+
+// FreeSlots lists the slots that nobody has, else those that only other users have: runs of
 // different users do not see each other's namespaces, and no user can take all slots of
 // another.
-func freeSlots() ([]int, error) {
+func FreeSlots() ([]int, error) {
 	taken, err := takenSlots("")
 	if err != nil {
 		return nil, err

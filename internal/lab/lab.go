@@ -14,7 +14,7 @@ import (
 
 // Up creates a lab. On error nothing of it is left.
 func Up(spec Spec) (*Lab, error) {
-	l := &Lab{Spec: spec, IPv6: hasIPv6()}
+	l := &Lab{Spec: spec, IPv6: SupportsIPv6() && (spec.Link == nil || spec.Link.IPv6), names: map[*linuxnet.NS]string{}}
 	if err := l.build(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up lab for %s: %w", spec.Label, err), l.Close())
 	}
@@ -30,12 +30,11 @@ func (l *Lab) build() error {
 	if err != nil {
 		return err
 	}
-	dev := l.Device(Underlay, l.Spec.MTU)
-	if err := a.Veth(dev, b, dev); err != nil {
+	l.A = &Host{Name: SideA, NS: a, Underlay: Underlay}
+	l.B = &Host{Name: SideB, NS: b, Underlay: Underlay}
+	if err := l.connect(); err != nil {
 		return err
 	}
-	l.A = &Host{Name: "a", NS: a, Underlay: Underlay}
-	l.B = &Host{Name: "b", NS: b, Underlay: Underlay}
 	for i, h := range []*Host{l.A, l.B} {
 		if err := l.SetUpDevice(h.NS, Underlay); err != nil {
 			return err
@@ -53,18 +52,32 @@ func (l *Lab) build() error {
 			return err
 		}
 	}
-	return nil
+	return l.introduce()
+}
+
+// connect creates the underlay between the two hosts.
+func (l *Lab) connect() error {
+	if l.Split() {
+		return l.connectHalf()
+	}
+	dev := l.Device(Underlay, l.Spec.MTU)
+	return l.A.NS.Veth(dev, l.B.NS, dev)
 }
 
 // Namespace creates another namespace of this lab, with the settings that all sandboxes
 // share.
 func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
-	full := strings.Join([]string{Prefix + l.Spec.Claim.ID, strings.ReplaceAll(l.Spec.Label, "/", "."), name}, "-")
+	label := strings.ReplaceAll(l.Spec.Label, "/", ".")
+	if l.Split() {
+		label += "." + l.Spec.Link.Side
+	}
+	full := strings.Join([]string{Prefix + l.Spec.Claim.ID, label, name}, "-")
 	ns, err := linuxnet.NewNS(full, l.Spec.Pin)
 	if err != nil {
 		return nil, err
 	}
 	l.spaces = append(l.spaces, ns)
+	l.names[ns] = name
 	for _, s := range l.Settings() {
 		if err := ns.Sysctl(s[0], s[1]); err != nil {
 			return nil, err
@@ -130,8 +143,14 @@ func (l *Lab) Device(name string, mtu int) linuxnet.Device {
 	return linuxnet.Device{Name: name, MTU: mtu, Alias: Prefix + l.Spec.Claim.ID}
 }
 
-// SetUpDevice applies the lab's offload settings to a link and sets it up.
+// SetUpDevice applies the lab's offload settings to a link and sets it up. In a split lab it
+// also gives the link the MAC address that the other machine expects.
 func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
+	if l.Split() {
+		if err := ns.SetHardwareAddr(name, l.Spec.Link.mac(l.names[ns], name)); err != nil {
+			return err
+		}
+	}
 	if err := ns.Segmentation(name, l.Spec.Offload); err != nil {
 		return err
 	}
@@ -148,7 +167,8 @@ func (l *Lab) Close() error {
 	return errors.Join(errs...)
 }
 
-func hasIPv6() bool {
+// SupportsIPv6 reports whether the kernel of this machine has IPv6.
+func SupportsIPv6() bool {
 	_, err := os.Stat("/proc/sys/net/ipv6/conf/default/accept_ra")
 	return err == nil
 }

@@ -18,6 +18,9 @@ type Spec struct {
 	Rate    uint64 // bit/s each way, 0 for no limit
 	Offload bool   // segmentation offloads and GRO of every device
 	Pin     bool   // name the namespaces under /run/netns; requires real root
+	// Link is set for a lab that two machines build together: one of its hosts is real here.
+	// Nil is a lab on this machine alone.
+	Link *Link
 }
 
 // Lab is two hosts and their underlay.
@@ -26,6 +29,7 @@ type Lab struct {
 	A, B   *Host
 	IPv6   bool // whether this kernel supports it
 	spaces []*linuxnet.NS
+	names  map[*linuxnet.NS]string // of the namespaces within the lab
 }
 
 // Host is one machine of a lab.
@@ -34,6 +38,9 @@ type Host struct {
 	NS       *linuxnet.NS
 	Underlay string       // its underlay device
 	Addr     []netip.Addr // on the underlay: IPv4, then IPv6 if supported
+	// Phantom marks the host of a split lab that is real on the other machine. Here it is
+	// built too, so that everything has its counterpart, but its underlay leads nowhere.
+	Phantom bool
 }
 
 // DefaultMTU is the underlay's MTU unless the study sets one.

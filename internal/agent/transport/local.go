@@ -17,6 +17,9 @@ type Local struct {
 	// Start starts the command in its place, such as a network namespace; nil starts it in this
 	// process's own.
 	Start func(*exec.Cmd) error
+	// Namespace is the path of the network namespace that Start selects, for a process that
+	// another one starts there; empty if there is none or it has no path.
+	Namespace string
 }
 
 // Launch starts the running program with args. ctx bounds only the start: the agent runs until

@@ -4,7 +4,6 @@ package ipsec
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 
@@ -42,9 +41,9 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	raw := make([]byte, keyBytes)
-	if _, err := rand.Read(raw); err != nil {
-		return nil, fmt.Errorf("provision %s: generate a key: %w", o.Mode, err)
+	raw, err := o.Lab.Key("ipsec")
+	if err != nil {
+		return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
 	}
 	secret := hex.EncodeToString(raw)
 	p, err := provision(ctx, o, [2]string{secret, secret})
@@ -87,9 +86,6 @@ type build struct {
 	peers   [2]*charon
 }
 
-// keyBytes is the length of the pre-shared key with which both hosts authenticate.
-const keyBytes = 32
-
 // setUpTunnel sets up the tunnel between the two hosts.
 func (b *build) setUpTunnel(ctx context.Context) error {
 	for i, s := range b.Sides() {
@@ -107,7 +103,7 @@ func (b *build) setUpTunnel(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.peers[0].initiate(); err != nil {
+	if err := b.exchangeKeys(ctx); err != nil {
 		return err
 	}
 	if b.kernel {
@@ -118,18 +114,50 @@ func (b *build) setUpTunnel(ctx context.Context) error {
 	return b.settle()
 }
 
+// exchangeKeys has host a initiate the tunnel. If the hosts are on two machines, both must
+// be ready before it, and neither goes on before it is done.
+func (b *build) exchangeKeys(ctx context.Context) error {
+	if err := b.Lab().Meet(ctx); err != nil {
+		return err
+	}
+	if !b.Near.Host.Phantom {
+		if err := b.peers[0].initiate(); err != nil {
+			return err
+		}
+	}
+	return b.Lab().Meet(ctx)
+}
+
+// agreed returns the security associations of both hosts, each checked to be where the mode
+// requires. A phantom has none: they are those of the other host, reversed.
+func (b *build) agreed() (spis [2]sa, err error) {
+	for i, s := range b.Sides() {
+		if s.Host.Phantom {
+			continue
+		}
+		if spis[i], err = b.peers[i].installedSA(); err != nil {
+			return spis, err
+		}
+		if err := b.belongs(s, spis[i]); err != nil {
+			return spis, err
+		}
+	}
+	for i, s := range b.Sides() {
+		if s.Host.Phantom {
+			spis[i] = spis[1-i]
+			spis[i].in, spis[i].out = spis[1-i].out, spis[1-i].in
+		}
+	}
+	return spis, nil
+}
+
 // settle checks where ESP is processed, and adds facts and rules for that.
 func (b *build) settle() error {
-	var spis [2]sa
+	spis, err := b.agreed()
+	if err != nil {
+		return err
+	}
 	for i, s := range b.Sides() {
-		got, err := b.peers[i].installedSA()
-		if err != nil {
-			return err
-		}
-		spis[i] = got
-		if err := b.belongs(s, got); err != nil {
-			return err
-		}
 		if !b.kernel {
 			if err := b.AdoptDevice(s, device); err != nil {
 				return err
@@ -190,6 +218,9 @@ func (b *build) watch(i int, s *tunnel.Side) {
 		return
 	}
 	b.Transfer(s, counterOwner, func() (out, in uint64, err error) {
+		if s.Host.Phantom {
+			return 0, 0, nil
+		}
 		got, err := b.peers[i].installedSA()
 		return got.outBytes, got.inBytes, err
 	})

@@ -5,6 +5,7 @@ package netns
 import (
 	"slices"
 
+	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -68,16 +69,22 @@ func (p *path) colocated() error {
 	})
 }
 
-// macvlan: a macvlan device of each host's underlay link, in a sandbox.
-func (p *path) macvlan() error { return p.onUnderlay((*linuxnet.NS).Macvlan) }
+// macvlan: a macvlan device of each host's underlay link, in a sandbox. In a split lab that
+// link is a macvlan device itself, and the kernel attaches the sandbox's device beside it to
+// the machine's network card.
+func (p *path) macvlan() error {
+	return p.onUnderlay((*linuxnet.NS).Macvlan, p.lab.Split())
+}
 
 // ipvlan: the same with ipvlan in L2 mode.
-func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.NS).IPVlan) }
+func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.NS).IPVlan, false) }
 
 // firstOnUnderlay is the first host number of sandboxes on the underlay's subnet.
 const firstOnUnderlay = 11
 
-func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent string, into *linuxnet.NS) error) error {
+// onUnderlay builds endpoints on child devices of the hosts' underlay devices, or beside
+// these.
+func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent string, into *linuxnet.NS) error, beside bool) error {
 	build := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
 		in, err := p.sandboxPlace(h, name)
 		if err != nil {
@@ -89,7 +96,13 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		own := p.lab.Addresses(lab.NetUnderlay, number)
 		return sandboxAddrs{in, lab.PrefixAddrs(own)}, p.setUpSandbox(in, own)
 	}
-	p.underlay()
+	var link []pathspec.Step
+	if beside {
+		p.mustNotSend(p.lab.A, p.lab.B)
+	} else {
+		p.underlay()
+		link = []pathspec.Step{deviceStep(p.hostPlace(p.lab.A), eth), deviceStep(p.hostPlace(p.lab.B), eth)}
+	}
 	return p.ForEachPair(func(pair int) error {
 		number := firstOnUnderlay + 2*(pair-1)
 		client, err := build(p.lab.A, lab.PairName("client", pair), number)
@@ -104,11 +117,19 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		p.mustCarry(pair, client.place, eth, pathspec.Transmits)
 		p.mustCarry(pair, server.place, eth, pathspec.Receives)
 		if pair == 1 {
-			p.SetSteps(processStep(client.place), perPair(deviceStep(client.place, eth)), deviceStep(p.hostPlace(p.lab.A), eth), deviceStep(p.hostPlace(p.lab.B), eth),
-				perPair(deviceStep(server.place, eth)), processStep(server.place))
+			p.SetSteps(slices.Concat([]pathspec.Step{processStep(client.place), perPair(deviceStep(client.place, eth))}, link,
+				[]pathspec.Step{perPair(deviceStep(server.place, eth)), processStep(server.place)})...)
 		}
 		return nil
 	})
+}
+
+// mustNotSend requires that hosts send nothing on the underlay.
+func (p *path) mustNotSend(hosts ...*lab.Host) {
+	for _, h := range hosts {
+		p.ReadDevice(p.hostPlace(h).Place, pathspec.Device{Name: eth})
+		p.AddRules(driver.Rule{Counter: pathspec.CounterName(h.Name, eth, "tx_bytes"), Expect: driver.NoTraffic})
+	}
 }
 
 // underlay requires that the traffic of all pairs crosses the underlay.

@@ -61,7 +61,7 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 func (p *path) addPair(client, server place, listen, dial []netip.Addr, port uint16) {
 	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
 	end := func(w place) pathspec.Endpoint {
-		return pathspec.Endpoint{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
+		return pathspec.Endpoint{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start, Namespace: w.ns.Path()}}
 	}
 	p.AddPair(end(client), end(server), listen, dial, port)
 }

@@ -40,6 +40,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
+	if way == flat && o.Lab.Link != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "between two machines the hosts share a network card with the machines, which receives no frames for the hardware addresses of the sandboxes; measure ovs/vxlan or ovs/vxlan" + netdev}
+	}
 	mtu := cmp.Or(o.MTU, most)
 	if mtu < lab.MinMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)

@@ -57,7 +57,7 @@ func NamespacePlace(ns *linuxnet.NS, host, at string) pathspec.Place {
 
 // NamespaceEndpoint returns an endpoint whose agent is started in a namespace.
 func NamespaceEndpoint(at pathspec.Place, ns *linuxnet.NS) pathspec.Endpoint {
-	return pathspec.Endpoint{Place: at, Launcher: transport.Local{Start: ns.Start}}
+	return pathspec.Endpoint{Place: at, Launcher: transport.Local{Start: ns.Start, Namespace: ns.Path()}}
 }
 
 // AddPairNamespaces adds the namespaces of another pair.

@@ -17,8 +17,12 @@ const reachTimeout = 12 * time.Second
 
 // CheckReachable sends a datagram from the client's sandbox of the first pair to the
 // server's and back, over each address family. through names in errors what the datagram
-// must cross.
+// must cross. In a split lab the sandboxes are on two machines, and whoever controls both
+// checks it.
 func (p *Path) CheckReachable(ctx context.Context, through string) error {
+	if p.OnLab.Split() {
+		return nil
+	}
 	within := driver.ScaleTimeout(reachTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()

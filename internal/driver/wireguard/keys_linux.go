@@ -2,7 +2,6 @@ package wireguard
 
 import (
 	"crypto/ecdh"
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 )
@@ -32,9 +31,9 @@ func (k *key) UnmarshalText(text []byte) error {
 // pair is a private key and its public key.
 type pair struct{ private, public key }
 
-// newPair generates keys for one run.
-func newPair() (pair, error) {
-	k, err := ecdh.X25519().GenerateKey(rand.Reader)
+// newPair returns the keys that 32 random bytes are.
+func newPair(random []byte) (pair, error) {
+	k, err := ecdh.X25519().NewPrivateKey(random)
 	if err != nil {
 		return pair{}, fmt.Errorf("generate a key: %w", err)
 	}

@@ -98,9 +98,12 @@ type endpointConfigs [2]endpointConfig
 // setUpTunnel sets up the tunnel between the two hosts of p.
 func setUpTunnel(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)) error {
 	var keys [2]pair
-	for i := range keys {
-		var err error
-		if keys[i], err = newPair(); err != nil {
+	for i, s := range p.Sides() {
+		random, err := p.Lab().Spec.Key("wireguard " + s.At)
+		if err != nil {
+			return err
+		}
+		if keys[i], err = newPair(random); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,13 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/ipsec"
+	"tare/internal/driver/labdriver"
+	"tare/internal/driver/netns"
+	"tare/internal/driver/ovs"
 	"tare/internal/driver/proxy"
+	"tare/internal/driver/rootless"
+	"tare/internal/driver/split"
 	"tare/internal/driver/wireguard"
 	"tare/internal/engine/private"
 	"tare/internal/guest"
@@ -43,8 +49,20 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 		return true, prefixError("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
 	case proxy.Command:
 		return true, prefixError("tare "+proxy.Command, proxy.Serve(os.Stdin, os.Stdout))
+	case split.Command:
+		if len(args) < 4 {
+			return true, fmt.Errorf("tare %s: the run's id is missing", split.Command)
+		}
+		return true, prefixError("tare "+split.Command, split.Serve(os.Stdin, os.Stdout, args[3], version, SplitDrivers()))
+	case split.EnterCommand:
+		return true, prefixError("tare "+split.EnterCommand, split.Enter(args[2:]))
 	}
 	return false, nil
+}
+
+// SplitDrivers lists the drivers of labs whose modes can be split between two machines.
+func SplitDrivers() []labdriver.Driver {
+	return []labdriver.Driver{netns.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}}
 }
 
 func prefixError(who string, err error) error {

@@ -1,0 +1,94 @@
+// Package split builds the modes of the drivers of labs between two machines, over the real
+// link between them. On each machine this program, as root, builds the whole mode with the
+// driver, in network namespaces of its own, but attaches only one of the two hosts to the
+// machine's network card, by a macvlan device: host a on the first machine, host b on the
+// second. The other host of each lab is a phantom that leads nowhere. Addresses, hardware
+// addresses and keys are derived from data that both have, so the halves fit. The
+// controller joins them: what belongs to a host is read on the machine where it is real.
+//
+// Rules, settings, addresses and devices of the machines' own network namespaces are not
+// changed.
+package split
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+	"tare/internal/machine"
+)
+
+// Host is one of the two machines, with the address at which the other reaches it.
+type Host struct {
+	Machine *machine.Machine
+	Name    string // in results; a and b if empty
+	Address netip.Addr
+}
+
+// Driver builds modes on two machines.
+type Driver struct {
+	hosts   func(context.Context) ([2]Host, error)
+	drivers []labdriver.Driver
+
+	mu     sync.Mutex
+	tested map[[2]netip.Addr]error // whether the link between the hosts carries frames of other hardware addresses
+}
+
+// New creates a driver that builds the modes of drivers on the two machines that hosts
+// returns, the client's first. hosts is called for each mode.
+func New(drivers []labdriver.Driver, hosts func(context.Context) ([2]Host, error)) *Driver {
+	return &Driver{hosts: hosts, drivers: drivers, tested: map[[2]netip.Addr]error{}}
+}
+
+// alone lists the modes within one host: they are built on the first machine, in a lab of
+// its own.
+func alone() []string { return []string{"netns/colocated"} }
+
+// baselines are modes that need no lab on real machines; the machines' own network has them.
+func baselines() []string { return []string{"host", "host-local"} }
+
+// Modes lists the modes of the drivers, except the baselines.
+func (d *Driver) Modes() []driver.Mode {
+	var all []driver.Mode
+	for _, one := range d.drivers {
+		all = append(all, one.Modes()...)
+	}
+	return slices.DeleteFunc(all, func(m driver.Mode) bool { return slices.Contains(baselines(), m.ID) })
+}
+
+// Probe builds the mode once, with one pair, and removes it again.
+func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
+	o.Pairs = 1
+	p, err := d.Provision(ctx, o)
+	if err != nil {
+		return err
+	}
+	return p.Close(ctx)
+}
+
+// requireRoot returns why a mode cannot be built on the machines.
+func requireRoot(mode string, hosts [2]Host) error {
+	for _, h := range hosts {
+		switch m := h.Machine; {
+		case m.System.OS != "linux":
+			return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("it is built in network namespaces, which need Linux, and host %s runs %s", h.Name, m.System)}
+		case m.Root == nil:
+			return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("it is built by root in network namespaces of both hosts, and on host %s root's rights cannot be had: %s", h.Name, m.NoRoot)}
+		}
+	}
+	return nil
+}
+
+// named fills in the names of hosts.
+func named(hosts [2]Host) [2]Host {
+	for i, side := range sides() {
+		if hosts[i].Name == "" {
+			hosts[i].Name = side
+		}
+	}
+	return hosts
+}

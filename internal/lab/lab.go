@@ -160,7 +160,7 @@ func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
 // Close removes the lab: its namespaces and everything inside them. The agents must have
 // exited. It may be called again.
 func (l *Lab) Close() error {
-	var errs []error
+	errs := []error{l.detach()}
 	for i := len(l.spaces) - 1; i >= 0; i-- {
 		errs = append(errs, l.spaces[i].Close())
 	}

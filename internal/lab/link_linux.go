@@ -54,6 +54,7 @@ func (l *Lab) connectHalf() error {
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EINVAL):
 		return &LinkError{fmt.Sprintf("%s cannot carry a macvlan device, for instance because it is a port of a bridge: %v", l.Spec.Link.Parent, err)}
 	}
+	l.attached = err == nil
 	return err
 }
 
@@ -70,4 +71,15 @@ func (l *Lab) introduce() error {
 		}
 	}
 	return nil
+}
+
+// detach removes, in a split lab, the device on the machine's network card. The kernel
+// would remove it with its namespace, but later.
+func (l *Lab) detach() error {
+	if !l.attached {
+		return nil
+	}
+	l.attached = false
+	here, _ := l.hosts()
+	return here.NS.Remove(Underlay)
 }

@@ -30,6 +30,8 @@ type Lab struct {
 	IPv6   bool // whether this kernel supports it
 	spaces []*linuxnet.NS
 	names  map[*linuxnet.NS]string // of the namespaces within the lab
+	// attached is set while a split lab has a device on the machine's network card.
+	attached bool
 }
 
 // Host is one machine of a lab.

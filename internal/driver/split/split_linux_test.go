@@ -2,6 +2,9 @@ package split_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/netip"
 	"testing"
 
@@ -13,16 +16,14 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
 	"tare/internal/runid"
-	"tare/internal/traffic"
 )
-
-func TestMain(m *testing.M) { drivertest.Main(m) }
 
 // bench is two machines: network namespaces with a link between them.
 type bench struct {
-	hosts [2]split.Host
-	ns    [2]*linuxnet.NS
-	run   string
+	hosts  [2]split.Host
+	ns     [2]*linuxnet.NS
+	run    string
+	driver *split.Driver
 }
 
 // card is the machines' network card.
@@ -32,76 +33,252 @@ const card = "lan0"
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	drivertest.NeedLab(t)
-	run, err := runid.New()
+	b, end, err := benchOf()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(run.Release)
-	b := &bench{run: run.ID}
-	for i, name := range []string{"one", "two"} {
-		ns, err := linuxnet.NewNS("tare-"+run.ID+"-machine-"+name, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { ns.Close() })
-		b.ns[i] = ns
-		b.hosts[i] = split.Host{
-			Machine: &machine.Machine{Name: name, System: machine.Local(name).System, User: transport.Local{Start: ns.Start}, Root: transport.Local{Start: ns.Start}},
-			Name:    name, Address: netip.AddrFrom4([4]byte{198, 18, 255, byte(i + 1)}),
-		}
-	}
-	if err := b.ns[0].Veth(linuxnet.Device{Name: card}, b.ns[1], linuxnet.Device{Name: card}); err != nil {
-		t.Fatal(err)
-	}
-	for i, ns := range b.ns {
-		if err := ns.Up(card); err != nil {
-			t.Fatal(err)
-		}
-		if err := ns.Address(card, netip.PrefixFrom(b.hosts[i].Address, 24)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.Cleanup(end)
 	return b
 }
 
-// driver returns a driver for the machines.
-func (b *bench) driver() *split.Driver {
-	return split.New(subcommand.SplitDrivers(), func(context.Context) ([2]split.Host, error) { return b.hosts, nil })
+// benchOf creates two machines; end removes them.
+func benchOf() (b *bench, end func(), err error) {
+	run, err := runid.New()
+	if err != nil {
+		return nil, nil, err
+	}
+	b = &bench{run: run.ID}
+	end = func() {
+		for _, ns := range b.ns {
+			if ns != nil {
+				ns.Close()
+			}
+		}
+		run.Release()
+	}
+	for i, name := range []string{"one", "two"} {
+		if b.ns[i], err = linuxnet.NewNS("machine-"+name, false); err != nil {
+			return b, end, err
+		}
+		if err = b.ns[i].Sysctl("net/ipv6/conf/default/accept_dad", "0"); err != nil {
+			return b, end, err
+		}
+		b.hosts[i] = split.Host{
+			Machine: &machine.Machine{Name: name, System: machine.Local(name).System, User: transport.Local{Start: b.ns[i].Start}, Root: transport.Local{Start: b.ns[i].Start}},
+			Name:    name, Address: netip.AddrFrom4([4]byte{198, 18, 255, byte(i + 1)}),
+		}
+	}
+	err = b.ns[0].Veth(linuxnet.Device{Name: card}, b.ns[1], linuxnet.Device{Name: card})
+	for i, ns := range b.ns {
+		err = errors.Join(err, ns.Up(card), ns.Address(card, netip.PrefixFrom(b.hosts[i].Address, 24)))
+	}
+	b.driver = split.New(subcommand.SplitDrivers(), func(context.Context) ([2]split.Host, error) { return b.hosts, nil })
+	return b, end, err
 }
 
-// build builds a mode on the machines, with its agents.
+// order specifies a mode.
+func (b *bench) order(mode string, pairs int, with map[string]string) driver.ModeSpec {
+	return driver.ModeSpec{Mode: mode, Name: mode, Run: b.run, Label: "test", Pairs: pairs, With: with}
+}
+
+// build builds a mode with its agents, which end with the test.
 func (b *bench) build(t *testing.T, o driver.ModeSpec) *drivertest.Setup {
 	t.Helper()
-	o.Name, o.Run, o.Label = o.Mode, b.run, "test"
-	return drivertest.BuildOn(t, b.driver(), o)
+	return drivertest.BuildOn(t, b.driver, o)
 }
 
-func TestModes(t *testing.T) {
-	for _, mode := range []string{"netns/vxlan", "wireguard/userspace", "netns/bridge", "netns/published", "netns/routed", "netns/macvlan", "netns/ptp", "netns/ebpf", "wireguard/go-binary", "ipsec/userspace", "ovs/vxlan-netdev", "ovs/geneve-netdev", "rootless/pasta", "rootless/pasta-out", "rootless/slirp4netns", "netns/colocated"} {
-		t.Run(mode, func(t *testing.T) {
+// trial is a kind of trial.
+type trial struct {
+	kind          string
+	ipv6, reverse bool
+}
+
+// Modes of every driver carry TCP and UDP in both directions and address families, and are
+// proven.
+func TestModesAreProven(t *testing.T) {
+	brief := []trial{{"tcp_stream", false, false}, {"udp_stream", true, true}}
+	for _, tt := range []struct {
+		mode   string
+		pairs  int
+		with   map[string]string
+		trials []trial
+	}{
+		{"netns/vxlan", 2, nil, []trial{{"tcp_stream", false, false}, {"tcp_stream", true, true}, {"udp_stream", true, false}, {"udp_rr", false, false}, {"tcp_crr", false, false}}},
+		{"netns/vxlan", 1, map[string]string{"bridge": "off"}, brief},
+		{"netns/bridge", 1, nil, brief},
+		{"netns/published", 2, map[string]string{"gro": "off"}, brief},
+		{"netns/routed", 1, nil, brief},
+		{"netns/macvlan", 2, nil, brief},
+		{"netns/ebpf", 1, nil, brief},
+		{"netns/colocated", 1, nil, brief},
+		{"wireguard/userspace", 1, nil, brief},
+		{"wireguard/go-binary", 1, nil, brief},
+		{"ipsec/userspace", 1, nil, brief},
+		{"ovs/vxlan-netdev", 1, nil, brief},
+		{"rootless/pasta", 1, nil, brief},
+		{"rootless/pasta-out", 1, nil, brief[:1]},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t)
-			s := b.build(t, driver.ModeSpec{Mode: mode, Pairs: 1})
+			s := b.build(t, b.order(tt.mode, tt.pairs, tt.with))
 			s.CheckTopology(t)
-			for _, kind := range []string{"tcp_stream", "udp_stream", "tcp_rr"} {
-				for _, reverse := range []bool{false, true} {
-					p := drivertest.Params(kind)
-					p.Reverse = reverse
-					_, _, none := s.Path.Pairs[0].Server.Reach(true)
-					carries(t, s, p, kind == "tcp_rr" && none == nil)
+			for _, one := range tt.trials {
+				b.carries(t, s, one)
+			}
+			if tt.pairs > 1 {
+				if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, tt.pairs); err != nil {
+					t.Errorf("%d pairs: %v", tt.pairs, err)
 				}
 			}
 		})
 	}
 }
 
-// carries runs a trial and requires its path to be proven.
-func carries(t *testing.T, s *drivertest.Setup, p traffic.Params, ipv6 bool) {
+// carries runs a trial and requires its path to be proven, by devices of both machines.
+func (b *bench) carries(t *testing.T, s *drivertest.Setup, tt trial) {
 	t.Helper()
-	client, server, err := s.Trial(t, p, ipv6)
+	p := drivertest.Params(tt.kind)
+	p.Reverse = tt.reverse
+	if _, _, err := s.Path.Pairs[0].Server.Reach(true); err != nil {
+		tt.ipv6 = false
+	}
+	client, server, err := s.Trial(t, p, tt.ipv6)
 	if err != nil {
-		t.Errorf("%s, reverse %t, ipv6 %t: %v", p.Kind, p.Reverse, ipv6, err)
+		t.Errorf("%+v: %v", tt, err)
 	}
 	if client.Received+server.Received == 0 {
-		t.Errorf("%s, reverse %t, ipv6 %t: nothing was carried", p.Kind, p.Reverse, ipv6)
+		t.Errorf("%+v: nothing was carried", tt)
 	}
+}
+
+// The path names the machines as the user does, and has the network cards of both as steps
+// between them.
+func TestPathOfTwoMachines(t *testing.T) {
+	b := newBench(t)
+	s := b.build(t, b.order("netns/vxlan", 1, nil))
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for _, n := range top.Nodes {
+		steps = append(steps, n.Host+"/"+n.Sandbox+" "+n.Kind+" "+n.Label)
+	}
+	want := []string{
+		"one/client process process", "one/client veth eth0", "one/overlay veth veth0", "one/overlay bridge br0", "one/overlay vxlan vxlan0",
+		"one/ macvlan eth0", "one/machine veth lan0", "two/machine veth lan0", "two/ macvlan eth0",
+		"two/overlay vxlan vxlan0", "two/overlay bridge br0", "two/overlay veth veth0", "two/server veth eth0", "two/server process process",
+	}
+	if fmt.Sprint(steps) != fmt.Sprint(want) {
+		t.Errorf("the steps are\n%q\nwant\n%q", steps, want)
+	}
+	counters := s.Snapshot(t)
+	for _, r := range s.Path.Rules {
+		if _, ok := counters[r.Counter]; !ok {
+			t.Errorf("counter %s is not read", r.Counter)
+		}
+	}
+	for _, n := range s.Path.Stacks {
+		got, err := n.Read(t.Context())
+		if err != nil || len(got.Counters) == 0 {
+			t.Errorf("stack %s has %d counters: %v", n.Name, len(got.Counters), err)
+		}
+		if n.Survey == nil {
+			continue
+		}
+		if set, err := n.Survey(t.Context()); err != nil || set.At != n.Name || len(set.Sysctls) == 0 {
+			t.Errorf("stack %s has the settings %v: %v", n.Name, set, err)
+		}
+		if _, _, err := n.ReadTracked(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for i, h := range s.Path.Hosts {
+		if want := b.hosts[i].Name; h.Name != want {
+			t.Errorf("host %d is %s, want %s", i, h.Name, want)
+		}
+	}
+}
+
+// namespaceOf returns the network namespace of a process.
+func namespaceOf(t *testing.T, pid int) *linuxnet.NS {
+	t.Helper()
+	ns, err := linuxnet.OpenNS(fmt.Sprint(pid), fmt.Sprintf("/proc/%d/ns/net", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	return ns
+}
+
+// A cable between the sandboxes, which bypasses both machines' halves.
+func TestCableIsVoid(t *testing.T) {
+	for _, tt := range []struct{ mode, want string }{
+		{"netns/vxlan", "one/eth0.tx_bytes"},
+		{"netns/macvlan", "one/client/eth0.tx_bytes"},
+		{"wireguard/userspace", "one/wireguard.out_bytes"},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			s := b.build(t, b.order(tt.mode, 1, nil))
+			client, server := namespaceOf(t, s.Ends[0].Client.Hello.PID), namespaceOf(t, s.Ends[0].Server.Hello.PID)
+			dial := s.Path.Pairs[0].Server.Dial[0].Addr()
+			if err := errors.Join(
+				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+				client.Up("cable0"), server.Up("cable1"),
+				client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+				client.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+			); err != nil {
+				t.Fatal(err)
+			}
+			s.WaitReachable(t)
+			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
+			s.Void(t, drivertest.Params("tcp_stream"), "one/machine/"+card+".tx_bytes")
+		})
+	}
+}
+
+// The client's host routes the sandbox's packets unencrypted over the real link, past the
+// tunnel.
+func TestTunnelBypassedIsVoid(t *testing.T) {
+	b := newBench(t)
+	s := b.build(t, b.order("wireguard/userspace", 1, nil))
+	pids := s.Path.Processes()
+	if len(pids) != 4 {
+		t.Fatalf("the mode has the processes %v, want two on each machine", pids)
+	}
+	a, z := namespaceOf(t, pids[0]), namespaceOf(t, pids[3])
+	behind := netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32)
+	if err := a.Route(behind, addressOf(t, z, "eth0"), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitReachable(t)
+	s.Void(t, drivertest.Params("tcp_stream"), "two/eth0.inside_bytes")
+}
+
+// addressOf returns the IPv4 address of a device.
+func addressOf(t *testing.T, ns *linuxnet.NS, device string) (out netip.Addr) {
+	t.Helper()
+	err := ns.Do(func() error {
+		i, err := net.InterfaceByName(device)
+		if err != nil {
+			return err
+		}
+		addrs, err := i.Addrs()
+		if err != nil {
+			return err
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+				out = p.Addr()
+			}
+		}
+		return nil
+	})
+	if err != nil || !out.IsValid() {
+		t.Fatalf("the address of %s: %v, %v", device, out, err)
+	}
+	return out
 }

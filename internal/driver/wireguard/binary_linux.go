@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -91,11 +90,14 @@ func versionOf(ctx context.Context, path string) (string, error) {
 	return line, nil
 }
 
-// waitReady waits until the process listens on its socket.
+// waitReady waits until the process listens on its socket, which exists a moment before.
 func (w *binaryPeer) waitReady(ctx context.Context) error {
 	return w.WaitFor(ctx, answerTimeout, "open its socket", func() error {
-		_, err := os.Stat(w.socket)
-		return err
+		conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(ctx, "unix", w.socket)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
 	})
 }
 

@@ -29,8 +29,11 @@ func Serve(in io.Reader, out io.Writer, run, build string, drivers []labdriver.D
 	}
 	defer machine.Close()
 	// On this machine nothing else may show that the run is alive.
-	alive := runid.Mark(run)
-	defer alive.Release()
+	release, err := runid.Hold(run)
+	if err != nil {
+		return err
+	}
+	defer release()
 	s := &server{run: run, machine: machine, out: out, drivers: drivers, requests: make(chan request)}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -85,27 +85,24 @@ dist-check: bin/goreleaser
 bin/goreleaser: scripts/setup-dist
 	scripts/setup-dist
 
-# Tests of these packages inspect all runs of the machine and remove dead ones, change a
-# kernel setting temporarily, or use a Swarm whose gossip is lost on a busy machine. They
-# run one package at a time, after the others. The same applies to tests called
-# TestAlone...: they do the same, or compare values that background load would change.
-ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/faults ./internal/lab
-
 # Tests of these packages boot virtual machines, each of which uses a whole CPU for
 # emulation: they run separately, one package at a time. Beside a second package, passt
 # stalled a connection for more than 10 s.
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
 # Tests of these packages take longest: they start first.
-LONG := ./internal/traffic/tcp ./internal/traffic/udp ./internal/runner ./internal/driver/netns ./internal/browser
+LONG := ./internal/faults ./internal/cli ./internal/driver/docker ./internal/driver/netns ./internal/runner \
+	./internal/traffic/tcp ./internal/traffic/udp ./internal/driver/setting ./internal/browser ./internal/driver/existing
 
 # Install the requirements of the tests, then run them, privileged ones included, with all
-# of go vet. A package that hangs fails long before the time limit.
+# of go vet. First most packages, three at a time, because tests wait more than they compute;
+# then those with virtual machines; then the tests called TestAlone..., which change a
+# setting of the whole machine or compare values that other load would change. A package that
+# hangs fails long before the time limit.
 TEST := go test -count=1 -vet=all -timeout 30m
 define SUITE
-	$(TEST) -p 2 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(ALONE) $(GUESTS))")
+	$(TEST) -p 3 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(GUESTS))")
 	$(TEST) -p 1 $(GUESTS)
-	$(TEST) -p 1 -parallel 4 $(ALONE)
 	$(TEST) -p 1 -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
 		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
 endef

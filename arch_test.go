@@ -19,7 +19,7 @@ import (
 // tiers are the packages of ARCHITECTURE.md from the top down. A package may import
 // those of its own tier and below.
 var tiers = [][]string{
-	{"arch", "cmd", "bench", "scripts", "internal/browser", "internal/faults"},
+	{"arch", "cmd", "bench", "scripts", "internal/browser", "internal/faults", "internal/testns"},
 	{"internal/cli"},
 	{"internal/target"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},

@@ -17,11 +17,13 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/synthetic"
+	"tare/internal/testns"
 )
 
 // The test binary is also the program: called as tare, it is tare. Whatever it is
 // called, it is what runs in sandboxes and engines that tests make themselves.
 func TestMain(m *testing.M) {
+	testns.First()
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -30,8 +32,14 @@ func TestMain(m *testing.M) {
 	if done {
 		return
 	}
-	testscript.Main(m, map[string]func(){"tare": tare, "docker-tare": tare})
+	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare})
 }
+
+// inNamespaces runs the tests in namespaces of their own: they list all runs and remove dead
+// ones.
+type inNamespaces struct{ *testing.M }
+
+func (m inNamespaces) Run() int { return testns.Main(context.Background(), m.M.Run) }
 
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})

@@ -47,11 +47,12 @@ func TestMemoryOfAnyInput(t *testing.T) {
 	runDir(t, dir, "endless line", "", strings.Repeat("x", 40<<20), 0, 0)
 	runDir(t, dir, "steps", "", strings.Repeat(filled(trial+`"steps":[{}`, ",{}", "]}\n", 200_000), 40), 0, 0)
 	runDir(t, dir, "series", "", strings.Repeat(filled(trial+`"series":{"metric":"goodput","interval":1,"values":[0`, ",0", "]}}\n", 1<<20), 40), 0, 0)
-	metrics := trial + `"metrics":{`
+	var metrics strings.Builder
+	metrics.WriteString(trial + `"metrics":{`)
 	for i := range 90_000 {
-		metrics += fmt.Sprintf(`"a%d":0,`, i)
+		fmt.Fprintf(&metrics, `"a%d":0,`, i)
 	}
-	runDir(t, dir, "metrics", "", strings.Repeat(metrics+`"z":0}}`+"\n", 36), 0, 0)
+	runDir(t, dir, "metrics", "", strings.Repeat(metrics.String()+`"z":0}}`+"\n", 36), 0, 0)
 	write(t, filepath.Join(dir, "modes.csv"), rows(9_999, 2))
 	write(t, filepath.Join(dir, "values.csv"), rows(100, 1_500))
 	engine := endlessEngine(t, dir)

@@ -45,5 +45,5 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Duration(len(held)) * time.Second)
 		os.Exit(3)
 	}
-	drivertest.Main(m)
+	drivertest.MainInNamespaces(m)
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/testns"
 )
 
 // Whatever goes wrong during a run, at whatever moment: each trial that had finished is
@@ -121,7 +123,7 @@ func (h *harness) reference(t *testing.T, c attempt) reference {
 // prepared makes the directory of a run.
 func prepared(t *testing.T, c attempt, name string) *tested {
 	t.Helper()
-	home := filepath.Join(scratch, name)
+	home := filepath.Join(testns.Scratch, name)
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
 	}

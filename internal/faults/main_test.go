@@ -13,6 +13,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
 	"tare/internal/result"
+	"tare/internal/testns"
 )
 
 var (
@@ -25,9 +26,9 @@ var (
 	pairsAtMost = flag.Int("pairs", 50, "largest number of pairs of endpoints of TestPairs")
 )
 
-// TestMain makes this binary the program under test, too: called as tare, it is tare. Called
-// as machineName, it is the first process of a machine of its own.
+// TestMain makes this binary the program under test, too: called as tare, it is tare.
 func TestMain(m *testing.M) {
+	testns.First()
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -38,8 +39,6 @@ func TestMain(m *testing.M) {
 		return
 	case name == "tare":
 		os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(context.Background(), os.Args[1:]))
-	case name == machineName:
-		os.Exit(machineMain(os.Args[1:]))
 	case name == hogName:
 		os.Exit(hogMain(os.Args[1:]))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/testns"
 )
 
 // pairsText is a study with pairs of endpoints in two modes, all of which exist at once; those
@@ -33,7 +34,7 @@ func TestPairs(t *testing.T) {
 	for _, pairs := range []int{*pairsAtMost / 4, *pairsAtMost / 2, *pairsAtMost} {
 		pairs = pairs / 2 * 2
 		began := time.Now()
-		r := &tested{t: t, home: filepath.Join(scratch, fmt.Sprint("pairs-", pairs)), rng: rand.New(rand.NewPCG(1, 0))}
+		r := &tested{t: t, home: filepath.Join(testns.Scratch, fmt.Sprint("pairs-", pairs)), rng: rand.New(rand.NewPCG(1, 0))}
 		r.out = filepath.Join(r.home, "run")
 		if err := os.Mkdir(r.home, 0o755); err != nil {
 			t.Fatal(err)

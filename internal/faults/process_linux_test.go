@@ -51,7 +51,7 @@ func (r *tested) args() []string {
 // start starts the program with args.
 func (r *tested) start(args ...string) {
 	r.t.Helper()
-	command := append(slices.Clone(r.before), append([]string{filepath.Join(program, "tare")}, args...)...)
+	command := append(slices.Clone(r.before), append([]string{program}, args...)...)
 	r.cmd = exec.Command(command[0], command[1:]...)
 	r.cmd.Dir = r.home
 	if len(r.before) == 0 {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testns"
 )
 
 // smallDisk puts the run's directory on a small file system in memory.
@@ -102,18 +104,18 @@ func prlimit(pid, most int) error {
 
 // controller is the directory of a controller of control groups.
 func controller(name string) (dir string, version2 bool, err error) {
-	all, err := hierarchies()
+	all, err := testns.Hierarchies()
 	if err != nil {
 		return "", false, err
 	}
 	for _, h := range all {
-		if h.kind == "cgroup" && strings.Contains(","+h.data+",", ","+name+",") {
-			return h.at, false, nil
+		if h.Kind == "cgroup" && strings.Contains(","+h.Data+",", ","+name+",") {
+			return h.At, false, nil
 		}
 	}
 	for _, h := range all {
-		if h.kind == "cgroup2" {
-			return h.at, true, nil
+		if h.Kind == "cgroup2" {
+			return h.At, true, nil
 		}
 	}
 	return "", false, fmt.Errorf("there is no controller %s", name)
@@ -130,7 +132,7 @@ func (r *tested) pidsGroup() (string, error) {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return "", err
 	}
-	r.undo = append(r.undo, func() error { return removeGroup(group) })
+	r.undo = append(r.undo, func() error { return testns.RemoveGroup(group) })
 	procs, err := os.ReadFile(filepath.Join(root, "cgroup.procs"))
 	if err != nil {
 		return "", err
@@ -182,7 +184,7 @@ func exhaustContainer(r *tested) error {
 	if err := os.WriteFile(filepath.Join(group, limit), []byte(strconv.Itoa(used+rest)), 0o644); err != nil {
 		return errTooLate
 	}
-	hog := exec.Command(filepath.Join(program, "tare"), group)
+	hog := exec.Command(program, group)
 	hog.Args[0] = hogName
 	if err := hog.Start(); err != nil {
 		return err

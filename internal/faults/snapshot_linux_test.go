@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/testns"
 )
 
 // snapshot is what exists on the machine, a sorted line for each thing, with its kind in
@@ -49,12 +51,12 @@ func take(t *testing.T) snapshot {
 	}
 	add("setting", settings(t))
 	add("mount", mounts(t))
-	groups, err := hierarchies()
+	groups, err := testns.Hierarchies()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range groups {
-		add("control group", walk(t, h.at, func(_ string, e fs.DirEntry) bool { return e.IsDir() }))
+		add("control group", walk(t, h.At, func(_ string, e fs.DirEntry) bool { return e.IsDir() }))
 	}
 	add("socket", sockets(t))
 	all := func(string, fs.DirEntry) bool { return true }
@@ -62,7 +64,7 @@ func take(t *testing.T) snapshot {
 		add("file", walk(t, dir, all))
 	}
 	// Mount points are in the layer, too, without content.
-	add("file", walk(t, layerDir, all))
+	add("file", walk(t, testns.Layer, all))
 	slices.Sort(s)
 	return s
 }

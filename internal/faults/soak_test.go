@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testns"
 )
 
 // soakText is a study of many short trials of every kind of traffic.
@@ -76,7 +77,7 @@ func (r *tested) use() use {
 // watched runs a study to its end and reads every now and then what it uses.
 func watched(t *testing.T, study string, every time.Duration) (r *tested, all []use) {
 	t.Helper()
-	home, err := os.MkdirTemp(scratch, "")
+	home, err := os.MkdirTemp(testns.Scratch, "")
 	if err != nil {
 		t.Fatal(err)
 	}

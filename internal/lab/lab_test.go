@@ -26,7 +26,7 @@ import (
 	"tare/internal/runid"
 )
 
-func TestMain(m *testing.M) { drivertest.Main(m) }
+func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }
 
 // The subnets of all slots are disjoint and inside the ranges reserved for benchmarking.
 func TestAddressesAreDisjoint(t *testing.T) {

@@ -18,5 +18,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	drivertest.Main(m)
+	drivertest.MainInNamespaces(m)
 }

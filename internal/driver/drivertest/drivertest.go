@@ -21,6 +21,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/testns"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -28,7 +29,17 @@ import (
 // Main runs a test binary that is also its own agent and the init process of its engines:
 // drivers start the running program in their sandboxes. Tests of an ordinary user run as
 // root of a user namespace. Call it from TestMain.
-func Main(m *testing.M) {
+func Main(m *testing.M) { mainOf(m.Run) }
+
+// MainInNamespaces is Main for tests that list or remove what all runs of the machine have left, or
+// whose engines would see those of other tests: as root they run in namespaces of their own.
+func MainInNamespaces(m *testing.M) {
+	testns.First()
+	mainOf(func() int { return testns.Main(context.Background(), m.Run) })
+}
+
+// mainOf is Main, with what runs the tests.
+func mainOf(tests func() int) {
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,7 +57,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	through := Guard(hangs)
-	code := m.Run()
+	code := tests()
 	through()
 	os.Exit(code)
 }

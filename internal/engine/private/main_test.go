@@ -6,4 +6,4 @@ import (
 	"tare/internal/driver/drivertest"
 )
 
-func TestMain(m *testing.M) { drivertest.Main(m) }
+func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }

@@ -52,6 +52,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/traffic/udp", "internal/traffic/tcp", "what both need is in traffic, thread or socket"},
 	{"internal/traffic/socket", "internal/", "sockets do not depend on trials"},
 	{"internal/traffic/thread", "internal/", "threads do not depend on trials"},
+	{"internal/traffic/clock", "internal/", "a clock does not depend on what it times"},
 	{"internal/agent", "internal/lab", "an agent only follows its controller"},
 	{"internal/agent", "internal/linuxnet", "an agent only follows its controller"},
 	{"internal/runid", "internal/", "an identity does not depend on what it names"},

@@ -8,15 +8,17 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
+	"tare/internal/traffic/clock"
 )
 
-// readCPU reads the CPU times of the machine and the time of the reading since began.
-func readCPU(proc string, began time.Time, reply *wire.Reply) {
-	reading := netstack.Reading{Boot: netstack.Boot(proc)}
-	from := time.Since(began)
-	reading.ReadCPU(proc)
-	reply.Clock = (from + time.Since(began)) / 2
-	reply.Reading = &reading
+// readCPU replies with the CPU times of the machine, their time since began, and the machine's boot id.
+func readCPU(id uint64, proc string, began clock.Instant) wire.Reply {
+	from := began.Since()
+	times, err := observe.ReadCPUTimes(proc)
+	if err != nil {
+		return wire.Reply{ID: id, Error: err.Error()}
+	}
+	return wire.Reply{ID: id, Boot: netstack.Boot(proc), CPU: &times, Clock: (from + began.Since()) / 2}
 }
 
 // CPU reads the CPU times of the agent's machine and the boot id of its kernel. Two agents with the
@@ -24,15 +26,15 @@ func readCPU(proc string, began time.Time, reply *wire.Reply) {
 // not with those of another agent. A call takes one round trip of the agent's transport.
 func (c *Client) CPU(ctx context.Context) (boot string, s observe.Sample, err error) {
 	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpCPU})
-	if err == nil && reply.Reading == nil {
-		err = fmt.Errorf("agent in %s answered without a reading", c.place)
+	if err == nil && reply.CPU == nil {
+		err = fmt.Errorf("agent in %s answered without CPU times", c.place)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("read CPU time: %w", err)
 	}
-	if boot = reply.Reading.Boot; boot == "" {
+	if reply.Boot == "" {
 		return "", nil, fmt.Errorf("read CPU time: the kernel of %s has no boot id", c.place)
 	}
-	s, err = observe.ParseCPU(time.Unix(0, 0).Add(reply.Clock), []byte(reply.Reading.CPU))
-	return boot, s, err
+	s, err = reply.CPU.Sample(time.Unix(0, 0).Add(reply.Clock))
+	return reply.Boot, s, err
 }

@@ -5,11 +5,10 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// readStack reads the counters of this agent's network stack, the CPU times of its machine and the
-// kinds of its devices.
+// readStack reads the counters of this agent's network stack, the pressure of its machine and the kinds
+// of its devices.
 func readStack(proc string) netstack.Reading {
 	r := netstack.Read(proc)
-	r.ReadCPU(proc)
 	r.Pressure = observe.ReadPressureFiles(proc)
 	links, err := readLinks()
 	if err != nil {

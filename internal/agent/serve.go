@@ -16,6 +16,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/tool"
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 )
 
 // Command is the hidden command that starts an agent.
@@ -39,7 +40,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{started: time.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}}
+	s := &server{started: clock.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}}
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 const cancelledText = "the controller cancelled the trial"
 
 type server struct {
-	started        time.Time
+	started        clock.Instant
 	mu             sync.Mutex // guards out
 	out            io.Writer
 	cancel         context.CancelCauseFunc  // of the current trial
@@ -131,7 +132,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		reading := readStack("/proc")
 		reply.Reading = &reading
 	case wire.OpCPU:
-		readCPU("/proc", s.started, &reply)
+		reply = readCPU(req.ID, "/proc", s.started)
 	case wire.OpLinks:
 		reply = links(req)
 	case wire.OpClock:

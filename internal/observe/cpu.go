@@ -14,7 +14,7 @@ import (
 )
 
 // CPU is the collector "cpu": how the CPU time of the whole machine was spent, from
-// /proc/stat. It covers the whole machine because packet processing in softirq belongs to
+// /proc/stat, or from the kernel on Windows. It covers the whole machine because packet processing in softirq belongs to
 // no process or cgroup. Its metrics are CPU seconds:
 //
 //	user     programs, including niced ones and guests of this machine
@@ -51,7 +51,7 @@ func (c CPU) Read() (Sample, error) {
 	var shortest time.Duration
 	for range readAttempts {
 		began := time.Now()
-		s, err := readStat(c.path)
+		s, err := readCPU(c.path)
 		took := time.Since(began)
 		if err != nil {
 			return nil, fmt.Errorf("read CPU time from %s: %w", c.path, err)
@@ -272,8 +272,7 @@ func cpuHead(b []byte) ([]byte, bool) {
 	}
 }
 
-// parseStat parses cpu lines. The machine's own line must be among them and must not be
-// zero: some sandboxes show lines full of zeros.
+// parseStat parses cpu lines.
 func parseStat(b []byte) (*cpuSample, error) {
 	s := new(cpuSample)
 	for line := range bytes.Lines(b) {
@@ -285,34 +284,27 @@ func parseStat(b []byte) (*cpuSample, error) {
 			s.total = l
 			continue
 		}
-		// Samples are compared CPU by CPU, so the order must be the kernel's.
-		if n := len(s.cpus); n > 0 && s.cpus[n-1].id >= l.id {
-			return nil, fmt.Errorf("CPU %d is listed after CPU %d", l.id, s.cpus[n-1].id)
-		}
 		s.cpus = append(s.cpus, l)
 	}
-	if s.total.known == 0 {
-		return nil, errors.New("no line for the whole machine")
-	}
-	if s.total.ticks == [columns]uint64{} {
-		return nil, errors.New("every counter is 0, so this kernel does not count CPU time")
-	}
-	return s, nil
+	return s, s.check()
 }
 
-// ParseCPU returns a sample of the collector [CPU] from the text of /proc/stat, as another
-// process read it at the given monotonic time. Lines after the CPU lines are ignored.
-func ParseCPU(at time.Time, text []byte) (Sample, error) {
-	head, whole := cpuHead(text)
-	if !whole {
-		head = text
+// check returns an error for a sample that cannot be compared with another. The machine's own line
+// must be there and must not be zero: some sandboxes show lines full of zeros.
+func (s *cpuSample) check() error {
+	// Samples are compared CPU by CPU, so the order must be the kernel's.
+	for i := 1; i < len(s.cpus); i++ {
+		if s.cpus[i-1].id >= s.cpus[i].id {
+			return fmt.Errorf("CPU %d is listed after CPU %d", s.cpus[i].id, s.cpus[i-1].id)
+		}
 	}
-	s, err := parseStat(head)
-	if err != nil {
-		return nil, fmt.Errorf("read CPU time: %w", err)
+	if s.total.known == 0 {
+		return errors.New("no line for the whole machine")
 	}
-	s.at = at
-	return s, nil
+	if s.total.ticks == [columns]uint64{} {
+		return errors.New("every counter is 0, so this kernel does not count CPU time")
+	}
+	return nil
 }
 
 // parseCPULine parses "cpu3  1 2 3 ...". Columns after steal are ignored, and a kernel may

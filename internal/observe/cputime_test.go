@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +24,15 @@ func stat2(user, system, idle, softirq, steal int) string {
 // at is a sample of that at so many milliseconds.
 func at(t *testing.T, ms int, stat string) Sample {
 	t.Helper()
-	s, err := ParseCPU(time.Unix(0, 0).Add(time.Duration(ms)*time.Millisecond), []byte(stat))
+	head, whole := cpuHead([]byte(stat))
+	if !whole {
+		head = []byte(stat)
+	}
+	s, err := parseStat(head)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.at = time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond)
 	return s
 }
 
@@ -117,10 +125,51 @@ func TestCPUTimeGaps(t *testing.T) {
 	}
 }
 
-func TestParseCPURefuses(t *testing.T) {
-	for _, text := range []string{"", "intr 1", "cpu  a b c", "cpu  0 0 0 0 0 0 0 0\n"} {
-		if _, err := ParseCPU(time.Now(), []byte(text)); err == nil {
+func TestParseStatRefuses(t *testing.T) {
+	for _, text := range []string{"", "intr 1", "cpu  a b c", "cpu  0 0 0 0 0 0 0 0\n", "cpu  1 1 1 1\ncpu1 1 1 1 1\ncpu0 1 1 1 1\n"} {
+		if _, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q is taken for CPU time", text)
+		}
+	}
+}
+
+// Times that were read in another process give the same sample, and times that cannot be are an error.
+func TestCPUTimes(t *testing.T) {
+	dir := t.TempDir()
+	stat := "cpu  7 1 5 90 2 1 4\ncpu0 4 1 3 40 1 1 2\ncpu2 3 0 2 50 1 0 2\nintr 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	times, err := ReadCPUTimes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got CPUTimes
+	if err := json.Unmarshal(line, &got); err != nil {
+		t.Fatal(err)
+	}
+	s, err := got.Sample(time.Unix(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := at(t, 1000, stat)
+	if d := cmp.Diff(want, s, cmp.AllowUnexported(cpuSample{}, cpuLine{})); d != "" {
+		t.Errorf("sample (-want +got):\n%s", d)
+	}
+	for what, bad := range map[string]CPUTimes{
+		"nothing":            {},
+		"no time":            {Machine: []uint64{0, 0, 0, 0}},
+		"too many kinds":     {Machine: make([]uint64, columns+1)},
+		"a CPU twice":        {Machine: []uint64{1}, CPUs: []CPUCounts{{ID: 1, Ticks: []uint64{1}}, {ID: 1, Ticks: []uint64{1}}}},
+		"a CPU below 0":      {Machine: []uint64{1}, CPUs: []CPUCounts{{ID: -1, Ticks: []uint64{1}}}},
+		"a CPU of all kinds": {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: make([]uint64, columns+1)}}},
+	} {
+		if _, err := bad.Sample(time.Now()); err == nil {
+			t.Errorf("%s is taken for CPU time", what)
 		}
 	}
 }

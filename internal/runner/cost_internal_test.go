@@ -41,8 +41,8 @@ func (s *script) Read() (observe.Sample, error) {
 		s.t.Fatal(err)
 	}
 	s.next = s.next[1:]
-	line := fmt.Sprintf(" 0 0 %d %d 0 0 0 0 0 0\n", busy, ms/10-busy)
-	sample, err := observe.ParseCPU(time.Unix(0, 0).Add(time.Duration(ms)*time.Millisecond), []byte("cpu "+line+"cpu0"+line))
+	ticks := []uint64{0, 0, uint64(busy), uint64(ms/10 - busy), 0, 0, 0, 0}
+	sample, err := observe.CPUTimes{Machine: ticks, CPUs: []observe.CPUCounts{{Ticks: ticks}}}.Sample(time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/traffic"
 )
@@ -17,7 +18,7 @@ import (
 // Version is the version of the protocol. Both sides are usually the same binary, so any difference
 // is refused. Progress messages need no new version: an agent that does not know them sends none,
 // and they are only sent on request.
-const Version = 4
+const Version = 5
 
 // MaxLine bounds the size of a message in bytes.
 const MaxLine = 4 << 20
@@ -47,7 +48,7 @@ const (
 	OpProbe       Op = "knock"    // dial until the other agent answers; the reply is the address that it saw
 
 	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed
-	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed; the reply has Clock, and boot id and CPU of Reading
+	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed; the reply has Boot, CPU and Clock
 )
 
 // Request is a line to the agent. Params is for OpListen and OpDial.
@@ -78,8 +79,10 @@ type Reply struct {
 	// Refused is how many connections and datagrams without the token arrived at a port for probes.
 	Refused int `json:"refused,omitempty"`
 
-	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
-	Clock   time.Duration     `json:"clock,omitempty"`   // time of the reading, since the agent's start
+	Reading *netstack.Reading `json:"reading,omitempty"`
+	Boot    string            `json:"boot,omitempty"`  // agents with the same one share a kernel
+	CPU     *observe.CPUTimes `json:"cpu,omitempty"`   // of the agent's machine
+	Clock   time.Duration     `json:"clock,omitempty"` // when CPU was read, since the agent's start
 
 	Machine *Machine   `json:"machine,omitempty"`
 	Time    *time.Time `json:"time,omitempty"` // the machine's time of day

@@ -1,7 +1,6 @@
 package netstack
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,29 +38,6 @@ func Read(proc string) Reading {
 		r.AddGap("/proc/net/"+s.file, err)
 	}
 	return r
-}
-
-// Boot returns the kernel's boot id, or "" if there is none.
-func Boot(proc string) string {
-	id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
-}
-
-// ReadCPU adds the cpu lines of the machine's /proc/stat.
-func (r *Reading) ReadCPU(proc string) {
-	text, err := os.ReadFile(filepath.Join(proc, "stat"))
-	r.AddGap("/proc/stat", err)
-	var lines strings.Builder
-	for line := range bytes.Lines(text) {
-		if !bytes.HasPrefix(line, []byte("cpu")) {
-			break
-		}
-		lines.Write(line)
-	}
-	r.CPU = lines.String()
 }
 
 type source struct {

@@ -28,7 +28,6 @@ type Reading struct {
 	NS       string            `json:"ns,omitempty"`   // inode of the network namespace
 	Counters map[string]uint64 `json:"counters,omitempty"`
 	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only if they could be read
-	CPU      string            `json:"cpu,omitempty"`    // the cpu lines of the machine's /proc/stat
 	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
 }

@@ -273,6 +273,11 @@ func (w *portableWire) mtu() int {
 	if !ok {
 		return 0
 	}
+	return deviceMTU(local.IP)
+}
+
+// deviceMTU returns the MTU of the device that has an address, 0 if it is unknown.
+func deviceMTU(local net.IP) int {
 	devices, err := net.Interfaces()
 	if err != nil {
 		return 0
@@ -283,7 +288,7 @@ func (w *portableWire) mtu() int {
 			continue
 		}
 		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(local.IP) {
+			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(local) {
 				return d.MTU
 			}
 		}

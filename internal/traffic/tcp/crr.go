@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -151,13 +152,13 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 		return traffic.Report{}, err
 	}
 	defer c.close()
-	start, kernel := time.Now(), readKernelTCP()
+	start, kernel := clock.Now(), readKernelTCP()
 	n, err := s.path.serveCRR(ctx, s.listener, c[0], s.t)
 	if err != nil {
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)
 	}
 	s.listener.CountQueued()
-	r := traffic.Report{CPU: s.t.CPU, Traffic: time.Since(start).Seconds(), Messages: n.messages,
+	r := traffic.Report{CPU: s.t.CPU, Traffic: start.Since().Seconds(), Messages: n.messages,
 		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
 	c.fillReport(&r)
 	r.Connections, r.Refused = int(n.connections), s.listener.Refused

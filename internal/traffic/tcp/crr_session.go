@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/warning"
 )
 
@@ -95,9 +96,9 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 	t := s.t
 	t.Warmup, t.Duration = warmup, timed
 	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
-	began := time.Now()
+	began := clock.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
-	s.driven += time.Since(began)
+	s.driven += began.Since()
 	s.made = w.made
 	s.total += w.bins.Total
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -40,7 +41,7 @@ type crrClient struct {
 	poll              *socket.Poller // nil for a single flow
 	flows             []crrFlow
 	request, response []byte
-	start             time.Time
+	start             clock.Instant
 	over              *atomic.Bool
 	busy              int
 	flowsWithoutPort  int           // idle flows that wait for a source port
@@ -70,7 +71,7 @@ func (c *crrClient) prepare() (err error) {
 	if len(c.flows) > 1 {
 		c.poll, err = socket.NewPoller()
 	}
-	c.start = time.Now()
+	c.start = clock.Now()
 	return err
 }
 
@@ -86,7 +87,7 @@ func (c *crrClient) close() {
 	}
 }
 
-func (c *crrClient) since() time.Duration { return time.Since(c.start) }
+func (c *crrClient) since() time.Duration { return c.start.Since() }
 
 func (c *crrClient) run() error {
 	at := c.since()

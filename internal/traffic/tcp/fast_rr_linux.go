@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -165,7 +166,7 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 
 // preciseClock measures the time since its creation, with the clock that it also sleeps by.
 type preciseClock struct {
-	start time.Time
+	start clock.Instant
 	mono  int64 // CLOCK_MONOTONIC at start, ns
 }
 
@@ -178,10 +179,10 @@ func newPreciseClock(sleeps bool) preciseClock {
 	}
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
-	return preciseClock{time.Now(), ts.Nano()}
+	return preciseClock{clock.Now(), ts.Nano()}
 }
 
-func (c preciseClock) since() time.Duration { return time.Since(c.start) }
+func (c preciseClock) since() time.Duration { return c.start.Since() }
 
 // sleepUntil returns at or after a time. It never spins: if both endpoints share a CPU, that would
 // take time from the server.

@@ -78,7 +78,7 @@ func (l *poll) step(i int) error {
 	if err := e.step(); err != nil {
 		return err
 	}
-	at := time.Since(e.start)
+	at := e.start.Since()
 	l.wake = min(l.wake, e.nextStep(at))
 	if e.done {
 		l.left--
@@ -96,7 +96,7 @@ func (l *poll) step(i int) error {
 
 // timers steps the connections whose time has come.
 func (l *poll) timers() error {
-	at := time.Since(l.group[0].start)
+	at := l.group[0].start.Since()
 	if at < l.wake {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (l *poll) timers() error {
 
 // timeout returns how long to wait for events in ms. It rounds up to avoid spinning.
 func (l *poll) timeout() int {
-	d := min(l.wake-time.Since(l.group[0].start), socket.PollTimeout)
+	d := min(l.wake-l.group[0].start.Since(), socket.PollTimeout)
 	return int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 )
 
@@ -104,7 +105,7 @@ func TestStreamAllocatesNothing(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		a, b := connected(t)
 		p := traffic.Params{Streams: 1, WriteSize: 1400, Rate: 1e12, Duration: time.Hour}
-		send := &streamEnd{Stream: a, send: true, buf: payload(p.WriteSize), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Second}), start: time.Now().Add(-2 * time.Second)}
+		send := &streamEnd{Stream: a, send: true, buf: payload(p.WriteSize), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Second}), start: clock.Now().Add(-2 * time.Second)}
 		get := &streamEnd{Stream: b, buf: make([]byte, readSize), bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: send.start}
 		if raw {
 			send.Stream, get.Stream = socket.RawStream{FastStream: a}, socket.RawStream{FastStream: b}
@@ -178,7 +179,7 @@ func BenchmarkStreamStep(b *testing.B) {
 	for _, size := range []int{1390, 128 << 10} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			c, s := connected(b)
-			send := &streamEnd{Stream: socket.RawStream{FastStream: c}, send: true, buf: payload(size), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: time.Now()}
+			send := &streamEnd{Stream: socket.RawStream{FastStream: c}, send: true, buf: payload(size), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: clock.Now()}
 			get := &streamEnd{Stream: socket.RawStream{FastStream: s}, buf: make([]byte, readSize), bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: send.start}
 			b.SetBytes(int64(size))
 			b.ReportAllocs()

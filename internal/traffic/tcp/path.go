@@ -56,7 +56,7 @@ type threadStream interface {
 }
 
 func portablePath() path {
-	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable, serveCRR: serveCRRPortable}
+	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(socket.Portable{}), serveCRR: serveCRRPortable}
 }
 
 func optionsOf(p traffic.Params) socket.TCPOptions {

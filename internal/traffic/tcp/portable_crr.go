@@ -11,16 +11,24 @@ import (
 	"syscall"
 	"time"
 
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 )
 
-// runCRRPortable runs each flow in its own goroutine. The first one that fails ends the others.
-func runCRRPortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+// runCRRPortable returns a function that runs each flow in its own goroutine, with connections of an
+// implementation. The first one that fails ends the others.
+func runCRRPortable(over socket.TCP) func(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+	return func(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+		return runCRRFlows(ctx, over, addr, w)
+	}
+}
+
+func runCRRFlows(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *crrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	start := time.Now()
+	start := clock.Now()
 	return firstOf(ctx, eachFlow(w.Params, func(int) error {
-		err := runCRRFlow(ctx, addr, w, start)
+		err := runCRRFlow(ctx, over, addr, w, start)
 		if err != nil {
 			fail(err)
 		}
@@ -28,19 +36,19 @@ func runCRRPortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) erro
 	}))
 }
 
-func runCRRFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
+func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *crrWindow, start clock.Instant) error {
 	request, response := make([]byte, w.requestBytes()), make([]byte, min(w.ResponseSize, readSize))
 	copy(request, w.tag[:])
-	for at := time.Since(start); at < w.bins.End; at = time.Since(start) {
+	for at := start.Since(); at < w.bins.End; at = start.Since() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s, err := socket.Portable{}.DialTCP(ctx, addr, w.options())
+		s, err := over.DialTCP(ctx, addr, w.options())
 		if isNoSourcePort(err) {
 			err = pause(ctx, noPortTimeout)
 			w.mu.Lock()
 			w.portMisses++
-			w.stall(at, time.Since(start))
+			w.stall(at, start.Since())
 			w.mu.Unlock()
 			if err != nil {
 				return err
@@ -50,13 +58,13 @@ func runCRRFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start ti
 		if err != nil {
 			return firstOf(ctx, err)
 		}
-		connected := time.Since(start)
+		connected := start.Since()
 		first, err := exchangeOnce(ctx, addr, s, w, request, response, start)
 		s.Close()
 		if err != nil {
 			return err
 		}
-		closed := time.Since(start)
+		closed := start.Since()
 		w.mu.Lock()
 		w.done(at, connected, first, closed)
 		w.mu.Unlock()
@@ -65,7 +73,7 @@ func runCRRFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start ti
 }
 
 // exchangeOnce runs the exchange of one connection and returns the time of the first byte.
-func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
+func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *crrWindow, request, response []byte, start clock.Instant) (time.Duration, error) {
 	w.mu.Lock()
 	w.made++
 	made := w.made
@@ -79,7 +87,7 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 		err = moveAll(ctx, func(b []byte) (int, error) {
 			n, err := read(b)
 			if n > 0 && first == 0 {
-				first = time.Since(start)
+				first = start.Since()
 			}
 			return n, err
 		}, response, w.ResponseSize)

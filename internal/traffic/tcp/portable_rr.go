@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -38,7 +39,7 @@ func firstOf(ctx context.Context, err error) error {
 func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	start := time.Now()
+	start := clock.Now()
 	return firstOf(ctx, eachFlow(w.p, func(i int) error {
 		err := requestPlain(ctx, c[i], i, w, start)
 		if err != nil {
@@ -48,7 +49,7 @@ func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
 	}))
 }
 
-func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, start time.Time) error {
+func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, start clock.Instant) error {
 	request, response := make([]byte, min(w.p.RequestSize, readSize)), make([]byte, min(w.p.ResponseSize, readSize))
 	slot, limit := w.firstSlot(flow)
 	from, at := time.Duration(0), time.Duration(0)
@@ -62,7 +63,7 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 			}
 			from = w.schedule.due(slot)
 			slot += uint64(w.p.Streams)
-			if err := pause(ctx, from-time.Since(start)); err != nil {
+			if err := pause(ctx, from-start.Since()); err != nil {
 				return err
 			}
 		} else if from >= w.bins.End {
@@ -81,7 +82,7 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 		if err != nil {
 			return fmt.Errorf("receive response: %w", err)
 		}
-		at = time.Since(start)
+		at = start.Since()
 		w.mu.Lock()
 		w.done(flow, from, at)
 		w.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/thread"
 	"tare/internal/warning"
 )
@@ -76,12 +77,12 @@ func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report,
 // serve runs the server's part after the handshake.
 func (w rr) serve(ctx context.Context, c conns, p traffic.Params, in content) (traffic.Report, error) {
 	defer c.close()
-	start := time.Now()
+	start := clock.Now()
 	n, err := w.path.respond(ctx, c, p, in)
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: n,
+	r := traffic.Report{CPU: p.CPU, Traffic: start.Since().Seconds(), Messages: n,
 		Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}
 	c.fillReport(&r)
 	return r, nil
@@ -178,9 +179,9 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	p := s.p
 	p.Warmup, p.Duration = warmup, timed
 	w := newRRWindow(p, s)
-	began := time.Now()
+	began := clock.Now()
 	err := s.path.request(ctx, s.c, w)
-	s.driven += time.Since(began)
+	s.driven += began.Since()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 )
 
@@ -46,7 +47,7 @@ const never = time.Duration(1<<63 - 1)
 type streamEnd struct {
 	socket.Stream
 	thread threadStream // the same stream, nil in the portable implementation
-	start  time.Time
+	start  clock.Instant
 	bins   *traffic.BinCounter
 	send   bool
 	buf    []byte
@@ -77,7 +78,7 @@ func (e *streamEnd) drive(ctx context.Context, over *atomic.Bool) error {
 			return context.Cause(ctx)
 		}
 		if e.idle() {
-			at := time.Since(e.start)
+			at := e.start.Since()
 			if d := e.nextStep(at) - at; d > 0 {
 				e.pause(min(d, socket.PollTimeout))
 			}
@@ -152,7 +153,7 @@ func (e *streamEnd) write() error {
 	} else {
 		moved, err = e.paced()
 	}
-	at := time.Since(e.start)
+	at := e.start.Since()
 	e.bins.Add(at, int64(moved))
 	if err != nil && !socket.IsAgain(err) {
 		return err
@@ -188,7 +189,7 @@ func (e *streamEnd) unpaced() (moved int, err error) {
 
 // paced serves the due slots as far as the socket accepts data.
 func (e *streamEnd) paced() (moved int, err error) {
-	due := e.pace.due(time.Since(e.start))
+	due := e.pace.due(e.start.Since())
 	for range e.batch {
 		if e.unwritten == 0 {
 			if due == 0 {
@@ -225,7 +226,7 @@ func (e *streamEnd) stopReceived() (bool, error) {
 // receive reads until the sender closes its direction, which it does after the stop byte.
 func (e *streamEnd) receive() error {
 	n, err := e.Read(e.buf)
-	at := time.Since(e.start)
+	at := e.start.Since()
 	switch {
 	case err == nil && n == 0 && !e.stopSent:
 		return fmt.Errorf("the sender stopped after %s of %s", at.Round(time.Millisecond), e.bins.End)
@@ -273,7 +274,7 @@ const blindDrainFactor = 6
 
 // finish closes the sending direction. Data sent before still arrives.
 func (e *streamEnd) finish() error {
-	e.after, e.window = e.Info(), time.Since(e.start)-e.warmAt
+	e.after, e.window = e.Info(), e.start.Since()-e.warmAt
 	if e.pace != nil {
 		e.pace.close()
 	}
@@ -281,7 +282,7 @@ func (e *streamEnd) finish() error {
 		return fmt.Errorf("end the stream: %w", err)
 	}
 	var known bool
-	e.draining, e.drainDeadline = true, time.Since(e.start)+acknowledgeTimeout
+	e.draining, e.drainDeadline = true, e.start.Since()+acknowledgeTimeout
 	if e.unacknowledged, known = e.Unacknowledged(); !known || e.unacknowledged == 0 {
 		e.drainDeadline += blindDrainFactor*DrainTimeout - acknowledgeTimeout
 	}
@@ -305,7 +306,7 @@ func (e *streamEnd) drain() error {
 
 // progress extends the drain if data was acknowledged since the deadline was set.
 func (e *streamEnd) progress() error {
-	at := time.Since(e.start)
+	at := e.start.Since()
 	if at <= e.drainDeadline {
 		return nil
 	}

@@ -3,9 +3,9 @@ package tcp
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/thread"
 )
 
@@ -53,7 +53,7 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 		}
 		ends[i] = e
 	}
-	start := time.Now()
+	start := clock.Now()
 	for _, e := range ends {
 		e.start = start
 	}
@@ -138,7 +138,7 @@ func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 
 // streamReport returns the report of an endpoint.
 func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
-	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(ends[0].start).Seconds()}
+	r := traffic.Report{CPU: p.CPU, Traffic: ends[0].start.Since().Seconds()}
 	c.fillReport(&r)
 	r.Window = traffic.Window{Seconds: p.Duration.Seconds(), Interval: min(traffic.SeriesInterval, p.Duration).Seconds()}
 	var got, sent []*traffic.BinCounter

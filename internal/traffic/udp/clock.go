@@ -3,14 +3,14 @@ package udp
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"os"
-	"time"
+
+	trafficclock "tare/internal/traffic/clock"
 )
 
 // clock reads the time that datagrams carry, in ns. Two endpoints whose clocks have the same id,
 // other than 0, read the same clock.
 type clock struct {
-	base time.Time
+	base trafficclock.Instant
 	at   int64 // reading of the clock at base
 	id   uint64
 }
@@ -19,25 +19,16 @@ func newClock() clock {
 	base, at, ok := monotonic()
 	c := clock{base: base, at: at}
 	if ok {
-		c.id = clockID("/proc/sys/kernel/random/boot_id", "/proc/self/timens_offsets")
+		c.id = machineClock()
 	}
 	return c
 }
 
-// now reads the runtime's clock, without a system call.
-func (c clock) now() int64 { return c.at + int64(time.Since(c.base)) }
+// now reads the clock, on most systems without a system call.
+func (c clock) now() int64 { return c.at + int64(c.base.Since()) }
 
-// clockID identifies the kernel's monotonic clock by boot and time namespace. 0 is unknown. A
-// kernel without time namespaces has no offsets.
-func clockID(boot, offsets string) uint64 {
-	id, err := os.ReadFile(boot)
-	if err != nil {
-		return 0
-	}
-	shift, err := os.ReadFile(offsets)
-	if err != nil && !os.IsNotExist(err) {
-		return 0
-	}
-	sum := sha256.Sum256(append(append(id, '|'), shift...))
+// hashed returns the id of a clock by what identifies it.
+func hashed(identity []byte) uint64 {
+	sum := sha256.Sum256(identity)
 	return binary.LittleEndian.Uint64(sum[:])
 }

@@ -1,8 +1,10 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package udp
 
-import "time"
+import trafficclock "tare/internal/traffic/clock"
 
 // monotonic returns a clock of this process, which no other endpoint shares.
-func monotonic() (base time.Time, at int64, ok bool) { return time.Now(), 0, false }
+func monotonic() (base trafficclock.Instant, at int64, ok bool) { return trafficclock.Now(), 0, false }
+
+func machineClock() uint64 { return 0 }

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package observe
+
+// readCPU reads the file of CPU times.
+func readCPU(path string) (*cpuSample, error) { return readStat(path) }

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tare/internal/result"
 )
@@ -27,6 +28,9 @@ type Path struct {
 	// must hold after a trial.
 	Rules  []Rule
 	Checks []func() error
+	// CountersLate is how late counters of the path may be, because network cards on it copy
+	// them from hardware now and then; 0 for the kernel's own.
+	CountersLate time.Duration
 	// MergesDatagrams means that the path may carry several datagrams in one packet, so
 	// that a header for each of them is not expected.
 	MergesDatagrams bool

@@ -274,6 +274,9 @@ func (tr *trialRun) endSearch(ctx context.Context) error {
 	if len(s.steps) == 0 {
 		return fmt.Errorf("the rate search completed no step within %s", tr.Workload.MaxSearch)
 	}
+	if s.carried != nil {
+		s.last = tr.lateCounters(ctx, s.last, []driver.Carried{*s.carried})
+	}
 	err := tr.proveSegment()
 	tr.observed.ReadStacksAfter(ctx)
 	tr.count(s.moved)

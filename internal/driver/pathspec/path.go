@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
@@ -18,6 +19,8 @@ import (
 type Path struct {
 	Mode      string
 	PairCount int // requested pairs
+	// CountersLate is as in driver.Path.
+	CountersLate time.Duration
 
 	pairs     []driver.Pair
 	firstPair [2]string // places of the first pair's endpoints
@@ -127,7 +130,7 @@ func (p *Path) Pairs() []driver.Pair { return p.pairs }
 // optionally Snapshot to replace the one of this Path.
 func (p *Path) DriverPath(own driver.Path) *driver.Path {
 	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.stacks(), p.rules
-	own.Topology = p.Topology
+	own.Topology, own.CountersLate = p.Topology, max(own.CountersLate, p.CountersLate)
 	if own.Snapshot == nil {
 		own.Snapshot = p.Snapshot
 	}

@@ -106,6 +106,7 @@ func (p *Path) AddUnderlay(ctx context.Context, before, behind []pathspec.Step) 
 	if err != nil {
 		return err
 	}
+	p.Spec.CountersLate = max(countersLate(out), countersLate(in))
 	before = append(before, p.carrier(p.A, out, driver.ForwardAtLeast, driver.ReverseAtLeast), p.carrier(p.B, in, driver.ReverseAtLeast, driver.ForwardAtLeast))
 	p.Spec.SetSteps(append(before, behind...)...)
 	return nil

@@ -78,6 +78,7 @@ func Attribute(in Input) result.Losses {
 	b.packets()
 	b.qdiscs()
 	b.queues()
+	b.cards()
 	b.filters()
 	b.routing()
 	b.sockets()

@@ -66,6 +66,17 @@ func TestAttribute(t *testing.T) {
 		"only the machine saw it: as much as is missing": {100, 60, []losses.Stack{
 			stack("a", counters{"softnet.dropped": 5000}, sender(100)), stack("b", counters{"softnet.dropped": 5000, "Udp.RcvbufErrors": 30}, receiver(60, 30))},
 			map[string]int64{result.PlaceReceive: 30, result.PlaceBacklog: 10}, 0, ""},
+		"a card's own count, which its device does not have": {100, 80, []losses.Stack{stack("a", nil, sender(100)),
+			shared(stack("b", counters{"nic/eth0.no_buffer.rx_out_of_buffer": 15, "nic/eth0.no_buffer.rx_discards_phy": 20, "dev/eth0.rx_dropped": 0, "softnet.dropped": 0}, receiver(80, 0)))},
+			map[string]int64{result.PlaceDeviceRx: 20}, 0, ""},
+		"a card's own count, part of which its device has": {100, 70, []losses.Stack{stack("a", nil, sender(100)),
+			shared(stack("b", counters{"nic/eth0.no_buffer.rx_missed_errors": 25, "dev/eth0.rx_dropped": 20, "softnet.dropped": 0}, receiver(70, 0)))},
+			map[string]int64{result.PlaceDeviceRx: 25}, 5, ""},
+		"a card counts what others lost, too": {100, 95, []losses.Stack{shared(stack("a", counters{"nic/eth0.unsent.tx_discards": 900, "nic/eth0.throttled.pps_allowance_exceeded": 3}, sender(100))),
+			shared(stack("b", counters{"nic/eth0.damaged.rx_crc_errors": 700}, receiver(95, 0)))}, map[string]int64{result.PlaceDeviceTx: 5}, 0, ""},
+		"damaged packets, by the device's own count": {100, 96, []losses.Stack{stack("a", nil, sender(100)),
+			shared(stack("b", counters{"nic/eth0.damaged.rx_crc_errors": 0, "dev/eth0.rx_frame": 4}, receiver(96, 0)))}, map[string]int64{result.PlaceDeviceRx: 4}, 0, ""},
+		"pause frames are no loss": {100, 96, []losses.Stack{stack("a", counters{"nic/eth0.paused_rx.rx_pause": 4}, sender(100)), stack("b", nil, receiver(96, 0))}, nil, 4, ""},
 		"a full ring: the backlogs did not move": {100, 80, []losses.Stack{
 			stack("a", counters{"dev/eth0.tx_dropped": 20, "softnet.dropped": 0}, sender(100)), stack("b", counters{"softnet.dropped": 0}, receiver(80, 0))},
 			map[string]int64{result.PlaceDeviceTx: 20}, 0, ""},

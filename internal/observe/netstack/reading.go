@@ -23,6 +23,7 @@ import (
 //	socket/udp:5201#7001.drops  a socket, by its local port and inode
 //	qdisc/eth0 tbf.drops        a device's queueing discipline (netlink); also overlimits
 //	rule/inet tare forward 7.packets   a firewall rule that drops (netlink)
+//	nic/eth0.no_buffer.rx_missed_errors   a network card's own statistic: see package nic
 type Reading struct {
 	Boot     string            `json:"boot,omitempty"` // the kernel's boot id: endpoints with the same one share a kernel
 	NS       string            `json:"ns,omitempty"`   // inode of the network namespace

@@ -1,0 +1,69 @@
+package nic_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/linuxnet"
+	"tare/internal/observe/netstack"
+	"tare/internal/observe/nic"
+)
+
+// The kernel's own statistics of a veth device are read, a device without any adds nothing,
+// and one that does not exist is a gap.
+func TestRead(t *testing.T) {
+	drivertest.NeedLab(t)
+	ns, err := linuxnet.NewNS("tare-test-nic", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}); err != nil {
+		t.Fatal(err)
+	}
+	var r netstack.Reading
+	var all map[string]uint64
+	err = ns.Do(func() (err error) {
+		nic.Read(&r, []string{"left", "lo", "none"})
+		all, err = linuxnet.HereDriverStats("left")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for name := range r.Counters {
+		if !strings.HasPrefix(name, "nic/left.no_buffer.rx_queue_#_") {
+			t.Errorf("counter %s", name)
+		}
+		found++
+	}
+	if found == 0 {
+		t.Errorf("nothing is classified of %v", all)
+	}
+	if len(r.Gaps) != 1 || !strings.Contains(r.Gaps[0].Source, "none") {
+		t.Errorf("gaps %v", r.Gaps)
+	}
+}
+
+// The statistics of this machine's own cards are read without an error.
+func TestReadHere(t *testing.T) {
+	devices, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices {
+		details, err := linuxnet.HereDetails(d.Name)
+		if err != nil || details.Kind != "device" || details.Loopback {
+			continue
+		}
+		var r netstack.Reading
+		nic.Read(&r, []string{d.Name})
+		if len(r.Gaps) > 0 {
+			t.Errorf("%s: %v", d.Name, r.Gaps)
+		}
+		t.Logf("%s, driver %s: %d classified counters", d.Name, details.Driver, len(r.Counters))
+	}
+}

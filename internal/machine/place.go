@@ -188,7 +188,15 @@ func systemOf(text string) System {
 	case strings.HasPrefix(kernel, "mingw"), strings.HasPrefix(kernel, "msys"), strings.HasPrefix(kernel, "cygwin"):
 		kernel = windowsOS
 	}
-	return System{kernel, archOf(processor)}
+	return System{identifier(kernel), identifier(archOf(processor))}
+}
+
+// identifier returns a name that may be a part of a file's name: the other side chooses it.
+func identifier(name string) string {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return "unknown"
+	}
+	return name
 }
 
 // archOf translates a name of a processor to Go's.

@@ -1,6 +1,8 @@
 package locate_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +15,8 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/locate"
+	"tare/internal/machine"
+	"tare/internal/machine/machinetest"
 )
 
 // dialled is the environment variable with the socket that TestDialStdio connects its stdio to.
@@ -119,5 +123,34 @@ func TestConnectBySSHRefused(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := locate.Connect(t.Context(), "ssh://me@there"); err == nil || !strings.Contains(err.Error(), "ssh command was not found") {
 		t.Errorf("without ssh: %v", err)
+	}
+}
+
+// An engine works through the connection to a machine, on which no docker command is needed.
+func TestConnectThrough(t *testing.T) {
+	b := enginetest.New(t)
+	far := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(b.Socket())}})
+	m := far.Connect("a")
+	e, err := locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, b.Socket(), false) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := e.Run(t.Context(), b.Spec("client"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Start(t.Context(), c, b.ID, "there/client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()); err != nil {
+		t.Error(err)
+	}
+	_, err = locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, machine.EngineSocket, false) })
+	if _, ok := engine.AsUnavailable(err); !ok || !strings.Contains(err.Error(), "no socket of a Docker Engine") || !strings.Contains(err.Error(), "systemctl start docker") {
+		t.Errorf("without an engine: %v", err)
 	}
 }

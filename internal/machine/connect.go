@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -58,10 +59,11 @@ type remote struct {
 	conn *connection // nil once it was closed
 }
 
-// connection is one login on a machine, with the copy of this program there.
+// connection is one login on a machine, with the copy of this program there, and further logins if
+// the server allows too few channels in one.
 type connection struct {
 	ssh     ssh
-	local   string // directory of the socket, empty without one
+	local   string // directory of the sockets, empty without one
 	first   *process.Process
 	shell   shell
 	marker  string           // begins each line of the other side that is meant for this program
@@ -69,6 +71,75 @@ type connection struct {
 	root    *process.Process // keeps the run alive for root there; nil if the user is root, or root's rights cannot be had
 	stop    chan struct{}    // ends the signs of life
 	over    sync.Once
+
+	mu      sync.Mutex
+	further []shared // the last one is used
+}
+
+// shared is a login whose connection later channels use.
+type shared struct {
+	ssh     ssh
+	process *process.Process
+}
+
+// newest returns the login in which channels are opened.
+func (c *connection) newest() shared {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.further); n > 0 {
+		return c.further[n-1]
+	}
+	return shared{c.ssh, c.first}
+}
+
+// maxFurther bounds the number of further logins on a machine.
+const maxFurther = 30
+
+// another logs in once more, unless that has been done since full was the newest login.
+func (r *remote) another(ctx context.Context, c *connection, full shared) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.further)
+	if n > 0 && c.further[n-1].process != full.process {
+		return nil
+	}
+	if n == maxFurther {
+		return fmt.Errorf("start tare on machine %s: the ssh server allows too few channels in one connection; raise MaxSessions in its sshd_config", r.name)
+	}
+	// What runs in its own channel is one more claim of the run, which ends with its stdin.
+	command, err := c.shell.launch(c.marker, c.program, []string{Command, "--run", r.run, "claim", c.marker}, false)
+	if err != nil {
+		return err
+	}
+	next := shared{ssh: c.ssh}
+	next.ssh.socket += strconv.Itoa(n + 1)
+	if next.process, err = next.ssh.first(command); err != nil {
+		return r.explain("log in once more to", "", err)
+	}
+	out := newLines(next.process, c.marker)
+	if _, err := greeting(ctx, next.process, out); err != nil {
+		_ = next.process.Kill()
+		return r.explain("log in once more to", next.process.StderrTail(), err)
+	}
+	c.further = append(c.further, next)
+	return nil
+}
+
+// guards returns the processes here that hold something there while they hear of this side.
+func (c *connection) guards() []*process.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*process.Process
+	for _, s := range c.further {
+		all = append(all, s.process)
+	}
+	if c.root != nil {
+		all = append(all, c.root)
+	}
+	if c.first != nil {
+		all = append(all, c.first)
+	}
+	return all
 }
 
 // Connect logs in on a machine through the user's ssh program, places a copy of this program there
@@ -147,8 +218,8 @@ func (c *connection) live() {
 		case <-c.first.Done():
 			return
 		case <-every.C:
-			if _, err := c.first.Write([]byte{'\n'}); err != nil {
-				return
+			for _, p := range c.guards() {
+				_, _ = p.Write([]byte{'\n'}) // if it has ended, so has the connection
 			}
 		}
 	}
@@ -159,11 +230,11 @@ func (c *connection) end(ctx context.Context) error {
 	var errs []error
 	c.over.Do(func() {
 		close(c.stop)
-		for _, p := range []*process.Process{c.root, c.first} {
-			if p == nil {
-				continue
-			}
+		all := c.guards()
+		for _, p := range all {
 			p.CloseStdin()
+		}
+		for _, p := range all {
 			_ = p.Wait(ctx) // if it has not exited, Kill ends it
 			errs = append(errs, p.Kill())
 		}
@@ -190,17 +261,18 @@ func (r *remote) current() (*connection, error) {
 
 // cut returns the error of a connection that has ended by itself, nil while it is up.
 func (r *remote) cut(c *connection) error {
-	select {
-	case <-c.first.Done():
-	default:
-		return nil
+	for _, p := range c.guards() {
+		if p.ExitReason() == "" {
+			continue
+		}
+		e := r.explain("go on using", p.StderrTail(), p.Err())
+		if p.StderrTail() == "" {
+			e.Reason, e.Fix = "the ssh connection was lost", "check the machine and the network"
+		}
+		e.Temporary = true
+		return e
 	}
-	e := r.explain("go on using", c.first.StderrTail(), c.first.Err())
-	if c.first.StderrTail() == "" {
-		e.Reason, e.Fix = "the ssh connection was lost", "check the machine and the network"
-	}
-	e.Temporary = true
-	return e
+	return nil
 }
 
 // Err returns why the connection to the machine is lost, nil while it is up and for this machine.

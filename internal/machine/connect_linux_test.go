@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func closed(t *testing.T, m *machine.Machine) {
 // when the machine is closed.
 func TestConnect(t *testing.T) {
 	socket := echoSocket(t)
-	b := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(socket)}})
+	b := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(socket)}, Server: "MaxSessions 2"})
 	far := b.Machine("a")
 	run := newRun(t)
 	began := time.Now()
@@ -113,6 +114,7 @@ func TestConnect(t *testing.T) {
 	}
 	testArguments(t, b, m)
 	testDial(t, m, socket)
+	testMany(t, m)
 	closed(t, m)
 	gone(t, far)
 	if m.Err() == nil {
@@ -216,6 +218,31 @@ func testDial(t *testing.T, m *machine.Machine, socket string) {
 	for socket, words := range map[string]string{"/run/none.sock": "no such file", machine.EngineSocket: "start the engine"} {
 		if _, err := m.Dial(t.Context(), socket, false); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", socket, err)
+		}
+	}
+}
+
+// More agents run at once than the ssh server allows channels in a connection.
+func testMany(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	run := newRun(t)
+	var agents [5]*agent.Client
+	var errs [len(agents)]error
+	var all sync.WaitGroup
+	for i := range agents {
+		all.Go(func() { agents[i], errs[i] = agent.Start(t.Context(), m.User, run, "a/client") })
+	}
+	all.Wait()
+	for i, a := range agents {
+		if errs[i] != nil {
+			t.Error(errs[i])
+			continue
+		}
+		if _, _, err := a.CPU(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -55,12 +55,12 @@ func (l launcher) dial(ctx context.Context, socket string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch, err := l.r.start(c, l.sudo, []string{Command, "--run", l.r.run, "dial", c.marker, socket})
+	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no answer within %s", dialTimeout))
+	defer cancel()
+	ch, err := l.r.start(ctx, c, l.sudo, []string{Command, "--run", l.r.run, "dial", c.marker, socket})
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no answer within %s", dialTimeout))
-	defer cancel()
 	err = within(ctx, ch.Process, func() error {
 		for {
 			word, rest, err := ch.out.next()
@@ -75,7 +75,6 @@ func (l launcher) dial(ctx context.Context, socket string) (net.Conn, error) {
 		}
 	})
 	if err == nil {
-		ch.begin.Do(func() {}) // Read begins after this line
 		return &socketConn{channel: ch, path: socket}, nil
 	}
 	if errors.Is(err, io.EOF) {

@@ -2,9 +2,10 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"tare/internal/agent/transport"
@@ -25,50 +26,65 @@ const handshakeTimeout = 15 * time.Second
 func (launcher) HandshakeTimeout() time.Duration { return handshakeTimeout }
 
 // Launch starts the program with args over a channel of the connection. ctx bounds only the start.
-func (l launcher) Launch(_ context.Context, args ...string) (transport.Conn, error) {
+func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	c, err := l.r.current()
 	if err != nil {
 		return nil, err
 	}
-	ch, err := l.r.start(c, l.sudo, args)
+	ch, err := l.r.start(ctx, c, l.sudo, args)
 	if err != nil {
 		return nil, err
 	}
 	return ch, nil
 }
 
-// start starts the program with args.
-func (r *remote) start(c *connection, sudo bool, args []string) (*channel, error) {
+// start starts the program with args, and returns when it is about to run. If the server allows no
+// more channels in the connection, it makes another one.
+func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []string) (*channel, error) {
 	command, err := c.shell.launch(c.marker, c.program, args, sudo)
 	if err != nil {
 		return nil, fmt.Errorf("start tare on machine %s: %w", r.name, err)
 	}
-	p, err := c.ssh.channel(command)
-	if err != nil {
-		return nil, r.explain("start tare on", "", err)
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, fmt.Errorf("no answer within %s", handshakeTimeout))
+	defer cancel()
+	for {
+		shared := c.newest()
+		p, err := shared.ssh.channel(command)
+		if err != nil {
+			return nil, r.explain("start tare on", "", err)
+		}
+		ch := &channel{Process: p, r: r, c: c, out: newLines(p, c.marker)}
+		err = within(ctx, p, func() error {
+			_, _, err := ch.out.next()
+			return err
+		})
+		if err == nil {
+			return ch, nil
+		}
+		if errors.Is(err, io.EOF) {
+			_ = ch.Wait(ctx) // its output has ended
+			err = errors.New(ch.ExitReason())
+		}
+		refused := strings.Contains(ch.StderrTail(), refusedChannel)
+		if err := errors.Join(fmt.Errorf("start tare on machine %s: %w", r.name, err), ch.Kill()); !refused {
+			return nil, err
+		}
+		if err := r.another(ctx, c, shared); err != nil {
+			return nil, err
+		}
 	}
-	return &channel{Process: p, r: r, c: c, out: newLines(p, c.marker)}, nil
 }
 
 // channel is a program on the other side, which exits when its stdin is closed.
 type channel struct {
 	*process.Process
-	r *remote
-	c *connection
-
-	begin sync.Once
-	out   *lines
-	err   error // of the beginning
+	r   *remote
+	c   *connection
+	out *lines
 }
 
 // Read reads the program's stdout, without what the user's shell wrote first.
-func (c *channel) Read(b []byte) (int, error) {
-	c.begin.Do(func() { _, _, c.err = c.out.next() })
-	if c.err != nil {
-		return 0, c.err
-	}
-	return c.out.r.Read(b)
-}
+func (c *channel) Read(b []byte) (int, error) { return c.out.r.Read(b) }
 
 // Close ends the program by closing its stdin, and ends the channel if it has not exited when ctx
 // ends. The program then exits by itself.
@@ -78,7 +94,8 @@ func (c *channel) Close(ctx context.Context) error {
 	return c.Kill()
 }
 
-// refusedChannel is what ssh writes if the server allows no more channels in a connection.
+// refusedChannel is what ssh writes if the server allows no more channels in a connection, which
+// MaxSessions of its configuration limits to 10 unless it says otherwise.
 const refusedChannel = "Session open refused by peer"
 
 // ExitReason returns how the program ended and the end of its stderr, "" while it runs.
@@ -89,9 +106,6 @@ func (c *channel) ExitReason() string {
 	}
 	if err := c.r.cut(c.c); err != nil {
 		return err.Error()
-	}
-	if words := c.StderrTail(); c.Cmd.ProcessState.ExitCode() == sshFailed && strings.Contains(words, refusedChannel) {
-		return "the ssh server allows no more channels in one connection; raise MaxSessions in its sshd_config"
 	}
 	return oneLine(reason)
 }

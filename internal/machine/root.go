@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tare/internal/process"
 )
 
 // rootTimeout bounds how long sudo may take.
@@ -16,24 +18,13 @@ const rootTimeout = 15 * time.Second
 // what the run starts as root for leftovers. It returns why root's rights cannot be had, "" if they
 // can.
 func (r *remote) becomeRoot(ctx context.Context, c *connection) string {
-	ch, err := r.start(c, true, []string{Command, "--run", r.run, "claim", c.marker})
+	ch, err := r.start(ctx, c, true, []string{Command, "--run", r.run, "claim", c.marker})
 	if err != nil {
 		return err.Error()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, rootTimeout, fmt.Errorf("sudo did not answer within %s", rootTimeout))
 	defer cancel()
-	var hello guardHello
-	err = within(ctx, ch.Process, func() error {
-		for {
-			word, rest, err := ch.out.next()
-			if err != nil {
-				return err
-			}
-			if word == "guard" {
-				return json.Unmarshal([]byte(rest), &hello)
-			}
-		}
-	})
+	hello, err := greeting(ctx, ch.Process, ch.out)
 	if err == nil && hello.User == 0 {
 		c.root = ch.Process
 		return ""
@@ -49,6 +40,22 @@ func (r *remote) becomeRoot(ctx context.Context, c *connection) string {
 		words = err.Error()
 	}
 	return r.noRoot(words)
+}
+
+// greeting waits for the first words of a guard or a claim.
+func greeting(ctx context.Context, p *process.Process, out *lines) (hello guardHello, err error) {
+	err = within(ctx, p, func() error {
+		for {
+			word, rest, err := out.next()
+			if err != nil {
+				return err
+			}
+			if word == "guard" {
+				return json.Unmarshal([]byte(rest), &hello)
+			}
+		}
+	})
+	return hello, err
 }
 
 // noRoot explains the output of sudo.

@@ -194,7 +194,9 @@ const serverProgram = "/usr/sbin/sshd"
 const inside = "/run/bench"
 
 // setUp makes the file system of a machine and becomes its ssh server. Its arguments are the
-// bench's directory, the machine's name, the account, its shell, and the shared paths.
+// bench's directory, the machine's name, the account, its shell, and the shared paths. What gc
+// looks at is the machine's own: its processes, /run, temporary directories and /var/lib. It has no
+// control groups, because those of this machine's engines would look like leftovers there.
 const setUp = `set -e
 dir=$1 name=$2 user=$3 shell=$4
 shift 4
@@ -206,10 +208,8 @@ for p in "$@"; do
 	mount --rbind "$p" "$dir/$name-share-$n"
 done
 mount -t proc proc /proc
-mkdir -p "$dir/$name-cgroup"
-mount --rbind /sys/fs/cgroup "$dir/$name-cgroup"
 mount -t sysfs sysfs /sys
-mount --rbind "$dir/$name-cgroup" /sys/fs/cgroup
+mount -t tmpfs -o mode=755 tmpfs /var/lib
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd /run/bench /run/netns
 mount --rbind "$dir" /run/bench

@@ -124,10 +124,15 @@ func (r *remote) place(ctx context.Context, c *connection) (far, error) {
 	out := newLines(c.first, c.marker)
 	system, err := r.login(ctx, c.first, out)
 	if err != nil {
-		if noShell(c.first) {
-			return r.placeOnWindows(ctx, c, out.noise.String())
+		if !ranNothing(c.first) {
+			return far{}, err
 		}
-		return far{}, err
+		// The login works, and what answers has no sh.
+		found, other := r.placeOnWindows(ctx, c, word)
+		if errors.Is(other, errNoWindows) {
+			return far{}, err
+		}
+		return found, other
 	}
 	return r.copyProgram(ctx, c, out, system)
 }
@@ -171,14 +176,9 @@ func (r *remote) noAnswer(ctx context.Context, p *process.Process, out *lines, e
 		"allow this user to run commands: no ForceCommand, no command= in authorized_keys, and a shell that is not nologin")
 }
 
-// noShell reports whether the login worked and its shell has no sh, as on Windows.
-func noShell(p *process.Process) bool {
-	if p.ExitReason() == "" {
-		return false
-	}
-	words := strings.ToLower(p.StderrTail())
-	return p.Cmd.ProcessState.ExitCode() > 0 && p.Cmd.ProcessState.ExitCode() != sshFailed &&
-		(strings.Contains(words, "not recognized") || strings.Contains(words, "commandnotfound"))
+// ranNothing reports whether the login worked and the command failed.
+func ranNothing(p *process.Process) bool {
+	return p.ExitReason() != "" && p.Cmd.ProcessState.ExitCode() > 0 && p.Cmd.ProcessState.ExitCode() != sshFailed
 }
 
 // systemOf reads the output of uname -s and uname -m.

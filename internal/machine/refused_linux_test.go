@@ -18,7 +18,7 @@ type refusal struct {
 	words []string
 }
 
-func (r refusal) check(t *testing.T, b *machinetest.Bench, o machine.Options) {
+func (r refusal) check(t *testing.T, o machine.Options) {
 	t.Helper()
 	m, err := machine.Connect(t.Context(), newRun(t), r.name, machine.Address{Host: r.name}, o)
 	if err == nil {
@@ -74,13 +74,13 @@ func TestLoginRefused(t *testing.T) {
 		{"forced", []string{"another command was run there", "backups only", "ForceCommand"}},
 		{"nologin", []string{"another command was run there", "not available", "nologin"}},
 	} {
-		r.check(t, b, o)
+		r.check(t, o)
 	}
 	broken := o
 	broken.Config = filepath.Join(t.TempDir(), "none")
-	refusal{"a", []string{"configuration file"}}.check(t, b, broken)
+	refusal{"a", []string{"configuration file"}}.check(t, broken)
 	t.Setenv("PATH", t.TempDir())
-	refusal{"a", []string{"ssh program was not found", "openssh-client"}}.check(t, b, o)
+	refusal{"a", []string{"ssh program was not found", "openssh-client"}}.check(t, o)
 	if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
 		t.Errorf("left on this machine: %v, %v", files, err)
 	}
@@ -129,19 +129,19 @@ func TestPlace(t *testing.T) {
 	}
 	refusal{"nowhere", []string{
 		"/tmp: programs there may not be executed (noexec)", "/var/tmp: Read-only file system", "/root: Read-only file system", "/dev/shm: 20", "KiB free", "set TMPDIR",
-	}}.check(t, b, b.Options())
+	}}.check(t, b.Options())
 	gone(t, b.Machine("nowhere"))
 	// The disk fills while the program is copied.
 	b.Machine("home").Run(t, "mount -t tmpfs -o size=2m tmpfs /root; printf '#!/bin/sh\\n' >/run/df; chmod 755 /run/df; mount --bind /run/df /bin/df")
-	refusal{"home", []string{"No space left on device", "free some space"}}.check(t, b, b.Options())
+	refusal{"home", []string{"No space left on device", "free some space"}}.check(t, b.Options())
 	gone(t, b.Machine("home"))
 	b.Machine("home").Run(t, `umount /root; printf '#!/bin/sh\ncase $1 in -s) echo Linux ;; -m) echo riscv64 ;; esac\n' >/run/uname; chmod 755 /run/uname; mount --bind /run/uname /bin/uname`)
-	refusal{"home", []string{"linux/riscv64", "tare-linux-riscv64", machine.EnvBinaries}}.check(t, b, b.Options())
+	refusal{"home", []string{"linux/riscv64", "tare-linux-riscv64", machine.EnvBinaries}}.check(t, b.Options())
 	o := b.Options()
 	o.Binaries = t.TempDir()
 	if err := os.WriteFile(filepath.Join(o.Binaries, "tare-linux-riscv64"), []byte("\x7fELF no program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refusal{"home", []string{"did not start there", "check that this program for linux/riscv64 is one: " + o.Binaries}}.check(t, b, o)
+	refusal{"home", []string{"did not start there", "check that this program for linux/riscv64 is one: " + o.Binaries}}.check(t, o)
 	gone(t, b.Machine("home"))
 }

@@ -98,13 +98,18 @@ func (s ssh) channel(command string) (*process.Process, error) {
 
 func (s ssh) run(control []string, command string) (*process.Process, error) {
 	p := process.New("ssh", "ssh", slices.Concat(control, s.options(), s.destination(), []string{command})...)
+	s.prepare(p)
+	return p, p.Start(s.start)
+}
+
+// prepare makes p ask nobody.
+func (ssh) prepare(p *process.Process) {
 	p.Cmd.SysProcAttr = withoutTerminal()
 	p.Cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return name == "SSH_ASKPASS" || name == "SSH_ASKPASS_REQUIRE"
 	}), "SSH_ASKPASS_REQUIRE=never")
 	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout, true, true
-	return p, p.Start(s.start)
 }
 
 // socketName is the name of the socket of a shared connection in its directory, and maxSocket the

@@ -1,7 +1,144 @@
 package machine
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
-func (r *remote) placeOnWindows(ctx context.Context, c *connection, noise string) (far, error) {
-	return far{}, r.noAnswer(ctx, c.first, &lines{}, nil)
+	"tare/internal/process"
+)
+
+// windowsShell is a Windows machine whose user's shell is cmd or PowerShell. Commands are given to
+// cmd in double quotes, which both pass on, and contain nothing that either treats specially there.
+// The copy's directory is below the user's home, where ssh starts every command.
+type windowsShell struct{ directory string }
+
+const windowsProgram = "tare.exe"
+
+func (w windowsShell) program() string { return w.directory + `\` + windowsProgram }
+
+func (w windowsShell) launch(marker, program string, args []string, asRoot bool) (string, error) {
+	if asRoot {
+		return "", errors.New("there is no sudo on Windows")
+	}
+	for _, a := range args {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !isPlain(r) && r != '/' && r != '=' && r != ',' && r != '+' }) {
+			return "", fmt.Errorf("the argument %q cannot be passed to Windows: it has other characters than letters, digits and . _ - : @ / = , +", a)
+		}
+	}
+	set := "set " + goDebug + "&&set " + envDirectory + "=" + w.directory
+	return windowsCommand("echo " + marker + "&&" + set + "&&" + program + " " + strings.Join(args, " ")), nil
+}
+
+func isPlain(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(`._-:@`, r)
+}
+
+func windowsCommand(line string) string { return `cmd.exe /c "` + line + `"` }
+
+// placeOnWindows is place for a Windows machine. The program is copied by the user's sftp: neither
+// cmd nor what it can start stores the bytes of its stdin unchanged. It returns errNoWindows if the
+// machine is none.
+func (r *remote) placeOnWindows(ctx context.Context, c *connection, word string) (far, error) {
+	w := windowsShell{directoryPrefix(r.run) + word + directorySuffix}
+	system, err := r.windowsSystem(ctx, c, w)
+	if err != nil {
+		return far{}, err
+	}
+	f, size, err := r.open(system)
+	if err != nil {
+		return far{}, err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return far{}, fmt.Errorf("read this program for machine %s: %w", r.name, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("the copy of this program did not finish within %s", copyTimeout))
+	defer cancel()
+	if err := r.upload(ctx, f.Name(), w.directory+"/"+windowsProgram); err != nil {
+		return far{}, r.problem("place tare on", "the copy of "+strconv.FormatInt(size>>20+1, 10)+" MiB failed: "+err.Error(),
+			"check that sftp works: "+strings.Replace(r.ssh.byHand(), "ssh", "sftp", 1)+", and free some space there")
+	}
+	c.shell, c.program = w, w.program()
+	// cmd removes the directory, because Windows does not let a program remove its own file.
+	guard := strings.Join([]string{c.program, Command, "--run", r.run, "guard", c.marker, w.directory}, " ") + "&rmdir /s /q " + w.directory
+	if c.first, err = c.ssh.first(windowsCommand(guard)); err != nil {
+		return far{}, r.explain("place tare on", "", err)
+	}
+	hello, err := greeting(ctx, c.first, newLines(c.first, c.marker))
+	switch {
+	case err != nil:
+		return far{}, r.noCopy(ctx, c, system, err)
+	case hello.SHA256 != hex.EncodeToString(hash.Sum(nil)):
+		return far{}, r.problem("place tare on", "the copy in "+c.program+" is not what was sent", "check the disk of that machine")
+	}
+	return far{system, hello.User}, nil
+}
+
+// errNoWindows reports that a machine is not a Windows machine.
+var errNoWindows = errors.New("this is no Windows machine")
+
+// windowsSystem creates the directory and returns the system.
+func (r *remote) windowsSystem(ctx context.Context, c *connection, w windowsShell) (System, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, fmt.Errorf("the login did not finish within %s", loginTimeout))
+	defer cancel()
+	// The first channel ends with this command, so that nothing can share its connection.
+	p, err := r.ssh.first(windowsCommand("mkdir " + w.directory + "&&echo " + c.marker + " %OS% %PROCESSOR_ARCHITECTURE%"))
+	if err != nil {
+		return System{}, r.explain("log in to", "", err)
+	}
+	defer func() { _ = p.Kill() }() // it has ended, or is of no use
+	var name, arch string
+	if err := within(ctx, p, func() (err error) {
+		name, arch, err = newLines(p, c.marker).next()
+		return err
+	}); err != nil || name != "Windows_NT" {
+		return System{}, errNoWindows
+	}
+	return System{windowsOS, identifier(archOf(arch))}, nil
+}
+
+// upload copies a file to the other side with sftp.
+func (r *remote) upload(ctx context.Context, from, to string) error {
+	if strings.ContainsAny(filepath.ToSlash(from), "\"\\\n") {
+		return fmt.Errorf("%s cannot be named to sftp", from)
+	}
+	host := r.ssh.address.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	args := []string{"-q", "-b", "-", "-o", "ControlMaster=no", "-o", "ControlPath=none"}
+	if r.ssh.address.User != "" {
+		args = append(args, "-o", "User="+r.ssh.address.User)
+	}
+	if r.ssh.address.Port != 0 {
+		args = append(args, "-P", strconv.Itoa(int(r.ssh.address.Port)))
+	}
+	p := process.New("sftp", "sftp", slices.Concat(args, r.ssh.options(), []string{"--", host})...)
+	r.ssh.prepare(p)
+	if err := p.Start(r.ssh.start); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return errors.New("the sftp program was not found")
+		}
+		return err
+	}
+	_, err := fmt.Fprintf(p, "put \"%s\" \"%s\"\n", filepath.ToSlash(from), to)
+	p.CloseStdin()
+	err = errors.Join(err, within(ctx, p, func() error {
+		_, err := io.Copy(io.Discard, p)
+		return err
+	}), p.Wait(ctx))
+	if err == nil && p.Err() != nil {
+		err = errors.New(oneLine(p.StderrTail()))
+	}
+	return errors.Join(err, p.Kill())
 }

@@ -19,16 +19,23 @@ import (
 
 func (a App) gcCommand() *cobra.Command {
 	var dry bool
-	var engines []string
+	var engines, hosts []string
 	c := &cobra.Command{
 		Use: "gc", Short: "Remove what dead runs left behind",
-		Example: "  tare gc",
+		Example: "  tare gc\n  tare gc --host ssh://db1",
 		Args:    exactly(0),
 		Long: "Remove the processes, namespaces, files and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
 			"Active runs are not touched. What a run left can be removed by its user and by root.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
-			"named with --engine, else on the one that the docker command uses, if any.",
+			"named with --engine, else on the one that the docker command uses, if any.\n" +
+			"With --host, look on that machine instead, as the user there and as root if that is possible.",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if len(hosts) > 0 {
+				if len(engines) > 0 {
+					return usage(errors.New("--host looks on machines, --engine on engines; leave out one of them"))
+				}
+				return a.collectOnHosts(c.Context(), hosts, dry)
+			}
 			open, err := a.existing(c.Context(), engines)
 			if err != nil {
 				return err
@@ -67,6 +74,7 @@ func (a App) gcCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&engines, "engine", nil, "look on this engine: docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (may be repeated)")
+	c.Flags().StringArrayVar(&hosts, "host", nil, "look on this machine instead: local, or ssh://[user@]name[:port] (may be repeated)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/facts"
+	"tare/internal/machine"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/target"
@@ -121,4 +122,36 @@ func (a App) doctorHosts(ctx context.Context, f doctorFlags) (failed error) {
 		broken = enc.Encode(d)
 	}
 	return errors.Join(err, broken)
+}
+
+// collectOnHosts removes what dead runs left on machines, or lists it.
+func (a App) collectOnHosts(ctx context.Context, hosts []string, dry bool) error {
+	var at []machine.Address
+	for _, given := range hosts {
+		one, err := machine.Parse(given)
+		if err != nil {
+			return usage(fmt.Errorf("--%w", err))
+		}
+		at = append(at, one)
+	}
+	ctx, stop := a.ending(ctx)
+	defer stop()
+	var errs []error
+	for _, one := range at {
+		lines, noRoot, err := machine.CollectDead(ctx, one.String(), one, machine.Options{}, dry)
+		for _, line := range lines {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", one, line)
+		}
+		switch {
+		case err != nil:
+			errs = append(errs, environment(err))
+			continue
+		case len(lines) == 0:
+			fmt.Fprintf(a.Stdout, "%s: nothing to remove\n", one)
+		}
+		if noRoot != "" {
+			fmt.Fprintf(a.Stderr, "tare: %s: what belongs to root was not looked at: %s\n", one, noRoot)
+		}
+	}
+	return errors.Join(errs...)
 }

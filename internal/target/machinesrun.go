@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tare/internal/agent/wire"
+	"tare/internal/analysis"
 	"tare/internal/calibration"
 	"tare/internal/driver"
 	"tare/internal/driver/machines"
@@ -39,6 +40,7 @@ func (m *machinesTarget) begin(run driver.Run) (driver.HostInfo, error) {
 			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"})
 	}
 	g.Report = machineHosts(m.hosts)
+	g.Warnings = slices.Concat(g.Warnings, m.hosts.Path().Warnings(), analysis.CompareHosts(g.Report[0], g.Report[1]))
 	return g, nil
 }
 
@@ -80,6 +82,7 @@ func machineHosts(hosts *machines.Hosts) []result.Host {
 				h.Facts = append(h.Facts, calibration.Facts()...)
 			}
 		}
+		h.Facts = append(h.Facts, hosts.Path().FactsOf(n.Name)...)
 		among = among || local
 		out = append(out, h)
 	}
@@ -111,10 +114,11 @@ func (m *machinesTarget) diagnose(ctx context.Context, show func(facts.Group)) (
 			{Name: "reached by", Value: n.Machine.String()}, {Name: "platform", Value: on.System.String()}, {Name: "root", Value: root},
 		}, m.engineFacts(ctx, i)...)})
 	}
-	if err := m.hosts.FindRoute(ctx); err != nil {
-		return nil, err
+	blocked := m.hosts.FindRoute(ctx)
+	if len(m.hosts.Route()) == 0 {
+		return nil, blocked
 	}
-	var warnings []result.Warning
+	warnings := m.hosts.Path().Warnings()
 	var route []result.Fact
 	for _, f := range m.hosts.Route() {
 		route = append(route, result.Fact{Name: "from " + f.From.String(), Value: fmt.Sprintf("%s, TCP and UDP from port %d on", f.To, machines.FirstPort)})
@@ -127,9 +131,13 @@ func (m *machinesTarget) diagnose(ctx context.Context, show func(facts.Group)) (
 		known := m.hosts.Facts(i)
 		show(facts.Group{Title: "machine of host " + n.Name, Facts: known.Facts})
 		show(facts.Group{Title: "link of host " + n.Name, Facts: known.Link})
+		show(facts.Group{Title: "path from host " + n.Name, Facts: m.hosts.Path().FactsOf(n.Name)})
 		warnings = append(warnings, of(n.Name, known)...)
 	}
-	return warnings, nil
+	if hosts := machineHosts(m.hosts); blocked == nil {
+		warnings = append(warnings, analysis.CompareHosts(hosts[0], hosts[1])...)
+	}
+	return warnings, blocked
 }
 
 // engineFacts says which engine a machine has.

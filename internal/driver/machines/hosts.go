@@ -16,6 +16,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/driver"
+	"tare/internal/driver/remote"
 	"tare/internal/machine"
 	"tare/internal/runid"
 )
@@ -44,6 +45,7 @@ type Hosts struct {
 	run      runid.Run
 	route    Route
 	facts    [2]wire.Machine
+	path     remote.PathReport
 
 	reconnecting [2]sync.Mutex // held while a machine is connected again
 }
@@ -104,29 +106,45 @@ func (h *Hosts) Join(ctx context.Context) error {
 	return nil
 }
 
-// FindRoute finds the addresses at which each of the connected machines reaches the other, and
-// describes the machines.
+// FindRoute finds the addresses at which each of the connected machines reaches the other,
+// describes the machines, and probes the path between them. It fails if that cannot carry
+// trials.
 func (h *Hosts) FindRoute(ctx context.Context) error {
+	var hosts [2]*remote.Host
 	var agents [2]*agent.Client
 	for i, n := range h.named {
-		a, err := agent.Start(ctx, h.Launcher(i), h.run.ID, n.Name)
+		on, err := remote.Open(ctx, h.Launcher(i), h.run.ID, n.Name, netip.Addr{})
 		if err != nil {
 			return err
 		}
-		defer a.Close()
-		agents[i] = a
+		defer on.Close()
+		hosts[i], agents[i] = on, on.Monitor
 	}
 	var err error
 	if h.route, err = findRoute(ctx, h.named, agents); err != nil {
 		return err
 	}
-	var errs [2]error
-	var wg sync.WaitGroup
-	for i, toward := range []netip.Addr{h.route[0].To, h.route[0].From} {
-		wg.Go(func() { h.facts[i], errs[i] = agents[i].Machine(ctx, toward) })
+	var ends []remote.Ends
+	for _, f := range h.route {
+		ends = append(ends, remote.Ends{A: f.From, B: f.To, Port: f.Port})
 	}
-	wg.Wait()
-	return errors.Join(errs[:]...)
+	addresses, err := h.Addresses()
+	if err != nil {
+		return err
+	}
+	for i := range hosts {
+		hosts[i].Address = addresses[i]
+		if h.facts[i], err = agents[i].Machine(ctx, addresses[1-i]); err != nil {
+			return err
+		}
+	}
+	if h.path, err = remote.ProbePath(ctx, hosts[0], hosts[1], ends); err != nil {
+		return err
+	}
+	if err := h.path.Err(); err != nil {
+		return fmt.Errorf("the path between host %s and host %s: %w", h.named[0], h.named[1], err)
+	}
+	return nil
 }
 
 // closeTimeout bounds the removal of what was placed on the machines.
@@ -205,6 +223,9 @@ func (h *Hosts) Route() Route { return h.route }
 
 // Facts returns what is known of a machine and of its link to the other one.
 func (h *Hosts) Facts(i int) wire.Machine { return h.facts[i] }
+
+// Path returns what the probes found of the path between the machines.
+func (h *Hosts) Path() remote.PathReport { return h.path }
 
 // SameMachine reports whether both hosts run on one kernel, as far as that is known.
 func (h *Hosts) SameMachine() bool {

@@ -18,8 +18,11 @@ import (
 type Route []Family
 
 // Family is the addresses of both machines in one address family: that from which the first
-// dials, and that at which it reaches the second.
-type Family struct{ From, To netip.Addr }
+// dials, and that at which it reaches the second, where it found Port free.
+type Family struct {
+	From, To netip.Addr
+	Port     uint16
+}
 
 // FirstPort is the port of the second machine at which the first server of a run listens.
 // Each path uses the ports that follow, as many as it has pairs, for TCP and UDP. They are
@@ -65,7 +68,7 @@ func findRoute(ctx context.Context, named [2]Named, agents [2]*agent.Client) (Ro
 				return nil, context.Cause(ctx)
 			}
 			if t.err == nil {
-				found = append(found, Family{t.from, to})
+				found = append(found, Family{t.from, to, t.port})
 				break
 			}
 			failed = append(failed, t)

@@ -12,8 +12,12 @@ import (
 	"tare/internal/agent/wire"
 )
 
-// Ends are the addresses by which two hosts reach each other in one address family.
-type Ends struct{ A, B netip.Addr }
+// Ends are the addresses by which two hosts reach each other in one address family. Port is
+// the port at which both listen; 0 lets each choose.
+type Ends struct {
+	A, B netip.Addr
+	Port uint16
+}
 
 // The bounds of the probes of a path. All directions and families are probed at once, so
 // that the probes take two seconds even where something is blocked.
@@ -32,6 +36,7 @@ type Leg struct {
 	From, To *Host
 	Source   netip.Addr // of From
 	Dial     netip.Addr // of To
+	Port     uint16     // at which To listens; 0 lets it choose
 	// TCP and UDP are nil if From reaches To over them.
 	TCP, UDP error
 	Device   string // of From, toward To; empty if unknown
@@ -59,7 +64,7 @@ type PathReport struct {
 func ProbePath(ctx context.Context, a, b *Host, ends []Ends) (PathReport, error) {
 	var r PathReport
 	for _, e := range ends {
-		r.Legs = append(r.Legs, Leg{From: a, To: b, Source: e.A, Dial: e.B}, Leg{From: b, To: a, Source: e.B, Dial: e.A})
+		r.Legs = append(r.Legs, Leg{From: a, To: b, Source: e.A, Dial: e.B, Port: e.Port}, Leg{From: b, To: a, Source: e.B, Dial: e.A, Port: e.Port})
 	}
 	before := checksums(ctx, a, b)
 	// Large packets are probed after all answers have come, and streams after that, so that
@@ -121,7 +126,7 @@ func findDevice(ctx context.Context, l *Leg) {
 
 func (l *Leg) probe(ctx context.Context) agent.PathProbe {
 	listen := l.To.ListenAddress(ctx, l.Dial)
-	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: netip.AddrPortFrom(listen, 0), Dial: netip.AddrPortFrom(l.Dial, 0), Wait: probeWait, Stall: probeStall}
+	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: netip.AddrPortFrom(listen, l.Port), Dial: netip.AddrPortFrom(l.Dial, l.Port), Wait: probeWait, Stall: probeStall}
 }
 
 func probeSizes(ctx context.Context, l *Leg) {

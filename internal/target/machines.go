@@ -10,8 +10,10 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/existing"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/machines"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/split"
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
 	"tare/internal/machine"
@@ -59,9 +61,30 @@ func newMachines(t study.Target, o Options, connect machines.Connect) driver.Tar
 	}
 }
 
+// splitDrivers are the names of the drivers of labs whose modes are also built between two
+// machines, a half on each.
+func splitDrivers() []string { return []string{"netns", "ipsec", "wireguard", "rootless", "ovs"} }
+
 // overLink lists the drivers whose modes are built on both machines by this program there, and
 // attached to the link between them.
-func overLink(*machines.Hosts) driver.Registry { return nil }
+func overLink(hosts *machines.Hosts) driver.Registry {
+	var drivers []labdriver.Driver
+	for _, r := range Drivers() {
+		if slices.Contains(splitDrivers(), r.Name) {
+			drivers = append(drivers, r.Driver)
+		}
+	}
+	return driver.Registry{split.New(drivers, func(ctx context.Context) (both [2]split.Host, err error) {
+		addresses, err := hosts.Addresses()
+		for i, n := range hosts.Named() {
+			if err == nil {
+				both[i] = split.Host{Name: n.Name, Address: addresses[i]}
+				both[i].Machine, err = hosts.Live(ctx, i)
+			}
+		}
+		return both, err
+	})}
+}
 
 // lacksLab is the driver of the modes that only a lab has.
 type lacksLab []driver.Mode

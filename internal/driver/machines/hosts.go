@@ -187,23 +187,17 @@ func (h *Hosts) Machine(i int) (*machine.Machine, error) {
 // boots.
 const reconnectTimeout = 3 * time.Minute
 
-// live returns a machine, which is connected again if its connection was lost. What the
-// result holds stays valid until the next loss.
-func (h *Hosts) live(ctx context.Context, i int) (machine.Machine, error) {
+// Live returns a machine, which is connected again if its connection was lost.
+func (h *Hosts) Live(ctx context.Context, i int) (*machine.Machine, error) {
 	h.reconnecting[i].Lock()
 	defer h.reconnecting[i].Unlock()
 	m, err := h.Machine(i)
-	if err != nil {
-		return machine.Machine{}, err
+	if err != nil || m.Err() == nil {
+		return m, err
 	}
-	if m.Err() != nil {
-		ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
-		defer cancel()
-		if err := m.Reconnect(ctx); err != nil {
-			return machine.Machine{}, err
-		}
-	}
-	return *m, nil
+	ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
+	defer cancel()
+	return m, m.Reconnect(ctx)
 }
 
 // Addresses returns the address at which each machine reaches the other, in the family that
@@ -242,11 +236,14 @@ type launcher struct {
 }
 
 func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
-	m, err := l.hosts.live(ctx, l.i)
+	m, err := l.hosts.Live(ctx, l.i)
 	if err != nil {
 		return nil, err
 	}
-	return m.User.Launch(ctx, args...)
+	l.hosts.reconnecting[l.i].Lock() // connecting again sets it
+	user := m.User
+	l.hosts.reconnecting[l.i].Unlock()
+	return user.Launch(ctx, args...)
 }
 
 // HandshakeTimeout bounds how long an agent may take to complete the handshake.
@@ -264,7 +261,7 @@ const farHandshakeTimeout = 15 * time.Second
 // DialEngine returns a function that dials the Docker Engine of a machine, over its connection.
 func (h *Hosts) DialEngine(i int, asRoot bool) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
-		m, err := h.live(ctx, i)
+		m, err := h.Live(ctx, i)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 // it is real.
 func (b *both) path(made []built) (*driver.Path, error) {
 	p := &driver.Path{
-		Mode: b.order.Mode, MergesDatagrams: made[0].Merges, Emulated: made[0].Emulated, Underlay: made[0].Underlay,
+		Mode: b.order.Mode, Lost: b.lost, MergesDatagrams: made[0].Merges, Emulated: made[0].Emulated, Underlay: made[0].Underlay,
 		Snapshot: b.snapshot, Topology: b.topology, FlushConnections: b.flush, Close: b.close,
 		Checks: []func() error{b.check},
 	}
@@ -232,4 +232,13 @@ func (b *both) processes(made []built) func() []int {
 		}
 	}
 	return func() []int { return here }
+}
+
+// lost returns why a half of the path is gone, such as after its connection was cut.
+func (b *both) lost() error {
+	var errs []error
+	for _, f := range b.halves {
+		errs = append(errs, f.Err())
+	}
+	return errors.Join(errs...)
 }

@@ -24,15 +24,11 @@ func links(req wire.Request) wire.Reply {
 	if req.Address == "" {
 		return reply
 	}
-	// No packet is sent: connecting a UDP socket only looks up the route.
-	conn, err := net.Dial("udp", net.JoinHostPort(req.Address, "9")) //nolint:noctx // see above
+	from, err := localToward(req.Address)
 	if err != nil {
 		return errorReply(req.ID, err)
 	}
-	defer conn.Close()
-	if from, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
-		reply.From = from.Addr().Unmap().String()
-	}
+	reply.From = from.Unmap().String()
 	if to, err := netip.ParseAddr(req.Address); err == nil {
 		reply.Out, _ = link.Route(to) // unknown on other systems than Linux
 	}

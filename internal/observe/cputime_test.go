@@ -134,7 +134,7 @@ func TestParseStatRefuses(t *testing.T) {
 }
 
 // Times that were read in another process give the same sample, and times that cannot be are an error.
-func TestCPUTimes(t *testing.T) {
+func TestTimesOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	stat := "cpu  7 1 5 90 2 1 4\ncpu0 4 1 3 40 1 1 2\ncpu2 3 0 2 50 1 0 2\nintr 1\n"
 	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {

@@ -51,7 +51,7 @@ func start(cpu int, passed *os.File, path string, args []string) (*proc, error) 
 	}
 	err := p.StartTied(func(fn func() error) error {
 		runtime.LockOSThread() // never unlocked: a pinned thread ends here
-		if err := thread.Pin(cpu); err != nil {
+		if err := thread.PinForChild(cpu); err != nil {
 			return err
 		}
 		return fn()

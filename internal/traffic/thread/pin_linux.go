@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pin binds the calling thread, and the processes that it starts, to a CPU. A negative cpu does
+// Pin binds the calling thread to a CPU. A negative cpu does
 // nothing. Use it on a locked thread that ends with its work.
 func Pin(cpu int) error {
 	if cpu < 0 {
@@ -19,3 +19,6 @@ func Pin(cpu int) error {
 	}
 	return nil
 }
+
+// PinForChild binds the calling thread so that a program that it starts is bound, too.
+func PinForChild(cpu int) error { return Pin(cpu) }

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package thread
 
@@ -11,3 +11,6 @@ func Pin(cpu int) error {
 	}
 	return fmt.Errorf("pin to CPU %d: this system does not support it; use placement free", cpu)
 }
+
+// PinForChild is Pin for a thread that starts another program.
+func PinForChild(cpu int) error { return Pin(cpu) }

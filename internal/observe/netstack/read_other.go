@@ -1,0 +1,47 @@
+//go:build !windows
+
+package netstack
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Boot returns the kernel's boot id, or "" if there is none. proc is where procfs is mounted.
+func Boot(proc string) string {
+	id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// Read reads the network stack of the calling thread. proc is where procfs is mounted,
+// normally /proc. Without procfs the reading has only a gap.
+func Read(proc string) Reading {
+	var r Reading
+	if _, err := os.Stat(filepath.Join(proc, "thread-self")); err != nil {
+		if _, err := os.Stat(filepath.Join(proc, "stat")); err != nil {
+			r.AddGap("counters", fmt.Errorf("procfs is not available: %w", err))
+			return r
+		}
+	}
+	r.Boot = Boot(proc)
+	if ns, err := os.Readlink(filepath.Join(proc, "thread-self/ns/net")); err == nil {
+		r.NS = strings.Trim(strings.TrimPrefix(ns, "net:"), "[]")
+	}
+	for _, s := range sources() {
+		text, err := os.ReadFile(filepath.Join(proc, "thread-self/net", s.file))
+		if errors.Is(err, os.ErrNotExist) && s.optional {
+			continue // not built or not loaded, so it cannot drop anything
+		}
+		if err == nil {
+			err = s.parse(&r, text)
+		}
+		r.AddGap("/proc/net/"+s.file, err)
+	}
+	return r
+}

@@ -99,7 +99,7 @@ var only = map[string]string{
 	"charm.land/":                       "internal/live/term",
 	"tare/internal/traffic/tcp":         "internal/traffic",
 	"tare/internal/traffic/udp":         "internal/traffic",
-	"tare/internal/traffic/socket":      "internal/traffic",
+	"tare/internal/traffic/socket":      "internal/traffic internal/agent",
 	"github.com/charmbracelet/":         "internal/live/term",
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/traffic/socket"
 )
 
 // The sizes of IP and UDP headers in bytes.
@@ -62,7 +63,7 @@ func sizedDatagram(token string, size, headers int) []byte {
 // listenForSizes opens a port and returns a function that answers datagrams with the token
 // until the context ends.
 func listenForSizes(ctx context.Context, k *wire.PathProbe) (port uint16, answer func() pathResult, err error) {
-	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp", k.Address)
+	conn, err := socket.ListenPacket(ctx, k.Address)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -100,7 +101,7 @@ func answerSizes(ctx context.Context, conn net.PacketConn, token string) pathRes
 
 // sizeSearch is the state of a search.
 type sizeSearch struct {
-	conn     *net.UDPConn
+	conn     socket.PacketConn
 	k        *wire.PathProbe
 	headers  int
 	answered map[int]bool // sizes that arrived; false: with other content
@@ -119,7 +120,7 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 	if mtu <= smallestSize {
 		return nil, fmt.Errorf("the device has an MTU of %d bytes, and the probe needs more than %d", k.MTU, smallestSize)
 	}
-	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+	conn, err := socket.DialPacket(to)
 	if err != nil {
 		return nil, err
 	}

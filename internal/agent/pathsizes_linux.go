@@ -15,7 +15,7 @@ const reportsUnseen = ""
 // forbidFragments lets no system on the path fragment the packets of a socket, lets the
 // socket send packets of its device's MTU whatever was learned of the path before, and
 // collects what routers report.
-func forbidFragments(conn *net.UDPConn, ipv6 bool) error {
+func forbidFragments(conn syscall.Conn, ipv6 bool) error {
 	return control(conn, func(fd int) error {
 		if ipv6 {
 			return errors.Join(
@@ -49,7 +49,7 @@ const maxReports = 1000
 
 // readReports empties a socket's queue of errors and returns whether a router reported
 // packets as too big, and the smallest MTU that it gave.
-func readReports(conn *net.UDPConn) (mtu int, reported bool) {
+func readReports(conn syscall.Conn) (mtu int, reported bool) {
 	_ = control(conn, func(fd int) error {
 		data, oob := make([]byte, 64), make([]byte, 512)
 		for range maxReports {

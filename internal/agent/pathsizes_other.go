@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"syscall"
 )
 
 // reportsUnseen is why the reports of routers are not read: other systems tell a program of
@@ -13,7 +14,7 @@ import (
 const reportsUnseen = runtime.GOOS + " does not show a program what routers report"
 
 // forbidFragments lets no system on the path fragment the packets of a socket.
-func forbidFragments(conn *net.UDPConn, ipv6 bool) error {
+func forbidFragments(conn syscall.Conn, ipv6 bool) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
@@ -29,7 +30,7 @@ func forbidFragments(conn *net.UDPConn, ipv6 bool) error {
 func tooBig(err error) bool { return errors.Is(err, errTooBig) }
 
 // readReports returns nothing: see reportsUnseen.
-func readReports(*net.UDPConn) (mtu int, reported bool) { return 0, false }
+func readReports(syscall.Conn) (mtu int, reported bool) { return 0, false }
 
 // segmentSize is unknown.
 func segmentSize(net.Conn) (int, error) { return 0, errors.ErrUnsupported }

@@ -19,6 +19,7 @@ import (
 
 	"tare/internal/agent/wire"
 	"tare/internal/traffic/admission"
+	"tare/internal/traffic/socket"
 )
 
 // A probe is one line in each direction between two agents: the client sends a token, and the
@@ -93,7 +94,7 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 // ends, and closes it.
 func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func() probeResult, err error) {
 	if k.Network == "udp" {
-		conn, err := (&net.ListenConfig{}).ListenPacket(ctx, k.Network, k.Address)
+		conn, err := socket.ListenPacket(ctx, k.Address)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -227,7 +228,7 @@ func probe(ctx context.Context, req wire.Request) wire.Reply {
 // probeOnce opens a new connection for each attempt, because address translation keeps its choice
 // for a flow.
 func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error {
-	conn, err := (&net.Dialer{Timeout: maxProbeTimeout}).DialContext(ctx, k.Network, k.Address)
+	conn, err := dialProbe(ctx, k)
 	if err != nil {
 		return err
 	}
@@ -242,6 +243,17 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 	}
 	k.Local, k.Seen = conn.LocalAddr().String(), strings.TrimSpace(line)
 	return nil
+}
+
+func dialProbe(ctx context.Context, k *wire.Probe) (net.Conn, error) {
+	if k.Network == "tcp" {
+		return (&net.Dialer{Timeout: maxProbeTimeout}).DialContext(ctx, "tcp", k.Address)
+	}
+	to, err := netip.ParseAddrPort(k.Address)
+	if err != nil {
+		return nil, fmt.Errorf("probe %q: %w", k.Address, err)
+	}
+	return socket.DialPacket(to)
 }
 
 func errorReply(id uint64, err error) wire.Reply {

@@ -2,7 +2,9 @@ package socket
 
 import (
 	"errors"
+	"net"
 	"net/netip"
+	"syscall"
 	"time"
 )
 
@@ -148,3 +150,9 @@ var ErrTooLong = errors.New("datagram too long")
 
 // ErrRefused means that the peer's kernel reported that the port is closed.
 var ErrRefused = errors.New("connection refused")
+
+// PacketConn is a connected UDP socket with deadlines.
+type PacketConn interface {
+	net.Conn
+	syscall.Conn
+}

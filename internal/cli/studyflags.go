@@ -72,6 +72,9 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	if len(args) > 0 {
 		name = args[0]
 	}
+	if kind.InPlace != nil {
+		name = kind.InPlace(flagged, name)
+	}
 	src, err := source(name)
 	if err != nil {
 		return a, study.Study{}, usage(err)

@@ -16,6 +16,9 @@ type Host struct {
 	// read from /proc here. Counters of other hosts are read by an agent of the path on
 	// that host.
 	Local bool
+	// Guest means that the host is a virtual machine on this machine, for instance that of
+	// Docker Desktop: its CPU time is a part of this machine's.
+	Guest bool
 	// Programs are the programs on the host that work for the run without being started by
 	// it, such as those of an engine, by their kernel names (up to 15 characters). Nil
 	// means that all processes of the run are its own.

@@ -18,6 +18,9 @@ import (
 type Engine struct {
 	Name     string // for people: a host of the lab, or the name that the user gave
 	Versions Versions
+	Machine  Machine
+	// Address is where it was reached, such as unix:///var/run/docker.sock; empty if unknown.
+	Address string
 	// Binary is the tare to run in containers, if not the running program.
 	Binary string
 	api    *client.Client
@@ -97,6 +100,14 @@ type Versions struct {
 	OS, Arch, Kernel              string // Arch in Go's notation
 }
 
+// Machine is what an engine reports about the machine that it runs on. What it does not report is
+// empty or 0.
+type Machine struct {
+	Name   string // its host name
+	System string // its distribution, or the product that runs it, such as Docker Desktop
+	Memory uint64 // bytes
+}
+
 // Facts returns the known versions for a result.
 func (v Versions) Facts() []result.Fact {
 	var out []result.Fact
@@ -154,6 +165,7 @@ func (e *Engine) Identify(ctx context.Context) error {
 	if e.Versions.Kernel == "" {
 		e.Versions.Kernel = i.Info.KernelVersion
 	}
+	e.Machine = Machine{Name: i.Info.Name, System: i.Info.OperatingSystem, Memory: uint64(max(0, i.Info.MemTotal))}
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -22,13 +21,19 @@ func enginesKind() Kind {
 		Name: "engines",
 		Matches: func(name string) bool {
 			scheme, _, _ := strings.Cut(name, ":")
-			return scheme == "docker" || scheme == "unix" || scheme == "tcp" || scheme == "ssh"
+			return scheme == "docker" || scheme == "unix" || scheme == "tcp" || scheme == "npipe" || scheme == "ssh"
 		},
 		Study: func(t study.Target) string {
 			if len(t.Hosts) > 0 {
 				return "engines"
 			}
 			return "engine"
+		},
+		InPlace: func(t study.Target, name string) string {
+			if len(t.Hosts) == 0 && name == "published-ports" {
+				return "published-ports-engine"
+			}
+			return name
 		},
 		New: newEngines,
 	}
@@ -66,7 +71,7 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 	if slices.ContainsFunc(on.Hosts(), func(h driver.Host) bool { return h.Local }) {
 		here = slices.Concat(here, calibration.Facts())
 	}
-	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, on.Hosts(), here)}
+	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, on, here)}
 	if g.Local() { // the facts of this machine apply to the endpoints
 		var err error
 		if g.CPUs, err = facts.CPUs("/"); err != nil {
@@ -74,7 +79,10 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 		}
 		g.Warnings = append(machine.Warnings, machine.Existing...)
 	}
-	if len(t.Hosts) == 0 {
+	if len(t.Hosts) == 0 && slices.ContainsFunc(g.Hosts, func(h driver.Host) bool { return h.Guest }) {
+		g.Warnings = append(g.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "client and server share the CPUs of this machine, the server's in a virtual machine on it: " +
+			"the ratios show what the virtual machine and its port forwarding add, not what a network card can carry"})
+	} else if len(t.Hosts) == 0 {
 		g.Warnings = append(g.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both endpoints are on the engine's host and share its kernel and CPUs: " +
 			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"})
 	}
@@ -84,12 +92,14 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 // engineHosts describes the machines of the engines, and this one. What an engine reports
 // about itself is with its modes. Each host says whether it is this machine, whose facts
 // are the last ones.
-func engineHosts(t study.Target, hosts []driver.Host, machine []result.Fact) []result.Host {
+func engineHosts(t study.Target, on machines, machine []result.Fact) []result.Host {
 	const controller = "tare"
 	named := []study.Host{{Engine: t.Name}}
 	if len(t.Hosts) > 0 {
 		named = t.Hosts
 	}
+	hosts := on.Hosts()
+	engines := hosts[len(hosts)-len(named):] // a desktop precedes that of its engine
 	var out []result.Host
 	for i, h := range named {
 		facts := []result.Fact{{Name: "engine", Value: h.Engine}}
@@ -97,13 +107,29 @@ func engineHosts(t study.Target, hosts []driver.Host, machine []result.Fact) []r
 			facts = append(facts, result.Fact{Name: "address", Value: h.Address})
 		}
 		which := "not " + controller + ": its CPUs are not known"
-		if hosts[i].Local {
+		switch {
+		case engines[i].Local:
 			which = "the same as " + controller
+		case engines[i].Guest:
+			which = "a virtual machine on " + controller
 		}
-		out = append(out, result.Host{Name: cmp.Or(h.Name, string(rune('a'+i))), Facts: append(facts, result.Fact{Name: "machine", Value: which})})
+		facts = append(facts, result.Fact{Name: "machine", Value: which})
+		if !engines[i].Local {
+			facts = append(facts, on.Machine(i)...)
+		}
+		out = append(out, result.Host{Name: engines[i].Name, Facts: facts})
 	}
 	role := result.Fact{Name: "role", Value: "the machine that controlled the run; the engine may be on another"}
+	if len(hosts) > len(named) {
+		role.Value = "the machine that controlled the run, and host " + hosts[0].Name
+	}
 	return append(out, result.Host{Name: controller, Facts: append([]result.Fact{role}, machine...)})
+}
+
+// machines are the hosts of engines, with what the engines report about them.
+type machines interface {
+	Hosts() []driver.Host
+	Machine(engine int) []result.Fact
 }
 
 // engineChanges says what a run of the study creates on the engines.

@@ -24,6 +24,9 @@ type Kind struct {
 	WellFormed func(name string) bool
 	// Study is the default built-in study for these hosts.
 	Study func(study.Target) string
+	// InPlace returns the built-in study that these hosts have in place of another one, whose
+	// modes they do not have; else the same name. It may be nil.
+	InPlace func(t study.Target, name string) string
 	// New returns the target for that name or those hosts. It does nothing before Open.
 	New func(t study.Target, o Options) driver.Target
 }

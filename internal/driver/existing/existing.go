@@ -26,7 +26,7 @@ import (
 // Host is a machine with an existing engine, and the address at which the other machine
 // reaches it, which is optional with one engine.
 type Host struct {
-	Name    string // for messages; a and b if empty
+	Name    string // for messages; if empty a and b, or b in a virtual machine of a desktop
 	Target  string // in the form of locate.Connect
 	Address netip.Addr
 	Machine *Machine // nil for a host that is known by its engine only
@@ -42,34 +42,22 @@ type Machine struct {
 	Connect func(ctx context.Context) (*engine.Engine, error)
 }
 
-// local reports whether the host is this machine.
-func (h Host) local() bool {
-	if h.Machine != nil {
-		return h.Machine.Local
-	}
-	return locate.Local(h.Target)
-}
-
 // Driver builds modes on one or two existing engines.
 type Driver struct {
 	hosts    []Host
-	swarm    bool             // creating one is allowed
-	mu       sync.Mutex       // guards open
+	swarm    bool // creating one is allowed
+	here     machineIdentity
+	mu       sync.Mutex       // guards open and guest
 	open     []*engine.Engine // by host, nil until connected
+	guest    []bool           // by host: its kernel was found not to be that of this machine
 	sessions *remote.Sessions
 }
 
 // New creates a driver for one or two existing engines. It creates a Swarm, and removes it
 // again, only if allowSwarm is set.
 func New(hosts []Host, allowSwarm bool) *Driver {
-	d := &Driver{swarm: allowSwarm, open: make([]*engine.Engine, len(hosts))}
-	for i, h := range hosts {
-		if h.Name == "" {
-			h.Name = string(rune('a' + i))
-		}
-		d.hosts = append(d.hosts, h)
-	}
-	d.sessions = remote.NewSessions(len(hosts), d.openHost, d.removeRun)
+	d := &Driver{hosts: hosts, swarm: allowSwarm, here: thisMachine(), open: make([]*engine.Engine, len(hosts)), guest: make([]bool, len(hosts))}
+	d.sessions = remote.NewSessions(len(hosts)+1, d.openHost, d.removeRun) // the last one is the desktop
 	return d
 }
 
@@ -99,11 +87,15 @@ func (d *Driver) Modes() []driver.Mode {
 }
 
 // Hosts returns the machines of the engines. An engine behind a Unix socket is on this
-// machine; its programs there work for the run, too.
+// machine unless it reports another one; its programs there work for the run, too. A desktop
+// precedes the virtual machine of its engine.
 func (d *Driver) Hosts() []driver.Host {
+	if d.desktop() {
+		return []driver.Host{d.desktopHost(), {Name: d.name(0), Guest: true}}
+	}
 	var out []driver.Host
-	for _, h := range d.hosts {
-		one := driver.Host{Name: h.Name, Local: h.local()}
+	for i := range d.hosts {
+		one := driver.Host{Name: d.name(i), Local: d.onThisMachine(i)}
 		if one.Local {
 			one.Programs = engine.Daemons()
 		}
@@ -171,21 +163,39 @@ func traits(modes []driver.Mode) []driver.Mode {
 	return modes
 }
 
+// desktopHost is this machine, as a host with an engine in a virtual machine on it. What
+// runs the virtual machine works for the run.
+func (d *Driver) desktopHost() driver.Host {
+	return driver.Host{Name: desktopName, Local: true, Programs: desktopPrograms()}
+}
+
 // openHost starts the agent that reads a host: in a container, if only its engine is known.
 func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host, error) {
-	h := d.hosts[i]
-	if h.Machine != nil {
-		return remote.Open(ctx, h.Machine.Launcher, run, h.Name, h.Address)
+	if i == len(d.hosts) {
+		return d.openDesktop(ctx, run)
+	}
+	name := d.name(i)
+	if m := d.hosts[i].Machine; m != nil {
+		return remote.Open(ctx, m.Launcher, run, name, d.hosts[i].Address)
 	}
 	e, err := d.engine(ctx, i)
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.Run(ctx, engine.ContainerSpec{Run: run, Part: "witness", Name: engine.Name(run, h.Name, "witness"), Network: engine.HostNetwork})
+	c, err := e.Run(ctx, engine.ContainerSpec{Run: run, Part: "witness", Name: engine.Name(run, name, "witness"), Network: engine.HostNetwork})
 	if err != nil {
 		return nil, err
 	}
-	read, err := remote.Open(ctx, c, run, h.Name, h.Address)
+	read, err := remote.Open(ctx, c, run, name, d.hosts[i].Address)
+	if err == nil {
+		err = d.recognise(ctx, i, read)
+	}
+	if again := d.name(i); err == nil && again != name {
+		err = read.Close()
+		if err == nil {
+			read, err = remote.Open(ctx, c, run, again, d.hosts[i].Address)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}

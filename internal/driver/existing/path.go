@@ -1,5 +1,3 @@
-//go:build linux
-
 package existing
 
 import (
@@ -158,7 +156,11 @@ func (p *path) hostEndpoint(ctx context.Context, s *host, role string, pair int)
 func (p *path) containerEndpoint(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
 	e.Endpoint = remote.Endpoint{Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host}
-	spec.Sysctls = containers.Sysctls((&lab.Lab{}).Settings())
+	settings := lab.SandboxSettings()
+	if p.driver.sameKernel(s.engine) {
+		settings = append(settings, lab.HereSettings()...)
+	}
+	spec.Sysctls = containers.Sysctls(settings)
 	if err := p.contain(ctx, e, spec); err != nil {
 		return nil, err
 	}

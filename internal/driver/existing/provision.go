@@ -1,5 +1,3 @@
-//go:build linux
-
 package existing
 
 import (
@@ -23,14 +21,18 @@ type recipe struct {
 	far   bool // requires two hosts
 	raw   bool // the client is a process of its host: a machine needs no engine for it
 	build func(*path, context.Context) error
+	// desktop replaces build if the engine runs in a virtual machine on this machine: the
+	// client is a process of the desktop, and so is the server if alone is set.
+	desktop func(*path, context.Context) error
+	alone   bool
 }
 
 func recipes() map[string]recipe {
 	return map[string]recipe{
 		containers.Host:            {far: true, build: (*path).hosts},
-		containers.HostLocal:       {near: true, build: (*path).hosts},
+		containers.HostLocal:       {near: true, build: (*path).hosts, desktop: (*path).onLoopback, alone: true},
 		"docker/host":              {build: (*path).hosts},
-		"docker/published":         {raw: true, build: (*path).published},
+		"docker/published":         {raw: true, build: (*path).published, desktop: (*path).fromDesktop},
 		"docker/bridge":            {far: true, build: (*path).bridge},
 		"docker/colocated":         {near: true, build: (*path).colocated},
 		"docker/to-host":           {near: true, build: (*path).toHost},
@@ -65,23 +67,19 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	if err != nil {
 		return nil, err
 	}
-	b := 0
-	if len(d.hosts) > 1 && !r.near {
-		b = 1
-	}
-	session, err := d.sessions.Enter(ctx, o.Run, 0, b)
+	session, a, b, err := d.enter(ctx, o.Run, r)
 	if err != nil {
 		return nil, err
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o, driver: d, session: session}
-	if r.raw && b > 0 && d.hosts[0].Machine != nil {
-		p.a = &host{Host: session.Host(0)}
+	if r.raw && b != a && a < len(d.hosts) && d.hosts[a].Machine != nil {
+		p.a = &host{Host: session.Host(a)}
 	} else {
-		p.a, err = d.host(ctx, session, 0)
+		p.a, err = d.host(ctx, session, a)
 	}
 	if err == nil {
 		p.b = p.a
-		if b > 0 {
+		if b != a {
 			p.b, err = d.host(ctx, session, b)
 		}
 	}
@@ -89,14 +87,67 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 		return nil, errors.Join(err, d.sessions.Leave(context.WithoutCancel(ctx), session))
 	}
 	p.read = remote.Path{Spec: &p.Path, A: p.a.Host, B: p.b.Host}
-	if err := r.build(p, ctx); err != nil {
+	build := r.build
+	if a == len(d.hosts) {
+		build = r.desktop
+	}
+	if err := build(p, ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.hostsOf(a, b), Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
 }
 
-// host returns a host of a session with its engine, which is already connected.
+// enter opens the hosts of a mode. That may show that an engine runs in a virtual machine,
+// so that the mode has other hosts.
+func (d *Driver) enter(ctx context.Context, run string, r recipe) (session *remote.Session, a, b int, err error) {
+	a, b = d.endsOf(r)
+	session, err = d.sessions.Enter(ctx, run, a, b)
+	if err != nil {
+		return nil, a, b, err
+	}
+	found, other := d.endsOf(r)
+	if found == a && other == b {
+		return session, a, b, nil
+	}
+	both, err := d.sessions.Enter(ctx, run, found, other)
+	return both, found, other, errors.Join(err, d.sessions.Leave(context.WithoutCancel(ctx), session))
+}
+
+// endsOf returns the hosts of the client and the server of a mode, as numbers of the
+// session: those of the engines, followed by the desktop.
+func (d *Driver) endsOf(r recipe) (a, b int) {
+	switch {
+	case r.desktop != nil && d.desktop() && r.alone:
+		return len(d.hosts), len(d.hosts)
+	case r.desktop != nil && d.desktop():
+		return len(d.hosts), 0
+	case len(d.hosts) > 1 && !r.near:
+		return 0, 1
+	}
+	return 0, 0
+}
+
+// hostsOf returns the hosts of a path. The CPU time of a virtual machine is a part of the
+// desktop's, so that both belong to a path in it.
+func (d *Driver) hostsOf(a, b int) []driver.Host {
+	all := d.Hosts()
+	switch {
+	case !d.desktop():
+		return all[:1+b]
+	case a == b && a == len(d.hosts):
+		return all[:1]
+	case a == b:
+		return []driver.Host{all[1], all[0]}
+	}
+	return all
+}
+
+// host returns a host of a session with its engine, which is already connected; the desktop
+// has none.
 func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, error) {
+	if i == len(d.hosts) {
+		return &host{Host: s.Host(i)}, nil
+	}
 	e, err := d.engine(ctx, i)
 	return &host{s.Host(i), e, d.hosts[i].Machine == nil}, err
 }
@@ -117,6 +168,8 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 			continue
 		}
 		switch {
+		case r.far && d.desktop():
+			return unsupported("this mode requires two hosts with an engine each; the engine runs in a virtual machine on this machine, where docker/published, docker/host and host-local are measured")
 		case r.far && len(d.hosts) < 2:
 			return unsupported("this mode requires two hosts with an engine each; only one was given")
 		}

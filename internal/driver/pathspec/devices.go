@@ -19,7 +19,7 @@ type DeviceRule struct {
 }
 
 // Counter returns the name of another counter of the device.
-func (r DeviceRule) Counter(what string) string { return CounterName(r.At.At, r.Device.label(), what) }
+func (r DeviceRule) Counter(what string) string { return r.Device.Counter(r.At, what) }
 
 // DeviceRules lists the rules on the bytes of devices.
 func (p *Path) DeviceRules() (out []DeviceRule) {

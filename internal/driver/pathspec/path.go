@@ -67,6 +67,9 @@ func (d Device) label() string {
 	return d.Name
 }
 
+// Counter returns the name of a counter of the device in a place.
+func (d Device) Counter(at Place, what string) string { return CounterName(at.At, d.label(), what) }
+
 // CounterReader adds further counters to those given.
 type CounterReader func(ctx context.Context, into driver.Counters) error
 

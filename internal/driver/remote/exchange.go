@@ -96,8 +96,15 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 			return &UnexpectedConnectivity{x, network, met}
 		}
 	}
+	p.checkAtSnapshots(x)
+	return nil
+}
+
+// checkAtSnapshots repeats an exchange over TCP at every snapshot, and requires its result,
+// unless any will do.
+func (p *Path) checkAtSnapshots(x Exchange) {
 	if p.exchanges = append(p.exchanges, x); len(p.exchanges) > 1 || x.Want == AnyConnectivity {
-		return nil
+		return
 	}
 	counter := pathspec.CounterName(p.B.At, "connections", "unlike")
 	var unlike uint64
@@ -115,7 +122,47 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 		return nil
 	})
 	p.Spec.AddRules(driver.Rule{Counter: counter, Expect: driver.NoMatch})
-	return nil
+}
+
+// Found is what an exchange found between two endpoints.
+type Found struct {
+	TCP, UDP Connectivity // OneConnection or TwoConnections
+	NoUDP    error        // why no datagram arrives, nil if they do
+}
+
+// FindConnectivity lets the endpoints of a pair that is not yet part of the path exchange
+// data, and returns what is between them. It returns an *Unreachable if both ran and nothing
+// arrived over TCP.
+func (p *Path) FindConnectivity(ctx context.Context, x Exchange) (found Found, err error) {
+	kind := func(network string) (Connectivity, error) {
+		x.Want = OneConnection
+		fits, _, err := p.exchange(ctx, x, network, setupTimeout)
+		if gone := errors.Join(x.Client.Agent.Err(), x.Server.Agent.Err()); gone != nil {
+			return OneConnection, gone
+		}
+		if err == nil && !fits {
+			return TwoConnections, nil
+		}
+		if err != nil {
+			err = &Unreachable{err}
+		}
+		return OneConnection, err
+	}
+	if found.TCP, err = kind("tcp"); err != nil {
+		return found, err
+	}
+	found.UDP, err = kind("udp")
+	if IsUnreachable(err) {
+		found.NoUDP, err = err, nil
+	}
+	return found, err
+}
+
+// AddFoundPair adds a pair whose connectivity FindConnectivity has found: x.Want is that of
+// TCP.
+func (p *Path) AddFoundPair(x Exchange) {
+	p.Spec.AddPairPorts(x.Client.Spec(), x.Server.Spec(), []netip.AddrPort{x.Listen}, []netip.AddrPort{x.Dial})
+	p.checkAtSnapshots(x)
 }
 
 // Foreign returns how many connections and datagrams of others arrived at the ports of exchanges

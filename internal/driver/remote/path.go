@@ -155,20 +155,9 @@ type Attachment struct {
 func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed bool) (Attachment, error) {
 	eth := pathspec.Device{Name: e.Link.Name}
 	forward := pathspec.Direction(e.Client)
-	links, _, err := e.Host.Monitor.Links(ctx, netip.Addr{})
+	at, err := p.FindAttachment(ctx, e)
 	if err != nil {
-		return Attachment{}, err
-	}
-	var at Attachment
-	for _, l := range links {
-		if l.Kind == "veth" && e.Link.Kind == "veth" && l.Index == e.Link.Peer && l.Peer == e.Link.Index {
-			at.Veth, at.IsVeth = pathspec.Device{Name: l.Name, Role: e.Name + ".veth"}, true
-			for _, m := range links {
-				if l.Master != 0 && m.Index == l.Master {
-					at.Bridge = pathspec.Device{Name: m.Name}
-				}
-			}
-		}
+		return at, err
 	}
 	if relayed {
 		// The relay packetises the data again, so only the payload is known.
@@ -178,6 +167,25 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 	p.Spec.MustCarry(pair, e.Place, eth, forward)
 	if at.IsVeth {
 		p.Spec.MustCarry(pair, e.Host.Place, at.Veth, !forward)
+	}
+	return at, nil
+}
+
+// FindAttachment finds the host side of a sandbox's device.
+func (p *Path) FindAttachment(ctx context.Context, e *Endpoint) (at Attachment, err error) {
+	links, _, err := e.Host.Monitor.Links(ctx, netip.Addr{})
+	if err != nil {
+		return at, err
+	}
+	for _, l := range links {
+		if l.Kind == "veth" && e.Link.Kind == "veth" && l.Index == e.Link.Peer && l.Peer == e.Link.Index {
+			at.Veth, at.IsVeth = pathspec.Device{Name: l.Name, Role: e.Name + ".veth"}, true
+			for _, m := range links {
+				if l.Master != 0 && m.Index == l.Master {
+					at.Bridge = pathspec.Device{Name: m.Name}
+				}
+			}
+		}
 	}
 	return at, nil
 }

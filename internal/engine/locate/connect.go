@@ -3,12 +3,11 @@
 package locate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ const connectTimeout = 30 * time.Second
 //	"" or docker                     as the docker CLI finds it: DOCKER_HOST, DOCKER_CONTEXT, current context, default socket
 //	docker:CONTEXT                   a context of the docker CLI, with its TLS material
 //	unix://PATH tcp://HOST:PORT      an address; TLS by DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
+//	npipe:////./pipe/NAME            a named pipe of Windows
 //	ssh://[USER@]HOST[:PORT]         through ssh, where docker must be installed
 //
 // If the engine cannot be used, the error is an *engine.Unavailable. Connect changes nothing on the
@@ -40,6 +40,7 @@ func Connect(ctx context.Context, target string) (*engine.Engine, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
 	defer cancel()
+	e.Address = s.host
 	if err := e.Negotiate(ctx); err != nil {
 		_ = e.Disconnect() // it only has idle connections
 		return nil, s.diagnose(ctx, err)
@@ -80,11 +81,27 @@ func ConnectThrough(ctx context.Context, name string, dial func(context.Context)
 // throughHost is the name of the server in requests over a connection that is already there.
 const throughHost = "http://docker.example.com"
 
-// Local reports whether the engine of a target, as Connect takes it, is on this machine, judging by
-// its name alone.
+// Local reports whether the engine of a target, as Connect takes it, is reached through this
+// machine only: a socket, a named pipe, or a port of the loopback device. The engine itself may run in
+// a virtual machine. It opens no connection.
 func Local(target string) bool {
-	if target == "docker" {
-		target = cmp.Or(os.Getenv(envHost), "unix://")
+	s, err := resolve(target)
+	return err == nil && IsLocal(s.host)
+}
+
+// IsLocal is Local for the address of an engine.
+func IsLocal(address string) bool {
+	scheme, rest, _ := strings.Cut(address, "://")
+	switch scheme {
+	case "unix", "npipe":
+		return true
+	case "tcp":
+		host, _, _ := strings.Cut(rest, "/")
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		return host == "localhost" || err == nil && addr.IsLoopback()
 	}
-	return strings.HasPrefix(target, "unix://")
+	return false
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,9 @@ func (s source) diagnose(ctx context.Context, err error) error {
 		u.Reason, u.Fix = explainSocket(ctx, rest, err)
 		_, stat := os.Lstat(rest)
 		u.NotFound = errors.Is(stat, fs.ErrNotExist)
+	case scheme == "npipe":
+		u.Reason, u.Fix = explainPipe(rest, err)
+		u.NotFound = errors.Is(err, fs.ErrNotExist)
 	case explainTLS(u, s, err):
 	default:
 		u.Reason, u.Fix = explainNetwork(ctx, s, err)
@@ -52,17 +56,35 @@ func explainSocket(ctx context.Context, path string, err error) (reason, fix str
 		return explainAnswer(err)
 	}
 	elsewhere := "use another engine: docker context ls lists them"
+	start := "start it: sudo systemctl start docker, or "
+	if runtime.GOOS != "linux" {
+		start = "start Docker Desktop, or "
+	}
 	switch info, stat := os.Stat(path); {
 	case errors.Is(dial, fs.ErrPermission):
 		return "permission denied", "run tare as root, or join the socket's group: sudo usermod -aG docker $USER, and log in again"
 	case errors.Is(dial, fs.ErrNotExist):
-		return "there is no such socket: no engine runs here, or it listens elsewhere", "start one: sudo systemctl start docker, or " + elsewhere
+		return "there is no such socket: no engine runs here, or it listens elsewhere", start + elsewhere
 	case stat == nil && info.Mode()&fs.ModeSocket == 0:
 		return "it is not a socket", elsewhere
 	case errors.Is(dial, syscall.ECONNREFUSED):
-		return "no engine listens on that socket", "start it: sudo systemctl start docker, or " + elsewhere
+		return "no engine listens on that socket", start + elsewhere
 	}
 	return oneLine(dial.Error()), "run docker version to see whether the engine answers"
+}
+
+// explainPipe explains why a named pipe of Windows cannot be used. On other systems there are none.
+func explainPipe(path string, err error) (reason, fix string) {
+	elsewhere := "use another engine: docker context ls lists them"
+	switch {
+	case runtime.GOOS != "windows":
+		return "named pipes exist on Windows only", elsewhere
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied", "add your account to the group docker-users and log in again"
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no pipe " + path + ": no engine runs here", "start Docker Desktop, or " + elsewhere
+	}
+	return explainAnswer(err)
 }
 
 // redial dials again, even if the context has ended.

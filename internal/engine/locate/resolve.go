@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func resolve(target string) (source, error) {
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || rest == "" || !slices.Contains([]string{"unix", "tcp", "ssh", "npipe"}, scheme) {
-		return source{}, fmt.Errorf("%q does not name an engine; use docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST", target)
+		return source{}, fmt.Errorf("%q does not name an engine; use docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT, npipe://PATH or ssh://USER@HOST", target)
 	}
 	return addressSource(target, target)
 }
@@ -114,7 +115,7 @@ func contextSource(name, context string) (source, error) {
 	if context == defaultContext {
 		host := os.Getenv(envHost)
 		if host == "" {
-			host = client.DefaultDockerHost
+			host = defaultHost()
 		}
 		return addressSource(name, host)
 	}
@@ -147,6 +148,19 @@ func contextSource(name, context string) (source, error) {
 		return fail(errors.New("it has no address of an engine"))
 	}
 	return source{name: name, host: endpoint.Host, context: context, options: options}, nil
+}
+
+// defaultHost returns the default address of an engine. Docker Desktop for macOS creates the default
+// socket on request only; its own one is in the user's directory.
+func defaultHost() string {
+	if runtime.GOOS == "darwin" {
+		own := filepath.Join(configDir(), "run", "docker.sock")
+		_, missing := os.Stat(strings.TrimPrefix(client.DefaultDockerHost, "unix://"))
+		if _, err := os.Stat(own); err == nil && missing != nil {
+			return "unix://" + own
+		}
+	}
+	return client.DefaultDockerHost
 }
 
 // addressSource returns the engine at an address, with the TLS settings of the environment.

@@ -63,14 +63,17 @@ type cpuReader struct {
 }
 
 // readers returns one reader for each host of the modes; all hosts that are this machine
-// share one. A host on another machine without an agent of the path cannot be read.
+// share one. A host on another machine without an agent of the path cannot be read. The
+// CPU time of a guest is a part of this machine's, if this system counts it so.
 func (o *Observer) readers(of ...Mode) []cpuReader {
 	var out []cpuReader
 	for _, m := range of {
 		for _, h := range o.hostsOf(m) {
 			one := cpuReader{host: h.Name, read: readNothing}
-			if h.Local {
+			if h.Local || h.Guest && observe.CountsGuests() {
 				one = cpuReader{host: LocalKernel, read: o.readHere}
+			} else if h.Guest {
+				one.read = readGuest
 			} else if c := m.AgentOn(h.Name); c != nil {
 				one.read = c.CPU
 			}
@@ -91,6 +94,11 @@ func (o *Observer) readHere(context.Context) (string, observe.Sample, error) {
 
 // errNoAgent is the reason why a host could not be read.
 var errNoAgent = errors.New("no agent of the path runs there")
+
+// errGuest is the reason why the CPU time of a guest is not added to that of this machine.
+var errGuest = errors.New("this system does not tell whether its CPU time contains that of a virtual machine")
+
+func readGuest(context.Context) (string, observe.Sample, error) { return unknown, nil, errGuest }
 
 func readNothing(context.Context) (string, observe.Sample, error) { return unknown, nil, errNoAgent }
 
@@ -171,7 +179,7 @@ func mergeLocal(all ...[]mark) {
 
 // kernelOf is the boot id of a host's machine, as last read.
 func (o *Observer) kernelOf(h driver.Host) string {
-	if h.Local {
+	if h.Local || h.Guest {
 		return o.kernels[LocalKernel]
 	}
 	return o.kernels[h.Name]

@@ -4,13 +4,13 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
+
+	"tare/internal/machine"
 )
 
 // executable returns the path of the program for the engine's system: Binary, the running program,
-// or the file tare-OS-ARCH beside it.
+// or another file with this program, see machine.Find.
 func (e *Engine) executable() (string, error) {
 	system, arch := e.Versions.OS, e.Versions.Arch
 	if system == "" || arch == "" {
@@ -19,31 +19,12 @@ func (e *Engine) executable() (string, error) {
 	if e.Binary != "" {
 		return e.Binary, checkExecutable(e.Binary, system, arch)
 	}
-	own, err := running()
-	if err != nil {
-		return "", err
-	}
-	if runtime.GOOS == system && runtime.GOARCH == arch {
-		return own, checkExecutable(own, system, arch)
-	}
-	name := fmt.Sprintf("tare-%s-%s", system, arch)
-	if file, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(file), name)
-		if _, err := os.Stat(beside); err == nil {
-			return beside, checkExecutable(beside, system, arch)
-		}
+	on := machine.System{OS: system, Arch: arch}
+	if path := machine.Find(on, ""); path != "" {
+		return path, checkExecutable(path, system, arch)
 	}
 	return "", fmt.Errorf("this program is for %s/%s and the engine runs %s/%s; put a %s of the same version beside it or set its path with %s",
-		runtime.GOOS, runtime.GOARCH, system, arch, name, BinaryVariable)
-}
-
-// running returns the path of the running program. On Linux it stays valid after the file was
-// replaced.
-func running() (string, error) {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil
-	}
-	return os.Executable()
+		runtime.GOOS, runtime.GOARCH, system, arch, machine.BinaryName(on), BinaryVariable)
 }
 
 // BinaryVariable is the environment variable with the tare for the image if the running one is for

@@ -21,7 +21,11 @@ func BinaryName(s System) string {
 }
 
 // source returns the file with this program for a system, "" if there is none.
-func (r *remote) source(s System) string {
+func (r *remote) source(s System) string { return Find(s, r.options.Binaries) }
+
+// Find returns the file with this program for a system, "" if there is none: the running one, or
+// the one in dir, in the directory of EnvBinaries, or beside the running one.
+func Find(s System, dir string) string {
 	program, err := self()
 	if err != nil {
 		return ""
@@ -29,7 +33,7 @@ func (r *remote) source(s System) string {
 	if s == here() {
 		return program
 	}
-	for _, dir := range r.directories() {
+	for _, dir := range directories(dir) {
 		path := filepath.Join(dir, BinaryName(s))
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
@@ -39,8 +43,8 @@ func (r *remote) source(s System) string {
 }
 
 // directories are where this program for other systems may be.
-func (r *remote) directories() []string {
-	if dir := cmp.Or(r.options.Binaries, os.Getenv(EnvBinaries)); dir != "" {
+func directories(dir string) []string {
+	if dir = cmp.Or(dir, os.Getenv(EnvBinaries)); dir != "" {
 		return []string{dir}
 	}
 	program, err := os.Executable()
@@ -50,7 +54,7 @@ func (r *remote) directories() []string {
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		program = real
 	}
-	dir := filepath.Dir(program)
+	dir = filepath.Dir(program)
 	return []string{dir, filepath.Join(filepath.Dir(dir), "lib", "tare")}
 }
 

@@ -2,18 +2,22 @@ package tool
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"unicode/utf16"
 
 	"tare/internal/traffic"
 )
 
 // ntttcpDoc is the part of both tools' output that is read.
 //
-// Not read are values with the same name but different meanings: MB and MB/s (10^6 bytes on Linux,
+// The Windows tool counts retransmitted segments of the whole machine (packets_retransmitted), so they
+// are not read. Not read are also values with the same name but different meanings: MB and MB/s (10^6 bytes on Linux,
 // 2^20 on Windows), the version (a constant on Linux), cpu_busy_all (the process, in percent of one
 // core) and cpu (the machine), cycles_per_byte and cycles. Bps means bytes per second in both. mbps
 // is decimal on Windows; on Linux it was 2^20 bits before Bps was added.
@@ -114,12 +118,15 @@ func metric(list []ntttcpMetric, name string) (float64, bool) {
 
 // parseNtttcp reads the XML of either tool, or the JSON of the Linux one.
 func parseNtttcp(text []byte) (ntttcpDoc, error) {
-	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\xef\xbb\xbf"))
+	text = bytes.TrimSpace(toUTF8(text))
 	if bytes.HasPrefix(text, []byte("{")) {
 		return parseNtttcpJSON(text)
 	}
 	var d ntttcpDoc
-	if err := xml.Unmarshal(text, &d); err != nil {
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	// The text has been converted, whatever its declaration says.
+	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	if err := decoder.Decode(&d); err != nil {
 		if strings.Contains(err.Error(), "unexpected EOF") {
 			return d, errors.New("its results are truncated")
 		}
@@ -129,6 +136,26 @@ func parseNtttcp(text []byte) (ntttcpDoc, error) {
 		return d, fmt.Errorf("its results are <%s>, not those of ntttcp", d.XMLName.Local)
 	}
 	return d, nil
+}
+
+// toUTF8 converts a file that a Windows program wrote: UTF-16 with a byte order mark, as a
+// redirected output is, or the system's code page, in which the tool writes the name of the computer.
+// What is not valid is replaced; the values that are read are ASCII.
+func toUTF8(text []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return bytes.ToValidUTF8(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\ufffd"))
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for text = text[2:]; len(text) >= 2; text = text[2:] {
+		units = append(units, order.Uint16(text))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // parseNtttcpJSON reads the same values from JSON, where every value is a string, and the keys of

@@ -129,7 +129,7 @@ func fixtures() []fixture {
 	add(iperf2Name, "2.2.1", "iperf-2.2/tcp.*.csv", tcpStream, 1, "forward", c, s)
 	add(iperf2Name, "2.2.1", "iperf-2.2/udp.*.csv", udpStream, 1, "forward", c, s)
 	add(iperf2Name, "2.2.1", "iperf-2.2/both.*.csv", tcpStream, 1, "both", c)
-	for _, folder := range []string{"ntttcp-linux-1.4.3", "ntttcp-windows-5.40"} {
+	for _, folder := range []string{"ntttcp-linux-1.4.3", "ntttcp-windows-5.40", "ntttcp-windows-Bps"} {
 		add(ntttcpName, "1.4.3", folder+"/tcp.sender.xml", tcpStream, 1, "forward", c)
 		add(ntttcpName, "1.4.3", folder+"/tcp.receiver.xml", tcpStream, 1, "forward", s)
 	}

@@ -12,11 +12,9 @@
 package facts
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"runtime"
-	"strconv"
 
 	"tare/internal/result"
 )
@@ -42,7 +40,7 @@ type Group struct {
 // Collect describes the machine whose file system is at root, normally "/", from its /proc,
 // /sys and /etc. It cannot fail; unreadable facts are unknown. Network stack settings are
 // those of the caller's network namespace, and the load is the current one. For another
-// root, what is not in files is omitted. On other systems than Linux nothing is read.
+// root, what is not in files is omitted. Other systems have fewer facts, of their own sources.
 func Collect(root string) Report {
 	if runtime.GOOS != "linux" {
 		return otherSystem()
@@ -53,17 +51,13 @@ func Collect(root string) Report {
 	return machineOf(os.DirFS(root), nil)
 }
 
-// otherSystem returns the facts for systems other than Linux, where nothing is read.
+// otherSystem returns the facts for systems other than Linux.
 func otherSystem() Report {
 	m := &machine{}
 	m.group("machine")
 	m.fact("system", runtime.GOOS)
 	m.fact("architecture", runtime.GOARCH)
-	m.fact("cpus_allowed", strconv.Itoa(runtime.NumCPU()))
-	why := errors.New("facts are read from Linux's /proc and /sys, and this is " + runtime.GOOS)
-	for _, name := range []string{"kernel", "distribution", "hypervisor", "cpu_model", "microcode", "memory"} {
-		m.fact(name, unknown(why))
-	}
+	m.system()
 	return m.report
 }
 

@@ -32,6 +32,16 @@ func TestFactsAreDocumented(t *testing.T) {
 	for _, f := range append(machineOf(os.DirFS("/"), answers{}).Facts, otherSystem().Facts...) {
 		names[f.Name] = "this machine"
 	}
+	for system, describe := range map[string]func(*machine){
+		"Windows": func(m *machine) { m.windows(windows11(), nil) },
+		"macOS":   func(m *machine) { m.mac(fakeMac{}) },
+	} {
+		m := &machine{}
+		describe(m)
+		for _, f := range m.report.Facts {
+			names[f.Name] = system
+		}
+	}
 	if len(names) < 50 {
 		t.Errorf("only %d facts were found", len(names))
 	}

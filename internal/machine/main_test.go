@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(cli.New(result.Build{Version: "test"}).Main(context.Background(), os.Args[1:]))
 	}
-	drivertest.Main(m)
+	drivertest.MainInNamespaces(m)
 }

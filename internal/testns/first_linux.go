@@ -20,12 +20,14 @@ import (
 )
 
 // first sets up the machine that the tests see, runs them and waits for every process that
-// loses its parent. The arguments are an empty directory, the module's directory, the test
-// program and its arguments.
+// loses its parent. The arguments are the patience with what the tests leave, an empty
+// directory, the module's directory, the test program and its arguments.
 func first(args []string) int {
 	runtime.LockOSThread() // the namespace of control groups is the thread's
-	dir, err := os.Getwd()
-	if err == nil {
+	patience, err := time.ParseDuration(args[0])
+	dir, dirErr := os.Getwd()
+	args = args[1:]
+	if err = errors.Join(err, dirErr); err == nil {
 		err = setUp(args[0], args[1], filepath.Dir(args[2]))
 	}
 	// The tests run a copy: a process whose parent runs the same program is taken for one that
@@ -59,18 +61,15 @@ func first(args []string) int {
 			code = status.ExitStatus()
 		}
 	}
-	if left := left(); len(left) > 0 {
+	if left := left(patience); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "the tests left behind:\n%s\n", strings.Join(left, "\n"))
 		return max(code, 1)
 	}
 	return code
 }
 
-// patience limits the wait for what ends by itself after the tests, on a machine of any load.
-const patience = 30 * time.Second
-
 // left lists the processes and the named network namespaces that do not end by themselves.
-func left() (all []string) {
+func left(patience time.Duration) (all []string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		for { // none may wait to be read
 			if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 && !errors.Is(err, unix.EINTR) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,7 +61,18 @@ func Main(ctx context.Context, run func() int) int {
 // directory, and waits for its end. Processes and named network namespaces that the program
 // leaves there are an error. It requires root.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	base, err := os.MkdirTemp("", "tare-testns-")
+	return start(ctx, patience, args, stdout, stderr)
+}
+
+// patience limits the wait for what ends by itself after the tests, on a machine of any load.
+const patience = 30 * time.Second
+
+// basePrefix begins the name of the directory of this process's namespaces.
+func basePrefix() string { return fmt.Sprintf("tare-testns-%d-", os.Getpid()) }
+
+// start is Run with another patience.
+func start(ctx context.Context, patience time.Duration, args []string, stdout, stderr io.Writer) error {
+	base, err := os.MkdirTemp("", basePrefix())
 	if err != nil {
 		return err
 	}
@@ -80,7 +92,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			keep = append(keep, arg)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{base, module(dir), own}, keep...)...)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{patience.String(), base, module(dir), own}, keep...)...)
 	cmd.Args[0] = firstName
 	cmd.Env = append(os.Environ(), variable+"=1", "TMPDIR=/tmp")
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -1,0 +1,176 @@
+package testns
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/linuxnet"
+	"tare/internal/runid"
+)
+
+// task is the variable with what this program does in the namespaces, in place of tests.
+const task = "TARE_TESTNS_TASK"
+
+func TestMain(m *testing.M) {
+	First()
+	if what := os.Getenv(task); what != "" && Inside() {
+		os.Exit(tasks[what]())
+	}
+	os.Exit(m.Run())
+}
+
+// outside are a file and a name that exist outside of the namespaces.
+const (
+	outsideFile = "/var/tmp/tare-testns-outside"
+	outsideName = "tare-testns-outside"
+)
+
+// tasks return an exit code.
+var tasks = map[string]func() int{
+	"look": func() int {
+		runs, err := runid.Running()
+		names, pinErr := linuxnet.Pinned("")
+		_, fileErr := os.Stat(outsideFile)
+		_, moduleErr := os.Stat("../../go.mod")
+		switch {
+		case err != nil || len(runs) > 0, pinErr != nil || len(names) > 0, !errors.Is(fileErr, fs.ErrNotExist), moduleErr != nil:
+			return 3
+		case len(processes()) != 1: // besides the first, this one
+			return 4
+		}
+		// What is written outside of the module is gone with the namespaces.
+		if os.WriteFile(outsideFile+"-2", nil, 0o600) != nil || os.WriteFile("/tare-testns", nil, 0o600) != nil {
+			return 5
+		}
+		return 0
+	},
+	"leave a process": func() int {
+		if err := exec.Command("sleep", "1000").Start(); err != nil {
+			return 3
+		}
+		return 0
+	},
+	"leave a namespace": func() int {
+		if err := exec.Command("ip", "netns", "add", "left-there").Run(); err != nil {
+			return 3
+		}
+		return 0
+	},
+	"leave what ends": func() int {
+		if err := exec.Command("sleep", "0.3").Start(); err != nil {
+			return 3
+		}
+		return 0
+	},
+	"fail": func() int { return 7 },
+	"die": func() int {
+		p, err := os.FindProcess(os.Getpid())
+		if err != nil || p.Kill() != nil {
+			return 3
+		}
+		time.Sleep(time.Minute)
+		return 3
+	},
+}
+
+// perform runs a task in namespaces and returns its output and its error.
+func perform(t *testing.T, what string, patience time.Duration) (string, error) {
+	t.Helper()
+	if testing.Short() || !linuxnet.RealRoot() {
+		t.Skip("namespaces for tests need root, and are left out of the short tests")
+	}
+	t.Setenv(task, what)
+	var out bytes.Buffer
+	err := start(t.Context(), patience, nil, &out, &out)
+	return out.String(), err
+}
+
+// A test in namespaces sees the module and nothing of what runs and exists elsewhere, and what
+// it writes is not seen elsewhere.
+func TestSeesNothingElse(t *testing.T) {
+	if !linuxnet.RealRoot() {
+		t.Skip("needs root")
+	}
+	run, err := runid.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Release()
+	ns, err := linuxnet.NewNS(outsideName, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := os.WriteFile(outsideFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(outsideFile)
+	if out, err := perform(t, "look", time.Minute); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, path := range []string{outsideFile + "-2", "/tare-testns"} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A program that leaves something fails, whatever its exit code; what ends by itself is waited
+// for. Nothing is left outside.
+func TestLeftBehind(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		patience time.Duration
+		want     string // in the output; empty for success
+		code     int
+	}{
+		{"leave a process", time.Second, "left behind:\nprocess sleep 1000", 1},
+		{"leave a namespace", time.Second, "left behind:\nleft-there", 1},
+		{"leave what ends", time.Minute, "", 0},
+		{"fail", time.Minute, "", 7},
+		{"die", time.Minute, "ended by signal killed", 1},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			before := ownGroups(t)
+			out, err := perform(t, tt.what, tt.patience)
+			code := 0
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				code = exit.ExitCode()
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if code != tt.code || !strings.Contains(out, tt.want) || tt.want == "" && out != "" {
+				t.Errorf("exit code %d, want %d\n%s", code, tt.code, out)
+			}
+			if after := ownGroups(t); !slices.Equal(before, after) {
+				t.Errorf("control groups %q, before %q", after, before)
+			}
+		})
+	}
+}
+
+// ownGroups lists the control groups that this process has made for namespaces.
+func ownGroups(t *testing.T) (found []string) {
+	t.Helper()
+	all, err := Hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all {
+		dirs, err := filepath.Glob(filepath.Join(h.At, groupName(filepath.Join(os.TempDir(), basePrefix()))+"*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, dirs...)
+	}
+	return found
+}

@@ -25,6 +25,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 	needLab(t)
 	text := strings.Replace(longStudy, "settle: 10ms", "settle: 10ms\ncost_pass: {rate: auto, warmup: 50ms, duration: 500ms}", 1) +
 		"  - {workload: udp_stream, warmup: 50ms, duration: 500ms}\n"
+	text = strings.ReplaceAll(text, "duration: 500ms", "duration: 200ms")
 	dir := studyIn(t, strings.Replace(text, "blocks: 20", "blocks: 2", 1))
 	whole := filepath.Join(dir, "whole")
 	if p := start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole); p.wait(t) != 0 {

@@ -21,8 +21,8 @@ import (
 func TestQuickRun(t *testing.T) {
 	needRoot(t)
 	before := hostState(t)
-	// The profile's blocks and rules, and shorter trials than its own.
-	dir := studyIn(t, "profile: quick\nworkloads:\n  - {workload: tcp_stream, duration: 500ms}\n  - {workload: tcp_rr, duration: 400ms}\n")
+	// The profile's blocks and rules, and shorter waits and trials than its own.
+	dir := studyIn(t, "profile: quick\nsettle: 10ms\nworkloads:\n  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}\n  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
 	if code := p.wait(t); code != 0 {

@@ -24,7 +24,7 @@ func soakText(trials int) string {
 	kinds := []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream", "udp_rr", "tcp_dns", "udp_dns"}
 	text := fmt.Sprintf("name: soak\nseed: 1\nblocks: %d\nsettle: 0s\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, unsettled: off, most: off}\nworkloads:\n", max(2, trials/(2*len(kinds))))
 	for _, k := range kinds {
-		text += fmt.Sprintf("  - {workload: %s, warmup: 0s, duration: 200ms}\n", k)
+		text += fmt.Sprintf("  - {workload: %s, warmup: 0s, duration: 100ms}\n", k)
 	}
 	return text
 }

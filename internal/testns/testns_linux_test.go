@@ -112,7 +112,7 @@ func TestSeesNothingElse(t *testing.T) {
 	if err := os.WriteFile(outsideFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Remove(outsideFile)
+	defer os.RemoveAll(outsideFile)
 	if out, err := perform(t, "look", time.Minute); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -92,7 +92,7 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 // engineHosts describes the machines of the engines, and this one. What an engine reports
 // about itself is with its modes. Each host says whether it is this machine, whose facts
 // are the last ones.
-func engineHosts(t study.Target, on machines, machine []result.Fact) []result.Host {
+func engineHosts(t study.Target, on engineMachines, machine []result.Fact) []result.Host {
 	const controller = "tare"
 	named := []study.Host{{Engine: t.Name}}
 	if len(t.Hosts) > 0 {
@@ -126,8 +126,8 @@ func engineHosts(t study.Target, on machines, machine []result.Fact) []result.Ho
 	return append(out, result.Host{Name: controller, Facts: append([]result.Fact{role}, machine...)})
 }
 
-// machines are the hosts of engines, with what the engines report about them.
-type machines interface {
+// engineMachines are the hosts of engines, with what the engines report about them.
+type engineMachines interface {
 	Hosts() []driver.Host
 	Machine(engine int) []result.Fact
 }

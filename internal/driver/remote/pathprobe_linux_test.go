@@ -185,6 +185,8 @@ func TestProbePathFaults(t *testing.T) {
 			"path_mtu_smaller direction_blocked path_mtu_smaller direction_blocked", ""},
 		"host a reaches nothing": {chain("forward", `iifname "left" ct state new drop`), false, 0,
 			"direction_blocked path_mtu_smaller direction_blocked path_mtu_smaller", "cannot carry TCP from a to b over IPv4"},
+		"data is changed behind its checksum": {chain("forward", "meta length > 1000 @ih,512,8 set 0x55"), false, middleMTU,
+			strings.Repeat("packets_damaged path_mtu_smaller ", 4), "arrives changed, first at byte"},
 		"UDP is dropped": {chain("forward", "meta l4proto udp drop"), false, 0, strings.Repeat("direction_blocked ", 4), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,6 +68,10 @@ type Path struct {
 	Internal any
 }
 
+// CardCountersLate is how late the counters of a network card may be: some drivers copy them
+// from hardware once a second (bnxt, tg3, mlx4), and two such periods may be needed.
+const CardCountersLate = 2500 * time.Millisecond
+
 // Underlay is the link between two hosts.
 type Underlay struct {
 	Rate uint64 // bit/s each way, 0 for no limit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tare/internal/observe/netstack"
+	"tare/internal/observe/nic"
 )
 
 // procfs is where procfs is mounted on every Linux machine.
@@ -23,6 +24,13 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 	}
 	r.Kinds, err = s.NS.Kinds()
 	r.AddGap("kinds of devices", err)
+	if cards := cardsOf(r.Kinds); len(cards) > 0 {
+		err = s.NS.Do(func() error {
+			nic.Read(&r, cards)
+			return nil
+		})
+		r.AddGap("statistics of network cards", err)
+	}
 	qdiscs, err := s.NS.QdiscDrops()
 	r.AddGap("queueing disciplines", err)
 	for _, q := range qdiscs {
@@ -37,4 +45,14 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 		}
 	}
 	return r, nil
+}
+
+// cardsOf lists the devices with hardware: a lab has none, a machine's own namespace does.
+func cardsOf(kinds map[string]string) (cards []string) {
+	for name, kind := range kinds {
+		if kind == "device" && name != "lo" {
+			cards = append(cards, name)
+		}
+	}
+	return cards
 }

@@ -207,6 +207,6 @@ func (e *Endpoint) StepsToHost(process pathspec.Step, at Attachment) []pathspec.
 // devices send.
 func (p *Path) MustLeaveHost(h *Host, e driver.Expect) {
 	p.Spec.AddReader(h.readSent)
-	p.Spec.CountersLate = cardCountersLate
+	p.Spec.CountersLate = driver.CardCountersLate
 	p.Spec.AddRules(driver.Rule{Counter: h.sentCounter(), Expect: e})
 }

@@ -119,7 +119,7 @@ func hosts(on lab.Spec) (*driver.Path, error) {
 
 // describe returns the data of a path.
 func describe(p *driver.Path) (built, error) {
-	b := built{Rules: p.Rules, Merges: p.MergesDatagrams, Ignored: p.IgnoredDropReasons, Facts: p.Facts, Emulated: p.Emulated, Underlay: p.Underlay}
+	b := built{Rules: p.Rules, Merges: p.MergesDatagrams, Ignored: p.IgnoredDropReasons, Facts: p.Facts, Emulated: p.Emulated, Underlay: p.Underlay, Late: p.CountersLate}
 	if p.Processes != nil {
 		b.Processes = p.Processes()
 	}

@@ -17,6 +17,9 @@ func (s *server) onLink(p *driver.Path, o order) *driver.Path {
 	c := card{side: o.Side, name: o.Parent, stack: pathspec.NamespaceStack{NS: s.machine}}
 	own := *p
 	own.Rules = c.rules(p.Rules)
+	if kind, _, err := c.stack.Describe(context.Background(), c.name); err != nil || kind != "veth" {
+		own.CountersLate = driver.CardCountersLate
+	}
 	own.Snapshot = func(ctx context.Context) (driver.Counters, error) {
 		counters, err := p.Snapshot(ctx)
 		if err != nil {

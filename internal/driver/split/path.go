@@ -28,6 +28,7 @@ func (b *both) path(made []built) (*driver.Path, error) {
 				p.Rules = append(p.Rules, r)
 			}
 		}
+		p.CountersLate = max(p.CountersLate, made[i].Late)
 		for _, s := range made[i].Stacks {
 			if f.owns(s.Name) {
 				p.Stacks = append(p.Stacks, f.stack(s))

@@ -2,6 +2,7 @@ package split
 
 import (
 	"net/netip"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/lab"
@@ -117,6 +118,7 @@ type order struct {
 type built struct {
 	Pairs     []pair           `json:"pairs"`
 	Stacks    []stack          `json:"stacks"`
+	Late      time.Duration    `json:"late,omitempty"` // as driver.Path.CountersLate
 	Rules     []driver.Rule    `json:"rules"`
 	Merges    bool             `json:"merges"`
 	Ignored   []string         `json:"ignored"`

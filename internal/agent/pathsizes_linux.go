@@ -55,7 +55,7 @@ func readReports(conn syscall.Conn) (mtu int, reported bool) {
 		for range maxReports {
 			_, n, _, _, err := unix.Recvmsg(fd, data, oob, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 			if err != nil {
-				return nil // the queue is empty
+				break // the queue is empty
 			}
 			if at, ok := parseReport(oob[:n]); ok {
 				if reported = true; at > 0 && (mtu == 0 || at < mtu) {

@@ -38,10 +38,9 @@ func (r PathReport) FactsOf(host string) (out []result.Fact) {
 // text describes a leg in one line.
 func (l *Leg) text() string {
 	parts := []string{"TCP " + passes(l.TCP), "UDP " + passes(l.UDP)}
-	switch s := l.Sizes; {
-	case s == nil:
+	if s := l.Sizes; s == nil {
 		parts = append(parts, "largest packet unknown: "+l.NoSizes.Error())
-	default:
+	} else {
 		parts = append(parts, fmt.Sprintf("largest packet %d of %d bytes", s.Largest, l.MTU))
 		if s.Lost > 0 {
 			parts = append(parts, l.largerOnes())

@@ -27,12 +27,13 @@ const directorySuffix = "-machine"
 // the run's id, the marker and a random text. It reports the system, reads how large the program
 // is, in bytes and KiB, looks for a directory that takes and executes it, stores what follows on
 // stdin there, and starts it as the guard. When the guard ends, it removes the directory, even if
-// the guard was killed. It has no quote, backslash, exclamation mark or line break: see posix.
+// the guard was killed. On Windows cmd gets no further than to the first "||", where it ends. It has
+// no quote, backslash, exclamation mark or line break: see posix.
 func placeScript() string {
 	return strings.Join([]string{
 		`LC_ALL=C`, `export LC_ALL`, `umask 077`,
 		`echo "$2 system $(uname -s) $(uname -m)"`,
-		`read -r n k || exit 0`,
+		`read -r n k || exit 1`,
 		`p=`,
 		`for t in "${TMPDIR:-}" /tmp /var/tmp "${XDG_CACHE_HOME:-$HOME/.cache}" "$HOME" /dev/shm; do case "$t" in /*) ;; *) continue ;; esac`,
 		`p=$t/tare-$1-$3-machine`,

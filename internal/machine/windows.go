@@ -49,7 +49,7 @@ func windowsCommand(line string) string { return `cmd.exe /c "` + line + `"` }
 // machine is none.
 func (r *remote) placeOnWindows(ctx context.Context, c *connection, word string) (far, error) {
 	w := windowsShell{directoryPrefix(r.run) + word + directorySuffix}
-	system, err := r.windowsSystem(ctx, c, w)
+	system, err := r.windowsSystem(ctx, c)
 	if err != nil {
 		return far{}, err
 	}
@@ -64,7 +64,8 @@ func (r *remote) placeOnWindows(ctx context.Context, c *connection, word string)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("the copy of this program did not finish within %s", copyTimeout))
 	defer cancel()
-	if err := r.upload(ctx, f.Name(), w.directory+"/"+windowsProgram); err != nil {
+	if err := r.upload(ctx, f.Name(), w.directory); err != nil {
+		_, _, _ = r.onWindows(ctx, "rmdir /s /q "+w.directory, c.marker) // it may not be there
 		return far{}, r.problem("place tare on", "the copy of "+strconv.FormatInt(size>>20+1, 10)+" MiB failed: "+err.Error(),
 			"check that sftp works: "+strings.Replace(r.ssh.byHand(), "ssh", "sftp", 1)+", and free some space there")
 	}
@@ -87,28 +88,34 @@ func (r *remote) placeOnWindows(ctx context.Context, c *connection, word string)
 // errNoWindows reports that a machine is not a Windows machine.
 var errNoWindows = errors.New("this is no Windows machine")
 
-// windowsSystem creates the directory and returns the system.
-func (r *remote) windowsSystem(ctx context.Context, c *connection, w windowsShell) (System, error) {
+// windowsSystem returns the system.
+func (r *remote) windowsSystem(ctx context.Context, c *connection) (System, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, fmt.Errorf("the login did not finish within %s", loginTimeout))
 	defer cancel()
-	// The first channel ends with this command, so that nothing can share its connection.
-	p, err := r.ssh.first(windowsCommand("mkdir " + w.directory + "&&echo " + c.marker + " %OS% %PROCESSOR_ARCHITECTURE%"))
-	if err != nil {
-		return System{}, r.explain("log in to", "", err)
-	}
-	defer func() { _ = p.Kill() }() // it has ended, or is of no use
-	var name, arch string
-	if err := within(ctx, p, func() (err error) {
-		name, arch, err = newLines(p, c.marker).next()
-		return err
-	}); err != nil || name != "Windows_NT" {
+	name, arch, err := r.onWindows(ctx, "echo "+c.marker+" %OS% %PROCESSOR_ARCHITECTURE%", c.marker)
+	if err != nil || name != "Windows_NT" {
 		return System{}, errNoWindows
 	}
 	return System{windowsOS, identifier(archOf(arch))}, nil
 }
 
-// upload copies a file to the other side with sftp.
-func (r *remote) upload(ctx context.Context, from, to string) error {
+// onWindows runs a line of cmd to its end, in a connection of its own, and returns the first word and
+// the rest of what it wrote behind the marker.
+func (r *remote) onWindows(ctx context.Context, line, marker string) (word, rest string, err error) {
+	p, err := r.ssh.first(windowsCommand(line))
+	if err != nil {
+		return "", "", r.explain("log in to", "", err)
+	}
+	err = within(ctx, p, func() (err error) {
+		word, rest, err = newLines(p, marker).next()
+		return err
+	})
+	p.CloseStdin()
+	return word, rest, errors.Join(err, p.Wait(ctx), p.Kill())
+}
+
+// upload creates a directory on the other side and copies the program there with sftp.
+func (r *remote) upload(ctx context.Context, from, dir string) error {
 	if strings.ContainsAny(filepath.ToSlash(from), "\"\\\n") {
 		return fmt.Errorf("%s cannot be named to sftp", from)
 	}
@@ -131,7 +138,7 @@ func (r *remote) upload(ctx context.Context, from, to string) error {
 		}
 		return err
 	}
-	_, err := fmt.Fprintf(p, "put \"%s\" \"%s\"\n", filepath.ToSlash(from), to)
+	_, err := fmt.Fprintf(p, "mkdir %s\nput \"%s\" %s/%s\n", dir, filepath.ToSlash(from), dir, windowsProgram)
 	p.CloseStdin()
 	err = errors.Join(err, within(ctx, p, func() error {
 		_, err := io.Copy(io.Discard, p)

@@ -26,6 +26,8 @@ func (r *remote) becomeRoot(ctx context.Context, c *connection) string {
 	defer cancel()
 	hello, err := greeting(ctx, ch.Process, ch.out)
 	if err == nil && hello.User == 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.root = ch.Process
 		return ""
 	}

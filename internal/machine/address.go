@@ -54,9 +54,12 @@ func Parse(text string) (Address, error) {
 
 // plain reports whether a text may be an argument of ssh: it cannot be taken for an option.
 func plain(text string) bool {
-	return !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-:%", r))
-	})
+	return !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r, "._-:%") })
+}
+
+// isPlain reports whether a character is a letter, a digit, or among others.
+func isPlain(r rune, others string) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)
 }
 
 // Local reports whether the address is this machine.

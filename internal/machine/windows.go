@@ -30,16 +30,12 @@ func (w windowsShell) launch(marker, program string, args []string, asRoot bool)
 		return "", errors.New("there is no sudo on Windows")
 	}
 	for _, a := range args {
-		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !isPlain(r) && r != '/' && r != '=' && r != ',' && r != '+' }) {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !isPlain(r, "._-:@/=,+") }) {
 			return "", fmt.Errorf("the argument %q cannot be passed to Windows: it has other characters than letters, digits and . _ - : @ / = , +", a)
 		}
 	}
 	set := "set " + goDebug + "&&set " + envDirectory + "=" + w.directory
 	return windowsCommand("echo " + marker + "&&" + set + "&&" + program + " " + strings.Join(args, " ")), nil
-}
-
-func isPlain(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(`._-:@`, r)
 }
 
 func windowsCommand(line string) string { return `cmd.exe /c "` + line + `"` }

@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
 	"tare/internal/machine/machinetest"
 	"tare/internal/result"
 )
@@ -96,13 +99,14 @@ func TestMachines(t *testing.T) {
 	nothingLeft(t, b)
 	t.Run("cut", func(t *testing.T) { connectionCut(t, b) })
 	t.Run("interrupted", func(t *testing.T) { interruptedRun(t, b) })
+	t.Run("engine", func(t *testing.T) { engineOfMachine(t, b) })
 	t.Run("doctor", func(t *testing.T) { doctorMachines(t, b) })
 }
 
 // connectionCut ends the connection to a machine in a trial: that trial has failed, and the
 // rest is measured.
 func connectionCut(t *testing.T, b *machinetest.Bench) {
-	dir := studyIn(t, "blocks: 3\npilot: 0s\nsettle: 10ms\nmodes: [host]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 1s}]\n")
+	dir := studyIn(t, "blocks: 3\npilot: 0s\nsettle: 10ms\nmodes: [host, netns/vxlan]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 1s}]\n")
 	out := filepath.Join(dir, "run")
 	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
 	until(t, "the first trial", func() bool { return trialsIn(out) > 0 })
@@ -111,7 +115,7 @@ func connectionCut(t *testing.T, b *machinetest.Bench) {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
 	run, _ := loaded(t, out)
-	if run.Trials.OK != 3 || run.Trials.Failed == 0 || run.Modes[0].Status != result.ModeMeasured {
+	if run.Trials.OK != 6 || run.Trials.Failed == 0 || run.Modes[0].Status != result.ModeMeasured {
 		t.Errorf("%+v, %+v\n%s", run.Trials, run.Modes[0], p.stderr.String())
 	}
 	nothingLeft(t, b)
@@ -132,8 +136,7 @@ func interruptedRun(t *testing.T, b *machinetest.Bench) {
 	nothingLeft(t, b)
 }
 
-// doctorMachines examines two machines, once with a path between them and then with
-// firewalls that close it, in one direction each.
+// doctorMachines examines two machines, first with a path between them and then without.
 func doctorMachines(t *testing.T, b *machinetest.Bench) {
 	dir := t.TempDir()
 	p := inBench(t, b, dir, between("doctor", "--json", "--modes", "host")...)
@@ -147,25 +150,60 @@ func doctorMachines(t *testing.T, b *machinetest.Bench) {
 	if err := json.Unmarshal(p.stdout.Bytes(), &d); err != nil || !d.Ready || len(d.Modes) != 1 || d.Modes[0].Status != "ok" {
 		t.Errorf("%v: %+v\n%s", err, d, p.stdout.String())
 	}
-	for _, tt := range []struct{ on, what string }{
-		{"b", "are dropped before they arrive"},
-		{"a", "but the answers of host b are dropped on their way back"},
-	} {
-		m := b.Machine(tt.on)
-		m.Run(t, fmt.Sprintf("nft 'add table inet drops; add chain inet drops in { type filter hook input priority 0; }; add rule inet drops in iifname %s drop'", machinetest.LinkDevice))
-		p := inBench(t, b, dir, between("run", "--modes", "host", "--workloads", "tcp_rr")...)
-		if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), tt.what) || strings.Count(strings.TrimSpace(p.stderr.String()), "\n") > 0 {
-			t.Errorf("packets to %s dropped: exit code %d\n%s", tt.on, code, p.stderr.String())
-		}
-		m.Run(t, "nft delete table inet drops")
-	}
-	nothingLeft(t, b)
 	for _, m := range b.Machines {
 		m.Run(t, "ip link set "+machinetest.LinkDevice+" down")
 	}
 	p = inBench(t, b, dir, between("run", "--modes", "host", "--workloads", "tcp_rr")...)
-	if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), "no route") {
+	if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), "no route") || strings.Count(strings.TrimSpace(p.stderr.String()), "\n") > 0 {
 		t.Errorf("without a route: exit code %d\n%s", code, p.stderr.String())
+	}
+	nothingLeft(t, b)
+}
+
+// engineOfMachine measures a container on the engine of the server's machine, through the ssh
+// connection, against the baseline of the machines; the client's machine has no engine.
+func engineOfMachine(t *testing.T, b *machinetest.Bench) {
+	drivertest.NeedEngine(t)
+	on := b.Machine("b")
+	e, err := private.Start(t.Context(), drivertest.Lab(t, nil), &lab.Host{Name: "b", NS: on.NS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := private.CloseAll(e); err != nil {
+			t.Error(err)
+		}
+	})
+	on.Run(t, "ln -s "+e.Socket()+" /run/docker.sock")
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/published, docker/bridge, vm/virtio]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n")
+	out := filepath.Join(dir, "run")
+	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run, _ := loaded(t, out)
+	want := map[string]struct {
+		status result.ModeStatus
+		reason string
+	}{
+		"host": {result.ModeMeasured, ""}, "docker/published": {result.ModeMeasured, ""},
+		"docker/bridge": {result.ModeUnsupported, "engine ssh://a"}, "vm/virtio": {result.ModeUnsupported, "in a lab on one machine"},
+	}
+	for _, m := range run.Modes {
+		if w, known := want[m.ID]; known && (m.Status != w.status || !strings.Contains(m.Reason, w.reason)) {
+			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
+		}
+		delete(want, m.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the run: %v", want)
+	}
+	alive, err := lab.Alive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := e.Leftovers(t.Context(), alive); err != nil || len(left) > 0 {
+		t.Errorf("left on the engine: %v, %v", left, err)
 	}
 	nothingLeft(t, b)
 }

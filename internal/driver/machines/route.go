@@ -1,12 +1,14 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tare/internal/agent"
@@ -30,11 +32,10 @@ type Family struct {
 const FirstPort = 5301
 
 // The limits of the search for an address: how long one exchange may take, and how many
-// addresses of a machine are tried for each family; fewer for the second one if the first works.
+// addresses of a machine are tried for each family.
 const (
 	exchangeTimeout = 2 * time.Second
-	mostCandidates  = 4
-	mostFurther     = 2
+	mostCandidates  = 3
 )
 
 // end is one of the two machines while the route is sought.
@@ -55,22 +56,29 @@ func findRoute(ctx context.Context, named [2]Named, agents [2]*agent.Client) (Ro
 		ends[i] = end{named[i], agents[i], links}
 	}
 	a, b := ends[0], ends[1]
+	var tried [2][]attempt // by family
+	var both sync.WaitGroup
+	for i, v6 := range []bool{false, true} {
+		both.Go(func() {
+			for _, to := range candidates(b, a, v6) {
+				t := try(ctx, a, b, to)
+				tried[i] = append(tried[i], t)
+				if t.err == nil || ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	both.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	var found Route
 	var failed []attempt
-	for _, v6 := range []bool{false, true} {
-		all := candidates(b, a, v6)
-		if len(found) > 0 {
-			all = all[:min(len(all), mostFurther)]
-		}
-		for _, to := range all {
-			t := try(ctx, a, b, to)
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if t.err == nil {
-				found = append(found, Family{t.from, to, t.port})
-				break
-			}
+	for _, t := range slices.Concat(tried[0], tried[1]) {
+		if t.err == nil {
+			found = append(found, Family{t.from, t.to, t.port})
+		} else {
 			failed = append(failed, t)
 		}
 	}
@@ -144,12 +152,11 @@ func candidates(of, from end, v6 bool) []netip.Addr {
 // attempt is what came of an address.
 type attempt struct {
 	to, from netip.Addr
-	noRoute  bool
-	network  string // that failed: tcp or udp
 	port     uint16
-	arrived  bool // what the first machine sent arrived at the second
-	onlyUDP  bool // of TCP and UDP, only UDP works
-	err      error
+	noRoute  bool
+	tcp, udp error // of the exchange over each
+	arrived  bool  // datagrams of the first machine arrived at the second
+	err      error // nil if both can exchange data over both
 }
 
 // try lets two machines exchange data over TCP and UDP at an address of the second.
@@ -167,25 +174,25 @@ func try(ctx context.Context, a, b end, to netip.Addr) attempt {
 	if !owns(b.links, to) { // another machine forwards it
 		on = wildcard(to)
 	}
-	for _, t.network = range []string{"tcp", "udp"} {
-		var met agent.Reachability
-		for t.port = FirstPort; t.port < FirstPort+mostPorts; t.port++ {
-			met, t.err = agent.CheckReachability(ctx, a.agent, b.agent, t.network, netip.AddrPortFrom(on, t.port), netip.AddrPortFrom(to, t.port), exchangeTimeout)
-			var taken *agent.ListenError
-			if !errors.As(t.err, &taken) {
-				break
-			}
+	for t.port = FirstPort; t.port < FirstPort+mostPorts; t.port++ {
+		over := func(network string) (agent.Reachability, error) {
+			return agent.CheckReachability(ctx, a.agent, b.agent, network, netip.AddrPortFrom(on, t.port), netip.AddrPortFrom(to, t.port), exchangeTimeout)
 		}
-		if t.err != nil {
-			t.arrived = met.Arrived
-			break
-		}
-	}
-	if t.err != nil && t.network == "tcp" && !t.arrived {
 		// A connection tells only that it was not answered; of a datagram the way there and the
 		// way back are known.
-		met, err := agent.CheckReachability(ctx, a.agent, b.agent, "udp", netip.AddrPortFrom(on, t.port), netip.AddrPortFrom(to, t.port), exchangeTimeout)
-		t.arrived, t.onlyUDP = err != nil && met.Arrived, err == nil
+		var both sync.WaitGroup
+		both.Go(func() { _, t.tcp = over("tcp") })
+		both.Go(func() {
+			var met agent.Reachability
+			met, t.udp = over("udp")
+			t.arrived = met.Arrived
+		})
+		both.Wait()
+		t.err = cmp.Or(t.tcp, t.udp)
+		var taken *agent.ListenError
+		if !errors.As(t.err, &taken) {
+			break
+		}
 	}
 	return t
 }
@@ -227,16 +234,19 @@ func explain(a, b end, failed []attempt) error {
 			best = t
 		}
 	}
-	network, ports := strings.ToUpper(best.network), fmt.Sprintf("TCP and UDP from port %d on", FirstPort)
+	way := fmt.Sprintf("%s port %d", best.to, best.port)
+	allow := fmt.Sprintf("allow TCP and UDP from port %d on in the firewalls", FirstPort)
 	switch {
 	case best.port == 0:
 		return fmt.Errorf("%s: %w; %s", both, best.err, fix)
-	case best.onlyUDP:
-		return fmt.Errorf("%s: UDP passes between them, TCP to %s port %d does not (%w); allow %s of host %s in the firewalls", both, best.to, best.port, best.err, ports, b.Name)
+	case best.tcp == nil:
+		return fmt.Errorf("%s over UDP: TCP to %s passes, datagrams do not (%w); %s", both, way, best.err, allow)
+	case best.udp == nil:
+		return fmt.Errorf("%s over TCP: datagrams to %s pass, connections do not (%w); %s", both, way, best.err, allow)
 	case best.arrived:
-		return fmt.Errorf("%s: packets of host %s arrive at %s port %d, but the answers of host %s are dropped on their way back (%w); allow %s between the two in the firewalls, or %s",
-			both, a.Name, best.to, best.port, b.Name, best.err, ports, fix)
+		return fmt.Errorf("%s: packets of host %s arrive at %s, but the answers of host %s are dropped on their way back (%w); %s of host %s and between the two, or %s",
+			both, a.Name, way, b.Name, best.err, allow, a.Name, fix)
 	}
-	return fmt.Errorf("%s: packets of host %s to %s port %d over %s are dropped before they arrive (%w); allow %s of host %s in the firewalls, or %s",
-		both, a.Name, best.to, best.port, network, best.err, ports, b.Name, fix)
+	return fmt.Errorf("%s: packets of host %s to %s are dropped before they arrive (%w); %s of host %s and between the two, or %s",
+		both, a.Name, way, best.err, allow, b.Name, fix)
 }

@@ -20,9 +20,10 @@ import (
 )
 
 // onLab returns the hosts of a lab as two machines on which only programs can be started.
-func onLab(l *lab.Lab, a, b machines.Named) *machines.Hosts {
+func onLab(l *lab.Lab, b machines.Named) *machines.Hosts {
 	at := map[string]*linuxnet.NS{"left": l.A.NS, "right": l.B.NS}
-	a.Name, b.Name = "left", "right"
+	a := machines.Named{Name: "left"}
+	b.Name = "right"
 	return machines.NewHosts([2]machines.Named{a, b}, func(_ context.Context, _, name string, _ machine.Address) (*machine.Machine, error) {
 		return &machine.Machine{Name: name, System: machine.System{OS: runtime.GOOS, Arch: runtime.GOARCH}, User: transport.Local{Start: at[name].Start}}, nil
 	})
@@ -46,7 +47,7 @@ func opened(t *testing.T, h *machines.Hosts) *machines.Hosts {
 func TestModes(t *testing.T) {
 	drivertest.NeedLab(t)
 	l := drivertest.Lab(t, nil)
-	h := opened(t, onLab(l, machines.Named{}, machines.Named{}))
+	h := opened(t, onLab(l, machines.Named{}))
 	if r := h.Route(); len(r) != 2 || r[0].From != l.A.Addr[0] || r[0].To != l.B.Addr[0] || r[1].To != l.B.Addr[1] {
 		t.Errorf("route %+v; want between %s and %s", r, l.A.Addr, l.B.Addr)
 	}
@@ -96,15 +97,15 @@ func TestModes(t *testing.T) {
 func TestNamedAddress(t *testing.T) {
 	drivertest.NeedLab(t)
 	l := drivertest.Lab(t, nil)
-	h := opened(t, onLab(l, machines.Named{}, machines.Named{Address: l.B.Addr[1]}))
+	h := opened(t, onLab(l, machines.Named{Address: l.B.Addr[1]}))
 	if !slices.ContainsFunc(h.Route(), func(f machines.Family) bool { return f.To == l.B.Addr[1] }) {
 		t.Errorf("route %+v", h.Route())
 	}
 	none := netip.MustParseAddr("198.19.250.1")
-	if err := onLab(l, machines.Named{}, machines.Named{Address: none}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), none.String()) {
+	if err := onLab(l, machines.Named{Address: none}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), none.String()) {
 		t.Errorf("an address of nobody: %v", err)
 	}
-	if err := onLab(l, machines.Named{}, machines.Named{Address: l.A.Addr[0]}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "both hosts are one machine") {
+	if err := onLab(l, machines.Named{Address: l.A.Addr[0]}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "both hosts are one machine") {
 		t.Errorf("the first host's own address: %v", err)
 	}
 }
@@ -126,7 +127,7 @@ func TestClosedPath(t *testing.T) {
 			t.Parallel()
 			l := drivertest.Lab(t, nil)
 			nft(t, c.ns(l), "table inet drops {\nchain in {\ntype filter hook input priority 0\n"+c.rules+"\n}\n}\n")
-			err := onLab(l, machines.Named{}, machines.Named{}).Open(t.Context())
+			err := onLab(l, machines.Named{}).Open(t.Context())
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v; want %q on one line", err, c.want)
 			}
@@ -135,7 +136,7 @@ func TestClosedPath(t *testing.T) {
 	t.Run("no route", func(t *testing.T) {
 		l := drivertest.Lab(t, nil)
 		run(t, l.A.NS, "", "ip", "addr", "flush", "dev", lab.Underlay)
-		if err := onLab(l, machines.Named{}, machines.Named{}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "no route from host left") {
+		if err := onLab(l, machines.Named{}).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "no route from host left") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -161,7 +162,7 @@ func run(t *testing.T, ns *linuxnet.NS, input, program string, args ...string) {
 func TestFacts(t *testing.T) {
 	drivertest.NeedLab(t)
 	l := drivertest.Lab(t, nil)
-	d := machines.New(opened(t, onLab(l, machines.Named{}, machines.Named{})))
+	d := machines.New(opened(t, onLab(l, machines.Named{})))
 	s := drivertest.BuildOn(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: machines.Host, Pairs: 1}).ModeSpec)
 	for _, at := range l.B.Addr {
 		if !slices.Contains(s.Path.Facts, result.Fact{Name: "server address", Value: at.String()}) {

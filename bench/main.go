@@ -1,9 +1,9 @@
-// Command bench measures tare itself, in four packages: its cost (bench/owncost), its
+// Command bench measures tare itself, in five packages: its cost (bench/owncost), its
 // generator compared with others (bench/peers), the precision and accuracy of the method
-// on the real lab (bench/method), and the cost of watching a trial (bench/watching). Each
-// of their tables is a section that -only selects. `make bench` runs it; it prints the
-// tables of docs/performance.md, and `make bench-aa` and the sections effect and protocol
-// print those of docs/method.md.
+// on the real lab (bench/method), the cost of watching a trial (bench/watching), and agents
+// that are started through ssh (bench/machines). Each of their tables is a section that
+// -only selects. `make bench` runs it; it prints the tables of docs/performance.md, and
+// `make bench-aa` and the sections effect and protocol print those of docs/method.md.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
+	"tare/bench/machines"
 	"tare/bench/method"
 	"tare/bench/owncost"
 	"tare/bench/peers"
@@ -44,6 +45,7 @@ func sections() []harness.Section {
 		{Name: "protocol", Run: method.Protocol, OnDemand: true},
 		{Name: "watching", Run: watching.Watching, OnDemand: true},
 		{Name: "live", Run: watching.LiveView, OnDemand: true},
+		{Name: "machines", Run: machines.Machines, OnDemand: true},
 		{Name: "report", Run: owncost.Reports, OnDemand: true},
 		{Name: "others", Run: owncost.Others, OnDemand: true},
 		{Name: "runs", Run: owncost.Runs, OnDemand: true},

@@ -21,14 +21,14 @@ import (
 
 // everyWorkload has all workloads but those that consist of others' trials. A trial must carry 32 KiB
 // to prove its path, on a busy machine, too.
-const everyWorkload = `blocks: 1
+const everyWorkload = `blocks: 2
 pilot: 0s
 settle: 10ms
 modes: [host]
 invalid: {steal: off, others: off, unsettled: off}
 workloads:
-- {workload: tcp_rr, warmup: 50ms, duration: 300ms, request_size: 16kB, response_size: 16kB}
-- {workload: tcp_crr, warmup: 50ms, duration: 300ms, request_size: 16kB, response_size: 16kB}
+- {workload: tcp_rr, warmup: 50ms, duration: 300ms, request_size: 16KiB, response_size: 16KiB}
+- {workload: tcp_crr, warmup: 50ms, duration: 300ms, request_size: 16KiB, response_size: 16KiB}
 - {workload: tcp_dns, warmup: 50ms, duration: 1500ms}
 - {workload: tcp_stream, warmup: 50ms, duration: 300ms, direction: reverse}
 - {workload: udp_stream, warmup: 50ms, duration: 300ms, rate: 10Mbit/s}

@@ -4,6 +4,7 @@ package winetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -76,7 +77,26 @@ func New(t testing.TB, start func(*exec.Cmd) error) *Prefix {
 			t.Errorf("end Wine: %v", err)
 		}
 	})
+	if err := p.boot(t.Context()); err != nil {
+		t.Fatalf("start Wine: %v", err)
+	}
 	return p
+}
+
+// bootTimeout bounds the start of Wine on a busy machine.
+const bootTimeout = time.Minute
+
+// boot starts Wine's own processes. Otherwise the first program would, and they would keep its output
+// open.
+func (p *Prefix) boot(ctx context.Context) error {
+	pr := process.New("wineboot", p.loader, "wineboot")
+	pr.Cmd.Env, pr.Cmd.Stderr = p.env(), nil
+	if err := pr.Start(p.start); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout, fmt.Errorf("wineboot did not end within %s", bootTimeout))
+	defer cancel()
+	return errors.Join(pr.Wait(ctx), pr.Kill(), pr.Err())
 }
 
 // copyFrom copies the registry and links to the files.
@@ -170,12 +190,13 @@ func Program(t testing.TB) string {
 	return path
 }
 
-// Tests builds the tests of a package, such as ./internal/process, for Windows and returns their path.
-func Tests(t testing.TB, pkg string) string {
+// Tests builds the tests of packages, such as ./internal/process, for Windows and returns their
+// directory. The tests of that package are process.test.exe.
+func Tests(t testing.TB, packages ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test.exe")
-	build(t, "test", "-c", "-o", path, pkg)
-	return path
+	dir := t.TempDir()
+	build(t, append([]string{"test", "-c", "-o", dir + "/"}, packages...)...)
+	return dir
 }
 
 func build(t testing.TB, args ...string) {

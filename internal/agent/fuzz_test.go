@@ -55,13 +55,14 @@ func FuzzReplies(f *testing.F) {
 	f.Add(hello, `{"id":1,"progress":{}}`+"\n"+`{"id":1,"report":null}`+"\n")
 	f.Add(hello, `{"id":18446744073709551615}`+"\n"+`{"id":-1}`+"\n")
 	f.Add(hello, `{"id":1,"report":{"window":{"rtt":"AAAA"}}}`+"\n")
+	f.Add(hello, `{"id":1,"boot":"b","clock":1,"cpu":{"machine":[1,2,3,4],"cpus":[{"id":0,"ticks":[1,2,3,4]},{"id":0,"ticks":[1,1,1,1,1,1,1,1,1]}]}}`+"\n")
 	f.Add(`{"tare_agent":3}`+"\n", "")
 	f.Add("", "x")
 	f.Fuzz(func(t *testing.T, hello, replies string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		conn := &scripted{requests: make(chan struct{}, 3)}
-		conn.Reader = io.MultiReader(strings.NewReader(hello), &gated{conn, strings.NewReader(replies), 3})
+		conn := &scripted{requests: make(chan struct{}, 4)}
+		conn.Reader = io.MultiReader(strings.NewReader(hello), &gated{conn, strings.NewReader(replies), 4})
 		if !strings.HasSuffix(hello, "\n") {
 			conn.Reader = strings.NewReader(hello) // it ends within the handshake
 		}
@@ -82,10 +83,11 @@ func FuzzReplies(f *testing.F) {
 			func() error { _, err := c.Report(ctx); return err },
 			func() error { _, _, err := c.Links(ctx, netip.Addr{}); return err },
 			func() error { _, err := c.Read(ctx); return err },
+			func() error { _, _, err := c.CPU(ctx); return err },
 		} {
 			go func() { calls <- call() }()
 		}
-		for range 3 {
+		for range 4 {
 			oneLine(<-calls)
 		}
 		oneLine(c.Close())

@@ -19,11 +19,9 @@ import (
 	"tare/internal/process"
 )
 
-// programs of Wine, where Debian's packages have them and where others do.
-var (
-	loaders = []string{"/usr/lib/wine/wine64", "wine64", "wine"}
-	servers = []string{"/usr/lib/wine/wineserver64", "wineserver"}
-)
+// loaders and servers are Wine's programs, where Debian's packages have them and where others do.
+func loaders() []string { return []string{"/usr/lib/wine/wine64", "wine64", "wine"} }
+func servers() []string { return []string{"/usr/lib/wine/wineserver64", "wineserver"} }
 
 // stopTimeout bounds how long Wine's own processes may take to exit.
 const stopTimeout = 20 * time.Second
@@ -43,7 +41,7 @@ func Need(t testing.TB) {
 	if testing.Short() {
 		t.Skip("starts Wine")
 	}
-	_, err := find(loaders)
+	_, err := find(loaders())
 	if err == nil {
 		_, err = os.Stat(filepath.Join(base(t), "made"))
 	}
@@ -63,10 +61,10 @@ func New(t testing.TB, start func(*exec.Cmd) error) *Prefix {
 	Need(t)
 	p := &Prefix{dir: t.TempDir(), start: start}
 	var err error
-	if p.loader, err = find(loaders); err != nil {
+	if p.loader, err = find(loaders()); err != nil {
 		t.Fatal(err)
 	}
-	if p.server, err = find(servers); err != nil {
+	if p.server, err = find(servers()); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.copyFrom(base(t)); err != nil {

@@ -40,7 +40,7 @@ func DialPacket(to netip.AddrPort) (PacketConn, error) {
 		in, err = newReceiver()
 	}
 	if err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return nil, fmt.Errorf("open a socket to %s: %w", to, err)
 	}
 	return newWinPacketConn(h, in, net.UDPAddrFromAddrPort(to))

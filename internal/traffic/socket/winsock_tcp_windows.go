@@ -65,7 +65,7 @@ func (s *winStream) Peer() netip.AddrPort {
 func (s *winStream) CloseWrite() error { return windows.Shutdown(s.h, windows.SHUT_WR) }
 
 func (s *winStream) Close() {
-	windows.Closesocket(s.h)
+	_ = windows.Closesocket(s.h)
 	s.in.close()
 }
 
@@ -108,7 +108,7 @@ func (Winsock) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	}
 	l := &winListener{h: h, o: o}
 	if err := l.open(addr); err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return l, nil
@@ -175,7 +175,7 @@ func (l *winListener) accepted(h windows.Handle) (Stream, error) {
 			return s, nil
 		}
 	}
-	windows.Closesocket(h)
+	_ = windows.Closesocket(h)
 	return nil, err
 }
 
@@ -187,7 +187,7 @@ func (Winsock) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (
 	}
 	s, err := newWinStream(h)
 	if err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	if err := s.dial(ctx, addr, o); err != nil {

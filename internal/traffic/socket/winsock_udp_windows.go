@@ -36,7 +36,7 @@ func openWinUDP(addr netip.AddrPort, o UDPOptions) (windows.Handle, error) {
 		}
 	}
 	if err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return 0, err
 	}
 	return h, nil
@@ -100,7 +100,7 @@ func (Winsock) ListenUDP(address string, o UDPOptions) (UDPPort, error) {
 		l.in, err = newReceiver()
 	}
 	if err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return l, nil
@@ -110,7 +110,7 @@ func (l *winPort) Port() uint16 { return l.number }
 
 func (l *winPort) Close() {
 	if !l.connected {
-		windows.Closesocket(l.h)
+		_ = windows.Closesocket(l.h)
 		l.in.close()
 	}
 }
@@ -219,7 +219,7 @@ func (w *winWire) prepare() (err error) {
 
 func (w *winWire) Close() {
 	for _, h := range w.sockets {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 	}
 	if w.in != nil {
 		w.in.close()

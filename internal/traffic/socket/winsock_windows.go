@@ -78,7 +78,7 @@ func openWinsock(addr netip.AddrPort, kind, protocol int32) (windows.Handle, err
 		return 0, fmt.Errorf("open socket: %w", err)
 	}
 	if err := setNonBlocking(h); err != nil {
-		windows.Closesocket(h)
+		_ = windows.Closesocket(h)
 		return 0, err
 	}
 	return h, nil

@@ -230,7 +230,7 @@ func TestWaitTimer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer windows.CloseHandle(event)
+	defer func() { _ = windows.CloseHandle(event) }()
 	if got, err := timer.wait(event, time.Millisecond); got || err != nil {
 		t.Errorf("an event that did not happen: %t, %v", got, err)
 	}

@@ -75,7 +75,7 @@ func TestWindows(t *testing.T) {
 		"hypervisor = Hyper-V (CPUID signature Microsoft Hv; also where this Windows runs virtual machines itself)",
 		"cpu_model = Intel(R) Core(TM) i5-2500 CPU @ 3.30GHz",
 		"cpus_online = 8", "cpus_allowed = 4", "power_plan = balanced", "memory = 16.0 GiB", "memory_available = 8.0 GiB",
-		"tcp_congestion_control = unknown: Windows tells it by PowerShell only: Get-NetTCPSetting",
+		"tcp_congestion_control = unknown: only PowerShell tells it: Get-NetTCPSetting",
 		"device_ethernet_2 = Intel(R) Ethernet[31m I219-V, MTU 1500, 1000 Mbit/s, driver 12.19.2.45, tso on, rss off, tcp-checksum tx and rx, receive-buffers 512",
 		"device_vethernet__wsl_ = Hyper-V Virtual Ethernet Adapter, MTU 1500, 10000 Mbit/s, of a Hyper-V virtual switch",
 		"device_____ = A, MTU 1400, driver unknown", "device______2 = B, MTU 1400, driver unknown",

@@ -60,21 +60,20 @@ type memoryStatus struct {
 	availableExtendedReserved uint64
 }
 
-// The procedures that x/sys lacks. They are in every supported version of Windows.
-var (
-	kernel32        = windows.NewLazySystemDLL("kernel32.dll")
-	memoryStatusEx  = kernel32.NewProc("GlobalMemoryStatusEx")
-	activeScheme    = windows.NewLazySystemDLL("powrprof.dll").NewProc("PowerGetActiveScheme")
-	activeProcessor = kernel32.NewProc("GetActiveProcessorCount")
-)
+// procedure finds a procedure that x/sys lacks.
+func procedure(library, name string) (*windows.LazyProc, error) {
+	p := windows.NewLazySystemDLL(library).NewProc(name)
+	return p, p.Find()
+}
 
 func (thisWindows) Memory() (total, available uint64, err error) {
 	var s memoryStatus
 	s.length = uint32(unsafe.Sizeof(s))
-	if err := memoryStatusEx.Find(); err != nil {
+	status, err := procedure("kernel32.dll", "GlobalMemoryStatusEx")
+	if err != nil {
 		return 0, 0, err
 	}
-	if ok, _, err := memoryStatusEx.Call(uintptr(unsafe.Pointer(&s))); ok == 0 {
+	if ok, _, err := status.Call(uintptr(unsafe.Pointer(&s))); ok == 0 {
 		return 0, 0, fmt.Errorf("GlobalMemoryStatusEx: %w", err)
 	}
 	return s.total, s.available, nil
@@ -83,8 +82,8 @@ func (thisWindows) Memory() (total, available uint64, err error) {
 func (thisWindows) Processors() (active, allowed int) {
 	const allGroups = 0xffff
 	active = runtime.NumCPU()
-	if activeProcessor.Find() == nil {
-		if n, _, _ := activeProcessor.Call(allGroups); n > 0 {
+	if count, err := procedure("kernel32.dll", "GetActiveProcessorCount"); err == nil {
+		if n, _, _ := count.Call(allGroups); n > 0 {
 			active = int(n)
 		}
 	}
@@ -92,11 +91,12 @@ func (thisWindows) Processors() (active, allowed int) {
 }
 
 func (thisWindows) PowerPlan() (string, error) {
-	if err := activeScheme.Find(); err != nil {
+	scheme, err := procedure("powrprof.dll", "PowerGetActiveScheme")
+	if err != nil {
 		return "", err
 	}
 	var guid *windows.GUID
-	if code, _, _ := activeScheme.Call(0, uintptr(unsafe.Pointer(&guid))); code != 0 {
+	if code, _, _ := scheme.Call(0, uintptr(unsafe.Pointer(&guid))); code != 0 {
 		return "", fmt.Errorf("PowerGetActiveScheme: %w", windows.Errno(code))
 	}
 	defer func() { _, _ = windows.LocalFree(windows.Handle(unsafe.Pointer(guid))) }()

@@ -75,7 +75,7 @@ func (m *machine) windows(w windowsSystem, signatures []string) {
 	m.factOr("memory", gib(float64(total)), err)
 	m.factOr("memory_available", gib(float64(available)), err)
 	m.group("network stack")
-	m.fact("tcp_congestion_control", unknown(errors.New("Windows tells it by PowerShell only: Get-NetTCPSetting")))
+	m.fact("tcp_congestion_control", unknown(errors.New("only PowerShell tells it: Get-NetTCPSetting")))
 	m.group("devices")
 	m.adapters(w)
 }

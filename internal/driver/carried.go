@@ -23,7 +23,10 @@ func flow(from, to traffic.Report) Flow {
 	}
 	// A built-in endpoint that only receives datagrams sends nothing. Any other endpoint
 	// without counts is unbounded: not every system's kernel reports them.
-	f.Unbounded = f.Wire == 0 && f.Segments == 0 && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
+	// Windows and macOS count the bytes of a connection but not its segments, and so not its
+	// headers.
+	uncounted := f.Segments == 0 && (f.Wire == 0 || !f.Datagrams && from.Tool == nil)
+	f.Unbounded = uncounted && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
 	return f
 }
 

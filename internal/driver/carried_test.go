@@ -1,0 +1,23 @@
+package driver_test
+
+import (
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/traffic"
+)
+
+// A system that counts the bytes of a connection but no segments leaves the headers unknown, and
+// with them the most that devices carry.
+func TestCarriedWithoutSegments(t *testing.T) {
+	from := traffic.Report{Connections: 1, Sent: 1000}
+	from.TCP.Wire = 1000
+	to := traffic.Report{Connections: 1, Received: 1000}
+	if f := driver.CarriedBy(from, to).Forward; !f.Unbounded || f.Payload != 1000 {
+		t.Errorf("without segments: %+v", f)
+	}
+	from.TCP.Segments = 2
+	if f := driver.CarriedBy(from, to).Forward; f.Unbounded {
+		t.Errorf("with segments: %+v", f)
+	}
+}

@@ -15,6 +15,9 @@ import (
 // path joins what the halves have built: what belongs to a host comes from the machine where
 // it is real.
 func (b *both) path(made []built) (*driver.Path, error) {
+	if len(made[0].Pairs) == 0 || len(made[0].Pairs) != len(made[len(made)-1].Pairs) {
+		return nil, errors.New("the two hosts have different numbers of endpoints; run the same version of tare on both")
+	}
 	p := &driver.Path{
 		Mode: b.order.Mode, Lost: b.lost, MergesDatagrams: made[0].Merges, Emulated: made[0].Emulated, Underlay: made[0].Underlay,
 		Snapshot: b.snapshot, Topology: b.topology, FlushConnections: b.flush, Close: b.close,
@@ -52,9 +55,6 @@ func (b *both) path(made []built) (*driver.Path, error) {
 			return nil, err
 		}
 		p.Pairs = append(p.Pairs, driver.Pair{Client: client, Server: server})
-	}
-	if len(p.Pairs) == 0 || len(made) == 2 && len(made[0].Pairs) != len(made[1].Pairs) {
-		return nil, errors.New("the two hosts have different numbers of endpoints; run the same version of tare on both")
 	}
 	return p, nil
 }
@@ -220,8 +220,19 @@ func (b *both) facts(made []built) (out []result.Fact) {
 			}
 			out = append(out, result.Fact{Name: f.host.Name + " " + one.Name, Value: one.Value})
 		}
+		if device := b.links[i].Device; len(made) > 1 {
+			out = append(out, result.Fact{Name: f.host.Name + " underlay", Value: fmt.Sprintf("macvlan device of %s, MTU %d", device, made[i].linkMTU())})
+		}
 	}
 	return out
+}
+
+// linkMTU returns the MTU of the underlay, 0 if the half does not tell.
+func (m built) linkMTU() int {
+	if m.Underlay == nil {
+		return 0
+	}
+	return m.Underlay.MTU
 }
 
 // processes returns a function that returns the processes of the halves on this machine.

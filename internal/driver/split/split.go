@@ -11,15 +11,18 @@
 package split
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/machine"
+	"tare/internal/plan"
 )
 
 // Host is one of the two machines, with the address at which the other reaches it.
@@ -51,11 +54,18 @@ func alone() []string { return []string{"netns/colocated"} }
 // baselines are modes that need no lab on real machines; the machines' own network has them.
 func baselines() []string { return []string{"host", "host-local"} }
 
+// setupTime is roughly how long setting up and removing a mode takes in addition to the time in
+// a lab: a process and an agent are started on each machine.
+const setupTime = 2 * time.Second
+
 // Modes lists the modes of the drivers, except the baselines.
 func (d *Driver) Modes() []driver.Mode {
 	var all []driver.Mode
 	for _, one := range d.drivers {
 		all = append(all, one.Modes()...)
+	}
+	for i := range all {
+		all[i].SetupTime = cmp.Or(all[i].SetupTime, plan.ModeOverhead) + setupTime
 	}
 	return slices.DeleteFunc(all, func(m driver.Mode) bool { return slices.Contains(baselines(), m.ID) })
 }

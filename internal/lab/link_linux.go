@@ -51,6 +51,8 @@ func (l *Lab) connectHalf() error {
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return &LinkError{fmt.Sprintf("the kernel lacks macvlan (CONFIG_MACVLAN, or its module): %v", err)}
+	case errors.Is(err, unix.EPERM):
+		return &LinkError{fmt.Sprintf("a macvlan device on %s may not be created: %v; tare needs CAP_NET_ADMIN in the machine's own network namespace, which root of a container lacks", l.Spec.Link.Parent, err)}
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EINVAL):
 		return &LinkError{fmt.Sprintf("%s cannot carry a macvlan device, for instance because it is a port of a bridge: %v", l.Spec.Link.Parent, err)}
 	}

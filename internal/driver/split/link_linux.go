@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
@@ -14,7 +15,7 @@ import (
 // onLink adapts a half of a path to the real link: it adds the machine's network card, and
 // takes into account that whatever the network broadcasts arrives at the devices on it.
 func (s *server) onLink(p *driver.Path, o order) *driver.Path {
-	c := card{side: o.Side, name: o.Parent, stack: pathspec.NamespaceStack{NS: s.machine}}
+	c := card{side: o.Side, name: o.Parent, stack: pathspec.NamespaceStack{NS: s.machine}, sandboxes: slices.Contains(onCard(), o.Mode)}
 	own := *p
 	own.Rules = c.rules(p.Rules)
 	if kind, _, err := c.stack.Describe(context.Background(), c.name); err != nil || kind != "veth" {
@@ -43,6 +44,15 @@ func (s *server) onLink(p *driver.Path, o order) *driver.Path {
 type card struct {
 	side, name string
 	stack      pathspec.NamespaceStack
+	sandboxes  bool // have devices on it
+}
+
+// onCard lists the modes whose sandboxes have devices on the network card, as the host has.
+func onCard() []string { return []string{"netns/macvlan", "netns/ipvlan"} }
+
+// receives reports whether a counter is of what a device on the link receives.
+func (c card) receives(counter string) bool {
+	return counter == pathspec.CounterName(c.side, lab.Underlay, "rx_bytes") || c.sandboxes && strings.HasSuffix(counter, pathspec.CounterName("", lab.Underlay, "rx_bytes"))
 }
 
 // at returns the name of the machine's network stack.
@@ -69,7 +79,7 @@ func (c card) read(ctx context.Context, into driver.Counters) error {
 func (c card) rules(of []driver.Rule) []driver.Rule {
 	var out []driver.Rule
 	for _, r := range of {
-		if r.Counter == pathspec.CounterName(c.side, lab.Underlay, "rx_bytes") {
+		if c.receives(r.Counter) {
 			switch r.Expect {
 			case driver.Forward:
 				r.Expect = driver.ForwardAtLeast

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
@@ -256,6 +257,51 @@ func TestTunnelBypassedIsVoid(t *testing.T) {
 	}
 	s.WaitReachable(t)
 	s.Void(t, drivertest.Params("tcp_stream"), "two/eth0.inside_bytes")
+}
+
+// What others on the network broadcast arrives at the devices on the link, and does not
+// disprove the path.
+func TestBroadcastsAreExpected(t *testing.T) {
+	for mode, counter := range map[string]string{"netns/routed": "one/eth0.rx_bytes", "netns/macvlan": "one/client/eth0.rx_bytes"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			s := b.build(t, b.order(mode, 1, nil))
+			before := s.Snapshot(t)
+			client, server, err := s.Trial(t, drivertest.Params("udp_stream"), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const enough = 4 * driver.Slack
+			for until := time.Now().Add(20 * time.Second); s.Snapshot(t)[counter] < before[counter]+enough; b.broadcast(t) {
+				if time.Now().After(until) {
+					t.Fatalf("%s moved by less than %d", counter, enough)
+				}
+			}
+			if err := s.Proof(t, before, []driver.Carried{driver.CarriedBy(client, server)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// broadcast sends datagrams from the second machine to everybody on the network.
+func (b *bench) broadcast(t *testing.T) {
+	t.Helper()
+	var conn net.Conn
+	err := b.ns[1].Do(func() (err error) {
+		conn, err = (&net.Dialer{}).DialContext(t.Context(), "udp", "198.18.255.255:9")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for range 100 {
+		if _, err := conn.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // addressOf returns the IPv4 address of a device.

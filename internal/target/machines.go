@@ -10,10 +10,10 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/existing"
-	"tare/internal/driver/labdriver"
 	"tare/internal/driver/machines"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/split"
+	"tare/internal/driver/subcommand"
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
 	"tare/internal/machine"
@@ -61,20 +61,10 @@ func newMachines(t study.Target, o Options, connect machines.Connect) driver.Tar
 	}
 }
 
-// splitDrivers are the names of the drivers of labs whose modes are also built between two
-// machines, a half on each.
-func splitDrivers() []string { return []string{"netns", "ipsec", "wireguard", "rootless", "ovs"} }
-
 // overLink lists the drivers whose modes are built on both machines by this program there, and
 // attached to the link between them.
 func overLink(hosts *machines.Hosts) driver.Registry {
-	var drivers []labdriver.Driver
-	for _, r := range Drivers() {
-		if slices.Contains(splitDrivers(), r.Name) {
-			drivers = append(drivers, r.Driver)
-		}
-	}
-	return driver.Registry{split.New(drivers, func(ctx context.Context) (both [2]split.Host, err error) {
+	return driver.Registry{split.New(subcommand.SplitDrivers(), func(ctx context.Context) (both [2]split.Host, err error) {
 		addresses, err := hosts.Addresses()
 		for i, n := range hosts.Named() {
 			if err == nil {

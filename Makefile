@@ -91,7 +91,7 @@ bin/goreleaser: scripts/setup-dist
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
 # Tests of these packages take longest: they start first.
-LONG := ./internal/faults ./internal/cli ./internal/driver/docker ./internal/driver/netns ./internal/runner \
+LONG := ./internal/driver/docker ./internal/faults ./internal/cli ./internal/driver/netns ./internal/runner \
 	./internal/traffic/tcp ./internal/traffic/udp ./internal/driver/setting ./internal/browser ./internal/driver/existing
 
 # Install the requirements of the tests, then run them, privileged ones included, with all

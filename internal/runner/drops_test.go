@@ -60,8 +60,9 @@ func TestAloneDropReasons(t *testing.T) {
 				queued += d.Count
 			}
 		}
-		// Not every loss is a drop: the last may come when their receiver has stopped.
-		if lost := tr.Losses.Lost; float64(dropped) < 0.95*float64(lost) || dropped > lost || queued == 0 {
+		// Not every loss is a drop: the last may come when their receiver has stopped. And not
+		// every drop is a loss: a datagram that does not count may come then, too.
+		if lost := tr.Losses.Lost; float64(dropped) < 0.95*float64(lost) || float64(dropped) > 1.05*float64(lost) || queued == 0 {
 			t.Errorf("%s of %s lost %d, the kernel says %+v (%v)", tr.Workload, tr.Mode, lost, tr.Losses.Reasons, tr.Losses.Missing)
 		}
 		if u := tr.Losses.Unexplained; float64(u) > 0.05*float64(tr.Losses.Lost) {

@@ -185,7 +185,7 @@ func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 
 // busy are the reasons for which a trial may fail on a machine that does other things:
 // its ends were held up, and so carried too little for a proof or missed a deadline.
-var busy = regexp.MustCompile(`too little to tell the path from background packets|timed out|timeout|deadline exceeded|no answer within`)
+var busy = regexp.MustCompile(`too little to tell the path from background packets|timed out|timeout|deadline exceeded|no answer within|the machine did not schedule the endpoints`)
 
 // tried returns the trials that a test judges, and takes those that failed out of the
 // tally. Of these there may be at most one in four, rounded up, for a reason that is a

@@ -66,9 +66,28 @@ func TestAloneSearch(t *testing.T) {
 	}
 }
 
-// On a slower path the answer is lower, and loss goals are the study's.
+// On a slower path the answer is lower, and loss goals are the study's. A busy machine only
+// ever makes an answer lower, down to none: the largest of a few searches counts.
 func TestAloneSearchTellsPathsApart(t *testing.T) {
-	found := map[study.Rate]float64{}
+	const attempts = 4
+	for attempt, found := 1, (map[study.Rate]float64{}); ; attempt++ {
+		searchPaths(t, found)
+		// The path's token bucket lets 64 KiB pass beyond its rate: a fifth of what the slow
+		// one carries in a step.
+		slow, fast := found[20e6], found[100e6]
+		switch {
+		case slow > 20e6*1.35 || attempt == attempts && (slow <= 0 || fast < 1.2*slow):
+			t.Fatalf("%.3g bit/s on 20 Mbit/s, %.3g on 100", slow, fast)
+		case slow > 0 && fast >= 1.2*slow:
+			return
+		}
+		t.Logf("%.3g bit/s on 20 Mbit/s, %.3g on 100: searching again", slow, fast)
+	}
+}
+
+// searchPaths searches on two paths and keeps the largest answer of each.
+func searchPaths(t *testing.T, found map[study.Rate]float64) {
+	t.Helper()
 	for _, rate := range []study.Rate{20e6, 100e6} {
 		run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 			searching(s, rate)
@@ -77,14 +96,10 @@ func TestAloneSearchTellsPathsApart(t *testing.T) {
 		if err != nil || run.Trials.OK != 1 {
 			t.Fatalf("%v, trials %+v", err, trials)
 		}
-		found[rate] = trials[0].Metrics["throughput_5"]
-		if i := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Metric == "throughput_5" }); i < 0 {
+		most := trials[0].Metrics["throughput_5"]
+		found[rate] = max(found[rate], most)
+		if i := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Metric == "throughput_5" }); most > 0 && i < 0 {
 			t.Errorf("no cell of throughput_5: %+v", run.Cells)
 		}
-	}
-	// The path's token bucket lets 64 KiB pass beyond its rate: a fifth of what the slow
-	// one carries in a step.
-	if slow, fast := found[20e6], found[100e6]; slow <= 0 || slow > 20e6*1.35 || fast < 1.2*slow {
-		t.Errorf("%.3g bit/s on 20 Mbit/s, %.3g on 100", slow, fast)
 	}
 }

@@ -5,6 +5,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,10 +63,27 @@ func needStacks(t *testing.T) {
 
 // Of the real lab: each mode's own part shows in its breakdown, and not in that of the
 // bare host. A neighbour's soft interrupts may be among the samples, so that "not" is
-// a third of what the mode has, or less; and shares are of what is not beside the mode.
+// a third of what the mode has, or less, in one of a few runs; and shares are of what is not
+// beside the mode.
 func TestAloneBreakdown(t *testing.T) {
 	drivertest.NeedLab(t)
 	needStacks(t)
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		blurred := breakdown(t)
+		if len(blurred) == 0 {
+			return
+		}
+		if attempt == attempts || t.Failed() {
+			t.Fatalf("in %d runs, at last: %q", attempt, blurred)
+		}
+		t.Logf("measured again: %q", blurred)
+	}
+}
+
+// breakdown checks a run, and returns the parts that are not told from the bare host's.
+func breakdown(t *testing.T) (blurred []string) {
+	t.Helper()
 	modes := []string{"host", "netns/published", "netns/vxlan"}
 	engines := private.MissingRequirements(t.Context()) == nil
 	if engines {
@@ -114,7 +132,7 @@ func TestAloneBreakdown(t *testing.T) {
 		}
 		of, host := share[tt.mode][tt.component], share["host"][tt.component]
 		if of < 0.005 || host > of/3 {
-			t.Errorf("%s is %.1f %% of %s and %.1f %% of host", tt.component, 100*of, tt.mode, 100*host)
+			blurred = append(blurred, fmt.Sprintf("%s is %.1f %% of %s and %.1f %% of host", tt.component, 100*of, tt.mode, 100*host))
 		}
 	}
 	for _, m := range modes {
@@ -138,6 +156,7 @@ func TestAloneBreakdown(t *testing.T) {
 	if engines {
 		twice(t, dir)
 	}
+	return blurred
 }
 
 // twice shows by the folded stacks that docker-proxy moves the payload itself, by copy or

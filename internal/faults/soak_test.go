@@ -31,10 +31,11 @@ func soakText(trials int) string {
 
 // use is what the processes of a run use at a moment.
 type use struct {
-	trials            int // that had finished
-	controller, agent int // resident memory that is not of files, bytes; of the largest agent
-	files, agentFiles int // descriptors of the controller, and of all agents
-	spaces            int // named network namespaces
+	trials            int     // that had finished
+	controller, agent int     // resident memory that is not of files, bytes; of the largest agent
+	files, agentFiles int     // descriptors of the controller, and of all agents
+	cpu               float64 // time of the controller, seconds
+	spaces            int     // named network namespaces
 	agents            int
 }
 
@@ -61,6 +62,23 @@ func files(pid int) int {
 	return len(open)
 }
 
+// cpuTime is that of a process without its children, in seconds.
+func cpuTime(pid int) float64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name in brackets may contain anything. The fields are utime and stime of proc(5).
+	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(f) < 13 {
+		return 0
+	}
+	const ticks = 100 // per second, of every Linux
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return float64(user+system) / ticks
+}
+
 // use reads it.
 func (r *tested) use() use {
 	u := use{trials: bytes.Count(r.finished(), []byte("\n")), controller: memory(r.cmd.Process.Pid), files: files(r.cmd.Process.Pid)}
@@ -69,6 +87,7 @@ func (r *tested) use() use {
 		u.agentFiles += files(p.pid)
 		u.agents++
 	}
+	u.cpu = cpuTime(r.cmd.Process.Pid)
 	names, _ := filepath.Glob("/run/netns/*") // the pattern is valid
 	u.spaces = len(names)
 	return u
@@ -102,8 +121,8 @@ func watched(t *testing.T, study string, every time.Duration) (r *tested, all []
 	}
 }
 
-// A long run uses no more memory, descriptors and namespaces in the end than soon after its
-// start, and its trials take no longer.
+// A long run uses no more memory, descriptors, namespaces and CPU time for a trial in the end
+// than soon after its start, and its trials take no longer.
 func TestSoak(t *testing.T) {
 	if !onMachine(t) {
 		return
@@ -174,28 +193,34 @@ func TestSoak(t *testing.T) {
 			t.Errorf("%s: %d, then %d", m.name, a, b)
 		}
 	}
-	// A tenth of few trials says little on a busy machine: of them the fast ones are compared,
-	// which the machine held up least.
-	const many = 2000
-	at := 0.1
-	if n >= many {
-		at = 0.5
+	first, last := cpuPerTrial(early), cpuPerTrial(late)
+	fmt.Printf("| CPU time of the controller per trial | %.1f ms | %.1f ms | |\n", 1e3*first, 1e3*last)
+	if last > 1.5*first {
+		t.Errorf("a trial took %.1f ms of the controller's CPU time, then %.1f ms", 1e3*first, 1e3*last)
 	}
-	first, last := overhead(trials[:n/10], at), overhead(trials[n-n/10:], at)
+	first, last = overhead(trials[:n/10]), overhead(trials[n-n/10:])
 	fmt.Printf("| overhead of a trial, first and last tenth | %.1f ms | %.1f ms | |\n\n", 1e3*first, 1e3*last)
-	if limit := 1.1; n >= many && last > limit*first || last > 3*first {
+	// A tenth of few trials says nothing where other programs come and go.
+	const many = 2000
+	if n >= many && last > 1.1*first {
 		t.Errorf("the overhead of a trial was %.1f ms in the first tenth and %.1f ms in the last", 1e3*first, 1e3*last)
 	}
 }
 
-// overhead is the quantile q of the time of trials beside their traffic, in seconds.
-func overhead(trials []result.Trial, q float64) float64 {
+// cpuPerTrial is the CPU time of the controller for each trial that ended meanwhile, in seconds.
+func cpuPerTrial(all []use) float64 {
+	from, to := all[0], all[len(all)-1]
+	return (to.cpu - from.cpu) / float64(max(to.trials-from.trials, 1))
+}
+
+// overhead is the median time of trials beside their traffic, in seconds.
+func overhead(trials []result.Trial) float64 {
 	var all []float64
 	for _, tr := range trials {
 		all = append(all, tr.Elapsed-tr.Window-tr.Warmup)
 	}
 	slices.Sort(all)
-	return all[int(q*float64(len(all)))]
+	return all[len(all)/2]
 }
 
 func median(all []use, of func(use) int) int { return quantile(all, 0.5, of) }

@@ -115,6 +115,13 @@ func TestConnect(t *testing.T) {
 	testArguments(t, b, m)
 	testDial(t, m, socket)
 	testMany(t, m)
+	b.Alias("behind", far, "ProxyJump a")
+	behind := connect(t, b, newRun(t), "behind")
+	runsAgent(t, behind)
+	if logins := far.Run(t, "ss -Htn state established dst "+far.Control.String()+" | wc -l"); logins == "0" {
+		t.Error("the machine behind the jump host was reached without it")
+	}
+	closed(t, behind)
 	closed(t, m)
 	gone(t, far)
 	if m.Err() == nil {

@@ -92,7 +92,8 @@ GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
 # Tests of these packages take longest: they start first.
 LONG := ./internal/driver/docker ./internal/faults ./internal/cli ./internal/driver/netns ./internal/runner \
-	./internal/traffic/tcp ./internal/traffic/udp ./internal/driver/setting ./internal/browser ./internal/driver/existing
+	./internal/traffic/tcp ./internal/traffic/udp ./internal/driver/setting ./internal/winetest ./internal/browser \
+	./internal/driver/existing ./internal/tool/inlab ./internal/machine
 
 # Install the requirements of the tests, then run them, privileged ones included, with all
 # of go vet. First most packages, three at a time, because tests wait more than they compute;

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/netip"
 	"os/exec"
 	"strings"
@@ -59,6 +60,30 @@ func TestProbePath(t *testing.T) {
 		if leg.Stream == nil || !leg.Stream.Complete || leg.Stream.Received == 0 || leg.Stream.MSS == 0 {
 			t.Errorf("%s: %+v, %v", &leg, leg.Stream, leg.NoStream)
 		}
+	}
+}
+
+// A host that cannot listen says nothing about the path.
+func TestProbePathCannotListen(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a, b := read(t, l, l.A), read(t, l, l.B)
+	r := probe(t, a, b, remote.Ends{A: l.A.Addr[0], B: l.B.Addr[0], Port: 5201})
+	if codes(r) != "" || r.Err() != nil {
+		t.Fatalf("%v, %s", r.Err(), codes(r))
+	}
+	err := l.A.NS.Do(func() error {
+		taken, err := net.ListenPacket("udp", netip.AddrPortFrom(l.A.Addr[0], 5201).String())
+		if err == nil {
+			t.Cleanup(func() { taken.Close() })
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = probe(t, a, b, remote.Ends{A: l.A.Addr[0], B: l.B.Addr[0], Port: 5201})
+	if codes(r) != "not_observed" || r.Err() != nil || !strings.Contains(r.Warnings()[0].Text, "host a cannot listen") {
+		t.Errorf("%v, %v", r.Err(), r.Warnings())
 	}
 }
 

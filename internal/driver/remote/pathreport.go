@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/agent"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -64,10 +65,13 @@ func (l *Leg) text() string {
 }
 
 func passes(err error) string {
-	if err != nil {
-		return "does not pass"
+	switch {
+	case err == nil:
+		return "passes"
+	case cannotListen(err):
+		return "unknown"
 	}
-	return "passes"
+	return "does not pass"
 }
 
 // swallowed reports whether packets that are too large are lost without a report: routers
@@ -136,6 +140,12 @@ func orEmpty(device string) string {
 	return " (" + device + ")"
 }
 
+// cannotListen reports whether a probe failed at the host that receives it.
+func cannotListen(err error) bool {
+	var l *agent.ListenError
+	return errors.As(err, &l)
+}
+
 // Warnings returns what the probes found that a reader of the results must know.
 func (r PathReport) Warnings() (out []result.Warning) {
 	warn := func(code warning.Code, format string, args ...any) {
@@ -143,7 +153,9 @@ func (r PathReport) Warnings() (out []result.Warning) {
 	}
 	for i := range r.Legs {
 		l := &r.Legs[i]
-		if l.TCP != nil || l.UDP != nil {
+		if why := errors.Join(l.TCP, l.UDP); cannotListen(why) {
+			warn(warning.NotObserved, "cannot probe the path from %s, because host %s cannot listen: %s", l, l.To.At, strings.ReplaceAll(why.Error(), "\n", "; "))
+		} else if why != nil {
 			what, why := "neither TCP nor UDP passes", l.TCP
 			switch {
 			case l.TCP == nil:

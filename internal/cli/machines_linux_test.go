@@ -151,7 +151,7 @@ func interruptedRun(t *testing.T, b *machinetest.Bench) {
 // doctorMachines examines two machines, first with a path between them and then without.
 func doctorMachines(t *testing.T, b *machinetest.Bench) {
 	dir := t.TempDir()
-	p := inBench(t, b, dir, between("doctor", "--json", "--modes", "host")...)
+	p := inBench(t, b, dir, between("doctor", "--json", "--modes", "host,netns/vxlan")...)
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
@@ -159,7 +159,7 @@ func doctorMachines(t *testing.T, b *machinetest.Bench) {
 		Ready bool
 		Modes []struct{ Mode, Status string }
 	}
-	if err := json.Unmarshal(p.stdout.Bytes(), &d); err != nil || !d.Ready || len(d.Modes) != 1 || d.Modes[0].Status != "ok" {
+	if err := json.Unmarshal(p.stdout.Bytes(), &d); err != nil || !d.Ready || len(d.Modes) != 2 || d.Modes[0].Status != "ok" || d.Modes[1].Status != "ok" {
 		t.Errorf("%v: %+v\n%s", err, d, p.stdout.String())
 	}
 	for _, m := range b.Machines {

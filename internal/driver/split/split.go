@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/machine"
 	"tare/internal/plan"
+	"tare/internal/runid"
 )
 
 // Host is one of the two machines, with the address at which the other reaches it.
@@ -72,7 +74,12 @@ func (d *Driver) Modes() []driver.Mode {
 
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	o.Pairs = 1
+	run, err := runid.New()
+	if err != nil {
+		return err
+	}
+	defer run.Release()
+	o.Run, o.Label, o.Pairs = run.ID, strings.ReplaceAll(o.Mode, "/", "."), 1
 	p, err := d.Provision(ctx, o)
 	if err != nil {
 		return err

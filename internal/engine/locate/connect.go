@@ -71,7 +71,10 @@ func ConnectThrough(ctx context.Context, name string, dial func(context.Context)
 	}
 	// The client wraps the error of dial, which says more.
 	if conn, err := dial(context.WithoutCancel(ctx)); err != nil {
-		reason, fix = oneLine(err.Error()), "start the engine there, and allow that user to use it: sudo usermod -aG docker USER"
+		reason, fix = oneLine(err.Error()), "or leave out the docker modes"
+		if strings.Contains(reason, "permission denied") {
+			fix = "allow that user to use the engine: run on that machine sudo usermod -aG docker USER"
+		}
 	} else {
 		_ = conn.Close()
 	}

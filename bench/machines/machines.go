@@ -151,7 +151,7 @@ func params(long time.Duration) traffic.Params {
 	}
 }
 
-// begin begins a trial of a pair, with both ends on one CPU.
+// begin begins a trial of a pair, with client and server on one CPU.
 func (p pair) begin(ctx context.Context, w traffic.Params, to netip.Addr, cpus []int) (*agent.Trial, error) {
 	w.Address = netip.AddrPortFrom(to, p.port).String()
 	w.CPU, w.SameCPU = cpus[len(cpus)-1], true

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// winPair returns both ends of a connection over loopback.
+// winPair returns client and server of a connection over loopback.
 func winPair(t *testing.T) (client, server *winStream) {
 	t.Helper()
 	l, err := Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: 1 << 20})

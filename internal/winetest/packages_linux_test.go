@@ -29,7 +29,11 @@ var packages = []struct{ dir, run string }{
 // The unit tests of these packages pass in their Windows build.
 func TestPackages(t *testing.T) {
 	winetest.Need(t)
-	prefix := winetest.New(t, nil)
+	ns := namespace(t, "packages")
+	if err := ns.Up("lo"); err != nil {
+		t.Fatal(err)
+	}
+	prefix := winetest.New(t, ns.Start)
 	var all []string
 	for _, p := range packages {
 		all = append(all, "./internal/"+p.dir)

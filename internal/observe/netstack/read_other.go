@@ -10,15 +10,6 @@ import (
 	"strings"
 )
 
-// Boot returns the kernel's boot id, or "" if there is none. proc is where procfs is mounted.
-func Boot(proc string) string {
-	id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
-}
-
 // Read reads the network stack of the calling thread. proc is where procfs is mounted,
 // normally /proc. Without procfs the reading has only a gap.
 func Read(proc string) Reading {

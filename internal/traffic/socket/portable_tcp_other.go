@@ -23,8 +23,3 @@ func afterHandshake(c *net.TCPConn, o TCPOptions) error {
 	}
 	return nil
 }
-
-// Info is unknown: package net does not report it.
-func (s *portableStream) Info() TCPInfo { return TCPInfo{} }
-
-func (s *portableStream) Unacknowledged() (n int, known bool) { return 0, false }

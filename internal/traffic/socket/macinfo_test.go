@@ -1,0 +1,33 @@
+package socket
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseMacInfo(t *testing.T) {
+	b := make([]byte, macInfoSize)
+	binary.NativeEndian.PutUint32(b[macMSS:], 1448)
+	binary.NativeEndian.PutUint32(b[macRTT:], 3)
+	for at, n := range map[int]uint64{macBytesOut: 1 << 40, macResent: 2896, macBytesIn: 77, macRetransmits: 2} {
+		binary.NativeEndian.PutUint64(b[at:], n)
+	}
+	want := TCPInfo{Known: true, MSS: 1448, RTT: 0.003, Sent: 1<<40 + 2896, Resent: 2896, Received: 77, Retransmits: 2}
+	if d := cmp.Diff(want, parseMacInfo(b)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for n := range macInfoSize {
+		if got := parseMacInfo(b[:n]); got != (TCPInfo{}) {
+			t.Errorf("%d bytes: %+v", n, got)
+		}
+	}
+	for i := range b {
+		b[i] = 0xff
+	}
+	if got := parseMacInfo(b); got.Retransmits < 0 || math.IsNaN(got.RTT) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -3,6 +3,7 @@ package ovs
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,7 +48,7 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 		return err
 	}
 	note(v.db)
-	if err := waitForFile(ctx, v.db, dbSocket); err != nil {
+	if err := v.waitForDatabase(ctx); err != nil {
 		return err
 	}
 	if err := v.set(ctx, "--no-wait", "init"); err != nil {
@@ -169,6 +170,17 @@ func bytesOf(counts string) (uint64, error) {
 // readyTimeout limits how long a daemon may take to be ready, on a real CPU. Each takes
 // about 20 ms.
 const readyTimeout = 10 * time.Second
+
+// waitForDatabase waits until the database listens on its socket, which exists a moment before.
+func (v *vswitch) waitForDatabase(ctx context.Context) error {
+	return v.db.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "listen at "+dbSocket, func() error {
+		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", v.socket())
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
 
 // waitForFile waits until a daemon has created a file in its /run.
 func waitForFile(ctx context.Context, p *daemon.Process, file string) error {

@@ -78,8 +78,16 @@ func (d *diagnosis) printModes(w io.Writer) error {
 	fmt.Fprintln(w, "\nMODES")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	can, tried := 0, 0
+	first := map[string]string{} // the first mode with a reason
 	for _, m := range d.Modes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", m.Mode, m.Status, m.Reason)
+		reason := m.Reason
+		switch same := first[reason]; {
+		case same != "":
+			reason = "as " + same
+		case reason != "":
+			first[reason] = m.Mode
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", m.Mode, m.Status, reason)
 		if m.Status != probedNeeds {
 			tried++
 		}

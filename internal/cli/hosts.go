@@ -104,7 +104,7 @@ func (a App) doctorHosts(ctx context.Context, f doctorFlags) (failed error) {
 	}
 	d.Ready = err == nil
 	shown := diagnosis{Warnings: d.Warnings}
-	if !f.json && broken == nil {
+	if !f.json && broken == nil && (err == nil || len(d.Warnings) > 0) { // nothing was looked for where no machine was reached
 		broken = shown.printBackgroundLoad(a.Stdout)
 	}
 	if err == nil && !f.machine && broken == nil {

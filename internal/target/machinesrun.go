@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"tare/internal/agent/wire"
 	"tare/internal/analysis"
 	"tare/internal/calibration"
 	"tare/internal/driver"
@@ -32,8 +32,8 @@ func (m *machinesTarget) begin(run driver.Run) (driver.HostInfo, error) {
 			h.Programs = engine.Daemons()
 		}
 		g.HostCPUs[h.Name] = known.CPUs
-		g.Warnings = append(g.Warnings, of(h.Name, known)...)
 	}
+	g.Warnings = aboutMachines(m.hosts)
 	if m.hosts.SameMachine() {
 		g.CPUs = m.hosts.Facts(0).CPUs
 		g.Warnings = append(g.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts are one machine: they share its kernel and CPUs, and what is between them is no wire; " +
@@ -44,11 +44,27 @@ func (m *machinesTarget) begin(run driver.Run) (driver.HostInfo, error) {
 	return g, nil
 }
 
-// of returns the warnings about a machine, each of which says which one it is.
-func of(host string, known wire.Machine) []result.Warning {
-	out := slices.Concat(known.Warnings, known.Existing)
-	for i := range out {
-		out[i].Text = fmt.Sprintf("host %s: %s", host, out[i].Text)
+// aboutMachines returns the warnings about the machines, each of which says which ones it is
+// about. What is true of both is said once.
+func aboutMachines(hosts *machines.Hosts) []result.Warning {
+	var out []result.Warning
+	var about [][]string
+	for i, n := range hosts.Named() {
+		known := hosts.Facts(i)
+		for _, w := range slices.Concat(known.Warnings, known.Existing) {
+			at := slices.IndexFunc(out, func(o result.Warning) bool { return o == w })
+			if at < 0 {
+				at, out, about = len(out), append(out, w), append(about, nil)
+			}
+			about[at] = append(about[at], n.Name)
+		}
+	}
+	for i, names := range about {
+		of := "host " + names[0]
+		if len(names) > 1 {
+			of = "hosts " + strings.Join(names, " and ")
+		}
+		out[i].Text = of + ": " + out[i].Text
 	}
 	return out
 }
@@ -129,11 +145,13 @@ func (m *machinesTarget) diagnose(ctx context.Context, show func(facts.Group)) (
 	show(facts.Group{Title: "route", Facts: route})
 	for i, n := range m.hosts.Named() {
 		known := m.hosts.Facts(i)
-		show(facts.Group{Title: "machine of host " + n.Name, Facts: known.Facts})
+		if i == 0 || !m.hosts.SameMachine() {
+			show(facts.Group{Title: "machine of host " + n.Name, Facts: known.Facts})
+		}
 		show(facts.Group{Title: "link of host " + n.Name, Facts: known.Link})
 		show(facts.Group{Title: "path from host " + n.Name, Facts: m.hosts.Path().FactsOf(n.Name)})
-		warnings = append(warnings, of(n.Name, known)...)
 	}
+	warnings = append(warnings, aboutMachines(m.hosts)...)
 	if hosts := machineHosts(m.hosts); blocked == nil {
 		warnings = append(warnings, analysis.CompareHosts(hosts[0], hosts[1])...)
 	}

@@ -51,13 +51,12 @@ const maxReports = 1000
 // packets as too big, and the smallest MTU that it gave.
 func readReports(conn syscall.Conn) (mtu int, reported bool) {
 	_ = control(conn, func(fd int) error {
-		data, oob := make([]byte, 64), make([]byte, 512)
 		for range maxReports {
-			_, n, _, _, err := unix.Recvmsg(fd, data, oob, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
-			if err != nil {
-				break // the queue is empty
+			at, ok, more := nextReport(fd)
+			if !more {
+				break
 			}
-			if at, ok := parseReport(oob[:n]); ok {
+			if ok {
 				if reported = true; at > 0 && (mtu == 0 || at < mtu) {
 					mtu = at
 				}
@@ -66,6 +65,18 @@ func readReports(conn syscall.Conn) (mtu int, reported bool) {
 		return nil
 	})
 	return mtu, reported
+}
+
+// nextReport takes an error from a socket's queue; more is false if there is none. ok says
+// whether it is a router's report.
+func nextReport(fd int) (mtu int, ok, more bool) {
+	data, oob := make([]byte, 64), make([]byte, 512)
+	_, n, _, _, err := unix.Recvmsg(fd, data, oob, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+	if err != nil {
+		return 0, false, false
+	}
+	mtu, ok = parseReport(oob[:n])
+	return mtu, ok, true
 }
 
 // parseReport reads a router's report that a packet was too big from the control messages of

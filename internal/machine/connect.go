@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -57,6 +58,7 @@ type remote struct {
 
 	mu   sync.Mutex
 	conn *connection // nil once it was closed
+	held []string    // runs that are kept alive there, besides run
 }
 
 // connection is one login on a machine, with the copy of this program there, and further logins if
@@ -66,14 +68,14 @@ type connection struct {
 	local   string // directory of the sockets, empty without one
 	first   *process.Process
 	shell   shell
-	marker  string           // begins each line of the other side that is meant for this program
-	program string           // path of the copy there
-	root    *process.Process // keeps the run alive for root there; nil if the user is root, or root's rights cannot be had
-	stop    chan struct{}    // ends the signs of life
+	marker  string        // begins each line of the other side that is meant for this program
+	program string        // path of the copy there
+	stop    chan struct{} // ends the signs of life
 	over    sync.Once
 
 	mu      sync.Mutex
-	further []shared // the last one is used
+	further []shared           // the last one is used
+	claims  []*process.Process // that keep runs alive there, besides the first
 }
 
 // shared is a login whose connection later channels use.
@@ -133,9 +135,7 @@ func (c *connection) guards() []*process.Process {
 	for _, s := range c.further {
 		all = append(all, s.process)
 	}
-	if c.root != nil {
-		all = append(all, c.root)
-	}
+	all = append(all, c.claims...)
 	if c.first != nil {
 		all = append(all, c.first)
 	}
@@ -193,6 +193,14 @@ func (r *remote) connect(ctx context.Context) error {
 	default:
 		if m.NoRoot = r.becomeRoot(ctx, c); m.NoRoot == "" {
 			m.Root = launcher{r, true}
+		}
+	}
+	r.mu.Lock()
+	held := slices.Clone(r.held)
+	r.mu.Unlock()
+	for _, run := range held {
+		if err := r.hold(ctx, c, run); err != nil {
+			return errors.Join(err, c.end(ctx))
 		}
 	}
 	r.mu.Lock()

@@ -253,3 +253,40 @@ func testMany(t *testing.T, m *machine.Machine) {
 		}
 	}
 }
+
+// gc on the machine spares what carries the id of a run that is held there, also after the
+// connection was made again, and nothing of it is left in the end.
+func TestHold(t *testing.T) {
+	b := machinetest.New(t, machinetest.Spec{Name: "a"})
+	far := b.Machine("a")
+	m := connect(t, b, newRun(t), "a")
+	run := newRun(t)
+	spared := func() {
+		t.Helper()
+		conn, err := m.User.Launch(t.Context(), "agent", "--run", run, "--at", "a/client")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
+			t.Errorf("no agent is there:\n%s", found)
+		}
+		lines, _, err := machine.CollectDead(t.Context(), "a", m.Address, b.Options(), true)
+		if err != nil || strings.Contains(strings.Join(lines, "\n"), run) {
+			t.Errorf("gc would remove %q, %v", lines, err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := m.Hold(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	spared()
+	far.Run(t, endConnections)
+	if err := m.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spared()
+	closed(t, m)
+	gone(t, far)
+}

@@ -53,7 +53,7 @@ func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []str
 		if err != nil {
 			return nil, r.explain("start tare on", "", err)
 		}
-		ch := &channel{Process: p, r: r, c: c, out: newLines(p, c.marker)}
+		ch := &channel{Process: p, login: shared.process, r: r, c: c, out: newLines(p, c.marker)}
 		err = within(ctx, p, func() error {
 			_, _, err := ch.out.next()
 			return err
@@ -78,9 +78,10 @@ func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []str
 // channel is a program on the other side, which exits when its stdin is closed.
 type channel struct {
 	*process.Process
-	r   *remote
-	c   *connection
-	out *lines
+	login *process.Process // whose connection it uses
+	r     *remote
+	c     *connection
+	out   *lines
 }
 
 // Read reads the program's stdout, without what the user's shell wrote first.
@@ -98,11 +99,21 @@ func (c *channel) Close(ctx context.Context) error {
 // MaxSessions of its configuration limits to 10 unless it says otherwise.
 const refusedChannel = "Session open refused by peer"
 
+// cutTimeout bounds the wait for the end of a login after that of one of its channels.
+const cutTimeout = 5 * time.Second
+
 // ExitReason returns how the program ended and the end of its stderr, "" while it runs.
 func (c *channel) ExitReason() string {
 	reason := c.Process.ExitReason()
 	if reason == "" {
 		return ""
+	}
+	if c.Cmd.ProcessState.ExitCode() == sshFailed && !strings.Contains(c.StderrTail(), refusedChannel) {
+		// If the connection is lost, the login ends too, but perhaps later.
+		select {
+		case <-c.login.Done():
+		case <-time.After(cutTimeout):
+		}
 	}
 	if err := c.r.cut(c.c); err != nil {
 		return err.Error()

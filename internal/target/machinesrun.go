@@ -25,6 +25,9 @@ type machinesTarget struct {
 }
 
 func (m *machinesTarget) begin(run driver.Run) (driver.HostInfo, error) {
+	if err := m.hosts.Hold(context.Background(), run.ID); err != nil {
+		return driver.HostInfo{}, err
+	}
 	g := driver.HostInfo{Hosts: m.hosts.Hosts(), HostCPUs: map[string][]int{}, HeldBy: m.hosts.RunID()}
 	for i := range g.Hosts {
 		h, known := &g.Hosts[i], m.hosts.Facts(i)

@@ -212,6 +212,20 @@ func (h *Hosts) Addresses() ([2]netip.Addr, error) {
 // RunID is the id by which the machines hold what was placed there.
 func (h *Hosts) RunID() string { return h.run.ID }
 
+// Hold keeps a run alive on the machines until Close, so that gc there spares what carries its id.
+func (h *Hosts) Hold(ctx context.Context, run string) error {
+	for i := range h.machines {
+		m, err := h.Machine(i)
+		if err == nil {
+			err = m.Hold(ctx, run)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Route returns the addresses that Open found.
 func (h *Hosts) Route() Route { return h.route }
 

@@ -22,6 +22,7 @@ var packages = []struct{ dir, run string }{
 	{"traffic/socket", ""},
 	{"observe/netstack", "Windows|TestSince"},
 	{"observe", "Processor|Windows|CPUTime"},
+	{"facts", "^(TestSystem|TestWindows|TestMac)$"},
 	{"agent", "TestTrial|TestOneEndpointFails|TestLinks|TestRead|TestCPU|TestEndsWithStdin|TestHandshake"},
 	{"traffic/tcp", "TestConformance/tcp_(rr|stream)/(one_flow|1_streams_both/|pinned).*"},
 }

@@ -10,7 +10,7 @@ import (
 
 // readLinks reads the network devices with their counters.
 func readLinks() ([]wire.Link, error) {
-	list, err := syscall.RouteRIB(syscall.NET_RT_IFLIST2, 0)
+	list, err := syscall.RouteRIB(syscall.NET_RT_IFLIST2, 0) //nolint:staticcheck // its replacement, x/net/route, does not read these counters
 	if err != nil {
 		return nil, fmt.Errorf("read devices: %w", err)
 	}

@@ -15,10 +15,10 @@ import (
 //go:cgo_import_dynamic libc_vm_deallocate vm_deallocate "/usr/lib/libSystem.B.dylib"
 
 var (
-	libc_mach_host_self_trampoline_addr      uintptr //nolint:revive,staticcheck // as in x/sys
-	libc_mach_task_self_trampoline_addr      uintptr //nolint:revive,staticcheck // as in x/sys
-	libc_host_processor_info_trampoline_addr uintptr //nolint:revive,staticcheck // as in x/sys
-	libc_vm_deallocate_trampoline_addr       uintptr //nolint:revive,staticcheck // as in x/sys
+	libc_mach_host_self_trampoline_addr      uintptr //nolint:gochecknoglobals,revive,staticcheck // set by the linker, as in x/sys
+	libc_mach_task_self_trampoline_addr      uintptr //nolint:gochecknoglobals,revive,staticcheck // set by the linker, as in x/sys
+	libc_host_processor_info_trampoline_addr uintptr //nolint:gochecknoglobals,revive,staticcheck // set by the linker, as in x/sys
+	libc_vm_deallocate_trampoline_addr       uintptr //nolint:gochecknoglobals,revive,staticcheck // set by the linker, as in x/sys
 )
 
 //go:linkname syscall_syscall6 syscall.syscall6

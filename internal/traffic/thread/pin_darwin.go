@@ -10,7 +10,7 @@ import (
 
 //go:cgo_import_dynamic libc_pthread_set_qos_class_self_np pthread_set_qos_class_self_np "/usr/lib/libSystem.B.dylib"
 
-var libc_pthread_set_qos_class_self_np_trampoline_addr uintptr //nolint:revive,staticcheck // as in x/sys
+var libc_pthread_set_qos_class_self_np_trampoline_addr uintptr //nolint:gochecknoglobals,revive,staticcheck // set by the linker, as in x/sys
 
 //go:linkname syscall_syscall syscall.syscall
 func syscall_syscall(fn, a1, a2, a3 uintptr) (r1, r2 uintptr, err uintptr)

@@ -42,7 +42,7 @@ func TestKernelPaths(t *testing.T) {
 			}
 			m := g.boot(t, k, programs)
 			for i, modes := range g.runs {
-				measured(t, m, tare, study(i), modes)
+				measured(t, m, tare, studyPath(i), modes)
 			}
 			if code, said := in(t, m, "/bin/tare", "gc"); code != 0 || !strings.Contains(said, "nothing to remove") {
 				t.Errorf("something remains in the guest: exit code %d\n%s", code, said)
@@ -88,7 +88,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 		}
 		for i, modes := range g.runs {
 			text := studyText(modes)
-			if err := a.File(study(i)[1:], 0o644, strings.NewReader(text), int64(len(text))); err != nil {
+			if err := a.File(studyPath(i)[1:], 0o644, strings.NewReader(text), int64(len(text))); err != nil {
 				return err
 			}
 		}
@@ -124,8 +124,8 @@ func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	t.Logf("this machine's kernel has it: %t", !bytes.Contains(outside, []byte(tt.missing)))
 }
 
-// study is the study file of one of the runs in a guest.
-func study(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
+// studyPath is the path of the study file of one of the runs in a guest.
+func studyPath(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
 
 // measured runs a study in the guest and checks its modes on this machine.
 func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/process"
+	"tare/internal/runid"
 )
 
 // claimTimeout bounds how long a claim may take to start, and with it sudo.
@@ -66,6 +67,9 @@ func (m *Machine) Hold(ctx context.Context, run string) error {
 	r := m.remote
 	if r == nil {
 		return nil
+	}
+	if !runid.IsID(run) {
+		return fmt.Errorf("keep a run alive on machine %s: %q is no run's id", r.name, run)
 	}
 	c, err := r.current()
 	if err != nil {

@@ -99,7 +99,7 @@ func TestElsewhere(t *testing.T) {
 		{"modes", 0, `netns/vxlan +host +both endpoints`, `^$`},
 		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `tried 1 of `},
 		{"plan", 0, `netns/bridge`, `^$`},
-		{"doctor", 3, `netns/vxlan +unsupported +network namespaces need Linux`, `Linux machine`},
+		{"doctor", 3, `host +unsupported +network namespaces need Linux(?s:.*)netns/vxlan +unsupported +as host`, `Linux machine`},
 		{"doctor --json", 3, `"ready": false`, `Linux machine`},
 		{"ls", 0, `one\n`, `^$`},
 		{"report tare-runs/one", 0, `tcp_rr(.|\n)*report\.html`, `^$`},

@@ -38,7 +38,11 @@ func TestWindows(t *testing.T) {
 	if err := os.WriteFile(shell, []byte(script), 0o700); err != nil { //nolint:gosec // it is executed
 		t.Fatal(err)
 	}
-	b := machinetest.New(t, machinetest.Spec{Name: "win", Shell: shell, Server: "Subsystem sftp internal-sftp", Share: []string{dir, prefix}})
+	drive, err := filepath.EvalSymlinks(filepath.Join(prefix, "drive_c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := machinetest.New(t, machinetest.Spec{Name: "win", Shell: shell, Server: "Subsystem sftp internal-sftp", Share: []string{dir, prefix, drive}})
 	far := b.Machine("win")
 	refusal{"win", []string{"windows/amd64", "tare-windows-amd64.exe"}}.check(t, b.Options())
 	gone(t, far)

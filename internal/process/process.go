@@ -264,15 +264,19 @@ func (p *Process) Kill() error {
 	if p.Group {
 		kill = killGroup
 	}
-	if err := kill(p.Cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("end %s: %w", p.Name, err)
+	err := kill(p.Cmd.Process)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
 	}
 	p.CloseStdin()
 	within := killTimeout + p.Cmd.WaitDelay
 	select {
-	case <-p.done:
+	case <-p.done: // also if it exited just before: Windows then has other errors than ErrProcessDone
 		return nil
 	case <-time.After(within):
+		if err != nil {
+			return fmt.Errorf("end %s: %w", p.Name, err)
+		}
 		return fmt.Errorf("end %s: process %d was killed and did not exit within %s", p.Name, p.PID(), within)
 	}
 }

@@ -80,13 +80,17 @@ func TestPathProbeFindsChanges(t *testing.T) {
 			return
 		}
 		defer out.Close()
+		replied := make(chan struct{})
 		go func() {
+			defer close(replied)
 			b := make([]byte, 1000)
 			for n, err := out.Read(b); err == nil; n, err = out.Read(b) {
 				_, _ = in.Write(b[:n])
 			}
 			in.Close()
 		}()
+		defer func() { <-replied }() // the answers may come after the last data
+		defer func() { _ = out.(*net.TCPConn).CloseWrite() }()
 		b := make([]byte, 1000)
 		for total := 0; ; {
 			n, err := in.Read(b)

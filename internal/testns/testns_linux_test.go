@@ -97,7 +97,7 @@ func perform(t *testing.T, what string, patience time.Duration) (string, error) 
 // it writes is not seen elsewhere.
 func TestSeesNothingElse(t *testing.T) {
 	if !linuxnet.RealRoot() {
-		t.Skip("needs root")
+		t.Skip("a root directory and namespaces of its own need root")
 	}
 	run, err := runid.New()
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
-	"tare/internal/runid"
 	"tare/internal/study"
 )
 
@@ -48,17 +47,7 @@ func recipes() map[string]recipe {
 
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	run, err := runid.New()
-	if err != nil {
-		return err
-	}
-	defer run.Release()
-	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	return remote.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on the existing engines.

@@ -14,7 +14,6 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/result"
-	"tare/internal/runid"
 )
 
 // The modes.
@@ -64,17 +63,7 @@ func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host,
 
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	run, err := runid.New()
-	if err != nil {
-		return err
-	}
-	defer run.Release()
-	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	return remote.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode.

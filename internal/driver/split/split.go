@@ -22,9 +22,9 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/remote"
 	"tare/internal/machine"
 	"tare/internal/plan"
-	"tare/internal/runid"
 )
 
 // Host is one of the two machines, with the address at which the other reaches it.
@@ -74,17 +74,10 @@ func (d *Driver) Modes() []driver.Mode {
 
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	run, err := runid.New()
-	if err != nil {
-		return err
-	}
-	defer run.Release()
-	o.Run, o.Label, o.Pairs = run.ID, strings.ReplaceAll(o.Mode, "/", "."), 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	return remote.ProbeByProvision(ctx, o, func(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+		o.Label = strings.ReplaceAll(o.Label, "/", ".")
+		return d.Provision(ctx, o)
+	})
 }
 
 // requireRoot returns why a mode cannot be built on the machines.

@@ -11,7 +11,7 @@ import (
 const PauseCommand = "hold"
 
 // TokenVariable is the environment variable of an agent in a container by which KillAgent
-// identifies it.
+// identifies it. An agent in a pod has it, with the token, as its last argument.
 const TokenVariable = "TARE_AGENT"
 
 // PauseArguments returns the command line of the first process of a run's container. The id and the

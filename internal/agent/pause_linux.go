@@ -41,7 +41,9 @@ func reapOrphans() (stop func()) {
 }
 
 // KillAgent kills the agent that was started with the token, and every process that the agent
-// started: the Engine API has no call for that. It sees only processes of its own sandbox.
+// started: the Engine API has no call for that. The token is in the environment of both, or an
+// argument of the agent where no environment can be given, as in a pod. It sees only
+// processes of its own sandbox.
 func KillAgent(token string) error {
 	want := []byte(TokenVariable + "=" + token)
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -50,19 +52,29 @@ func KillAgent(token string) error {
 	}
 	var errs []error
 	for _, dir := range dirs {
-		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil {
-			continue // it has exited
+		if !has(dir, want) {
+			continue
 		}
-		for entry := range bytes.SplitSeq(environ, []byte{0}) {
-			if !bytes.Equal(entry, want) {
-				continue
-			}
-			pid, _ := strconv.Atoi(filepath.Base(dir))
-			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-				errs = append(errs, fmt.Errorf("kill agent %d: %w", pid, err))
-			}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			errs = append(errs, fmt.Errorf("kill agent %d: %w", pid, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// has reports whether a process has an entry in its environment, or as an argument.
+func has(proc string, want []byte) bool {
+	for _, file := range []string{"environ", "cmdline"} {
+		text, err := os.ReadFile(filepath.Join(proc, file))
+		if err != nil {
+			continue // it has exited
+		}
+		for entry := range bytes.SplitSeq(text, []byte{0}) {
+			if bytes.Equal(entry, want) {
+				return true
+			}
+		}
+	}
+	return false
 }

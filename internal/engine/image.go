@@ -14,6 +14,8 @@ import (
 
 	"github.com/moby/moby/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"tare/internal/runid"
 )
 
 // Program is the path of this program in the image.
@@ -128,7 +130,7 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 }
 
 // tagOf returns a run's tag of the image with that content.
-func tagOf(hash, run string) string { return hash[:12] + "-" + machineID() + "-" + run }
+func tagOf(hash, run string) string { return hash[:12] + "-" + runid.MachineID() + "-" + run }
 
 // imageOwner returns the run of this machine that has tagged the image with that content.
 func imageOwner(name, hash string) (run string, ok bool) {

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -119,7 +117,7 @@ func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 
 // labels returns the labels of an object of a run.
 func labels(run, part string) map[string]string {
-	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: machineID(), LabelUser: strconv.Itoa(os.Getuid())}
+	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: runid.MachineID(), LabelUser: strconv.Itoa(os.Getuid())}
 }
 
 // deadRun returns the run of this machine that an object with these labels belongs to, "" if there
@@ -127,7 +125,7 @@ func labels(run, part string) map[string]string {
 // the labels of an image, and is not removed.
 func deadRun(labels map[string]string, alive runid.Claims) string {
 	run := labels[LabelRun]
-	if !runid.IsID(run) || labels[LabelMachine] != machineID() || labels[LabelPart] == partImage || alive.Hold(run, ownerOf(labels)) {
+	if !runid.IsID(run) || labels[LabelMachine] != runid.MachineID() || labels[LabelPart] == partImage || alive.Hold(run, ownerOf(labels)) {
 		return ""
 	}
 	return run
@@ -139,19 +137,4 @@ func ownerOf(labels map[string]string) int {
 		return int(user)
 	}
 	return runid.UnknownUser
-}
-
-// machineID identifies this machine among those that use the same engine. It is a hash, so that the
-// machine's id is not disclosed.
-func machineID() string {
-	id, err := os.ReadFile("/etc/machine-id")
-	if err != nil {
-		id = nil // the name alone then, as on other systems
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		name = ""
-	}
-	sum := sha256.Sum256(append(id, name...))
-	return hex.EncodeToString(sum[:4])
 }

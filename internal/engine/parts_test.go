@@ -92,7 +92,7 @@ func TestArchive(t *testing.T) {
 // A tag identifies its run, and no other tag does.
 func TestImageOwner(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
-	own := "0123456789ab-" + machineID() + "-"
+	own := "0123456789ab-" + runid.MachineID() + "-"
 	for tag, want := range map[string]string{
 		"tare:" + own + "deadbeef":                  "deadbeef",
 		"localhost/tare:" + own + "deadbeef":        "deadbeef", // in Podman's form
@@ -177,7 +177,7 @@ func TestOrder(t *testing.T) {
 		"image":      {config["Image"], "sha256:1234"},
 		"entry":      {config["Entrypoint"], []any{"/tare"}},
 		"command":    {config["Cmd"], []any{"hold", "--run", "0123abcd", "--at", "tare-0123abcd-server"}},
-		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machineID(), LabelUser: strconv.Itoa(os.Getuid())}},
+		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: runid.MachineID(), LabelUser: strconv.Itoa(os.Getuid())}},
 		"network":    {host["NetworkMode"], "net"},
 		"CPUs":       {host["NanoCpus"], 3e8},
 		"memory":     {host["Memory"], 64.0 * (1 << 20)},

@@ -19,8 +19,8 @@ import (
 	"tare/internal/study"
 )
 
-// hierarchies returns where control groups are mounted, of both versions.
-func hierarchies() ([]string, error) {
+// Hierarchies returns where control groups are mounted, of both versions.
+func Hierarchies() ([]string, error) {
 	mounts, err := mounted()
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func hierarchies() ([]string, error) {
 	return at, nil
 }
 
-// removeCgroups removes the control group of that name from the root of each hierarchy, including
+// RemoveCgroups removes the control group of that name from the root of each hierarchy, including
 // its subgroups. Its processes must have been killed.
-func removeCgroups(name string) error {
-	all, err := hierarchies()
+func RemoveCgroups(name string) error {
+	all, err := Hierarchies()
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ const groupProcesses = "cgroup.procs"
 // it. unified is true for version 2, where one group has all controllers. Without a hierarchy,
 // which is not an error, all processes are scheduled alike.
 func cpuGroup() (hierarchy, own string, unified bool, err error) {
-	all, err := hierarchies()
+	all, err := Hierarchies()
 	if err != nil {
 		return "", "", false, err
 	}

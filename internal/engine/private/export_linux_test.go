@@ -8,6 +8,3 @@ func (p *Engine) InitPID() int { return p.init.PID() }
 
 // Cgroup is the name of the control group above all the engine's containers.
 func (p *Engine) Cgroup() string { return p.cgroup }
-
-// Hierarchies lists where control groups are mounted.
-func Hierarchies() ([]string, error) { return hierarchies() }

@@ -56,7 +56,7 @@ func privateNames() ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	all, err := hierarchies()
+	all, err := Hierarchies()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func removePrivate(ctx context.Context, name string) error {
 	if pid, ok := initProcesses()[name]; ok {
 		errs = append(errs, endInit(ctx, name, pid))
 	}
-	errs = append(errs, removeCgroups(lab.Prefix+name), removeDir(filepath.Join(privateBase, name)))
+	errs = append(errs, RemoveCgroups(lab.Prefix+name), removeDir(filepath.Join(privateBase, name)))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove Docker Engine %s: %w", name, err)
 	}

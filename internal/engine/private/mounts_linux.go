@@ -14,6 +14,23 @@ import (
 // makeMounts sets up the file system of an engine in this process's mount namespace: the machine's
 // own, except for what would connect it to another engine or network.
 func makeMounts(dir string) error {
+	if err := Isolate(); err != nil {
+		return err
+	}
+	const plugins = "/run/docker/plugins"
+	if err := os.MkdirAll(plugins, 0o755); err != nil {
+		return err
+	}
+	if err := mount(filepath.Join(dir, "plugins"), plugins, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return overlayConfigDirs()
+}
+
+// Isolate gives this process's mount namespace, which must be its own, a /proc of its PID
+// namespace, a /sys of its network namespace and an empty /run. Everything else stays the
+// machine's.
+func Isolate() error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -32,17 +49,7 @@ func makeMounts(dir string) error {
 			return err
 		}
 	}
-	if err := mountSysfs(); err != nil {
-		return err
-	}
-	const plugins = "/run/docker/plugins"
-	if err := os.MkdirAll(plugins, 0o755); err != nil {
-		return err
-	}
-	if err := mount(filepath.Join(dir, "plugins"), plugins, "", unix.MS_BIND, ""); err != nil {
-		return err
-	}
-	return overlayConfigDirs()
+	return mountSysfs()
 }
 
 // mountSysfs mounts a /sys for this network namespace, because bridges are looked up in
@@ -91,7 +98,7 @@ func overlayConfigDirs() error {
 	}
 	// An opaque directory in the upper layer hides the lower one.
 	opaque := unix.Setxattr(hidden, "trusted.overlay.opaque", []byte("y"), 0)
-	if opaque != nil || layer("/etc") != nil {
+	if opaque != nil || Layer("/etc") != nil {
 		if _, err := os.Stat(settings); err == nil {
 			if err := mount("tmpfs", settings, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 				return err
@@ -99,14 +106,14 @@ func overlayConfigDirs() error {
 		}
 	}
 	// Without it, an empty directory may be left on the machine.
-	_ = layer("/opt")
+	_ = Layer("/opt")
 	return nil
 }
 
 func upperOf(dir string) string { return filepath.Join("/run/layers", dir, "upper") }
 
-// layer mounts an overlay on a directory that takes what is written.
-func layer(dir string) error {
+// Layer mounts an overlay on a directory that takes what is written, in the /run of Isolate.
+func Layer(dir string) error {
 	upper := upperOf(dir)
 	work := filepath.Join(filepath.Dir(upper), "work")
 	if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {

@@ -229,7 +229,7 @@ func (p *Engine) end() error {
 		}
 	}
 	if p.made { // else they belong to another engine
-		errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
+		errs = append(errs, RemoveCgroups(p.cgroup), removeDir(p.dir))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("end the Docker Engine on host %s: %w", p.host, err)

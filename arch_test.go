@@ -23,11 +23,11 @@ var tiers = [][]string{
 	{"internal/cli"},
 	{"internal/target"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},
-	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine", "internal/winetest"},
+	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine", "internal/kube", "internal/winetest"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis", "internal/history"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/runid", "internal/warning"},
+	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/warning"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -46,6 +46,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/history", "internal/store", "a history is pure: it reads no file"},
 	{"internal/stats", "internal/", "stats is pure"},
 	{"internal/linuxnet", "internal/", "linuxnet does not depend on tare"},
+	{"internal/program", "internal/", "examining a program needs nothing of tare"},
 	{"internal/process", "internal/", "starting a process needs nothing of tare"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
 	{"internal/traffic/tcp", "internal/traffic/udp", "what both need is in traffic, thread or socket"},
@@ -87,6 +88,7 @@ var only = map[string]string{
 	"github.com/google/jsonschema-go":   "internal/study/studyfile",
 	"github.com/moby/moby/":             "internal/engine",
 	"github.com/docker/":                "internal/engine",
+	"k8s.io/":                           "internal/kube",
 	"github.com/cilium/ebpf":            "internal/observe/drops internal/linuxnet/redirect",
 	"github.com/klauspost/compress":     "internal/guest/kernel",
 	"github.com/pierrec/lz4":            "internal/guest/kernel",

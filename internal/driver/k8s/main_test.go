@@ -1,0 +1,11 @@
+//go:build linux
+
+package k8s_test
+
+import (
+	"testing"
+
+	"tare/internal/kube/kubetest"
+)
+
+func TestMain(m *testing.M) { kubetest.Main(m) }

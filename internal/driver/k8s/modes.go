@@ -1,0 +1,288 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"tare/internal/agent/wire"
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
+	"tare/internal/kube"
+	"tare/internal/result"
+)
+
+// reachTimeout bounds how long the cluster may take until a new pod or service is reached: its
+// network and the proxy of each node follow the API server with a delay.
+const reachTimeout = 30 * time.Second
+
+// nodes: processes on the host network of two nodes, or of one through its own address.
+func (p *path) nodes(ctx context.Context) error {
+	at, err := p.read.ServerAddress(ctx)
+	if err != nil {
+		return err
+	}
+	return p.ForEachPair(func(pair int) error {
+		from, to := p.process(p.a, true, pair), p.process(p.b, false, pair)
+		if pair == 1 {
+			if err := p.read.AddUnderlay(ctx, from.steps(remote.Attachment{}), to.steps(remote.Attachment{})); err != nil {
+				return err
+			}
+		}
+		on := netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort)
+		return p.read.AddPair(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: on, Dial: netip.AddrPortFrom(at, pathspec.ServerChoosesPort)})
+	})
+}
+
+// pods: a pod to another on the other node, or on the same.
+func (p *path) pods(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
+		if err != nil {
+			return err
+		}
+		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
+			return err
+		}
+		return p.addPair(ctx, pair, remote.Exchange{Client: &ends[0].Endpoint, Server: &ends[1].Endpoint, Listen: ends[1].at(), Dial: ends[1].at()})
+	})
+}
+
+// service: a pod to a service with one pod behind it.
+func (p *path) service(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
+		if err != nil {
+			return err
+		}
+		s, err := p.newService(ctx, ends[1], kube.ServiceSpec{})
+		if err != nil {
+			return err
+		}
+		if err := p.carry(ctx, pair, ends[0], ends[1], []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
+			return err
+		}
+		return p.addPair(ctx, pair, remote.Exchange{
+			Client: &ends[0].Endpoint, Server: &ends[1].Endpoint, Listen: ends[1].at(), Dial: netip.AddrPortFrom(s.Address, pathspec.FirstPort), Want: remote.AnyConnectivity,
+		})
+	})
+}
+
+// newService creates a service with one pod behind it.
+func (p *path) newService(ctx context.Context, behind *endpoint, spec kube.ServiceSpec) (*kube.Service, error) {
+	spec.Run, spec.Namespace, spec.Port = p.session.Run, podNamespace(p.session.Run), pathspec.FirstPort
+	spec.Name, spec.Selector = behind.pod.Name, p.pairLabel(behind.Name)
+	s, err := p.cluster.CreateService(ctx, spec, behind.pod)
+	if s != nil {
+		p.services = append(p.services, s)
+	}
+	return s, err
+}
+
+// podToNode: a pod to a process on the other node.
+func (p *path) podToNode(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.a, true})
+		if err != nil {
+			return err
+		}
+		to := p.process(p.b, false, pair)
+		if err := p.carry(ctx, pair, ends[0], to, nil); err != nil {
+			return err
+		}
+		on := netip.AddrPortFrom(p.b.Address, pathspec.ServerChoosesPort)
+		return p.addPair(ctx, pair, remote.Exchange{Client: &ends[0].Endpoint, Server: &to.Endpoint, Listen: on, Dial: on, Want: remote.AnyConnectivity})
+	})
+}
+
+// nodeToPod: a process on a node to a pod on the other.
+func (p *path) nodeToPod(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		if err != nil {
+			return err
+		}
+		from := p.process(p.a, true, pair)
+		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
+			return err
+		}
+		return p.addPair(ctx, pair, remote.Exchange{Client: &from.Endpoint, Server: &ends[0].Endpoint, Listen: ends[0].at(), Dial: ends[0].at(), Want: remote.AnyConnectivity})
+	})
+}
+
+// nodePort: a process on a node to a service's port on the other, where its pod is.
+func (p *path) nodePort(ctx context.Context) error {
+	local := p.order.Options[OptionPolicy] == "Local"
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		if err != nil {
+			return err
+		}
+		s, err := p.newService(ctx, ends[0], kube.ServiceSpec{OnNodes: true, Local: local})
+		if err != nil {
+			return err
+		}
+		plug, err := p.read.MustCarry(ctx, &ends[0].Endpoint, pair, false)
+		if err != nil {
+			return err
+		}
+		from := p.process(p.a, true, pair)
+		if pair == 1 {
+			right := append([]pathspec.Step{p.read.ConnectionStep("service", "NodePort")}, reversed(ends[0].steps(plug))...)
+			if err := p.read.AddUnderlay(ctx, from.steps(remote.Attachment{}), right); err != nil {
+				return err
+			}
+			policy := "Cluster"
+			if local {
+				policy = "Local"
+			}
+			p.facts = append(p.facts, result.Fact{Name: "external traffic policy", Value: policy}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
+		}
+		return p.addPair(ctx, pair, remote.Exchange{
+			Client: &from.Endpoint, Server: &ends[0].Endpoint, Listen: ends[0].at(), Dial: netip.AddrPortFrom(p.b.Address, s.NodePort), Want: remote.AnyConnectivity,
+		})
+	})
+}
+
+// hairpin: a pod to itself through its service. Both directions pass its device both ways.
+func (p *path) hairpin(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.a, false})
+		if err != nil {
+			return err
+		}
+		to := ends[0]
+		from := *to
+		from.Client = true
+		s, err := p.newService(ctx, to, kube.ServiceSpec{})
+		if err != nil {
+			return err
+		}
+		at, err := p.read.FindAttachment(ctx, &to.Endpoint)
+		if err != nil {
+			return err
+		}
+		p.MustCarryBoth(pair, to.Place, pathspec.Device{Name: to.Link.Name})
+		if at.IsVeth {
+			p.MustCarryBoth(pair, to.Host.Place, at.Veth)
+		}
+		if pair == 1 {
+			there := to.steps(at)
+			p.SetSteps(append(append(there, p.read.ConnectionStep("service", "ClusterIP")), reversed(there)...)...)
+		}
+		err = p.addPair(ctx, pair, remote.Exchange{
+			Client: &from.Endpoint, Server: &to.Endpoint, Listen: to.at(), Dial: netip.AddrPortFrom(s.Address, pathspec.FirstPort), Want: remote.AnyConnectivity,
+		})
+		if err != nil {
+			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
+		}
+		return nil
+	})
+}
+
+// carry adds the rules for what is between two endpoints, of which at least one is a pod, and the
+// steps of the path with those of service in the client's node.
+func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service []pathspec.Step) error {
+	plugs := [2]remote.Attachment{}
+	for i, e := range []*endpoint{from, to} {
+		if e.pod == nil {
+			continue
+		}
+		var err error
+		if plugs[i], err = p.read.MustCarry(ctx, &e.Endpoint, pair, false); err != nil {
+			return err
+		}
+	}
+	if pair > 1 {
+		return nil
+	}
+	left, right := from.steps(plugs[0]), reversed(to.steps(plugs[1]))
+	left = append(left, service...)
+	if p.a == p.b {
+		if b := plugs[0].Bridge; b.Name != "" && b == plugs[1].Bridge && len(service) == 0 {
+			right = right[1:] // both are on the same bridge
+		}
+		p.SetSteps(append(left, right...)...)
+		return nil
+	}
+	near, err := p.devices(ctx, p.a, p.b.Address, addressOf(to, p.b))
+	if err != nil {
+		return err
+	}
+	far, err := p.devices(ctx, p.b, p.a.Address, addressOf(from, p.a))
+	if err != nil {
+		return err
+	}
+	for i, d := range near {
+		p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, device(d), driver.ForwardAtLeast, driver.ReverseAtLeast)
+		left = append(left, pathspec.DeviceStep(p.a.Place, device(d)))
+		if i == 0 {
+			p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: betweenText(near)})
+		}
+	}
+	var back []pathspec.Step
+	for _, d := range far {
+		p.read.MustMoveAtLeast(pathspec.AllPairs, p.b.Place, device(d), driver.ReverseAtLeast, driver.ForwardAtLeast)
+		back = append(back, pathspec.DeviceStep(p.b.Place, device(d)))
+	}
+	p.SetSteps(append(append(left, reversed(back)...), right...)...)
+	return nil
+}
+
+func device(l wire.Link) pathspec.Device { return pathspec.Device{Name: l.Name} }
+
+// addressOf returns the address at which an endpoint is reached.
+func addressOf(e *endpoint, h *remote.Host) netip.Addr {
+	if e.pod == nil {
+		return h.Address
+	}
+	return e.Addr
+}
+
+// devices returns the devices of a node by which it reaches an address on the other: the one that
+// its routes name, and behind a tunnel's also the one that leads to the other node. All carry
+// other traffic, too.
+func (p *path) devices(ctx context.Context, h *remote.Host, node, addr netip.Addr) ([]wire.Link, error) {
+	first, err := h.DeviceToward(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if tunnelKind(first) == "" {
+		return []wire.Link{first}, nil
+	}
+	second, err := h.DeviceToward(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return []wire.Link{first, second}, nil
+}
+
+// tunnelKind returns how a device encapsulates packets, "" if it does not. Some networks move
+// packets to their tunnel behind the device that the routes name, so names count, too.
+func tunnelKind(l wire.Link) string {
+	switch {
+	case l.Kind == "wireguard":
+		return "encrypted by WireGuard"
+	case l.Kind == "vxlan", strings.HasPrefix(l.Name, "cilium_vxlan"):
+		return "overlay, VXLAN"
+	case l.Kind == "geneve", strings.HasPrefix(l.Name, "genev_sys"):
+		return "overlay, Geneve"
+	case l.Kind == "ipip", l.Kind == "sit", strings.HasPrefix(l.Name, "tunl"):
+		return "overlay, IP in IP"
+	case l.Kind == "openvswitch", strings.HasPrefix(l.Name, "ovn-k8s-"), strings.HasPrefix(l.Name, "antrea-gw"), l.Name == "cilium_host":
+		return "the network's own device, behind which there may be an overlay"
+	}
+	return ""
+}
+
+// betweenText describes what is between two nodes.
+func betweenText(devices []wire.Link) string {
+	kind := tunnelKind(devices[0])
+	if kind == "" {
+		kind = "direct"
+	}
+	return fmt.Sprintf("%s: device %s, MTU %d", kind, devices[0].Name, devices[0].MTU)
+}

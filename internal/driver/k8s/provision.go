@@ -1,0 +1,132 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
+	"tare/internal/runid"
+	"tare/internal/study"
+)
+
+// recipe is how a mode is built.
+type recipe struct {
+	near  bool // both endpoints are on the first node; otherwise it requires two
+	build func(*path, context.Context) error
+}
+
+func recipes() map[string]recipe {
+	return map[string]recipe{
+		hostnet:             {build: (*path).nodes},
+		hostnetLocal:        {near: true, build: (*path).nodes},
+		"k8s/pod":           {build: (*path).pods},
+		"k8s/pod-local":     {near: true, build: (*path).pods},
+		"k8s/pod-to-node":   {build: (*path).podToNode},
+		"k8s/node-to-pod":   {build: (*path).nodeToPod},
+		"k8s/service":       {build: (*path).service},
+		"k8s/service-local": {near: true, build: (*path).service},
+		"k8s/nodeport":      {build: (*path).nodePort},
+		"k8s/hairpin":       {near: true, build: (*path).hairpin},
+	}
+}
+
+// Probe builds the mode once, with one pair, and removes it again.
+func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
+	run, err := runid.New()
+	if err != nil {
+		return err
+	}
+	defer run.Release()
+	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
+	p, err := d.Provision(ctx, o)
+	if err != nil {
+		return err
+	}
+	return p.Close(ctx)
+}
+
+// Provision builds the mode on the cluster.
+func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+	r, err := d.recipe(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Open(ctx); err != nil {
+		return nil, err
+	}
+	c, nodes := d.Cluster()
+	b := 1
+	if r.near {
+		b = 0
+	}
+	if b >= len(nodes) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("this mode requires two nodes on which pods can be scheduled, and cluster %s has only %s", c.Context, nodes[0].Name)}
+	}
+	session, err := d.sessions.Enter(ctx, o.Run, 0, b)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o, driver: d, cluster: c, session: session, a: session.Host(0), b: session.Host(b)}
+	p.read = remote.Path{Spec: &p.Path, A: p.a, B: p.b}
+	if err := p.build(ctx, r); err != nil {
+		return nil, errors.Join(p.provisionError(ctx, err), p.shut(context.WithoutCancel(ctx)))
+	}
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.allFacts(nodes[:1+b]), Snapshot: p.snapshot, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+}
+
+func (p *path) build(ctx context.Context, r recipe) error {
+	if n := p.order.Options[OptionPolicies]; n != "" {
+		count, err := strconv.Atoi(n)
+		if err != nil || count < 0 {
+			return fmt.Errorf("option %s is %q; it must be a number", OptionPolicies, n)
+		}
+		if err := p.cluster.CreatePolicies(ctx, p.session.Run, podNamespace(p.session.Run), "policy-"+p.order.Label, count, p.ownLabel()); err != nil {
+			return err
+		}
+	}
+	return r.build(p, ctx)
+}
+
+// provisionError names the mode in an error, unless it already does.
+func (p *path) provisionError(ctx context.Context, err error) error {
+	if _, ok := driver.AsUnsupported(err); ok {
+		return err
+	}
+	return fmt.Errorf("provision %s: %w", p.Mode, p.explainError(ctx, err))
+}
+
+// recipe returns the recipe of a mode, or an error if no cluster can provide it.
+func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
+	unsupported := func(format string, args ...any) (recipe, error) {
+		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := o.CheckPairs(); err != nil {
+		return recipe{}, err
+	}
+	r, ok := recipes()[o.Mode]
+	switch {
+	case !ok:
+		return recipe{}, fmt.Errorf("mode %q is not available on a cluster", o.Mode)
+	case len(o.With) > 0:
+		return unsupported("nothing is left out or set on a cluster, because that would change the user's nodes; run it on a lab: --engine lab")
+	case o.MTU != 0:
+		return unsupported("the cluster's network decides the MTU of pods; leave out mtu")
+	case o.Limits != (study.Limits{}) && (o.Mode == hostnet || o.Mode == hostnetLocal):
+		return unsupported("the host network is read and used by one pod without limits; leave out limits")
+	}
+	for name, value := range o.Options {
+		switch {
+		case name == OptionPolicies:
+		case name == OptionPolicy && o.Mode == "k8s/nodeport" && (value == "Cluster" || value == "Local"):
+		case name == OptionPolicy && o.Mode == "k8s/nodeport":
+			return recipe{}, fmt.Errorf("option %s is %q; it must be Cluster or Local", name, value)
+		default:
+			return recipe{}, fmt.Errorf("mode %s has no option %s", o.Mode, name)
+		}
+	}
+	return r, nil
+}

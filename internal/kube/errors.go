@@ -1,0 +1,100 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+func isConflict(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
+// The categories of a cluster's errors, for errors.Is.
+var (
+	ErrUnauthorized = errors.New("the cluster does not accept the credentials; log in again (kubectl auth whoami shows who you are)")
+	ErrForbidden    = errors.New("the user may not; ask for a role that allows it (tare doctor --kube prints one)")
+	ErrPodSecurity  = errors.New("Pod Security refuses the pod; label the namespace pod-security.kubernetes.io/enforce=privileged, or leave out the modes on the host network")
+	ErrQuota        = errors.New("a quota of the namespace refuses it; raise the quota, set limits for the mode, or use another namespace")
+	ErrAdmission    = errors.New("an admission policy of the cluster refuses it; ask who administers it, or use another namespace")
+	ErrUnreachable  = errors.New("the API server does not answer; check the address in the kubeconfig, the network, VPN and proxy")
+	ErrCertificate  = errors.New("the API server's certificate is not trusted; check certificate-authority in the kubeconfig")
+	ErrCredentials  = errors.New("the credential plugin of the kubeconfig failed; run it by hand, or log in again")
+)
+
+// Error is an error of a cluster: what was attempted, and what the cluster answered.
+type Error struct {
+	What  string // create pod client
+	Where string // the context
+	Kind  error  // one of the categories, or nil
+	Err   error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s on cluster %s: %s", e.What, e.Where, oneLine(e.Err))
+	if e.Kind != nil {
+		text += "; " + e.Kind.Error()
+	}
+	return text
+}
+
+// Unwrap returns the category and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Kind == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// fail returns the error of an attempt.
+func (c *Cluster) fail(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	var already *Error
+	if errors.As(err, &already) {
+		return err
+	}
+	return &Error{What: fmt.Sprintf(format, args...), Where: c.Context, Kind: kindOf(err), Err: err}
+}
+
+// kindOf returns the category of an error. The API has one code for all refusals, so the
+// texts of the admission plugins, which are part of its tests, distinguish them.
+func kindOf(err error) error {
+	text := err.Error()
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var verify *tls.CertificateVerificationError
+	var transport *url.Error
+	var op *net.OpError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case strings.Contains(text, "getting credentials:"):
+		return ErrCredentials
+	case apierrors.IsUnauthorized(err):
+		return ErrUnauthorized
+	case apierrors.IsForbidden(err) && strings.Contains(text, "violates PodSecurity"):
+		return ErrPodSecurity
+	case apierrors.IsForbidden(err) && (strings.Contains(text, "exceeded quota") || strings.Contains(text, "failed quota") || strings.Contains(text, "maximum cpu usage") || strings.Contains(text, "maximum memory usage")):
+		return ErrQuota
+	case apierrors.IsForbidden(err) && strings.Contains(text, " cannot "):
+		return ErrForbidden
+	case apierrors.IsForbidden(err), strings.Contains(text, "admission webhook"):
+		return ErrAdmission
+	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host), errors.As(err, &verify):
+		return ErrCertificate
+	case errors.As(err, &op), errors.As(err, &transport), errors.Is(err, context.DeadlineExceeded), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
+		return ErrUnreachable
+	}
+	return nil
+}

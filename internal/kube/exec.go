@@ -1,0 +1,235 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/process"
+)
+
+// hash returns a short number for a name.
+func hash(name string) uint32 {
+	sum := fnv.New32a()
+	sum.Write([]byte(name))
+	return sum.Sum32()
+}
+
+// handshakeTimeout is how long an agent may take for its handshake: the API server, the kubelet
+// and the container runtime each pass the request on.
+const handshakeTimeout = 20 * time.Second
+
+// killTimeout bounds how long a killed agent may take to exit.
+const killTimeout = 3 * time.Second
+
+// HandshakeTimeout bounds the wait for an agent's handshake.
+func (p *Pod) HandshakeTimeout() time.Duration { return handshakeTimeout }
+
+// Launch starts this program with args as another process of the pod. It runs until Close, or
+// until the pod ends; ctx bounds only the start.
+func (p *Pod) Launch(_ context.Context, args ...string) (transport.Conn, error) {
+	token := agent.TokenVariable + "=" + rand.Text()
+	x, err := p.start(append(append([]string{p.program}, args...), token), nil)
+	if err != nil {
+		return nil, err
+	}
+	x.token = token
+	return x, nil
+}
+
+// execution is a process that was started in a pod, with its stdio.
+type execution struct {
+	pod    *Pod
+	token  string // by which it can be killed
+	in     *io.PipeWriter
+	out    *io.PipeReader
+	words  process.Tail
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when reason is set
+	reason string
+	code   int // its exit code, 0 if it is unknown
+	failed error
+}
+
+// start starts a command in the pod. Its input is stdin, or what is written to the execution.
+func (p *Pod) start(command []string, stdin io.Reader) (*execution, error) {
+	stream, err := p.executor(command)
+	if err != nil {
+		return nil, p.cluster.fail(err, "start a process in pod %s", p.Name)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	x := &execution{pod: p, cancel: cancel, ended: make(chan struct{})}
+	var in *io.PipeReader
+	var out *io.PipeWriter
+	in, x.in = io.Pipe()
+	x.out, out = io.Pipe()
+	if stdin == nil {
+		stdin = in
+	}
+	go func() {
+		err := stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: out, Stderr: &x.words})
+		in.CloseWithError(io.ErrClosedPipe)
+		out.Close()
+		x.failed, x.reason = err, x.exitReason(err)
+		close(x.ended)
+		cancel()
+	}()
+	return x, nil
+}
+
+// executor returns a stream to a new process of the pod: over a WebSocket, or over SPDY if the
+// API server or a proxy before it knows only that.
+func (p *Pod) executor(command []string) (remotecommand.Executor, error) {
+	c := p.cluster
+	query := url.Values{"container": {container}, "command": command, "stdin": {"true"}, "stdout": {"true"}, "stderr": {"true"}}
+	r := c.rest.Get().AbsPath(in(core, p.Namespace, "pods", p.Name, "exec"))
+	for name, values := range query {
+		for _, v := range values {
+			r = r.Param(name, v)
+		}
+	}
+	socket, err := remotecommand.NewWebSocketExecutor(c.config, "GET", r.URL().String())
+	if err != nil {
+		return nil, err
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(c.config, "POST", r.URL())
+	if err != nil {
+		return nil, err
+	}
+	return remotecommand.NewFallbackExecutor(socket, spdy, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+}
+
+func (x *execution) Read(b []byte) (int, error)  { return x.out.Read(b) }
+func (x *execution) Write(b []byte) (int, error) { return x.in.Write(b) }
+
+// Close closes the process's stdin, and kills the process if it still runs when ctx ends.
+func (x *execution) Close(ctx context.Context) error {
+	x.in.Close()
+	// Otherwise unread output would keep the stream from reaching its end.
+	defer x.out.Close()
+	select {
+	case <-x.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	x.out.Close()
+	err := x.kill(context.WithoutCancel(ctx))
+	timeout := time.NewTimer(killTimeout)
+	defer timeout.Stop()
+	select {
+	case <-x.ended:
+		return nil
+	case <-timeout.C:
+	}
+	x.cancel()
+	<-x.ended
+	return errors.Join(fmt.Errorf("end the agent in pod %s: it still runs after %s", x.pod.Name, killTimeout), err)
+}
+
+// kill kills the process from within its pod.
+func (x *execution) kill(ctx context.Context) error {
+	if x.token == "" {
+		return nil
+	}
+	_, token, _ := strings.Cut(x.token, "=")
+	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	defer cancel()
+	_, err := x.pod.Execute(ctx, nil, append([]string{x.pod.program}, agent.KillAgentArguments(token)...)...)
+	return err
+}
+
+// ExitReason returns how the process exited, "" while it runs.
+func (x *execution) ExitReason() string {
+	select {
+	case <-x.ended:
+		return x.reason
+	default:
+		return ""
+	}
+}
+
+// exitReason returns how the process exited from how its stream did.
+func (x *execution) exitReason(err error) string {
+	var exit utilexec.CodeExitError
+	var reason string
+	switch {
+	case err == nil:
+		reason = "exit status 0"
+	case errors.As(err, &exit):
+		x.code = exit.Code
+		reason = fmt.Sprintf("exit status %d", exit.Code)
+		if exit.Code == killed {
+			reason = "killed by a signal"
+		}
+	default:
+		reason = "the exec stream of the cluster ended: " + sentence(err.Error())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), explainTimeout)
+	defer cancel()
+	if err != nil {
+		if why := x.pod.ExitReason(ctx); why != "" {
+			reason = why
+		}
+	}
+	if words := strings.TrimSpace(x.words.String()); words != "" {
+		reason += ": " + words
+	}
+	return reason
+}
+
+// killed is the exit code after SIGKILL.
+const killed = 137
+
+// mostOutput bounds the output of Execute.
+const mostOutput = 64 << 10
+
+// Execute runs a command in the pod, with stdin if that is not nil, and returns its stdout. It is
+// an error if the command fails, or writes more than 64 KiB.
+func (p *Pod) Execute(ctx context.Context, stdin io.Reader, command ...string) (string, error) {
+	if stdin == nil {
+		stdin = bytes.NewReader(nil)
+	}
+	x, err := p.start(command, stdin)
+	if err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, x.cancel)
+	defer stop()
+	var output bytes.Buffer
+	var wg sync.WaitGroup
+	var copied error
+	var n int64
+	wg.Go(func() {
+		n, copied = io.Copy(&output, io.LimitReader(x.out, mostOutput+1))
+		x.out.Close()
+	})
+	<-x.ended
+	wg.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("run %s in pod %s: %w", command[0], p.Name, context.Cause(ctx))
+	case x.failed != nil && x.code == 0:
+		return "", p.cluster.fail(x.failed, "run %s in pod %s", command[0], p.Name)
+	case x.failed != nil:
+		return "", fmt.Errorf("run %s in pod %s: %s", command[0], p.Name, x.reason)
+	case copied != nil || n > mostOutput:
+		return "", fmt.Errorf("run %s in pod %s: it wrote more than %d bytes", command[0], p.Name, mostOutput)
+	}
+	return output.String(), nil
+}

@@ -1,0 +1,194 @@
+// Package kube is a client of a Kubernetes cluster with the access of its user: it finds the
+// cluster as kubectl does, creates namespaces, pods and services that belong to a run, starts
+// this program in pods over exec streams, and removes all of it.
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+)
+
+// Options say which cluster is meant and what its pods run. The zero Options are what kubectl
+// would use.
+type Options struct {
+	Kubeconfig string // a file; empty for $KUBECONFIG, ~/.kube/config or the pod's own account
+	Context    string // empty for the current one
+	Image      string // of the pods; empty for OwnImage
+	// Inject copies this program into pods of Image, which needs no more than a shell.
+	Inject bool
+}
+
+// Cluster is a Kubernetes cluster.
+type Cluster struct {
+	Context string // its name in the kubeconfig, or InCluster
+	Server  string // its address
+	Version string // of the API server
+	Image   string // of the pods
+	inject  bool
+
+	config *rest.Config
+	rest   *rest.RESTClient
+}
+
+// InCluster is the name of the context of a process that runs in a pod of the cluster.
+const InCluster = "in-cluster"
+
+// requests and burst limit the requests per second. client-go's default of 5 would let a run
+// with many pods wait for itself.
+const (
+	requests = 50
+	burst    = 100
+)
+
+// Connect finds the cluster and asks for its version, so that an unusable one is known before
+// anything is created.
+func Connect(ctx context.Context, o Options) (*Cluster, error) {
+	klog.LogToStderr(false) // client-go's own log would mix with this program's output
+	klog.SetOutput(io.Discard)
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
+	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject}
+	if raw, err := loader.RawConfig(); err == nil && c.Context == "" {
+		c.Context = raw.CurrentContext
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, loadError(rules, o, err)
+	}
+	if c.Context == "" {
+		c.Context = InCluster
+	}
+	c.config, c.Server = config, config.Host
+	config.QPS, config.Burst = requests, burst
+	config.WarningHandler = rest.NoWarnings{}
+	config.NegotiatedSerializer = codecs()
+	if c.rest, err = rest.UnversionedRESTClientFor(config); err != nil {
+		return nil, fmt.Errorf("use the context %s of the kubeconfig: %w; check its certificates, token and proxy", c.Context, oneLine(err))
+	}
+	var version struct{ GitVersion string }
+	if err := c.get(ctx, "/version", nil, &version); err != nil {
+		return nil, c.fail(err, "ask for the version of the cluster")
+	}
+	c.Version = version.GitVersion
+	if c.Image == "" {
+		if c.Image, err = OwnImage(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// codecs decode the Status with which the API reports an error.
+func codecs() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}
+
+// loadError says why no cluster is configured.
+func loadError(rules *clientcmd.ClientConfigLoadingRules, o Options, err error) error {
+	raw, broken := rules.Load()
+	var names []string
+	if broken == nil {
+		for name := range raw.Contexts {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+	}
+	switch {
+	case broken != nil:
+		return fmt.Errorf("read the kubeconfig: %w; correct it, or name another with KUBECONFIG", oneLine(broken))
+	case o.Context != "" && !slices.Contains(names, o.Context) && len(names) > 0:
+		return fmt.Errorf("the kubeconfig has no context %q; it has %s", o.Context, strings.Join(names, ", "))
+	case clientcmd.IsEmptyConfig(err) && len(names) > 0:
+		return fmt.Errorf("the kubeconfig has no current context; choose one of %s with --kube CONTEXT or kubectl config use-context", strings.Join(names, ", "))
+	case clientcmd.IsEmptyConfig(err):
+		return fmt.Errorf("there is no kubeconfig (looked in %s); set KUBECONFIG to the file of your cluster", strings.Join(rules.GetLoadingPrecedence(), ", "))
+	}
+	return fmt.Errorf("read the kubeconfig: %w; correct it, or name another with KUBECONFIG", oneLine(err))
+}
+
+// oneLine shortens an error of several lines, as some of client-go's are, to one.
+func oneLine(err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
+
+// The paths of the API. A group other than core has a path of its own.
+const (
+	core       = "/api/v1"
+	discoveryV = "/apis/discovery.k8s.io/v1"
+	networking = "/apis/networking.k8s.io/v1"
+	authz      = "/apis/authorization.k8s.io/v1"
+)
+
+// in returns the path of objects, or of one, in a namespace.
+func in(group, namespace, resource string, name ...string) string {
+	return path.Join(append([]string{group, "namespaces", namespace, resource}, name...)...)
+}
+
+func (c *Cluster) do(ctx context.Context, verb, path string, query url.Values, body, into any) error {
+	r := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", "application/json")
+	for name, values := range query {
+		for _, v := range values {
+			r = r.Param(name, v)
+		}
+	}
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		r = r.SetHeader("Content-Type", "application/json").Body(raw)
+	}
+	answer := r.Do(ctx)
+	// Error, unlike Raw, reads what the server says of the error.
+	if err := answer.Error(); err != nil || into == nil {
+		return err
+	}
+	raw, err := answer.Raw()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read the answer of the API server: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) get(ctx context.Context, path string, query url.Values, into any) error {
+	return c.do(ctx, "GET", path, query, nil, into)
+}
+
+func (c *Cluster) post(ctx context.Context, path string, body, into any) error {
+	return c.do(ctx, "POST", path, nil, body, into)
+}
+
+// remove deletes an object at once. It is no error if there is none.
+func (c *Cluster) remove(ctx context.Context, path string) error {
+	zero, policy := int64(0), metav1.DeletePropagationBackground
+	err := c.do(ctx, "DELETE", path, nil, metav1.DeleteOptions{GracePeriodSeconds: &zero, PropagationPolicy: &policy}, nil)
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"tare/internal/result"
+)
+
+// Node is a node of the cluster.
+type Node struct {
+	Name    string
+	Address netip.Addr // InternalIP, IPv4 first
+	Ready   bool
+	Blocked string // why no pod of a run is scheduled there, "" if nothing is known
+	Arch    string
+	Facts   []result.Fact // zone, kernel, size and versions
+	PodCIDR []netip.Prefix
+}
+
+// zoneLabel is where clouds write a node's zone.
+const zoneLabel = "topology.kubernetes.io/zone"
+
+// Nodes lists the nodes of the cluster that match a label selector, sorted by name.
+func (c *Cluster) Nodes(ctx context.Context, selector string) ([]Node, error) {
+	var list corev1.NodeList
+	query := url.Values{}
+	if selector != "" {
+		query.Set("labelSelector", selector)
+	}
+	if err := c.get(ctx, core+"/nodes", query, &list); err != nil {
+		return nil, c.fail(err, "list the nodes")
+	}
+	var out []Node
+	for _, n := range list.Items {
+		out = append(out, nodeOf(n))
+	}
+	slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func nodeOf(n corev1.Node) Node {
+	out := Node{Name: n.Name, Arch: n.Status.NodeInfo.Architecture}
+	for _, a := range n.Status.Addresses {
+		addr, err := netip.ParseAddr(a.Address)
+		if a.Type == corev1.NodeInternalIP && err == nil && (!out.Address.IsValid() || out.Address.Is6() && addr.Is4()) {
+			out.Address = addr
+		}
+	}
+	for _, text := range n.Spec.PodCIDRs {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			out.PodCIDR = append(out.PodCIDR, p)
+		}
+	}
+	out.Blocked = "it does not report that it is ready"
+	for _, cond := range n.Status.Conditions {
+		if cond.Type != corev1.NodeReady {
+			continue
+		}
+		if out.Ready = cond.Status == corev1.ConditionTrue; out.Ready {
+			out.Blocked = ""
+		} else {
+			out.Blocked = "it is not ready: " + cond.Message
+		}
+	}
+	if n.Spec.Unschedulable {
+		out.Blocked = "it is cordoned"
+	}
+	for _, t := range n.Spec.Taints {
+		if out.Blocked == "" && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute) {
+			out.Blocked = fmt.Sprintf("it has the taint %s", t.ToString())
+		}
+	}
+	fact := func(name, value string) {
+		if value != "" {
+			out.Facts = append(out.Facts, result.Fact{Name: name, Value: value})
+		}
+	}
+	i := n.Status.NodeInfo
+	fact("node", n.Name)
+	fact("address", out.Address.String())
+	fact("zone", n.Labels[zoneLabel])
+	fact("instance type", n.Labels["node.kubernetes.io/instance-type"])
+	fact("kernel", i.KernelVersion)
+	fact("system", i.OSImage)
+	fact("architecture", i.Architecture)
+	fact("kubelet", i.KubeletVersion)
+	fact("container runtime", i.ContainerRuntimeVersion)
+	fact("CPUs", n.Status.Capacity.Cpu().String())
+	fact("memory", n.Status.Capacity.Memory().String())
+	return out
+}
+
+// Choose returns the nodes of a run: those that are named, or the first two on which pods can
+// be scheduled; only one if the cluster has no second. Nodes on which nothing is scheduled are
+// skipped, and named in the error if too few are left.
+func Choose(all []Node, names []string) ([]Node, error) {
+	var out []Node
+	if len(names) > 0 {
+		if len(names) > 2 {
+			return nil, fmt.Errorf("choose nodes: %d are named, and a path has two ends; name two", len(names))
+		}
+		for _, name := range names {
+			i := slices.IndexFunc(all, func(n Node) bool { return n.Name == name })
+			switch {
+			case i < 0:
+				return nil, fmt.Errorf("choose nodes: the cluster has no node %s; it has %s", name, strings.Join(namesOf(all), ", "))
+			case all[i].Blocked != "":
+				return nil, fmt.Errorf("choose nodes: no pod can be scheduled on node %s: %s; choose another", name, all[i].Blocked)
+			case slices.ContainsFunc(out, func(n Node) bool { return n.Name == name }):
+				return nil, fmt.Errorf("choose nodes: %s is named twice; name two nodes, or one for modes within it", name)
+			}
+			out = append(out, all[i])
+		}
+		return out, nil
+	}
+	var blocked []string
+	for _, n := range all {
+		switch {
+		case n.Blocked != "":
+			blocked = append(blocked, n.Name+": "+n.Blocked)
+		case len(out) < 2:
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("choose nodes: pods can be scheduled on none of %d (%s)", len(all), strings.Join(blocked, "; "))
+	}
+	return out, nil
+}
+
+func namesOf(nodes []Node) (out []string) {
+	for _, n := range nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}

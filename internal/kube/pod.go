@@ -1,0 +1,263 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tare/internal/agent"
+	"tare/internal/study"
+)
+
+// PodSpec describes a pod that holds agents of a run.
+type PodSpec struct {
+	Run, Part   string
+	Name        string
+	Namespace   string
+	Node        string // on which it runs
+	HostNetwork bool
+	Labels      map[string]string // further ones, which services and policies select
+	Limit       study.Limit
+}
+
+// Pod is a running pod whose first process only waits. It starts agents as further processes.
+type Pod struct {
+	PodSpec
+	Addresses []netip.Addr
+	cluster   *Cluster
+	program   string // path of this program in it
+}
+
+// container is the name of a pod's container.
+const container = "tare"
+
+// user is the user of a pod's processes. It has no name and owns nothing.
+const user = 65532
+
+// startTimeout bounds how long a pod may take to run, with its image pulled.
+const startTimeout = 2 * time.Minute
+
+// Run creates a pod and waits until it runs. On error the pod is removed.
+func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
+	p := &Pod{PodSpec: spec, cluster: c, program: Program}
+	if c.inject {
+		p.program = injectedProgram
+	}
+	if err := c.post(ctx, in(core, spec.Namespace, "pods"), p.manifest(c.Image), nil); err != nil {
+		return nil, c.fail(err, "create pod %s in namespace %s", spec.Name, spec.Namespace)
+	}
+	err := p.await(ctx)
+	if err == nil && c.inject {
+		err = p.injectProgram(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
+	}
+	return p, nil
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// manifest returns the pod in the form of the API. It meets the Pod Security level Restricted,
+// except for the host network.
+func (p *Pod) manifest(image string) corev1.Pod {
+	l := labels(p.Run, p.Part)
+	for name, value := range p.Labels {
+		l[name] = value
+	}
+	command := append([]string{p.program}, agent.PauseArguments(p.Run, p.Name)...)
+	mounts := []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+	volumes := []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	if p.program == injectedProgram {
+		command = append([]string{"/bin/sh", "-c", awaitProgram}, command...)
+		mounts = append(mounts, corev1.VolumeMount{Name: "program", MountPath: injectedDir})
+		volumes = append(volumes, corev1.Volume{Name: "program", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	}
+	limits := corev1.ResourceList{}
+	if p.Limit.CPUs > 0 {
+		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(int64(p.Limit.CPUs*1000), resource.DecimalSI)
+	}
+	if p.Limit.Memory > 0 {
+		limits[corev1.ResourceMemory] = *resource.NewQuantity(int64(p.Limit.Memory), resource.BinarySI)
+	}
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l},
+		Spec: corev1.PodSpec{
+			HostNetwork: p.HostNetwork, RestartPolicy: corev1.RestartPolicyNever,
+			// Nothing of a service account or of other services is in the pod: with 1,000
+			// services, their variables alone would be too long for a program's environment.
+			AutomountServiceAccountToken: ptr(false), EnableServiceLinks: ptr(false), TerminationGracePeriodSeconds: ptr(int64(0)),
+			// By its name, as a DaemonSet does: a host name label may be missing, and nodeName
+			// would bypass taints.
+			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{p.Node}}}}},
+			}}},
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr(true), RunAsUser: ptr(int64(user)), RunAsGroup: ptr(int64(user)),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Volumes: volumes,
+			Containers: []corev1.Container{{
+				Name: container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command, VolumeMounts: mounts,
+				// As for an agent in a container of an engine.
+				Env:       []corev1.EnvVar{{Name: "GODEBUG", Value: "asyncpreemptoff=1"}},
+				Resources: corev1.ResourceRequirements{Limits: limits},
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
+}
+
+// await waits until the pod runs and has its addresses.
+func (p *Pod) await(ctx context.Context) error {
+	var last corev1.Pod
+	err := poll(ctx, startTimeout, errTooSlow, func() (bool, error) {
+		var now corev1.Pod
+		if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
+			return false, p.cluster.fail(err, "look at pod %s", p.Name)
+		}
+		last = now
+		if why := p.broken(now); why != "" {
+			return false, fmt.Errorf("start pod %s on node %s of cluster %s: %s", p.Name, p.Node, p.cluster.Context, why)
+		}
+		return now.Status.Phase == corev1.PodRunning && len(now.Status.PodIPs) > 0, nil
+	})
+	if errors.Is(err, errTooSlow) {
+		return fmt.Errorf("start pod %s on node %s of cluster %s: it does not run after %s (%s)", p.Name, p.Node, p.cluster.Context, startTimeout, cmp.Or(p.event(ctx), string(last.Status.Phase)))
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range last.Status.PodIPs {
+		if addr, err := netip.ParseAddr(a.IP); err == nil {
+			p.Addresses = append(p.Addresses, addr)
+		}
+	}
+	return nil
+}
+
+var errTooSlow = errors.New("it does not run in time")
+
+// Address returns the pod's first address of a family.
+func (p *Pod) Address(ipv6 bool) (netip.Addr, bool) {
+	for _, a := range p.Addresses {
+		if a.Is6() == ipv6 {
+			return a, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// broken returns why a pod will not run, or no longer runs; "" if it does or may.
+func (p *Pod) broken(now corev1.Pod) string {
+	for _, c := range now.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return fmt.Sprintf("it is not scheduled: %s; choose other nodes with --nodes, or remove what is in the way", sentence(c.Message))
+		}
+	}
+	for _, s := range now.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil {
+			switch w.Reason {
+			case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
+				return fmt.Sprintf("the image %s is not on the node and cannot be pulled: %s; load it there (tare image save, ctr -n k8s.io images import), name another with --image, or use --inject", s.Image, sentence(w.Message))
+			case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff":
+				return fmt.Sprintf("%s: %s", w.Reason, sentence(w.Message))
+			}
+		}
+		if t := s.State.Terminated; t != nil {
+			switch {
+			case t.Reason == "OOMKilled" && p.Limit.Memory > 0:
+				return fmt.Sprintf("killed: out of memory (limit %s)", p.Limit.Memory)
+			case t.Reason == "OOMKilled":
+				return "killed: its node is out of memory"
+			case now.Status.Reason == "":
+				return strings.TrimSuffix(fmt.Sprintf("its container exited with status %d: %s", t.ExitCode, sentence(t.Message)), ": ")
+			}
+		}
+	}
+	switch {
+	case now.Status.Reason == "Evicted":
+		return "it was evicted: " + sentence(now.Status.Message)
+	case now.Status.Phase == corev1.PodFailed:
+		return strings.TrimSuffix(fmt.Sprintf("it failed: %s %s", now.Status.Reason, sentence(now.Status.Message)), " ")
+	case now.DeletionTimestamp != nil:
+		return "it was deleted"
+	}
+	return ""
+}
+
+// sentence returns a message of the cluster in one line of limited length.
+func sentence(text string) string {
+	const longest = 400
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return strings.TrimRight(text, ".")
+}
+
+// event returns the last warning about the pod, "" if there is none.
+func (p *Pod) event(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)
+	defer cancel()
+	var list corev1.EventList
+	err := p.cluster.get(ctx, in(core, p.Namespace, "events"), url.Values{"fieldSelector": {"involvedObject.name=" + p.Name + ",type=Warning"}}, &list)
+	if err != nil || len(list.Items) == 0 {
+		return ""
+	}
+	e := list.Items[len(list.Items)-1]
+	return e.Reason + ": " + sentence(e.Message)
+}
+
+// explainTimeout bounds how long a cluster may take to say why something has ended.
+const explainTimeout = 2 * time.Second
+
+// ExitReason returns why the pod no longer runs, "" if it does.
+func (p *Pod) ExitReason(ctx context.Context) string {
+	var now corev1.Pod
+	err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now)
+	switch {
+	case isNotFound(err):
+		return "pod " + p.Name + " was removed"
+	case err != nil:
+		return ""
+	}
+	if why := p.broken(now); why != "" {
+		return "pod " + p.Name + ": " + why
+	}
+	return ""
+}
+
+// Remove removes the pod at once. It is no error if it is already gone.
+func (p *Pod) Remove(ctx context.Context) error {
+	return p.cluster.fail(p.cluster.remove(ctx, in(core, p.Namespace, "pods", p.Name)), "remove pod %s", p.Name)
+}
+
+// Name returns the name of an object of a run: tare-RUN-PART-..., in the letters that the API
+// allows, of at most 63 bytes.
+func Name(run string, parts ...string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.Join(append([]string{"tare", run}, parts...), "-")))
+	const longest = 63
+	if len(name) > longest {
+		sum := strconv.FormatUint(uint64(hash(name)), 36)
+		name = name[:longest-len(sum)-1] + "-" + sum
+	}
+	return strings.Trim(name, "-")
+}

@@ -1,0 +1,161 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// ServiceSpec describes a service of a run.
+type ServiceSpec struct {
+	Run, Name, Namespace string
+	Selector             map[string]string // of the pods behind it
+	Port                 uint16            // of the service and of the pods, over TCP and UDP
+	OnNodes              bool              // it also has a port on every node
+	Local                bool              // traffic that comes from outside stays on the node at which it arrives
+}
+
+// Service is a service of the cluster.
+type Service struct {
+	ServiceSpec
+	Address  netip.Addr // its ClusterIP
+	NodePort uint16     // of both protocols, 0 if there is none
+	cluster  *Cluster
+}
+
+// CreateService creates a service and waits until its only endpoint is the given pod.
+func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *Pod) (*Service, error) {
+	s := &Service{ServiceSpec: spec, cluster: c}
+	m := corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: spec.Namespace, Labels: labels(spec.Run, "service")},
+		Spec:       corev1.ServiceSpec{Selector: spec.Selector, Type: corev1.ServiceTypeClusterIP},
+	}
+	if spec.OnNodes {
+		m.Spec.Type = corev1.ServiceTypeNodePort
+		if spec.Local {
+			m.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+		}
+	}
+	port := corev1.ServicePort{Name: "tcp", Protocol: corev1.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
+	m.Spec.Ports = []corev1.ServicePort{port}
+	if !spec.OnNodes {
+		port.Name, port.Protocol = "udp", corev1.ProtocolUDP
+		m.Spec.Ports = append(m.Spec.Ports, port)
+	}
+	var made corev1.Service
+	if err := c.post(ctx, in(core, spec.Namespace, "services"), m, &made); err != nil {
+		return nil, c.fail(err, "create service %s in namespace %s", spec.Name, spec.Namespace)
+	}
+	var err error
+	if s.Address, err = netip.ParseAddr(made.Spec.ClusterIP); err != nil {
+		return nil, fmt.Errorf("create service %s: the cluster gave it the address %q", spec.Name, made.Spec.ClusterIP)
+	}
+	if spec.OnNodes {
+		// One number for both protocols: the one that the cluster chose for TCP.
+		s.NodePort = uint16(made.Spec.Ports[0].NodePort)
+		port = made.Spec.Ports[0]
+		port.Name, port.Protocol = "udp", corev1.ProtocolUDP
+		made.Spec.Ports = append(made.Spec.Ports, port)
+		if err := c.do(ctx, "PUT", in(core, spec.Namespace, "services", spec.Name), nil, made, nil); err != nil {
+			return nil, c.fail(err, "open port %d of service %s for UDP", s.NodePort, spec.Name)
+		}
+	}
+	return s, s.awaitEndpoint(ctx, behind)
+}
+
+// endpointTimeout bounds how long the cluster may take to find the pod behind a service.
+const endpointTimeout = 20 * time.Second
+
+// awaitEndpoint waits until the pod is the only endpoint of the service.
+func (s *Service) awaitEndpoint(ctx context.Context, pod *Pod) error {
+	want, _ := pod.Address(s.Address.Is6())
+	var found []string
+	err := poll(ctx, endpointTimeout, errTooSlow, func() (bool, error) {
+		var err error
+		found, err = s.Endpoints(ctx)
+		return len(found) == 1 && found[0] == want.String(), err
+	})
+	if err == errTooSlow { //nolint:errorlint // it is returned as it is
+		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s (%s) should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout, pod.Name, want)
+	}
+	return err
+}
+
+// Endpoints returns the addresses of the ready endpoints of the service.
+func (s *Service) Endpoints(ctx context.Context) ([]string, error) {
+	var list discoveryv1.EndpointSliceList
+	err := s.cluster.get(ctx, in(discoveryV, s.Namespace, "endpointslices"), url.Values{"labelSelector": {discoveryv1.LabelServiceName + "=" + s.Name}}, &list)
+	if err != nil {
+		return nil, s.cluster.fail(err, "list the endpoints of service %s", s.Name)
+	}
+	var out []string
+	for _, slice := range list.Items {
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				out = append(out, e.Addresses...)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Remove removes the service. It is no error if it is already gone.
+func (s *Service) Remove(ctx context.Context) error {
+	return s.cluster.fail(s.cluster.remove(ctx, in(core, s.Namespace, "services", s.Name)), "remove service %s", s.Name)
+}
+
+// CreatePolicies creates a number of network policies that allow what the selected pods do anyway:
+// ingress from and egress to everywhere. A cluster whose network has no policies ignores them.
+func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name string, count int, selector map[string]string) error {
+	for i := range count {
+		p := networkingv1.NetworkPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i+1), Namespace: namespace, Labels: labels(run, "policy")},
+			Spec: networkingv1.NetworkPolicySpec{
+				PodSelector: metav1.LabelSelector{MatchLabels: selector},
+				PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+				Ingress:     []networkingv1.NetworkPolicyIngressRule{{}}, Egress: []networkingv1.NetworkPolicyEgressRule{{}},
+			},
+		}
+		if err := c.post(ctx, in(networking, namespace, "networkpolicies"), p, nil); err != nil {
+			return c.fail(err, "create network policy %s", p.Name)
+		}
+	}
+	return nil
+}
+
+// CreateDecoys creates a number of services without traffic, each with an endpoint of its own in
+// a range for documentation, so that a proxy has rules for them.
+func (c *Cluster) CreateDecoys(ctx context.Context, run, namespace, name string, count int) error {
+	at := netip.AddrFrom4([4]byte{192, 0, 2, 1})
+	for i := range count {
+		one := fmt.Sprintf("%s-%d", name, i+1)
+		port := intstr.FromInt32(9)
+		s := corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: one, Namespace: namespace, Labels: labels(run, "decoy")},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: 9, TargetPort: port}}},
+		}
+		if err := c.post(ctx, in(core, namespace, "services"), s, nil); err != nil {
+			return c.fail(err, "create decoy service %s", one)
+		}
+		l := labels(run, "decoy")
+		l[discoveryv1.LabelServiceName] = one
+		e := discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Name: one, Namespace: namespace, Labels: l},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{at.String()}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
+			Ports:       []discoveryv1.EndpointPort{{Name: ptr("discard"), Protocol: ptr(corev1.ProtocolTCP), Port: ptr(int32(9))}},
+		}
+		if err := c.post(ctx, in(discoveryV, namespace, "endpointslices"), e, nil); err != nil {
+			return c.fail(err, "create the endpoint of decoy service %s", one)
+		}
+	}
+	return nil
+}

@@ -49,10 +49,10 @@ type Cluster struct {
 const InCluster = "in-cluster"
 
 // requests and burst limit the requests per second. client-go's default of 5 would let a run
-// with many pods wait for itself.
+// with many pods wait for itself; the server has limits of its own.
 const (
-	requests = 50
-	burst    = 100
+	requests = 200
+	burst    = 400
 )
 
 // Connect finds the cluster and asks for its version, so that an unusable one is known before

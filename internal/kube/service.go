@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -115,7 +116,7 @@ func (s *Service) Remove(ctx context.Context) error {
 // CreatePolicies creates a number of network policies that allow what the selected pods do anyway:
 // ingress from and egress to everywhere. A cluster whose network has no policies ignores them.
 func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name string, count int, selector map[string]string) error {
-	for i := range count {
+	return c.createAll(count, func(i int) error {
 		p := networkingv1.NetworkPolicy{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i+1), Namespace: namespace, Labels: labels(run, "policy")},
 			Spec: networkingv1.NetworkPolicySpec{
@@ -124,38 +125,57 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 				Ingress:     []networkingv1.NetworkPolicyIngressRule{{}}, Egress: []networkingv1.NetworkPolicyEgressRule{{}},
 			},
 		}
-		if err := c.post(ctx, in(networking, namespace, "networkpolicies"), p, nil); err != nil {
-			return c.fail(err, "create network policy %s", p.Name)
+		return c.fail(c.post(ctx, in(networking, namespace, "networkpolicies"), p, nil), "create network policy %s", p.Name)
+	})
+}
+
+// atOnce is how many decoys are created at a time.
+const atOnce = 16
+
+// CreateDecoys creates a number of services without traffic, each with an endpoint in a range for
+// documentation, so that every node has rules for them.
+func (c *Cluster) CreateDecoys(ctx context.Context, run, namespace, name string, count int) error {
+	return c.createAll(count, func(i int) error {
+		return c.createDecoy(ctx, run, namespace, fmt.Sprintf("%s-%d", name, i+1))
+	})
+}
+
+// createAll calls create with the numbers below count, some at a time, and returns the errors.
+func (c *Cluster) createAll(count int, create func(i int) error) error {
+	errs, places := make([]error, count), make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range count {
+		places <- struct{}{}
+		wg.Go(func() {
+			errs[i] = create(i)
+			<-places
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err // the others are of the same kind
 		}
 	}
 	return nil
 }
 
-// CreateDecoys creates a number of services without traffic, each with an endpoint of its own in
-// a range for documentation, so that a proxy has rules for them.
-func (c *Cluster) CreateDecoys(ctx context.Context, run, namespace, name string, count int) error {
-	at := netip.AddrFrom4([4]byte{192, 0, 2, 1})
-	for i := range count {
-		one := fmt.Sprintf("%s-%d", name, i+1)
-		port := intstr.FromInt32(9)
-		s := corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Name: one, Namespace: namespace, Labels: labels(run, "decoy")},
-			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: 9, TargetPort: port}}},
-		}
-		if err := c.post(ctx, in(core, namespace, "services"), s, nil); err != nil {
-			return c.fail(err, "create decoy service %s", one)
-		}
-		l := labels(run, "decoy")
-		l[discoveryv1.LabelServiceName] = one
-		e := discoveryv1.EndpointSlice{
-			ObjectMeta:  metav1.ObjectMeta{Name: one, Namespace: namespace, Labels: l},
-			AddressType: discoveryv1.AddressTypeIPv4,
-			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{at.String()}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
-			Ports:       []discoveryv1.EndpointPort{{Name: ptr("discard"), Protocol: ptr(corev1.ProtocolTCP), Port: ptr(int32(9))}},
-		}
-		if err := c.post(ctx, in(discoveryV, namespace, "endpointslices"), e, nil); err != nil {
-			return c.fail(err, "create the endpoint of decoy service %s", one)
-		}
+func (c *Cluster) createDecoy(ctx context.Context, run, namespace, name string) error {
+	const discard = 9
+	s := corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels(run, "decoy")},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: discard, TargetPort: intstr.FromInt32(discard)}}},
 	}
-	return nil
+	if err := c.post(ctx, in(core, namespace, "services"), s, nil); err != nil {
+		return c.fail(err, "create decoy service %s", name)
+	}
+	l := labels(run, "decoy")
+	l[discoveryv1.LabelServiceName] = name
+	e := discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: l},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr("discard"), Protocol: ptr(corev1.ProtocolTCP), Port: ptr(int32(discard))}},
+	}
+	return c.fail(c.post(ctx, in(discoveryV, namespace, "endpointslices"), e, nil), "create the endpoint of decoy service %s", name)
 }

@@ -2,15 +2,19 @@ package k8s_test
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
 // open returns a driver for a cluster, which is left as it was.
@@ -110,11 +114,107 @@ func TestModes(t *testing.T) {
 					if got := fact(t, s, "destination address"); !strings.Contains(got, "DNAT") {
 						t.Errorf("destination address: %s", got)
 					}
+					checkWrongEndpoint(t, c, s, run)
 				}
 			})
 		}
 	})
 	clean(t, c)
+}
+
+// checkWrongEndpoint lets a service lead to another pod than that of the path, on which a server
+// answers as well. That must not pass as the path.
+func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec) {
+	t.Helper()
+	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := kube.Name(run.Claim.ID)
+	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": "yes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Start(t.Context(), other, run.Claim.ID, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	name := strings.TrimSpace(c.Kubectl(t, "", "get", "services", "-n", space, "-o", "name"))
+	c.Kubectl(t, "", "patch", name, "-n", space, "--type=merge", "-p", `{"spec": {"selector": {"io.tare.mode": null, "io.tare.endpoint": null, "other": "yes"}}}`)
+	addr, _ := other.Address(false)
+	s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(addr, s.Path.Pairs[0].Server.Listen[0].Port())
+	s.Ends[0].Server = a
+	s.WaitReachable(t)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err == nil || !strings.Contains(err.Error(), "server") {
+		t.Errorf("a service that leads to another pod: %v", err)
+	}
+}
+
+// With flannel, packets between nodes pass its tunnel; the modes are proven with rules in the form
+// of iptables, too, with two pairs, and beside many other services and policies.
+func TestFlannel(t *testing.T) {
+	c := kubetest.Start(t, kubetest.Options{CNI: kubetest.Flannel, Proxy: "iptables"})
+	const decoys = 100
+	d := open(t, c, func(o *k8s.Options) { o.Decoys = decoys })
+	t.Run("modes", func(t *testing.T) {
+		before := rules(t, c)
+		run := stay(t, d)
+		for until := time.Now().Add(30 * time.Second); rules(t, c) < before+decoys; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("kube-proxy had %d rules and has %d with %d more services", before, rules(t, c), decoys)
+			}
+		}
+		for _, o := range []driver.ModeSpec{
+			{Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
+			{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionPolicy: "Local"}},
+			{Mode: "k8s/pod-local", Limits: study.Limits{Server: study.Limit{CPUs: 0.5, Memory: 256 << 20}}, Options: map[string]string{k8s.OptionPolicies: "20"}},
+			{Mode: "k8s/pod", Pairs: 2},
+		} {
+			t.Run(o.Mode, func(t *testing.T) {
+				s := checkMode(t, d, run, o)
+				switch o.Mode {
+				case "k8s/nodeport":
+					if got := fact(t, s, "source address"); got != "kept" {
+						t.Errorf("source address: %s", got)
+					}
+				case "k8s/pod":
+					if got := fact(t, s, "between the nodes"); got != "overlay, VXLAN: device flannel.1, MTU 1450" {
+						t.Errorf("between the nodes: %s", got)
+					}
+					checkSecondNetwork(t, c, s)
+				}
+			})
+		}
+	})
+	clean(t, c)
+}
+
+// rules returns how many rules kube-proxy has on node a in the form of iptables.
+func rules(t *testing.T, c *kubetest.Cluster) int {
+	t.Helper()
+	return strings.Count(c.OnNode(t, c.Lab.A, "iptables-save", "-t", "nat"), "\n-A ")
+}
+
+// checkSecondNetwork gives the nodes a route to each other's pods beside the tunnel. Packets that
+// take it must not pass as those of the path.
+func checkSecondNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) {
+	t.Helper()
+	pods := strings.Fields(c.Kubectl(t, "", "get", "pods", "-A", "-l", "io.tare.mode", "-o", `jsonpath={range .items[*]}{.spec.nodeName}={.status.podIP} {end}`))
+	if len(pods) < 2 {
+		t.Fatalf("pods %v", pods)
+	}
+	for _, p := range pods {
+		node, addr, _ := strings.Cut(p, "=")
+		from, via := c.Lab.A, c.Lab.B
+		if node == kubetest.NodeA {
+			from, via = via, from
+		}
+		c.OnNode(t, from, "ip", "route", "add", addr+"/32", "via", via.Addr[0].String())
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err == nil || !strings.Contains(err.Error(), "flannel.1") {
+		t.Errorf("packets beside the tunnel: %v", err)
+	}
 }
 
 // clean fails if anything of a run is left on a cluster.

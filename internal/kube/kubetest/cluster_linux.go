@@ -18,7 +18,6 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/kube"
 	"tare/internal/lab"
-	"tare/internal/linuxnet"
 	"tare/internal/process"
 )
 
@@ -89,19 +88,20 @@ func (c *Cluster) podsOf(h *lab.Host) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(raw), 24)
 }
 
-// command runs a program on a node's network.
-func command(t testing.TB, ns *linuxnet.NS, args ...string) {
+// OnNode runs a program on the network of a node and returns its output.
+func (c *Cluster) OnNode(t testing.TB, h *lab.Host, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := ns.Start(cmd)
+	var out, words strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &words
+	err := h.NS.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 	}
 	if err != nil {
-		t.Fatalf("%s: %v: %s", strings.Join(args, " "), err, out.String())
+		t.Fatalf("%s: %v: %s", strings.Join(args, " "), err, words.String())
 	}
+	return out.String()
 }
 
 // network prepares the network of the nodes.
@@ -115,13 +115,13 @@ func (c *Cluster) network(t testing.TB) {
 		}
 		// There is no default route, and a packet to a service's address needs a route before
 		// its destination is translated.
-		command(t, h.NS, "ip", "route", "add", c.services().String(), "dev", lab.Underlay)
+		c.OnNode(t, h, "ip", "route", "add", c.services().String(), "dev", lab.Underlay)
 		if c.options.CNI == Bridge {
 			other := c.Lab.A
 			if h == other {
 				other = c.Lab.B
 			}
-			command(t, h.NS, "ip", "route", "add", c.podsOf(other).String(), "via", other.Addr[0].String())
+			c.OnNode(t, h, "ip", "route", "add", c.podsOf(other).String(), "via", other.Addr[0].String())
 		}
 	}
 }

@@ -6,15 +6,16 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/target"
 	"tare/studies"
 )
 
 // Every study that comes with tare is one that tare takes, in every profile, and
 // what its scenarios and comparisons name survives.
 func TestBuiltinStudies(t *testing.T) {
-	cat := New(result.Build{}).Catalog()
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
+		cat := catalogOf(src)
 		s, err := studyfile.Decode(name+".yaml", src, cat)
 		if err != nil {
 			t.Error(err)
@@ -30,4 +31,9 @@ func TestBuiltinStudies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// catalogOf returns what the study's own target offers.
+func catalogOf(src []byte) study.Catalog {
+	return New(result.Build{}).on(studyfile.TargetOf(src), target.Options{}).Catalog()
 }

@@ -157,9 +157,10 @@ func TestClaimsWithoutTheLimit(t *testing.T) {
 // Every claim says who made it, and either how the set-ups differ or what is lacking. Claims
 // survive every profile.
 func TestBuiltinClaims(t *testing.T) {
-	cat := New(result.Build{}).Catalog()
 	claimed := map[string]bool{}
 	for name, s := range builtinStudies(t) {
+		src, _ := studies.Builtin(name)
+		cat := catalogOf(src)
 		for _, c := range s.Claims {
 			claimed[name] = true
 			if c.Source == "" || (c.Needs == "") == (c.Differs == "") || (c.Needs == "") != (len(c.Of) > 0) {
@@ -221,10 +222,10 @@ func TestClaimStudiesAreShort(t *testing.T) {
 // builtinStudies are the studies that come with tare, by name.
 func builtinStudies(t *testing.T) map[string]study.Study {
 	t.Helper()
-	cat, all := New(result.Build{}).Catalog(), map[string]study.Study{}
+	all := map[string]study.Study{}
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
-		s, err := studyfile.Decode(name+".yaml", src, cat)
+		s, err := studyfile.Decode(name+".yaml", src, catalogOf(src))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,12 +16,14 @@ import (
 // engineFlags choose the engines that build the docker modes, or the machines of a run.
 type engineFlags struct {
 	hostFlags
+	kubeFlags
 	engines []string
 	yes     bool
 }
 
 func (f *engineFlags) register(c *cobra.Command) {
 	f.hostFlags.register(c)
+	f.kubeFlags.register(c)
 	c.Flags().StringArrayVar(&f.engines, "engine", nil, "Docker Engine of the docker modes: lab (private ones), docker, docker:CONTEXT, unix://, tcp:// or ssh://;\n"+
 		"given twice as ENGINE=ADDRESS: two existing engines, the client's first, with the address each is reached at")
 	c.Flags().BoolVar(&f.yes, "yes", false, "allow creating a Swarm on existing engines for the run, and leaving it again")
@@ -36,6 +38,12 @@ func (f *engineFlags) choice(cat study.Catalog) (study.Target, error) {
 	}
 	if len(f.hosts) > 0 && len(f.engines) > 0 {
 		return study.Target{}, errors.New("--host and --engine both name the hosts of the run; leave out one of them")
+	}
+	if f.kube != "" {
+		if len(f.hosts)+len(f.engines) > 0 {
+			return study.Target{}, errors.New("--kube names the hosts of the run, as --host and --engine do; leave out the others")
+		}
+		flag, parse = "--kube", f.kubeFlags.parse
 	}
 	e, err := parse()
 	if err == nil && e.Given() {

@@ -20,32 +20,25 @@ import (
 func (a App) gcCommand() *cobra.Command {
 	var dry bool
 	var engines, hosts []string
+	var cluster string
 	c := &cobra.Command{
 		Use: "gc", Short: "Remove what dead runs left behind",
-		Example: "  tare gc\n  tare gc --host ssh://db1",
+		Example: "  tare gc\n  tare gc --host ssh://db1\n  tare gc --kube",
 		Args:    exactly(0),
 		Long: "Remove the processes, namespaces, files and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
 			"Active runs are not touched. What a run left can be removed by its user and by root.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
 			"named with --engine, else on the one that the docker command uses, if any.\n" +
+			"With --kube, look on that cluster instead, for namespaces of runs that this machine controlled.\n" +
 			"With --host, look on that machine instead, as the user there and as root if that is possible.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(hosts) > 0 {
-				if len(engines) > 0 {
-					return usage(errors.New("--host looks on machines, --engine on engines; leave out one of them"))
+				if len(engines) > 0 || cluster != "" {
+					return usage(errors.New("--host looks on machines, --engine on engines and --kube on a cluster; leave out the others"))
 				}
 				return a.collectOnHosts(c.Context(), hosts, dry)
 			}
-			open, err := a.existing(c.Context(), engines)
-			if err != nil {
-				return err
-			}
-			defer func() {
-				for _, e := range open {
-					_ = e.Disconnect() // it holds no more than idle connections
-				}
-			}()
-			found, err := leftovers(c.Context(), open)
+			found, err := a.find(c.Context(), engines, cluster)
 			if err != nil {
 				return err
 			}
@@ -75,8 +68,30 @@ func (a App) gcCommand() *cobra.Command {
 	}
 	c.Flags().StringArrayVar(&engines, "engine", nil, "look on this engine: docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (may be repeated)")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "look on this machine instead: local, or ssh://[user@]name[:port] (may be repeated)")
+	c.Flags().StringVar(&cluster, "kube", "", "look on this cluster instead: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
+	c.Flags().Lookup("kube").NoOptDefVal = currentContext
 	c.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
 	return c
+}
+
+// find finds what dead runs have left here and on engines, or on a cluster if one is named.
+func (a App) find(ctx context.Context, engines []string, cluster string) ([]leftover, error) {
+	if cluster != "" {
+		if len(engines) > 0 {
+			return nil, usage(errors.New("--kube looks on a cluster, --engine on engines; leave out one of them"))
+		}
+		return clusterLeftovers(ctx, cluster)
+	}
+	open, err := a.existing(ctx, engines)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, e := range open {
+			_ = e.Disconnect() // it holds no more than idle connections
+		}
+	}()
+	return leftovers(ctx, open)
 }
 
 // existing speaks to the engines that are named, else to the default one. That

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
+	"tare/internal/kube/kubetest"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/synthetic"
@@ -23,6 +24,7 @@ import (
 // The test binary is also the program: called as tare, it is tare. Whatever it is
 // called, it is what runs in sandboxes and engines that tests make themselves.
 func TestMain(m *testing.M) {
+	kubetest.First()
 	testns.First()
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {

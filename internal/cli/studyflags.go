@@ -45,7 +45,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"host", "engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
+	for _, name := range []string{"host", "engine", "kube", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -80,10 +80,10 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		return a, study.Study{}, usage(err)
 	}
 	named := flagged
-	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") {
+	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") && !c.Flags().Changed("kube") {
 		named = studyfile.TargetOf(src)
 	}
-	a = a.on(named, target.Options{AllowSwarm: f.yes})
+	a = a.on(named, target.Options{AllowSwarm: f.yes, Kube: f.onKube})
 	s, err := f.resolve(c, name, src, flagged, a.Catalog())
 	if err == nil {
 		err = a.checkMaxTime(s)

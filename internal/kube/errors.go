@@ -21,7 +21,7 @@ func isConflict(err error) bool {
 // The categories of a cluster's errors, for errors.Is.
 var (
 	ErrUnauthorized = errors.New("the cluster does not accept the credentials; log in again (kubectl auth whoami shows who you are)")
-	ErrForbidden    = errors.New("the user may not; ask for a role that allows it (tare doctor --kube prints one)")
+	ErrForbidden    = errors.New("the user may not; ask for a role that allows it")
 	ErrPodSecurity  = errors.New("Pod Security refuses the pod; label the namespace pod-security.kubernetes.io/enforce=privileged, or leave out the modes on the host network")
 	ErrQuota        = errors.New("a quota of the namespace refuses it; raise the quota, set limits for the mode, or use another namespace")
 	ErrAdmission    = errors.New("an admission policy of the cluster refuses it; ask who administers it, or use another namespace")

@@ -13,7 +13,7 @@ import (
 
 // Kind is one source of hosts.
 type Kind struct {
-	Name string // for messages: lab, engines, machines
+	Name string // for messages: lab, engines, machines, kube
 	// Machines means that a study's hosts of this kind are machines, not engines.
 	Machines bool
 	// Matches reports whether a name in a study, or after --engine, refers to such a
@@ -35,10 +35,11 @@ type Kind struct {
 type Options struct {
 	// AllowSwarm allows creating a Swarm on existing engines and removing it again.
 	AllowSwarm bool
+	Kube       KubeOptions
 }
 
 // Kinds lists all kinds. The first one is used for a study without a target.
-func Kinds() []Kind { return []Kind{labKind(), enginesKind(), machinesKind()} }
+func Kinds() []Kind { return []Kind{labKind(), enginesKind(), machinesKind(), kubeKind()} }
 
 // FindKind returns the kind to which all names of a target belong. It fails if there is
 // none.

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/kube"
+	"tare/internal/lab"
+	"tare/internal/study"
+	"tare/internal/target"
+)
+
+// kubeFlags choose a Kubernetes cluster, its nodes and what its pods run.
+type kubeFlags struct {
+	kube   string
+	onKube target.KubeOptions
+}
+
+// currentContext is the value of --kube without one. No context can be called so in a kubeconfig
+// that a shell writes.
+const currentContext = " "
+
+func (f *kubeFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.kube, "kube", "", "Kubernetes cluster of the modes k8s/...: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
+	c.Flags().Lookup("kube").NoOptDefVal = currentContext
+	c.Flags().StringSliceVar(&f.onKube.Nodes, "nodes", nil, "with --kube: the client's node and the server's, separated by a comma; by default the first two on which pods can be scheduled")
+	c.Flags().StringVar(&f.onKube.Selector, "node-selector", "", "with --kube: labels of the nodes among which two are chosen, such as pool=bench")
+	c.Flags().StringVar(&f.onKube.Image, "image", "", "with --kube: image of the pods; by default that of this program, which tare image save writes")
+	c.Flags().BoolVar(&f.onKube.Inject, "inject", false, "with --kube: copy this program into the pods, whose image needs no more than sh")
+	c.Flags().IntVar(&f.onKube.Decoys, "decoy-services", 0, "with --kube: number of services without traffic that exist during the run")
+}
+
+// parse returns the cluster by the flags.
+func (f *kubeFlags) parse() (study.Target, error) {
+	switch {
+	case f.onKube.Decoys < 0:
+		return study.Target{}, fmt.Errorf("--decoy-services is %d; it must be 0 or more", f.onKube.Decoys)
+	case f.onKube.Inject && f.onKube.Image == "":
+		return study.Target{}, fmt.Errorf("--inject copies this program into pods of another image; name it with --image")
+	case f.kube == currentContext:
+		return study.Target{Name: target.Kube}, nil
+	}
+	return study.Target{Name: target.Kube + ":" + f.kube}, nil
+}
+
+// imageCommand is the command for the image of this program.
+func (a App) imageCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "image save FILE",
+		Short: "Write the container image of this program",
+		Long: "Write an OCI archive of an image that has only this program, for the nodes of a cluster\n" +
+			"without access to a registry. It prints the image's name, which is the default of --image.\n\n" +
+			"  ctr -n k8s.io images import FILE       on a node with containerd\n" +
+			"  kind load image-archive FILE           for a cluster of kind\n" +
+			"  k3s ctr images import FILE             for k3s",
+		Example: "  tare image save tare.tar",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] != "save" {
+				return usage(errors.New("want tare image save FILE"))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.saveImage(args[1]) },
+	}
+}
+
+// saveImage writes the image's archive and prints its name.
+func (a App) saveImage(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return usage(fmt.Errorf("save the image: %w", err))
+	}
+	name, err := kube.SaveImage(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return environment(errors.Join(fmt.Errorf("save the image in %s: %w", path, err), os.Remove(path)))
+	}
+	_, err = fmt.Fprintln(a.Stdout, name)
+	return err
+}
+
+// clusterLeftovers finds what dead runs of this machine have left on the cluster of a context.
+func clusterLeftovers(ctx context.Context, at string) ([]leftover, error) {
+	if at == currentContext {
+		at = ""
+	}
+	c, err := kube.Connect(ctx, kube.Options{Context: at})
+	if err != nil {
+		return nil, environment(err)
+	}
+	alive, err := lab.Alive()
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Leftovers(ctx, alive)
+	var out []leftover
+	for _, l := range found {
+		out = append(out, leftover{l.Run, l.What, l.Owner, l.Remove})
+	}
+	return out, err
+}

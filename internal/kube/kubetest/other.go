@@ -1,0 +1,6 @@
+//go:build !linux
+
+package kubetest
+
+// First does nothing: only Linux has nodes.
+func First() {}

@@ -14,9 +14,6 @@ import (
 )
 
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
-func isConflict(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
-}
 
 // The categories of a cluster's errors, for errors.Is.
 var (

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -24,9 +23,7 @@ const repository = "localhost/tare"
 
 // OwnImage returns the name of the image with this program. The tag is of its content, so that
 // a node never runs another version than the controller.
-func OwnImage() (string, error) { return ownImage() }
-
-var ownImage = sync.OnceValues(func() (string, error) {
+func OwnImage() (string, error) {
 	path, _, err := source()
 	if err != nil {
 		return "", err
@@ -41,7 +38,7 @@ var ownImage = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("read this program: %w", err)
 	}
 	return repository + ":" + hex.EncodeToString(sum.Sum(nil))[:12], nil
-})
+}
 
 // SaveImage writes an OCI archive of this program, as ctr images import, podman load, kind load
 // image-archive and k3s ctr read it, and returns the image's name.

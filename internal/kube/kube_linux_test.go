@@ -47,7 +47,7 @@ func TestCluster(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { checkRefused(t, c, k, spec) })
 	t.Run("inject", func(t *testing.T) { checkInject(t, c, spec("inject")) })
 	t.Run("rights", func(t *testing.T) { checkRights(t, c, k) })
-	t.Run("lost", func(t *testing.T) { checkLost(t, c, k, pod, run) })
+	t.Run("lost", func(t *testing.T) { checkLost(t, c, pod, run) })
 	t.Run("leftovers", func(t *testing.T) { checkLeftovers(t, c, k, run) })
 }
 
@@ -253,7 +253,7 @@ func checkRights(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 }
 
 // checkLost checks what is said of an agent whose pod is deleted.
-func checkLost(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod, run string) {
+func checkLost(t *testing.T, c *kubetest.Cluster, pod *kube.Pod, run string) {
 	a, err := agent.Start(t.Context(), pod, run, "test")
 	if err != nil {
 		t.Fatal(err)

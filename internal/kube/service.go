@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -84,7 +85,7 @@ func (s *Service) awaitEndpoint(ctx context.Context, pod *Pod) error {
 		found, err = s.Endpoints(ctx)
 		return len(found) == 1 && found[0] == want.String(), err
 	})
-	if err == errTooSlow { //nolint:errorlint // it is returned as it is
+	if errors.Is(err, errTooSlow) {
 		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s (%s) should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout, pod.Name, want)
 	}
 	return err

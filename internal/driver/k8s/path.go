@@ -104,7 +104,7 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 	}
 	e := &endpoint{pod: pod}
 	e.Endpoint = remote.Endpoint{
-		Place: pathspec.Place{At: w.host.At + "/" + name, Host: w.host.Place.Host}, Name: name, Client: w.client, Host: w.host, Launcher: pod,
+		Place: pathspec.Place{At: w.host.At + "/" + name, Host: w.host.Host}, Name: name, Client: w.client, Host: w.host, Launcher: pod,
 	}
 	if err := e.StartAgent(ctx, run); err != nil {
 		return e, err

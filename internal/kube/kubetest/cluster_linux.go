@@ -216,7 +216,7 @@ func (c *Cluster) await(t testing.TB) {
 func (c *Cluster) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	k, err := kube.Connect(ctx, kube.Options{Kubeconfig: c.Admin})
+	k, err := kube.Connect(ctx, kube.Options{Kubeconfig: c.Admin, Image: c.Image})
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (n *node) keep(s step, logs *os.Root, once chan<- struct{}) {
 	for {
 		ended, err := n.run(s, log)
 		if err != nil {
-			fmt.Fprintf(log, "start %s: %v\n", s.Args[0], err)
+			_, _ = fmt.Fprintf(log, "start %s: %v\n", s.Args[0], err) // nobody else could be told
 			time.Sleep(restartDelay)
 			continue
 		}

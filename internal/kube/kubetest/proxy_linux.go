@@ -17,7 +17,8 @@ import (
 // API server: by proxy-url in the kubeconfig, as through a bastion host. It ends with the test.
 func connectProxy(t testing.TB, ns *linuxnet.NS) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var listen net.ListenConfig
+	l, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/traffic/thread", "internal/", "threads do not depend on trials"},
 	{"internal/traffic/clock", "internal/", "a clock does not depend on what it times"},
 	{"internal/agent", "internal/lab", "an agent only follows its controller"},
+	{"internal/agent", "internal/kube", "an agent does not link the client of a cluster"},
 	{"internal/agent", "internal/linuxnet", "an agent only follows its controller"},
 	{"internal/runid", "internal/", "an identity does not depend on what it names"},
 	{"internal/warning", "internal/", "a registry does not depend on its users"},

@@ -35,9 +35,9 @@ func TestKube(t *testing.T) {
 		}
 	}
 	if len(run.Modes) != 3 || len(trials) < 6 {
-		t.Errorf("%d modes, %d trials", len(run.Modes), len(trials))
+		t.Fatalf("%d modes, %d trials", len(run.Modes), len(trials))
 	}
-	t.Logf("a run of %d trials took %.1f s", len(trials), ended.Seconds())
+	t.Logf("the first of %d trials began after %.1f s, and the run took %.1f s", len(trials), trials[0].Started.Sub(began).Seconds(), ended.Seconds())
 	nodes := map[string]string{}
 	for _, h := range run.Hosts {
 		for _, f := range h.Facts {

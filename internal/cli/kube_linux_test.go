@@ -20,7 +20,7 @@ func TestKube(t *testing.T) {
 	c := kubetest.Start(t, kubetest.Options{})
 	t.Setenv("KUBECONFIG", c.Admin)
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet, k8s/pod, {mode: k8s/nodeport, id: port, options: {policy: Local}}]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
-		"workloads: [{workload: tcp_rr, duration: 300ms}, {workload: udp_stream, rate: 50Mbit/s, duration: 300ms}]\n")
+		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}, {workload: tcp_stream, congestion_control: reno, duration: 300ms}, {workload: udp_stream, rate: 50Mbit/s, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	began := time.Now()
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA)
@@ -34,10 +34,15 @@ func TestKube(t *testing.T) {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 		}
 	}
-	if len(run.Modes) != 3 || len(trials) < 6 {
+	if len(run.Modes) != 3 || len(trials) < 9 {
 		t.Fatalf("%d modes, %d trials", len(run.Modes), len(trials))
 	}
 	t.Logf("the first of %d trials began after %.1f s, and the run took %.1f s", len(trials), trials[0].Started.Sub(began).Seconds(), ended.Seconds())
+	for _, tr := range trials {
+		if tr.Status == result.TrialFailed {
+			t.Errorf("%s %s is %s: %s", tr.Mode, tr.Workload, tr.Status, tr.Reason)
+		}
+	}
 	nodes := map[string]string{}
 	for _, h := range run.Hosts {
 		for _, f := range h.Facts {

@@ -202,15 +202,13 @@ func checkRefused(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec func(
 	s := spec("quota")
 	c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": %q}, "spec": {"hard": {"pods": "1"}}}`, s.Namespace), "apply", "-f", "-")
 	defer c.Kubectl(t, "", "delete", "resourcequota", "few", "-n", s.Namespace)
-	until := time.Now().Add(30 * time.Second)
-	for {
-		err := run(k, "quota", func(*kube.PodSpec) {})
-		if errors.Is(err, kube.ErrQuota) || time.Now().After(until) {
-			says(t, "quota", err, "exceeded quota", kube.ErrQuota.Error())
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	// A quota holds from when its controller has counted and the API server has seen that.
+	dry := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "dry", "namespace": %q}, "spec": {"securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}}, "containers": [{"name": "a", "image": "a", "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}}`, s.Namespace)
+	c.Until(t, "a quota that refuses pods", func() bool {
+		out, err := c.TryKubectl(t, dry, "create", "--dry-run=server", "-f", "-")
+		return err != nil && strings.Contains(out, "exceeded quota")
+	})
+	says(t, "quota", run(k, "quota", func(*kube.PodSpec) {}), "exceeded quota", kube.ErrQuota.Error())
 	if left := c.Kubectl(t, "", "get", "pods", "-n", s.Namespace, "-o", "name"); strings.Count(left, "pod/") != 1 {
 		t.Errorf("pods left: %s", left)
 	}
@@ -259,9 +257,7 @@ func checkLost(t *testing.T, c *kubetest.Cluster, pod *kube.Pod, run string) {
 		t.Fatal(err)
 	}
 	c.Kubectl(t, "", "delete", "pod", pod.Name, "-n", pod.Namespace, "--grace-period=0", "--force")
-	for until := time.Now().Add(30 * time.Second); a.Err() == nil && time.Now().Before(until); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
 	says(t, "deleted pod", a.Err(), "was removed")
 	if err := a.Close(); err != nil {
 		t.Error(err)

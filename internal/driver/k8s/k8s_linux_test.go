@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
@@ -160,11 +159,7 @@ func TestFlannel(t *testing.T) {
 	t.Run("modes", func(t *testing.T) {
 		before := rules(t, c)
 		run := stay(t, d)
-		for until := time.Now().Add(30 * time.Second); rules(t, c) < before+decoys; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("kube-proxy had %d rules and has %d with %d more services", before, rules(t, c), decoys)
-			}
-		}
+		c.Until(t, "kube-proxy's rules for the decoys", func() bool { return rules(t, c) >= before+decoys })
 		for _, o := range []driver.ModeSpec{
 			{Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
 			{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionPolicy: "Local"}},

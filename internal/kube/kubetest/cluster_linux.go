@@ -238,16 +238,36 @@ func (c *Cluster) ready(ctx context.Context) error {
 // Kubectl runs kubectl with all rights and returns its output.
 func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
+	out, err := c.TryKubectl(t, stdin, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TryKubectl is Kubectl for what may fail.
+func (c *Cluster) TryKubectl(t testing.TB, stdin string, args ...string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.bin("kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Admin)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	return string(out), err
+}
+
+// conditionTimeout bounds how long a cluster may take for anything that is waited for.
+const conditionTimeout = time.Minute
+
+// Until waits until what the cluster is to bring about has come about.
+func (c *Cluster) Until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(conditionTimeout); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain for %s", conditionTimeout, what)
+		}
 	}
-	return string(out)
 }
 
 // Kill ends a node at once, as a loss of power does.

@@ -142,6 +142,8 @@ healthzBindAddress: %s:10256
 metricsBindAddress: %s:10249
 nodePortAddresses: ["primary"]
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+nftables: {minSyncPeriod: 50ms}
+iptables: {minSyncPeriod: 50ms}
 `, c.path("proxy.kubeconfig"), c.options.Proxy, c.pods(), name, ip, ip))
 	ctr := func(image string) step {
 		return step{Name: "import", Once: true, Args: []string{c.bin("ctr"), "--address=" + containerdSocket, "--namespace=k8s.io", "images", "import", c.path(image)}}

@@ -46,6 +46,7 @@ func (f *engineFlags) choice(cat study.Catalog) (study.Target, error) {
 		flag, parse = "--kube", f.kubeFlags.parse
 	}
 	e, err := parse()
+	e.Cluster = f.cluster()
 	if err == nil && e.Given() {
 		if err = e.Check(cat); err != nil {
 			err = fmt.Errorf("%s: %w", flag, err)

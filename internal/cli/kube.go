@@ -17,7 +17,7 @@ import (
 // kubeFlags choose a Kubernetes cluster, its nodes and what its pods run.
 type kubeFlags struct {
 	kube   string
-	onKube target.KubeOptions
+	onKube study.Cluster
 }
 
 // currentContext is the value of --kube without one. No context can be called so in a kubeconfig
@@ -27,24 +27,29 @@ const currentContext = " "
 func (f *kubeFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.kube, "kube", "", "Kubernetes cluster of the modes k8s/...: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
 	c.Flags().Lookup("kube").NoOptDefVal = currentContext
-	c.Flags().StringSliceVar(&f.onKube.Nodes, "nodes", nil, "with --kube: the client's node and the server's, separated by a comma; by default the first two on which pods can be scheduled")
+	c.Flags().StringSliceVar((*[]string)(&f.onKube.Nodes), "nodes", nil, "with --kube: the client's node and the server's, separated by a comma; by default the first two on which pods can be scheduled")
 	c.Flags().StringVar(&f.onKube.Selector, "node-selector", "", "with --kube: labels of the nodes among which two are chosen, such as pool=bench")
 	c.Flags().StringVar(&f.onKube.Image, "image", "", "with --kube: image of the pods; by default that of this program, which tare image save writes")
 	c.Flags().BoolVar(&f.onKube.Inject, "inject", false, "with --kube: copy this program into the pods, whose image needs no more than sh")
 	c.Flags().IntVar(&f.onKube.Decoys, "decoy-services", 0, "with --kube: number of services without traffic that exist during the run")
 }
 
-// parse returns the cluster by the flags.
+// parse returns the cluster by --kube.
 func (f *kubeFlags) parse() (study.Target, error) {
-	switch {
-	case f.onKube.Decoys < 0:
-		return study.Target{}, fmt.Errorf("--decoy-services is %d; it must be 0 or more", f.onKube.Decoys)
-	case f.onKube.Inject && f.onKube.Image == "":
-		return study.Target{}, fmt.Errorf("--inject copies this program into pods of another image; name it with --image")
-	case f.kube == currentContext:
+	if f.kube == currentContext {
 		return study.Target{Name: target.Kube}, nil
 	}
 	return study.Target{Name: target.Kube + ":" + f.kube}, nil
+}
+
+// cluster returns what the flags say of a cluster, nil without any.
+func (f *kubeFlags) cluster() *study.Cluster {
+	for _, field := range f.onKube.Fields() {
+		if !field.Value.IsZero() {
+			return &f.onKube
+		}
+	}
+	return nil
 }
 
 // imageCommand is the command for the image of this program.

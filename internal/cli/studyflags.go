@@ -45,7 +45,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"host", "engine", "kube", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
+	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -79,12 +79,16 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	if err != nil {
 		return a, study.Study{}, usage(err)
 	}
-	named := flagged
+	named, file := flagged, studyfile.TargetOf(src)
 	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") && !c.Flags().Changed("kube") {
-		named = studyfile.TargetOf(src)
+		named = file
 	}
-	a = a.on(named, target.Options{AllowSwarm: f.yes, Kube: f.onKube})
-	s, err := f.resolve(c, name, src, flagged, a.Catalog())
+	named.Cluster = flagged.Cluster
+	if named.IsKube() {
+		named.Cluster = flagged.Cluster.Or(file.Cluster)
+	}
+	a = a.on(named, target.Options{AllowSwarm: f.yes})
+	s, err := f.resolve(c, name, src, named, a.Catalog())
 	if err == nil {
 		err = a.checkMaxTime(s)
 	}

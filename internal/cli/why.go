@@ -54,7 +54,7 @@ func (a App) why(c *cobra.Command, mode string, try bool, f runFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	a = a.on(flagged, target.Options{AllowSwarm: f.yes, Kube: f.onKube})
+	a = a.on(flagged, target.Options{AllowSwarm: f.yes})
 	_, m, err := a.target.Drivers.For(mode)
 	if err != nil {
 		return usage(fmt.Errorf("tare why: %w; tare modes lists the modes", err))

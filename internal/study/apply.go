@@ -10,7 +10,7 @@ import (
 
 // Overrides are the settings of the command line; zero values leave the study unchanged.
 type Overrides struct {
-	Target    Target   // replaces the study's, engine and hosts alike; see Target.Check
+	Target    Target   // replaces the study's, engine, hosts and cluster alike; see Target.Check
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	Profile   string
@@ -33,8 +33,8 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	s.Claims = s.withWorkloads()
 	var errs []*Error
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
-	if o.Target.Name != "" || len(o.Target.Hosts) > 0 {
-		s.Engine, s.Hosts = o.Target.Name, o.Target.Hosts
+	if o.Target.Name != "" || len(o.Target.Hosts) > 0 || o.Target.Cluster != nil {
+		s.Engine, s.Hosts, s.Cluster = o.Target.Name, o.Target.Hosts, o.Target.Cluster
 	}
 	if len(o.Modes) > 0 {
 		v := validator{cat: cat}

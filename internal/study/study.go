@@ -12,6 +12,7 @@ type Study struct {
 	Seed                              uint64
 	Engine                            string
 	Hosts                             []Host
+	Cluster                           *Cluster
 	Modes                             []Mode
 	Workloads                         []Workload
 	Scenarios                         []Scenario
@@ -43,6 +44,7 @@ func (s *Study) Fields() []Field {
 		key("seed", seed(&s.Seed), "seed of the random orders; chosen and recorded when absent"),
 		key("engine", engineText(&s.Engine), "Docker Engine of the docker modes: lab for private ones, or an existing one"),
 		key("hosts", listOf(&s.Hosts, "host", "", false), "two machines, or two existing engines, the client's first"),
+		key("cluster", optionalOf(&s.Cluster), "what is used of a Kubernetes cluster, with engine kube"),
 		key("modes", listOf(&s.Modes, "mode", "mode", true), "network modes to measure: a name, or a mapping; missing baselines are added"),
 		key("workloads", listOf(&s.Workloads, "workload", "workload", false), "traffic to generate: a name, or a mapping with parameters"),
 		key("scenarios", listOf(&s.Scenarios, "scenario", "", false), "names for pairs of a mode and a workload"),

@@ -30,14 +30,15 @@ func (h Host) Source() string { return cmp.Or(h.Engine, h.Machine) }
 
 // Target is the source of a study's hosts: a name, which is LabTarget or begins with the
 // kind of target, such as docker:CONTEXT; or two named Hosts. If both are empty, the
-// target is the lab.
+// target is the lab. Cluster belongs to a target that is a Kubernetes cluster, and may be nil.
 type Target struct {
-	Name  string
-	Hosts []Host
+	Name    string
+	Hosts   []Host
+	Cluster *Cluster
 }
 
-// Target returns the target of s: the engine or hosts of its file.
-func (s Study) Target() Target { return Target{s.Engine, s.Hosts} }
+// Target returns the target of s: the engine, hosts and cluster of its file.
+func (s Study) Target() Target { return Target{s.Engine, s.Hosts, s.Cluster} }
 
 // Names are the names of the target: one name, or that of each host.
 func (e Target) Names() []string {
@@ -67,10 +68,11 @@ func (e Target) String() string {
 
 // Check returns the problems of a target that the command line names, one line each.
 func (e Target) Check(cat Catalog) error {
-	s := Study{Engine: e.Name, Hosts: e.Hosts}
+	s := Study{Engine: e.Name, Hosts: e.Hosts, Cluster: e.Cluster}
 	v := validator{cat: cat}
 	v.all(s.Fields(), "", "engine")
 	v.hosts(s)
+	v.cluster(s)
 	var errs []*Error
 	for _, p := range v.problems {
 		errs = append(errs, &Error{Text: p.Text})

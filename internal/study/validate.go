@@ -35,6 +35,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.all(s.Lab.Fields(), "lab.")
 	v.limits(s.Limits, "limits.")
 	v.hosts(s)
+	v.cluster(s)
 	v.method(s)
 	v.all(s.Evidence.Fields(), "evidence.")
 	v.costPass(s)

@@ -17,25 +17,13 @@ import (
 
 // Kube is the name of a target that is the cluster of the kubeconfig's current context. Another
 // context follows it after a colon.
-const Kube = "kube"
-
-// KubeOptions are command line options for a cluster.
-type KubeOptions struct {
-	Nodes    []string // of the run; by default the first two on which pods can be scheduled
-	Selector string   // labels of the nodes among which two are chosen
-	Image    string   // of the pods; empty for that of this program
-	Inject   bool     // copy this program into pods of the image
-	Decoys   int      // services without traffic that exist during the run
-}
+const Kube = study.KubeTarget
 
 // kubeKind is two nodes of an existing Kubernetes cluster, or one.
 func kubeKind() Kind {
 	return Kind{
-		Name: Kube,
-		Matches: func(name string) bool {
-			scheme, _, _ := strings.Cut(name, ":")
-			return scheme == Kube
-		},
+		Name:    Kube,
+		Matches: func(name string) bool { return study.Target{Name: name}.IsKube() },
 		WellFormed: func(name string) bool {
 			scheme, context, given := strings.Cut(name, ":")
 			return scheme == Kube && (!given || context != "" && len(context) <= longestContext && !strings.ContainsFunc(context, func(r rune) bool { return r < ' ' || r == 0x7f }))
@@ -48,11 +36,15 @@ func kubeKind() Kind {
 // longestContext is longer than any name of a context that clouds make.
 const longestContext = 400
 
-func newKube(t study.Target, o Options) driver.Target {
+func newKube(t study.Target, _ Options) driver.Target {
 	_, at, _ := strings.Cut(t.Name, ":")
+	var o study.Cluster
+	if t.Cluster != nil {
+		o = *t.Cluster
+	}
 	on := k8s.New(k8s.Options{
-		Options: kube.Options{Context: at, Image: o.Kube.Image, Inject: o.Kube.Inject},
-		Nodes:   o.Kube.Nodes, Selector: o.Kube.Selector, Decoys: o.Kube.Decoys,
+		Options: kube.Options{Context: at, Image: o.Image, Inject: o.Inject},
+		Nodes:   o.Nodes, Selector: o.Selector, Decoys: o.Decoys,
 	})
 	absent := map[string]string{}
 	for _, m := range Modes() {
@@ -60,13 +52,13 @@ func newKube(t study.Target, o Options) driver.Target {
 	}
 	return driver.Target{
 		Hosts: on.Hosts(), Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close,
-		DescribeChanges: func(study.Study) []string { return kubeChanges(o.Kube) },
+		DescribeChanges: func(study.Study) []string { return kubeChanges(o) },
 		Begin:           func(driver.Run) (driver.HostInfo, error) { return kubeBegin(on) },
 	}
 }
 
 // kubeChanges says what a run creates on a cluster.
-func kubeChanges(o KubeOptions) []string {
+func kubeChanges(o study.Cluster) []string {
 	lines := []string{
 		"cluster: existing; tare creates on it, and removes again, two namespaces with pods and services, all with the label " + kube.LabelRun + ": one in which pods meet the Pod Security level restricted, and one for a pod on the host network of each node",
 	}

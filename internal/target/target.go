@@ -35,7 +35,6 @@ type Kind struct {
 type Options struct {
 	// AllowSwarm allows creating a Swarm on existing engines and removing it again.
 	AllowSwarm bool
-	Kube       KubeOptions
 }
 
 // Kinds lists all kinds. The first one is used for a study without a target.

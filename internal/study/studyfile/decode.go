@@ -291,6 +291,7 @@ func unknownKey(key, where string, fields []study.Field, allowed []string) strin
 		{new(study.Ladder).Fields(), "under ladder"},
 		{new(study.Rung).Fields(), "in an entry of rungs or removals of ladder"},
 		{new(study.Host).Fields(), "in an entry of hosts"},
+		{new(study.Cluster).Fields(), "under cluster"},
 		{new(study.Stop).Fields(), "under stop"},
 		{new(study.Invalid).Fields(), "under invalid"},
 		{new(study.Evidence).Fields(), "under evidence"},

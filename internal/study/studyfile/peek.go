@@ -48,7 +48,7 @@ func TargetOf(src []byte) study.Target {
 	var s study.Study
 	r := newReader("", study.Catalog{})
 	for key, val := range topLevel(src) {
-		if key == "engine" || key == "hosts" {
+		if key == "engine" || key == "hosts" || key == "cluster" {
 			f, _ := study.Find(s.Fields(), key)
 			r.value(val, f, key)
 		}

@@ -139,6 +139,7 @@ const (
 	discoveryV = "/apis/discovery.k8s.io/v1"
 	networking = "/apis/networking.k8s.io/v1"
 	authz      = "/apis/authorization.k8s.io/v1"
+	nodeV      = "/apis/node.k8s.io/v1"
 )
 
 // in returns the path of objects, or of one, in a namespace.

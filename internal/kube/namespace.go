@@ -51,9 +51,14 @@ const readyInterval = 50 * time.Millisecond
 
 // poll calls look until it reports the end, fails, or the time is over.
 func poll(ctx context.Context, wait time.Duration, late error, look func() (bool, error)) error {
+	return pollEvery(ctx, readyInterval, wait, late, look)
+}
+
+// pollEvery is poll for what may take so long that the API server would be asked too often.
+func pollEvery(ctx context.Context, interval, wait time.Duration, late error, look func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, late)
 	defer cancel()
-	tick := time.NewTicker(readyInterval)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		done, err := look()
@@ -91,7 +96,7 @@ func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
 	var errs []error
 	for _, name := range names {
 		// Pods first and at once: a namespace's controller gives them time to end.
-		err := c.removeAll(ctx, name, "pods", "")
+		err := c.removeAll(ctx, core, name, "pods", "")
 		errs = append(errs, c.fail(err, "remove the pods of namespace %s", name))
 		errs = append(errs, c.fail(c.remove(ctx, core+"/namespaces/"+name), "remove namespace %s", name))
 	}
@@ -109,13 +114,13 @@ func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
 }
 
 // removeAll deletes all objects of a resource, or those that a label selector matches.
-func (c *Cluster) removeAll(ctx context.Context, namespace, resource, selector string) error {
+func (c *Cluster) removeAll(ctx context.Context, group, namespace, resource, selector string) error {
 	zero := int64(0)
 	query := url.Values{}
 	if selector != "" {
 		query.Set("labelSelector", selector)
 	}
-	err := c.do(ctx, "DELETE", in(core, namespace, resource), query, metav1.DeleteOptions{GracePeriodSeconds: &zero}, nil)
+	err := c.do(ctx, "DELETE", in(group, namespace, resource), query, metav1.DeleteOptions{GracePeriodSeconds: &zero}, nil)
 	if isNotFound(err) {
 		return nil
 	}

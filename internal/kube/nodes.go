@@ -18,6 +18,7 @@ import (
 type Node struct {
 	Name    string
 	Address netip.Addr // InternalIP, IPv4 first
+	IPv6    netip.Addr // the other InternalIP of a node with both families, else invalid
 	Ready   bool
 	Blocked string // why no pod of a run is scheduled there, "" if nothing is known
 	Arch    string
@@ -50,8 +51,14 @@ func nodeOf(n corev1.Node) Node {
 	out := Node{Name: n.Name, Arch: n.Status.NodeInfo.Architecture}
 	for _, a := range n.Status.Addresses {
 		addr, err := netip.ParseAddr(a.Address)
-		if a.Type == corev1.NodeInternalIP && err == nil && (!out.Address.IsValid() || out.Address.Is6() && addr.Is4()) {
+		switch {
+		case a.Type != corev1.NodeInternalIP || err != nil:
+		case !out.Address.IsValid():
 			out.Address = addr
+		case out.Address.Is6() && addr.Is4():
+			out.Address, out.IPv6 = addr, out.Address
+		case out.Address.Is4() && addr.Is6() && !out.IPv6.IsValid():
+			out.IPv6 = addr
 		}
 	}
 	for _, text := range n.Spec.PodCIDRs {

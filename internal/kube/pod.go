@@ -28,6 +28,10 @@ type PodSpec struct {
 	HostNetwork bool
 	Labels      map[string]string // further ones, which services and policies select
 	Limit       study.Limit
+	// RuntimeClass is the name of the runtime class, empty for the cluster's default.
+	RuntimeClass string
+	// Network is an additional network of the pod, nil for none.
+	Network *Network
 }
 
 // Pod is a running pod whose first process only waits. It starts agents as further processes.
@@ -36,6 +40,7 @@ type Pod struct {
 	Addresses []netip.Addr
 	cluster   *Cluster
 	program   string // path of this program in it
+	status    string // of its networks, as their plugin reports it; empty if none does
 }
 
 // container is the name of a pod's container.
@@ -90,10 +95,15 @@ func (p *Pod) manifest(image string) corev1.Pod {
 	if p.Limit.Memory > 0 {
 		limits[corev1.ResourceMemory] = *resource.NewQuantity(int64(p.Limit.Memory), resource.BinarySI)
 	}
+	var class *string
+	if p.RuntimeClass != "" {
+		class = &p.RuntimeClass
+	}
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l, Annotations: p.Network.annotations()},
 		Spec: corev1.PodSpec{
-			HostNetwork: p.HostNetwork, RestartPolicy: corev1.RestartPolicyNever,
+			RuntimeClassName: class,
+			HostNetwork:      p.HostNetwork, RestartPolicy: corev1.RestartPolicyNever,
 			// Nothing of a service account or of other services is in the pod: with 1,000
 			// services, their variables alone would be too long for a program's environment.
 			AutomountServiceAccountToken: ptr(false), EnableServiceLinks: ptr(false), TerminationGracePeriodSeconds: ptr(int64(0)),
@@ -145,6 +155,7 @@ func (p *Pod) await(ctx context.Context) error {
 			p.Addresses = append(p.Addresses, addr)
 		}
 	}
+	p.status = last.Annotations[networkStatus]
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,15 +23,17 @@ type ServiceSpec struct {
 	Selector             map[string]string // of the pods behind it
 	Port                 uint16            // of the service and of the pods, over TCP and UDP
 	OnNodes              bool              // it also has a port on every node
+	Balanced             bool              // it also has an external address, from a load balancer
+	Class                string            // of the load balancer; empty for the cluster's default
 	Local                bool              // traffic that comes from outside stays on the node at which it arrives
 }
 
 // Service is a service of the cluster.
 type Service struct {
 	ServiceSpec
-	Address  netip.Addr // its ClusterIP
-	NodePort uint16     // of both protocols, 0 if there is none
-	cluster  *Cluster
+	Addresses []netip.Addr // its ClusterIPs: one of each address family of the cluster, the default one first
+	NodePort  uint16       // of both protocols, 0 if there is none
+	cluster   *Cluster
 }
 
 // CreateService creates a service and waits until its only endpoint is the given pod.
@@ -38,13 +41,19 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 	s := &Service{ServiceSpec: spec, cluster: c}
 	m := corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: spec.Namespace, Labels: labels(spec.Run, "service")},
-		Spec:       corev1.ServiceSpec{Selector: spec.Selector, Type: corev1.ServiceTypeClusterIP},
+		Spec:       corev1.ServiceSpec{Selector: spec.Selector, Type: corev1.ServiceTypeClusterIP, IPFamilyPolicy: ptr(corev1.IPFamilyPolicyPreferDualStack)},
 	}
-	if spec.OnNodes {
+	switch {
+	case spec.OnNodes:
 		m.Spec.Type = corev1.ServiceTypeNodePort
-		if spec.Local {
-			m.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+	case spec.Balanced:
+		m.Spec.Type = corev1.ServiceTypeLoadBalancer
+		if spec.Class != "" {
+			m.Spec.LoadBalancerClass = &spec.Class
 		}
+	}
+	if spec.Local {
+		m.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 	}
 	port := corev1.ServicePort{Name: "tcp", Protocol: corev1.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
 	m.Spec.Ports = []corev1.ServicePort{port}
@@ -56,9 +65,12 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 	if err := c.post(ctx, in(core, spec.Namespace, "services"), m, &made); err != nil {
 		return nil, c.fail(err, "create service %s in namespace %s", spec.Name, spec.Namespace)
 	}
-	var err error
-	if s.Address, err = netip.ParseAddr(made.Spec.ClusterIP); err != nil {
-		return nil, fmt.Errorf("create service %s: the cluster gave it the address %q", spec.Name, made.Spec.ClusterIP)
+	for _, text := range made.Spec.ClusterIPs {
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return s, fmt.Errorf("create service %s: the cluster gave it the address %q", spec.Name, text)
+		}
+		s.Addresses = append(s.Addresses, addr)
 	}
 	if spec.OnNodes {
 		// One number for both protocols: the one that the cluster chose for TCP.
@@ -76,17 +88,24 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 // endpointTimeout bounds how long the cluster may take to find the pod behind a service.
 const endpointTimeout = 20 * time.Second
 
-// awaitEndpoint waits until the pod is the only endpoint of the service.
+// awaitEndpoint waits until the pod is the only endpoint of the service, in each address family
+// that the service has.
 func (s *Service) awaitEndpoint(ctx context.Context, pod *Pod) error {
-	want, _ := pod.Address(s.Address.Is6())
-	var found []string
+	var want, found []string
+	for _, a := range s.Addresses {
+		if addr, ok := pod.Address(a.Is6()); ok {
+			want = append(want, addr.String())
+		}
+	}
+	slices.Sort(want)
 	err := poll(ctx, endpointTimeout, errTooSlow, func() (bool, error) {
 		var err error
 		found, err = s.Endpoints(ctx)
-		return len(found) == 1 && found[0] == want.String(), err
+		slices.Sort(found)
+		return slices.Equal(found, want), err
 	})
 	if errors.Is(err, errTooSlow) {
-		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s (%s) should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout, pod.Name, want)
+		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s %v should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout, pod.Name, want)
 	}
 	return err
 }
@@ -134,11 +153,19 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 const atOnce = 16
 
 // CreateDecoys creates a number of services without traffic, each with an endpoint in a range for
-// documentation, so that every node has rules for them.
+// documentation, so that every node has rules for them. Their names begin with name, and their part
+// is name.
 func (c *Cluster) CreateDecoys(ctx context.Context, run, namespace, name string, count int) error {
 	return c.createAll(count, func(i int) error {
-		return c.createDecoy(ctx, run, namespace, fmt.Sprintf("%s-%d", name, i+1))
+		return c.createDecoy(ctx, run, namespace, name, i+1)
 	})
+}
+
+// RemoveDecoys removes the services that CreateDecoys created with a name.
+func (c *Cluster) RemoveDecoys(ctx context.Context, run, namespace, name string) error {
+	selector := LabelRun + "=" + run + "," + LabelPart + "=" + name
+	err := errors.Join(c.removeAll(ctx, core, namespace, "services", selector), c.removeAll(ctx, discoveryV, namespace, "endpointslices", selector))
+	return c.fail(err, "remove the decoy services %s", name)
 }
 
 // createAll calls create with the numbers below count, some at a time, and returns the errors.
@@ -161,16 +188,17 @@ func (c *Cluster) createAll(count int, create func(i int) error) error {
 	return nil
 }
 
-func (c *Cluster) createDecoy(ctx context.Context, run, namespace, name string) error {
+func (c *Cluster) createDecoy(ctx context.Context, run, namespace, part string, number int) error {
 	const discard = 9
+	name := fmt.Sprintf("%s-%d", part, number)
 	s := corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels(run, "decoy")},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels(run, part)},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: discard, TargetPort: intstr.FromInt32(discard)}}},
 	}
 	if err := c.post(ctx, in(core, namespace, "services"), s, nil); err != nil {
 		return c.fail(err, "create decoy service %s", name)
 	}
-	l := labels(run, "decoy")
+	l := labels(run, part)
 	l[discoveryv1.LabelServiceName] = name
 	e := discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: l},

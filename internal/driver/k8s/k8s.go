@@ -50,13 +50,6 @@ const (
 	hostnetLocal = "k8s/hostnet-local"
 )
 
-// OptionPolicy is the option of k8s/nodeport with its external traffic policy, and OptionPolicies
-// that of all modes with pods for a number of network policies that select them.
-const (
-	OptionPolicy   = "policy"
-	OptionPolicies = "policies"
-)
-
 // setupTime is roughly how long setting up and removing a mode takes.
 const setupTime = 4 * time.Second
 
@@ -73,6 +66,8 @@ func (d *Driver) Modes() []driver.Mode {
 		{ID: "k8s/service", Title: "pod to a service (ClusterIP) whose pod is on another node", Baseline: hostnet, Limits: both},
 		{ID: "k8s/service-local", Title: "pod to a service (ClusterIP) whose pod is on the same node", Baseline: hostnetLocal, Limits: both},
 		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: hostnet, Limits: study.Ends{Server: true}},
+		{ID: "k8s/loadbalancer", Title: "process on a node to a service's external address, whose pod is on another node", Baseline: hostnet, Limits: study.Ends{Server: true}},
+		{ID: "k8s/network:NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: hostnet, Limits: both},
 		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: hostnetLocal, Limits: both},
 	}
 	for i := range all {

@@ -2,6 +2,7 @@ package k8s_test
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -52,13 +53,16 @@ func stay(t *testing.T, d *k8s.Driver) lab.Spec {
 	return spec
 }
 
+// label returns a label for a mode.
+func label(mode string) string { return strings.NewReplacer("/", ".", ":", ".").Replace(mode) }
+
 // checkMode builds a mode and expects it to be proven for streams both ways, connections and
 // datagrams.
 func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) *drivertest.Setup {
 	t.Helper()
 	o.Pairs = max(o.Pairs, 1)
 	o = drivertest.SpecOn(run, o).ModeSpec
-	o.Label = strings.ReplaceAll(o.Mode, "/", ".")
+	o.Label = label(o.Mode)
 	s := drivertest.BuildOn(t, d, o)
 	s.CheckTopology(t)
 	for _, w := range []struct {
@@ -97,14 +101,23 @@ func fact(t *testing.T, s *drivertest.Setup, name string) string {
 // Every mode is proven on a cluster with routes between its nodes, and tells what is between them
 // and what happens to addresses.
 func TestModes(t *testing.T) {
-	c := kubetest.Start(t, kubetest.Options{})
+	c := kubetest.Start(t, kubetest.Options{IPv6: true, Multus: true})
 	d := open(t, c, nil)
 	t.Run("modes", func(t *testing.T) {
 		run := stay(t, d)
+		checkAbsent(t, d, run)
+		c.StartMetalLB(t)
+		c.DefineNetwork(t)
 		for _, m := range d.Modes() {
 			t.Run(m.ID, func(t *testing.T) {
-				s := checkMode(t, d, run, driver.ModeSpec{Mode: m.ID})
+				mode := strings.Replace(m.ID, ":NAME", ":"+kubetest.SecondNetwork, 1)
+				s := checkMode(t, d, run, driver.ModeSpec{Mode: mode})
+				checkIPv6(t, s)
 				switch m.ID {
+				case "k8s/loadbalancer":
+					checkLoadBalancer(t, c, s, run)
+				case "k8s/network:NAME":
+					checkNetwork(t, c, s)
 				case "k8s/pod":
 					if got := fact(t, s, "between the nodes"); got != "direct: device eth0, MTU 1500" {
 						t.Errorf("between the nodes: %s", got)
@@ -130,7 +143,7 @@ func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, 
 		t.Fatal(err)
 	}
 	space := kube.Name(run.Claim.ID)
-	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": "yes"}})
+	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": "yes"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +151,11 @@ func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	defer func() {
+		if err := errors.Join(a.Close(), other.Remove(context.Background())); err != nil {
+			t.Error(err)
+		}
+	}()
 	name := strings.TrimSpace(c.Kubectl(t, "", "get", "services", "-n", space, "-o", "name"))
 	c.Kubectl(t, "", "patch", name, "-n", space, "--type=merge", "-p", `{"spec": {"selector": {"io.tare.mode": null, "io.tare.endpoint": null, "other": "yes"}}}`)
 	addr, _ := other.Address(false)

@@ -32,8 +32,14 @@ func (p *path) nodes(ctx context.Context) error {
 				return err
 			}
 		}
-		on := netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort)
-		return p.read.AddPair(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: on, Dial: netip.AddrPortFrom(at, pathspec.ServerChoosesPort)})
+		r := reach{listen: []netip.Addr{p.b.ListenAddress(ctx, at)}, dial: []netip.Addr{at}}
+		if at6 := p.nodeOf(p.b).IPv6; at6.IsValid() {
+			r.listen, r.dial = append(r.listen, p.b.ListenAddress(ctx, at6)), append(r.dial, at6)
+			if p.a != p.b {
+				p.checkIPv6Device(ctx, p.a, at, at6)
+			}
+		}
+		return p.addPair(ctx, pair, from, to, r)
 	})
 }
 
@@ -47,7 +53,7 @@ func (p *path) pods(ctx context.Context) error {
 		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, remote.Exchange{Client: &ends[0].Endpoint, Server: &ends[1].Endpoint, Listen: ends[1].at(), Dial: ends[1].at()})
+		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
 	})
 }
 
@@ -65,9 +71,7 @@ func (p *path) service(ctx context.Context) error {
 		if err := p.carry(ctx, pair, ends[0], ends[1], []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, remote.Exchange{
-			Client: &ends[0].Endpoint, Server: &ends[1].Endpoint, Listen: ends[1].at(), Dial: netip.AddrPortFrom(s.Address, pathspec.FirstPort), Want: remote.AnyConnectivity,
-		})
+		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().through(s.Addresses, pathspec.FirstPort))
 	})
 }
 
@@ -93,8 +97,7 @@ func (p *path) podToNode(ctx context.Context) error {
 		if err := p.carry(ctx, pair, ends[0], to, nil); err != nil {
 			return err
 		}
-		on := netip.AddrPortFrom(p.b.Address, pathspec.ServerChoosesPort)
-		return p.addPair(ctx, pair, remote.Exchange{Client: &ends[0].Endpoint, Server: &to.Endpoint, Listen: on, Dial: on, Want: remote.AnyConnectivity})
+		return p.addPair(ctx, pair, ends[0], to, p.atNode(p.b))
 	})
 }
 
@@ -109,7 +112,7 @@ func (p *path) nodeToPod(ctx context.Context) error {
 		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, remote.Exchange{Client: &from.Endpoint, Server: &ends[0].Endpoint, Listen: ends[0].at(), Dial: ends[0].at(), Want: remote.AnyConnectivity})
+		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
 	})
 }
 
@@ -135,15 +138,9 @@ func (p *path) nodePort(ctx context.Context) error {
 			if err := p.read.AddUnderlay(ctx, from.steps(remote.Attachment{}), right); err != nil {
 				return err
 			}
-			policy := "Cluster"
-			if local {
-				policy = "Local"
-			}
-			p.facts = append(p.facts, result.Fact{Name: "external traffic policy", Value: policy}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
+			p.facts = append(p.facts, result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
 		}
-		return p.addPair(ctx, pair, remote.Exchange{
-			Client: &from.Endpoint, Server: &ends[0].Endpoint, Listen: ends[0].at(), Dial: netip.AddrPortFrom(p.b.Address, s.NodePort), Want: remote.AnyConnectivity,
-		})
+		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(p.atNode(p.b).dial, s.NodePort))
 	})
 }
 
@@ -173,10 +170,7 @@ func (p *path) hairpin(ctx context.Context) error {
 			there := to.steps(at)
 			p.SetSteps(append(append(there, p.read.ConnectionStep("service", "ClusterIP")), reversed(there)...)...)
 		}
-		err = p.addPair(ctx, pair, remote.Exchange{
-			Client: &from.Endpoint, Server: &to.Endpoint, Listen: to.at(), Dial: netip.AddrPortFrom(s.Address, pathspec.FirstPort), Want: remote.AnyConnectivity,
-		})
-		if err != nil {
+		if err := p.addPair(ctx, pair, &from, to, to.reach().through(s.Addresses, pathspec.FirstPort)); err != nil {
 			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
 		}
 		return nil
@@ -211,6 +205,9 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 	near, err := p.devices(ctx, p.a, p.b.Address, addressOf(to, p.b))
 	if err != nil {
 		return err
+	}
+	if to6 := p.ipv6Of(to, p.b); to6.IsValid() {
+		p.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
 	}
 	far, err := p.devices(ctx, p.b, p.a.Address, addressOf(from, p.a))
 	if err != nil {

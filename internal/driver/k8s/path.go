@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
@@ -28,6 +27,8 @@ type path struct {
 	a, b      *remote.Host // of the client and the server; equal in modes within one node
 	endpoints []*endpoint
 	services  []*kube.Service
+	network   *kube.Network // an additional one of the pods, nil in most modes
+	noIPv6    string        // why workloads over IPv6 are left out, "" if nothing is known
 	facts     []result.Fact
 	close     sync.Once
 	closed    error
@@ -36,7 +37,8 @@ type path struct {
 // endpoint is a pod with an agent that reads its network, or a process on the host network.
 type endpoint struct {
 	remote.Endpoint
-	pod *kube.Pod // nil for a process on the host network
+	pod  *kube.Pod  // nil for a process on the host network
+	ipv6 netip.Addr // of a pod that has an IPv4 address, too; else invalid
 }
 
 // ownLabel is the label of the pods of this mode, which policies select.
@@ -97,7 +99,8 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 		limit = p.order.Limits.Client
 	}
 	pod, err := p.cluster.Run(ctx, kube.PodSpec{
-		Run: run, Part: name, Name: kube.Name(run, p.order.Label, w.host.At, name), Namespace: podNamespace(run), Node: p.node(w.host), Labels: p.pairLabel(name), Limit: limit,
+		Run: run, Part: name, Name: kube.Name(run, p.order.Label, w.host.At, name), Namespace: podNamespace(run), Node: p.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
+		RuntimeClass: p.order.Options[OptionRuntimeClass], Network: p.network,
 	})
 	if err != nil {
 		return nil, err
@@ -110,8 +113,8 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 		return e, err
 	}
 	addr, ok := pod.Address(false)
-	if !ok {
-		return e, fmt.Errorf("the cluster gave pod %s no IPv4 address", pod.Name)
+	if e.ipv6, _ = pod.Address(true); !ok {
+		addr, e.ipv6 = e.ipv6, netip.Addr{}
 	}
 	if err := e.FindLink(ctx, addr); err != nil {
 		return e, fmt.Errorf("find the device of pod %s: %w", pod.Name, err)
@@ -119,13 +122,13 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 	return e, nil
 }
 
-// node returns the cluster's name of a host.
-func (p *path) node(h *remote.Host) string {
+// nodeOf returns the cluster's node of a host.
+func (p *path) nodeOf(h *remote.Host) kube.Node {
 	_, nodes := p.driver.Cluster()
 	if h.At == hostName(1) {
-		return nodes[1].Name
+		return nodes[1]
 	}
-	return nodes[0].Name
+	return nodes[0]
 }
 
 // steps returns the steps from an endpoint towards its node.
@@ -160,51 +163,6 @@ func reversed(steps []pathspec.Step) []pathspec.Step {
 	return out
 }
 
-// addPair adds a pair and checks its exchange, and records for the first pair what happens to the
-// addresses of its connections.
-func (p *path) addPair(ctx context.Context, pair int, x remote.Exchange) error {
-	if pair == 1 {
-		if err := p.recordAddresses(ctx, x); err != nil {
-			return err
-		}
-	}
-	err := p.read.AddPair(ctx, x)
-	var u *remote.UnexpectedConnectivity
-	if errors.As(err, &u) {
-		return fmt.Errorf("a proxy between %s and %s opens connections of its own: the server saw %s, and the client dialled from %s over %s; look for a sidecar or a policy with a proxy", x.Client.At, x.Server.At, u.Result.Seen, u.Result.From, u.Network)
-	}
-	return err
-}
-
-// recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
-// its addresses are translated, as client and server see them.
-func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
-	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, reachTimeout)
-	if err != nil {
-		return fmt.Errorf("%s cannot reach %s at %s: %w; check network policies and the firewalls of the nodes", x.Client.At, x.Server.At, x.Dial, err)
-	}
-	translated := func(kept bool) string {
-		if kept {
-			return "kept"
-		}
-		return "translated"
-	}
-	to := translated(x.Listen.Addr() == x.Dial.Addr())
-	from := translated(met.Seen.Addr() == met.From.Addr())
-	switch {
-	case to != "kept":
-		to += fmt.Sprintf(" from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())
-	}
-	if from != "kept" {
-		from += fmt.Sprintf(" to %s (SNAT)", met.Seen.Addr())
-	}
-	if met.Seen.Addr().IsLoopback() {
-		from = fmt.Sprintf("that of a proxy in the server's pod (%s)", met.Seen.Addr())
-	}
-	p.facts = append(p.facts, result.Fact{Name: "destination address", Value: to}, result.Fact{Name: "source address", Value: from})
-	return nil
-}
-
 // allFacts returns the facts of a mode.
 func (p *path) allFacts(nodes []kube.Node) []result.Fact {
 	facts := []result.Fact{{Name: "cluster", Value: p.cluster.Context}, {Name: "kubernetes", Value: p.cluster.Version}}
@@ -214,8 +172,10 @@ func (p *path) allFacts(nodes []kube.Node) []result.Fact {
 	if p.driver.options.Decoys > 0 {
 		facts = append(facts, result.Fact{Name: "decoy services", Value: fmt.Sprint(p.driver.options.Decoys)})
 	}
-	if n := p.order.Options[OptionPolicies]; n != "" {
-		facts = append(facts, result.Fact{Name: "network policies", Value: n})
+	for _, o := range []struct{ option, name string }{{OptionPolicies, "network policies"}, {OptionServices, "services without traffic"}, {OptionRuntimeClass, "runtime class"}} {
+		if value := p.order.Options[o.option]; value != "" {
+			facts = append(facts, result.Fact{Name: o.name, Value: value})
+		}
 	}
 	return append(facts, p.facts...)
 }
@@ -237,6 +197,9 @@ func (p *path) end(ctx context.Context) error {
 		wg.Go(func() { errs[len(p.endpoints)+i] = s.Remove(ctx) })
 	}
 	wg.Wait()
+	if p.order.Options[OptionServices] != "" {
+		errs = append(errs, p.cluster.RemoveDecoys(ctx, p.session.Run, podNamespace(p.session.Run), p.decoys()))
+	}
 	return errors.Join(append(errs, p.driver.sessions.Leave(ctx, p.session))...)
 }
 
@@ -258,6 +221,3 @@ func (p *path) explainError(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// at returns where a pod's server listens.
-func (e *endpoint) at() netip.AddrPort { return netip.AddrPortFrom(e.Addr, pathspec.FirstPort) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
@@ -31,6 +31,8 @@ func recipes() map[string]recipe {
 		"k8s/service-local": {near: true, build: (*path).service},
 		"k8s/nodeport":      {build: (*path).nodePort},
 		"k8s/hairpin":       {near: true, build: (*path).hairpin},
+		"k8s/loadbalancer":  {build: (*path).loadBalancer},
+		"k8s/network:NAME":  {build: (*path).additionalNetwork},
 	}
 }
 
@@ -79,14 +81,8 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {
-	if n := p.order.Options[OptionPolicies]; n != "" {
-		count, err := strconv.Atoi(n)
-		if err != nil || count < 0 {
-			return fmt.Errorf("option %s is %q; it must be a number", OptionPolicies, n)
-		}
-		if err := p.cluster.CreatePolicies(ctx, p.session.Run, podNamespace(p.session.Run), "policy-"+p.order.Label, count, p.ownLabel()); err != nil {
-			return err
-		}
+	if err := p.prepareOptions(ctx); err != nil {
+		return err
 	}
 	return r.build(p, ctx)
 }
@@ -107,7 +103,11 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	if err := o.CheckPairs(); err != nil {
 		return recipe{}, err
 	}
-	r, ok := recipes()[o.Mode]
+	name := o.Mode
+	if stem, _, open := strings.Cut(name, ":"); open {
+		name = stem + ":NAME"
+	}
+	r, ok := recipes()[name]
 	switch {
 	case !ok:
 		return recipe{}, fmt.Errorf("mode %q is not available on a cluster", o.Mode)
@@ -118,15 +118,5 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	case o.Limits != (study.Limits{}) && (o.Mode == hostnet || o.Mode == hostnetLocal):
 		return unsupported("the host network is read and used by one pod without limits; leave out limits")
 	}
-	for name, value := range o.Options {
-		switch {
-		case name == OptionPolicies:
-		case name == OptionPolicy && o.Mode == "k8s/nodeport" && (value == "Cluster" || value == "Local"):
-		case name == OptionPolicy && o.Mode == "k8s/nodeport":
-			return recipe{}, fmt.Errorf("option %s is %q; it must be Cluster or Local", name, value)
-		default:
-			return recipe{}, fmt.Errorf("mode %s has no option %s", o.Mode, name)
-		}
-	}
-	return r, nil
+	return r, checkOptions(o)
 }

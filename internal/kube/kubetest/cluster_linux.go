@@ -123,6 +123,7 @@ func (c *Cluster) network(t testing.TB) {
 			}
 			c.OnNode(t, h, "ip", "route", "add", c.podsOf(other).String(), "via", other.Addr[0].String())
 		}
+		c.networkIPv6(t, h)
 	}
 }
 

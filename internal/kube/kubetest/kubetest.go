@@ -30,6 +30,9 @@ const (
 type Options struct {
 	CNI   CNI    // Bridge if empty
 	Proxy string // mode of kube-proxy: nftables, which is the default, or iptables
+	// IPv6 gives nodes, pods and services IPv6 addresses, too. Multus gives pods additional
+	// networks that ask for them; DefineNetwork creates one. Both are for Bridge only.
+	IPv6, Multus bool
 }
 
 // The names of the nodes. NodeA is the control plane's, too.
@@ -53,7 +56,7 @@ func programs(t testing.TB) string {
 		}
 		dir = filepath.Join(cache, "tare", "kubernetes", version(t))
 	}
-	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "cni/flannel", "cni/bridge"} {
+	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Skipf("no cluster can be started (scripts/setup-kubernetes builds what it needs): %v", err)
 		}

@@ -43,7 +43,7 @@ func (c *Cluster) control(t testing.TB) {
 	}
 	managed := []string{
 		c.bin("kube-controller-manager"), "--kubeconfig=" + manager, "--service-account-private-key-file=" + c.path("sa.key"), "--root-ca-file=" + c.path("ca.crt"),
-		"--use-service-account-credentials=true", "--leader-elect=false", "--bind-address=127.0.0.1", "--service-cluster-ip-range=" + c.services().String(),
+		"--use-service-account-credentials=true", "--leader-elect=false", "--bind-address=127.0.0.1", "--service-cluster-ip-range=" + c.both(c.services(), c.services6()),
 		"--cluster-signing-cert-file=" + c.path("ca.crt"), "--cluster-signing-key-file=" + c.path("ca.key"),
 	}
 	if c.options.CNI == Flannel {
@@ -57,7 +57,7 @@ func (c *Cluster) control(t testing.TB) {
 		}},
 		{Name: "apiserver", Args: []string{
 			c.bin("kube-apiserver"), "--etcd-servers=" + etcd, "--advertise-address=" + at.String(), "--bind-address=0.0.0.0", "--secure-port=6443",
-			"--service-cluster-ip-range=" + c.services().String(), "--tls-cert-file=" + c.path("apiserver.crt"), "--tls-private-key-file=" + c.path("apiserver.key"),
+			"--service-cluster-ip-range=" + c.both(c.services(), c.services6()), "--tls-cert-file=" + c.path("apiserver.crt"), "--tls-private-key-file=" + c.path("apiserver.key"),
 			"--client-ca-file=" + c.path("ca.crt"), "--token-auth-file=" + c.path("tokens.csv"), "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + c.path("sa.pub"), "--service-account-signing-key-file=" + c.path("sa.key"), "--authorization-mode=Node,RBAC",
 			"--kubelet-client-certificate=" + c.path("kubelet-client.crt"), "--kubelet-client-key=" + c.path("kubelet-client.key"),
@@ -144,7 +144,7 @@ nodePortAddresses: ["primary"]
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 nftables: {minSyncPeriod: 50ms}
 iptables: {minSyncPeriod: 50ms}
-`, c.path("proxy.kubeconfig"), c.options.Proxy, c.pods(), name, ip, ip))
+`, c.path("proxy.kubeconfig"), c.options.Proxy, c.both(c.pods(), c.pods6()), name, ip, ip))
 	ctr := func(image string) step {
 		return step{Name: "import", Once: true, Args: []string{c.bin("ctr"), "--address=" + containerdSocket, "--namespace=k8s.io", "images", "import", c.path(image)}}
 	}
@@ -155,8 +155,9 @@ iptables: {minSyncPeriod: 50ms}
 		ctr("pause.tar"), ctr("shell.tar"), ctr("tare.tar"),
 	}
 	steps = append(steps, c.cni(h, file)...)
+	steps = append(steps, c.multus(h, file)...)
 	steps = append(steps,
-		step{Name: "kubelet", Args: []string{c.bin("kubelet"), "--config=" + kubelet, "--kubeconfig=" + c.path(name+".kubeconfig"), "--hostname-override=" + name, "--node-ip=" + ip.String(), "--root-dir=/run/kubelet"}},
+		step{Name: "kubelet", Args: []string{c.bin("kubelet"), "--config=" + kubelet, "--kubeconfig=" + c.path(name+".kubeconfig"), "--hostname-override=" + name, "--node-ip=" + c.nodeAddresses(h), "--root-dir=/run/kubelet"}},
 		step{Name: "proxy", Args: []string{c.bin("kube-proxy"), "--config=" + proxy}})
 	c.boot(t, h, name, steps)
 }
@@ -168,8 +169,8 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 	if c.options.CNI == Bridge {
 		install.Args[1] = file("bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "bridge", "plugins": [
 {"type": "bridge", "bridge": "cni0", "isDefaultGateway": true, "ipMasq": false, "hairpinMode": true, "mtu": 1500,
- "ipam": {"type": "host-local", "dataDir": "/run/cni-addresses", "ranges": [[{"subnet": "%s"}]]}},
-{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.podsOf(h)))
+ "ipam": {"type": "host-local", "dataDir": "/run/cni-addresses", "ranges": %s}},
+{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.podsOf6(h))))
 		return []step{install}
 	}
 	install.After = flannelEnv

@@ -1,0 +1,98 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
+	"tare/internal/kube"
+	"tare/internal/result"
+)
+
+// loadBalancer is the mode with a service's external address.
+const loadBalancer = "k8s/loadbalancer"
+
+// loadBalancer: a process on a node to the external address of a service, whose pod is on the
+// other. On most clusters the client's node translates that address itself, so that no packet
+// passes the load balancer; then the path is that of a service. Otherwise only the two ends of
+// the path are known.
+func (p *path) loadBalancer(ctx context.Context) error {
+	local := p.order.Options[OptionPolicy] == "Local"
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		if err != nil {
+			return err
+		}
+		s, err := p.newService(ctx, ends[0], kube.ServiceSpec{Balanced: true, Class: p.order.Options[OptionClass], Local: local})
+		if err != nil {
+			return err
+		}
+		b, err := s.AwaitBalancer(ctx)
+		var none *kube.NoBalancer
+		if errors.As(err, &none) {
+			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s: %s", p.cluster.Context, none.Reason)}
+		}
+		if err != nil {
+			return err
+		}
+		from := p.process(p.a, true, pair)
+		step := []pathspec.Step{p.read.ConnectionStep("service", "LoadBalancer")}
+		if b.Direct {
+			err = p.carry(ctx, pair, from, ends[0], step)
+		} else {
+			err = p.carryPast(ctx, pair, from, ends[0], b, step)
+		}
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			p.balancerFacts(b, local)
+		}
+		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
+	})
+}
+
+// carryPast adds the rules for a path through a load balancer outside of the nodes: the pod must
+// carry the traffic exactly, and the client's node sends it to the load balancer.
+func (p *path) carryPast(ctx context.Context, pair int, from, to *endpoint, b kube.Balancer, service []pathspec.Step) error {
+	plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
+	if err != nil || pair > 1 {
+		return err
+	}
+	out, err := p.a.DeviceToward(ctx, b.Addresses[0])
+	if err != nil {
+		return err
+	}
+	p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, device(out), driver.ForwardAtLeast, driver.ReverseAtLeast)
+	left := append(from.steps(remote.Attachment{}), pathspec.DeviceStep(p.a.Place, device(out)))
+	p.SetSteps(append(append(left, service...), reversed(to.steps(plug))...)...)
+	return nil
+}
+
+// balancerFacts says what is measured.
+func (p *path) balancerFacts(b kube.Balancer, local bool) {
+	passed := "passed by the packets: the cluster reports that its addresses are not translated by nodes (ipMode Proxy, or a name)"
+	if b.Direct {
+		passed = "not passed by the packets: the client is in the cluster, and its node translates the address (ipMode VIP)"
+	}
+	var all []string
+	for _, a := range b.Addresses {
+		all = append(all, a.String())
+	}
+	p.facts = append(p.facts,
+		result.Fact{Name: "external address", Value: strings.TrimPrefix(b.Name+" "+strings.Join(all, ", "), " ")},
+		result.Fact{Name: "load balancer", Value: passed},
+		result.Fact{Name: "external traffic policy", Value: policyName(local)})
+}
+
+// policyName returns the name of an external traffic policy.
+func policyName(local bool) string {
+	if local {
+		return "Local"
+	}
+	return "Cluster"
+}

@@ -1,0 +1,101 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/kube"
+)
+
+// The options of modes. OptionPolicy and OptionClass are those of modes with a service that is
+// reached from outside, the others of all modes with pods.
+const (
+	OptionPolicy       = "policy"       // external traffic policy: Cluster or Local
+	OptionClass        = "class"        // of the load balancer
+	OptionPolicies     = "policies"     // number of network policies that select the pods
+	OptionServices     = "services"     // number of services without traffic that exist beside the mode
+	OptionRuntimeClass = "runtimeClass" // of the pods
+)
+
+// mostObjects bounds the options that are numbers: far more than a cluster of any size has.
+const mostObjects = 100_000
+
+// checkOptions returns an error for an option that the mode does not have, or with a value that it
+// cannot have.
+func checkOptions(o driver.ModeSpec) error {
+	for name, value := range o.Options {
+		switch {
+		case name == OptionPolicies, name == OptionServices:
+			if _, err := count(o, name); err != nil {
+				return err
+			}
+		case name == OptionRuntimeClass && value != "":
+		case name == OptionClass && o.Mode == loadBalancer && value != "":
+		case name == OptionPolicy && (o.Mode == "k8s/nodeport" || o.Mode == loadBalancer):
+			if value != "Cluster" && value != "Local" {
+				return fmt.Errorf("option %s is %q; it must be Cluster or Local", name, value)
+			}
+		case name == OptionRuntimeClass, name == OptionClass && o.Mode == loadBalancer:
+			return fmt.Errorf("option %s is empty; it must be a name", name)
+		default:
+			return fmt.Errorf("mode %s has no option %s", o.Mode, name)
+		}
+	}
+	return nil
+}
+
+// count returns the value of an option that is a number, 0 if it is not set.
+func count(o driver.ModeSpec, name string) (int, error) {
+	value, ok := o.Options[name]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > mostObjects {
+		return 0, fmt.Errorf("option %s is %q; it must be a number from 0 to %d", name, value, mostObjects)
+	}
+	return n, nil
+}
+
+// decoys returns the name of the mode's own services without traffic.
+func (p *path) decoys() string { return kube.Name(p.session.Run, p.order.Label, "decoy") }
+
+// prepareOptions creates what the options of a mode require before its pods.
+func (p *path) prepareOptions(ctx context.Context) error {
+	run := p.session.Run
+	if class := p.order.Options[OptionRuntimeClass]; class != "" {
+		if err := p.checkRuntimeClass(ctx, class); err != nil {
+			return err
+		}
+	}
+	policies, err := count(p.order, OptionPolicies)
+	if err != nil {
+		return err
+	}
+	if err := p.cluster.CreatePolicies(ctx, run, podNamespace(run), "policy-"+p.order.Label, policies, p.ownLabel()); err != nil {
+		return err
+	}
+	services, err := count(p.order, OptionServices)
+	if err != nil {
+		return err
+	}
+	return p.cluster.CreateDecoys(ctx, run, podNamespace(run), p.decoys(), services)
+}
+
+// checkRuntimeClass returns an *Unsupported if the cluster has no such runtime class. A user who
+// may not list them learns it from the refusal of the pod.
+func (p *path) checkRuntimeClass(ctx context.Context, class string) error {
+	all, err := p.cluster.RuntimeClasses(ctx)
+	if err != nil || slices.Contains(all, class) {
+		return nil //nolint:nilerr // see above
+	}
+	has := "it has none"
+	if len(all) > 0 {
+		has = "it has " + strings.Join(all, ", ")
+	}
+	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s has no runtime class %s; %s", p.cluster.Context, class, has)}
+}

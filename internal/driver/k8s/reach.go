@@ -1,0 +1,145 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"tare/internal/agent"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
+	"tare/internal/result"
+)
+
+// reach is where the server of a pair listens and what its client dials: one address of each
+// family, IPv4 first.
+type reach struct {
+	listen, dial         []netip.Addr
+	listenPort, dialPort uint16
+	want                 remote.Connectivity
+}
+
+// reach returns where a pod is reached without a service.
+func (e *endpoint) reach() reach {
+	all := []netip.Addr{e.Addr}
+	if e.ipv6.IsValid() {
+		all = append(all, e.ipv6)
+	}
+	return reach{listen: all, dial: all, listenPort: pathspec.FirstPort, dialPort: pathspec.FirstPort}
+}
+
+// translated allows that addresses are translated.
+func (r reach) translated() reach {
+	r.want = remote.AnyConnectivity
+	return r
+}
+
+// through returns a reach whose client dials other addresses. Families that these do not have are
+// left out.
+func (r reach) through(dial []netip.Addr, port uint16) reach {
+	out := reach{listenPort: r.listenPort, dialPort: port, want: remote.AnyConnectivity}
+	for _, own := range r.listen {
+		for _, d := range dial {
+			if d.Is6() == own.Is6() {
+				out.listen, out.dial = append(out.listen, own), append(out.dial, d)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// atNode returns where a process on the host network of another node is reached.
+func (p *path) atNode(h *remote.Host) reach {
+	all := []netip.Addr{h.Address}
+	if six := p.nodeOf(h).IPv6; six.IsValid() {
+		all = append(all, six)
+	}
+	return reach{listen: all, dial: all, want: remote.AnyConnectivity}
+}
+
+// ipv6Of returns the IPv6 address at which an endpoint is reached beside its IPv4 address.
+func (p *path) ipv6Of(e *endpoint, h *remote.Host) netip.Addr {
+	if e.pod == nil {
+		return p.nodeOf(h).IPv6
+	}
+	return e.ipv6
+}
+
+// checkIPv6Device leaves IPv6 out if a node reaches the two addresses of an endpoint by different
+// devices: the rules for devices do not depend on a trial's family.
+func (p *path) checkIPv6Device(ctx context.Context, h *remote.Host, v4, v6 netip.Addr) {
+	six, err := h.DeviceToward(ctx, v6)
+	if err != nil {
+		p.noIPv6 = err.Error()
+		return
+	}
+	if four, err := h.DeviceToward(ctx, v4); err == nil && six.Name != four.Name {
+		p.noIPv6 = fmt.Sprintf("on node %s its packets take device %s, and those of IPv4 take %s", p.nodeOf(h).Name, six.Name, four.Name)
+	}
+}
+
+// addPair adds a pair and checks its exchange in each address family, and records for the first
+// pair what happens to the addresses of its connections.
+func (p *path) addPair(ctx context.Context, pair int, from, to *endpoint, r reach) error {
+	if len(r.dial) == 0 {
+		return fmt.Errorf("%s and what leads to it have no address of the same family", to.At)
+	}
+	if len(r.dial) > 1 && p.noIPv6 != "" {
+		if r.listen, r.dial = r.listen[:1], r.dial[:1]; pair == 1 {
+			p.facts = append(p.facts, result.Fact{Name: "IPv6", Value: "left out: " + p.noIPv6})
+		}
+	}
+	p.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(r.listen, r.listenPort), pathspec.WithPort(r.dial, r.dialPort))
+	for i := range r.dial {
+		x := remote.Exchange{
+			Client: &from.Endpoint, Server: &to.Endpoint, Want: r.want,
+			Listen: netip.AddrPortFrom(r.listen[i], r.listenPort), Dial: netip.AddrPortFrom(r.dial[i], r.dialPort),
+		}
+		if err := p.checkExchange(ctx, pair, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExchange checks the exchange of a pair in one address family.
+func (p *path) checkExchange(ctx context.Context, pair int, x remote.Exchange) error {
+	if pair == 1 && (x.Client.Sandboxed || x.Server.Sandboxed) {
+		if err := p.recordAddresses(ctx, x); err != nil {
+			return err
+		}
+	}
+	err := p.read.CheckExchange(ctx, x)
+	var u *remote.UnexpectedConnectivity
+	if errors.As(err, &u) {
+		return fmt.Errorf("a proxy between %s and %s opens connections of its own: the server saw %s, and the client dialled from %s over %s; look for a sidecar or a policy with a proxy", x.Client.At, x.Server.At, u.Result.Seen, u.Result.From, u.Network)
+	}
+	return err
+}
+
+// recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
+// its addresses are translated, as client and server see them.
+func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
+	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, reachTimeout)
+	if err != nil {
+		return fmt.Errorf("%s cannot reach %s at %s: %w; check network policies and the firewalls of the nodes", x.Client.At, x.Server.At, x.Dial, err)
+	}
+	to, from := "kept", "kept"
+	if x.Listen.Addr() != x.Dial.Addr() {
+		to = fmt.Sprintf("translated from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())
+	}
+	if met.Seen.Addr() != met.From.Addr() {
+		from = fmt.Sprintf("translated to %s (SNAT)", met.Seen.Addr())
+	}
+	if met.Seen.Addr().IsLoopback() {
+		from = fmt.Sprintf("that of a proxy in the server's pod (%s)", met.Seen.Addr())
+	}
+	family := ""
+	if x.Dial.Addr().Is6() && p.Pairs()[0].Server.Dial[0].Addr().Is4() {
+		family = " (IPv6)"
+	}
+	p.facts = append(p.facts, result.Fact{Name: "destination address" + family, Value: to}, result.Fact{Name: "source address" + family, Value: from})
+	return nil
+}

@@ -1,0 +1,111 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Balancer is the load balancer of a service.
+type Balancer struct {
+	Addresses []netip.Addr // external ones of the service, IPv4 first
+	Name      string       // the name that has them, if the cluster reports a name
+	// Direct means that clients in the cluster reach the pods without the load balancer: the
+	// nodes translate its addresses themselves. The cluster reports the other case.
+	Direct bool
+}
+
+// NoBalancer is the error that a cluster does not give a service an external address.
+type NoBalancer struct{ Reason string }
+
+func (n *NoBalancer) Error() string { return n.Reason }
+
+// The timeouts for an external address: until somebody must have begun to provide one, and until
+// it must be there. Controllers of clouds create a machine for it.
+const (
+	balancerBegins = 10 * time.Second
+	balancerEnds   = 4 * time.Minute
+)
+
+// balancerInterval is the time between two looks at a load balancer that somebody provides.
+const balancerInterval = time.Second
+
+// AwaitBalancer waits until the service has an external address. It returns a *NoBalancer if the
+// cluster has no controller for it, or one that refuses.
+func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
+	var b Balancer
+	look := func() (done bool, err error) {
+		b, done, err = s.balancer(ctx)
+		return done, err
+	}
+	err := poll(ctx, balancerBegins, errTooSlow, look)
+	if !errors.Is(err, errTooSlow) {
+		return b, err
+	}
+	last, err := s.lastEvent(ctx)
+	switch {
+	case err != nil:
+		return b, err
+	case last == nil:
+		return b, &NoBalancer{fmt.Sprintf("no service of type LoadBalancer gets an external address: %s after one was created, nothing had reacted to it; install a controller on the cluster, such as MetalLB, kube-vip or your cloud's controller manager", balancerBegins)}
+	case last.Type != corev1.EventTypeWarning:
+		if err := pollEvery(ctx, balancerInterval, balancerEnds, errTooSlow, look); !errors.Is(err, errTooSlow) {
+			return b, err
+		}
+		if last, err = s.lastEvent(ctx); err != nil {
+			return b, err
+		}
+	}
+	who, said := "its controller", "nothing"
+	if last != nil {
+		who, said = last.Source.Component, last.Reason+": "+sentence(last.Message)
+	}
+	return b, &NoBalancer{fmt.Sprintf("a service of type LoadBalancer got no external address; %s says: %s", who, said)}
+}
+
+// balancer returns the load balancer of the service, and whether it has addresses.
+func (s *Service) balancer(ctx context.Context) (b Balancer, done bool, err error) {
+	var now corev1.Service
+	if err := s.cluster.get(ctx, in(core, s.Namespace, "services", s.Name), nil, &now); err != nil {
+		return b, false, s.cluster.fail(err, "look at service %s", s.Name)
+	}
+	for _, i := range now.Status.LoadBalancer.Ingress {
+		if addr, err := netip.ParseAddr(i.IP); err == nil {
+			b.Addresses = append(b.Addresses, addr)
+			b.Direct = i.IPMode == nil || *i.IPMode == corev1.LoadBalancerIPModeVIP
+		} else if i.Hostname != "" {
+			// Nothing in the cluster translates the addresses of a name. A new name may
+			// not resolve at first.
+			found, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", i.Hostname)
+			for _, a := range found {
+				b.Addresses = append(b.Addresses, a.Unmap())
+			}
+			b.Name = i.Hostname
+		}
+	}
+	slices.SortStableFunc(b.Addresses, func(x, y netip.Addr) int { return x.BitLen() - y.BitLen() })
+	return b, len(b.Addresses) > 0, nil
+}
+
+// lastEvent returns the last event about the service, nil if there is none.
+func (s *Service) lastEvent(ctx context.Context) (*corev1.Event, error) {
+	var list corev1.EventList
+	query := url.Values{"fieldSelector": {"involvedObject.kind=Service,involvedObject.name=" + s.Name}}
+	if err := s.cluster.get(ctx, in(core, s.Namespace, "events"), query, &list); err != nil {
+		return nil, s.cluster.fail(err, "list the events of service %s", s.Name)
+	}
+	var last *corev1.Event
+	for i, e := range list.Items {
+		if last == nil || !e.LastTimestamp.Before(&last.LastTimestamp) {
+			last = &list.Items[i]
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,84 @@
+package kubetest
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/lab"
+)
+
+// metallbSpace is the namespace of MetalLB's configuration.
+const metallbSpace = "metallb-system"
+
+// StartMetalLB starts MetalLB, which gives services of type LoadBalancer addresses of the nodes'
+// own network and announces them by ARP and neighbour discovery. It ends with the cluster.
+func (c *Cluster) StartMetalLB(t testing.TB) {
+	t.Helper()
+	c.Kubectl(t, "", "apply", "-f", filepath.Join(c.programs, "metallb"))
+	c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "-f", filepath.Join(c.programs, "metallb"))
+	var ranges []string
+	last := c.Lab.Addresses(lab.NetUnderlay, 220)
+	for i, p := range c.Lab.Addresses(lab.NetUnderlay, 200) {
+		if i == 0 || c.options.IPv6 {
+			ranges = append(ranges, fmt.Sprintf("%q", fmt.Sprintf("%s-%s", p.Addr(), last[i].Addr())))
+		}
+	}
+	c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
+{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %[1]q}},
+{"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "nodes", "namespace": %[1]q}, "spec": {"addresses": [%[2]s]}},
+{"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": {"name": "nodes", "namespace": %[1]q}}]}`, metallbSpace, strings.Join(ranges, ", ")), "apply", "-f", "-")
+	config := "KUBECONFIG=" + c.path("local-admin.kubeconfig")
+	for _, h := range []*lab.Host{c.Lab.A, c.Lab.B} {
+		steps := []step{{Name: "speaker", Args: []string{"/usr/bin/env", config, c.bin("metallb-speaker"), "--namespace=" + metallbSpace, "--node-name=" + nodeName(h), "--host=127.0.0.1", "--port=7473"}}}
+		if h == c.Lab.A {
+			steps = append(steps, step{Name: "controller", Args: []string{"/usr/bin/env", config, c.bin("metallb-controller"), "--namespace=" + metallbSpace, "--webhook-mode=disabled", "--port=7472"}})
+		}
+		c.boot(t, h, "metallb-"+h.Name, steps)
+	}
+}
+
+// attachmentCRD is the definition of the resource of additional networks, as in the specification
+// of the Network Plumbing Working Group.
+const attachmentCRD = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "network-attachment-definitions.k8s.cni.cncf.io"},
+"spec": {"group": "k8s.cni.cncf.io", "scope": "Namespaced", "names": {"plural": "network-attachment-definitions", "singular": "network-attachment-definition", "kind": "NetworkAttachmentDefinition"},
+"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {"config": {"type": "string"}}}}}}}]}}`
+
+// SecondNetwork is the additional network of a cluster with Multus, in the namespace default:
+// macvlan devices on that of the nodes. DefineNetwork creates it.
+const SecondNetwork = "second"
+
+// addressState is where the plugin host-local keeps which addresses of a node are in use.
+const addressState = "/run/cni-addresses"
+
+// DefineNetwork creates SecondNetwork.
+func (c *Cluster) DefineNetwork(t testing.TB) {
+	t.Helper()
+	c.Kubectl(t, attachmentCRD, "apply", "-f", "-")
+	c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/network-attachment-definitions.k8s.cni.cncf.io")
+	all := c.Lab.Addresses(lab.NetOverlay, 0)
+	config := fmt.Sprintf(`{"cniVersion": "0.4.0", "name": %q, "type": "macvlan", "master": %q, "mode": "bridge",
+"ipam": {"type": "host-local", "dataDir": %q, "ranges": %s}}`, SecondNetwork, lab.Underlay, addressState, c.ranges(all[0].Masked(), ipv6(all).Masked()))
+	c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": %q, "namespace": "default"}, "spec": {"config": %q}}`,
+		SecondNetwork, config), "apply", "-f", "-")
+}
+
+// multus returns the steps that put Multus before a node's network.
+func (c *Cluster) multus(h *lab.Host, file func(base, text string) string) []step {
+	if !c.options.Multus {
+		return nil
+	}
+	config := file("multus.conf", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "multus", "type": "multus", "kubeconfig": %q, "confDir": %q, "binDir": %q,
+"clusterNetwork": %q}`, c.path("local-admin.kubeconfig"), cniConfig, filepath.Join(c.programs, "cni"), filepath.Join(cniConfig, "10-bridge.conflist")))
+	steps := []step{{Name: "multus", Once: true, Args: []string{"/bin/cp", config, filepath.Join(cniConfig, "00-multus.conf")}}}
+	if h == c.Lab.B {
+		// The plugin host-local knows only its own node, so that both would assign the same
+		// addresses: this one continues after the hundredth.
+		for i, p := range c.Lab.Addresses(lab.NetOverlay, 100) {
+			at := filepath.Join(addressState, SecondNetwork, fmt.Sprintf("last_reserved_ip.%d", i))
+			steps = append(steps, step{Name: "multus", Once: true, Args: []string{"/usr/bin/install", "-D", file(fmt.Sprintf("last-%d", i), p.Addr().String()), at}})
+		}
+	}
+	return steps
+}

@@ -47,6 +47,9 @@ func (a App) gcCommand() *cobra.Command {
 				verb = "would remove"
 			}
 			own := slices.DeleteFunc(slices.Clone(found), leftover.foreign)
+			if cluster != "" {
+				own = together(own)
+			}
 			var errs []error
 			for _, l := range own {
 				if !dry {

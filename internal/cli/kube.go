@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -106,4 +108,24 @@ func clusterLeftovers(ctx context.Context, at string) ([]leftover, error) {
 		out = append(out, leftover{l.Run, l.What, l.Owner, l.Remove})
 	}
 	return out, err
+}
+
+// together returns the same leftovers, of which removing one removes all: a cluster takes seconds
+// for each.
+func together(all []leftover) []leftover {
+	out, errs := slices.Clone(all), make([]error, len(all))
+	var once sync.Once
+	for i := range out {
+		out[i].remove = func(ctx context.Context) error {
+			once.Do(func() {
+				var wg sync.WaitGroup
+				for j, l := range all {
+					wg.Go(func() { errs[j] = l.remove(ctx) })
+				}
+				wg.Wait()
+			})
+			return errs[i]
+		}
+	}
+	return out
 }

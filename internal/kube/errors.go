@@ -8,16 +8,40 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+func isExisting(err error) bool { return apierrors.IsAlreadyExists(err) }
+
+// isAway reports whether an error is that of an API server that restarts: it does not answer, or
+// not yet with all of its parts.
+func isAway(err error) bool {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	return kindOf(err) == ErrUnreachable || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not yet ready to handle request")
+}
+
+// isUnreached reports whether an exec stream was not even begun, because the API server or the
+// kubelet behind it does not accept connections, or has just started and knows no pod.
+func isUnreached(err error) bool {
+	if err == nil {
+		return false
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"error dialing backend", "connection refused", "pod does not exist", "container not found"}, func(part string) bool { return strings.Contains(err.Error(), part) })
+}
 
 // The categories of a cluster's errors, for errors.Is.
 var (
-	ErrUnauthorized = errors.New("the cluster does not accept the credentials; log in again (kubectl auth whoami shows who you are)")
+	ErrUnauthorized = errors.New("the cluster does not accept the credentials: the token or certificate has expired or was revoked; log in again (kubectl auth whoami shows who you are)")
 	ErrForbidden    = errors.New("the user may not; ask for a role that allows it")
 	ErrPodSecurity  = errors.New("Pod Security refuses the pod; label the namespace pod-security.kubernetes.io/enforce=privileged, or leave out the modes on the host network")
 	ErrQuota        = errors.New("a quota of the namespace refuses it; raise the quota, set limits for the mode, or use another namespace")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/remotecommand"
@@ -62,7 +63,9 @@ type execution struct {
 	ended  chan struct{} // closed when reason is set
 	reason string
 	code   int // its exit code, 0 if it is unknown
-	failed error
+	// closing means that the process is to end.
+	closing atomic.Bool
+	failed  error
 }
 
 // start starts a command in the pod. Its input is stdin, or what is written to the execution.
@@ -81,7 +84,9 @@ func (p *Pod) start(command []string, stdin io.Reader) (*execution, error) {
 		stdin = in
 	}
 	go func() {
-		err := stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: out, Stderr: &x.words})
+		err := p.untilReached(ctx, func() error {
+			return stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: out, Stderr: &x.words})
+		})
 		in.CloseWithError(io.ErrClosedPipe)
 		out.Close()
 		x.failed, x.reason = err, x.exitReason(err)
@@ -89,6 +94,22 @@ func (p *Pod) start(command []string, stdin io.Reader) (*execution, error) {
 		cancel()
 	}()
 	return x, nil
+}
+
+// untilReached calls stream again while the API server or the node's kubelet cannot be reached or
+// does not yet know the pod, as when it restarts. Nothing has passed the stream then.
+func (p *Pod) untilReached(ctx context.Context, stream func() error) error {
+	for began := time.Now(); ; {
+		err := stream()
+		if !isUnreached(err) || time.Since(began) > handshakeTimeout || p.ExitReason(ctx) != "" {
+			return err
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // executor returns a stream to a new process of the pod: over a WebSocket, or over SPDY if the
@@ -120,6 +141,7 @@ func (x *execution) Write(b []byte) (int, error) { return x.in.Write(b) }
 
 // Close closes the process's stdin, and kills the process if it still runs when ctx ends.
 func (x *execution) Close(ctx context.Context) error {
+	x.closing.Store(true)
 	x.in.Close()
 	// Otherwise unread output would keep the stream from reaching its end.
 	defer x.out.Close()
@@ -169,20 +191,27 @@ func (x *execution) exitReason(err error) string {
 	var exit utilexec.CodeExitError
 	var reason string
 	switch {
-	case err == nil:
+	case err == nil && (x.token == "" || x.closing.Load()):
 		reason = "exit status 0"
+	case err == nil:
+		// client-go takes a stream that was closed without a status for success. An agent only
+		// exits by itself when its stdin ends.
+		reason = x.streamEnded("no exit status was sent")
 	case errors.As(err, &exit):
 		x.code = exit.Code
 		reason = fmt.Sprintf("exit status %d", exit.Code)
 		if exit.Code == killed {
 			reason = "killed by a signal"
+			if x.pod.Limit.Memory > 0 {
+				reason += fmt.Sprintf(" (out of memory? its limit is %s)", x.pod.Limit.Memory)
+			}
 		}
 	default:
-		reason = "the exec stream of the cluster ended: " + sentence(err.Error())
+		reason = x.streamEnded(sentence(err.Error()))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), explainTimeout)
 	defer cancel()
-	if err != nil {
+	if err != nil || !x.closing.Load() {
 		if why := x.pod.ExitReason(ctx); why != "" {
 			reason = why
 		}
@@ -191,6 +220,11 @@ func (x *execution) exitReason(err error) string {
 		reason += ": " + words
 	}
 	return reason
+}
+
+// streamEnded describes the end of a stream that is not that of the process.
+func (x *execution) streamEnded(why string) string {
+	return fmt.Sprintf("its exec stream ended: %s; the API server, the kubelet of node %s or a proxy between has closed it", why, x.pod.Node)
 }
 
 // killed is the exit code after SIGKILL.

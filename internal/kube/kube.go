@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,8 +60,7 @@ const (
 // Connect finds the cluster and asks for its version, so that an unusable one is known before
 // anything is created.
 func Connect(ctx context.Context, o Options) (*Cluster, error) {
-	klog.LogToStderr(false) // client-go's own log would mix with this program's output
-	klog.SetOutput(io.Discard)
+	silence()
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
@@ -92,6 +93,17 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// silence turns off client-go's own log, which would mix with this program's output. Without the
+// threshold, errors would still go to stderr.
+func silence() {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "FATAL"} {
+		_ = flags.Set(name, value) // both are klog's own
+	}
+	klog.SetOutput(io.Discard)
 }
 
 // codecs decode the Status with which the API reports an error.
@@ -147,7 +159,44 @@ func in(group, namespace, resource string, name ...string) string {
 	return path.Join(append([]string{group, "namespaces", namespace, resource}, name...)...)
 }
 
-func (c *Cluster) do(ctx context.Context, verb, path string, query url.Values, body, into any) error {
+// patience is how long a request waits for an API server that has answered before: one that
+// restarts is back within seconds, and its modes are set up again then. retryInterval is the time
+// between attempts.
+const (
+	patience      = 30 * time.Second
+	retryInterval = 200 * time.Millisecond
+)
+
+// do sends a request, and repeats it while the API server does not answer.
+func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, body, into any) error {
+	began := time.Now()
+	for again := false; ; again = true {
+		err := c.once(ctx, verb, at, query, body, into)
+		switch {
+		case again && verb == "POST" && isExisting(err):
+			// An attempt whose answer was lost has created it.
+			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
+		case !isAway(err) || c.Version == "" || ctx.Err() != nil || time.Since(began) > patience:
+			return err
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// nameOf returns the name of an object of the API.
+func nameOf(body any) string {
+	var object struct{ Metadata struct{ Name string } }
+	if raw, err := json.Marshal(body); err == nil {
+		_ = json.Unmarshal(raw, &object) // it was encoded here
+	}
+	return object.Metadata.Name
+}
+
+func (c *Cluster) once(ctx context.Context, verb, path string, query url.Values, body, into any) error {
 	r := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", "application/json")
 	for name, values := range query {
 		for _, v := range values {

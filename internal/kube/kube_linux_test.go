@@ -42,11 +42,16 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkRevoked := revoke(t, c, space)
 	t.Run("connect", func(t *testing.T) { checkConnect(t, c, k) })
 	t.Run("exec", func(t *testing.T) { checkExec(t, pod, run) })
 	t.Run("refused", func(t *testing.T) { checkRefused(t, c, k, spec) })
 	t.Run("inject", func(t *testing.T) { checkInject(t, c, spec("inject")) })
 	t.Run("rights", func(t *testing.T) { checkRights(t, c, k) })
+	t.Run("fallback", func(t *testing.T) { checkFallback(t, c, pod) })
+	t.Run("names", func(t *testing.T) { checkNoNames(t, c) })
+	t.Run("cut", func(t *testing.T) { checkCut(t, c, k, pod, run) })
+	t.Run("revoked", checkRevoked)
 	t.Run("lost", func(t *testing.T) { checkLost(t, c, pod, run) })
 	t.Run("leftovers", func(t *testing.T) { checkLeftovers(t, c, k, run) })
 }

@@ -95,10 +95,11 @@ const removeTimeout = 60 * time.Second
 func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
 	var errs []error
 	for _, name := range names {
-		// Pods first and at once: a namespace's controller gives them time to end.
+		// The namespace first: from then on nothing can be created in it, and its controller waits
+		// 5 s before it removes what is in it. The pods do not wait for that.
+		errs = append(errs, c.fail(c.remove(ctx, core+"/namespaces/"+name), "remove namespace %s", name))
 		err := c.removeAll(ctx, core, name, "pods", "")
 		errs = append(errs, c.fail(err, "remove the pods of namespace %s", name))
-		errs = append(errs, c.fail(c.remove(ctx, core+"/namespaces/"+name), "remove namespace %s", name))
 	}
 	for _, name := range names {
 		late := fmt.Errorf("namespace %s on cluster %s still exists %s after it was removed; kubectl get namespace %s -o yaml says what holds it", name, c.Context, removeTimeout, name)

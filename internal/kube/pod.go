@@ -52,13 +52,14 @@ const user = 65532
 // startTimeout bounds how long a pod may take to run, with its image pulled.
 const startTimeout = 2 * time.Minute
 
-// Run creates a pod and waits until it runs. On error the pod is removed.
+// Run creates a pod and waits until it runs. If one of that name runs already, because only the
+// streams to its agents were lost, that is it. On error the pod is removed.
 func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
 	p := &Pod{PodSpec: spec, cluster: c, program: Program}
 	if c.inject {
 		p.program = injectedProgram
 	}
-	if err := c.post(ctx, in(core, spec.Namespace, "pods"), p.manifest(c.Image), nil); err != nil {
+	if err := p.create(ctx); err != nil {
 		return nil, c.fail(err, "create pod %s in namespace %s", spec.Name, spec.Namespace)
 	}
 	err := p.await(ctx)
@@ -69,6 +70,28 @@ func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
 		return nil, errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
 	}
 	return p, nil
+}
+
+// create creates the pod, unless one of the run already runs under its name. One that has ended is
+// replaced.
+func (p *Pod) create(ctx context.Context) error {
+	pods, m := in(core, p.Namespace, "pods"), p.manifest(p.cluster.Image)
+	err := p.cluster.post(ctx, pods, m, nil)
+	if !isExisting(err) || p.ExitReason(ctx) == "" {
+		return ignore(err, isExisting)
+	}
+	if err := p.Remove(ctx); err != nil {
+		return err
+	}
+	return p.cluster.post(ctx, pods, m, nil)
+}
+
+// ignore returns an error unless it is of a kind.
+func ignore(err error, kind func(error) bool) error {
+	if kind(err) {
+		return nil
+	}
+	return err
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -133,13 +156,18 @@ func (p *Pod) manifest(image string) corev1.Pod {
 // await waits until the pod runs and has its addresses.
 func (p *Pod) await(ctx context.Context) error {
 	var last corev1.Pod
+	tick := 0
 	err := poll(ctx, startTimeout, errTooSlow, func() (bool, error) {
 		var now corev1.Pod
 		if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
 			return false, p.cluster.fail(err, "look at pod %s", p.Name)
 		}
 		last = now
-		if why := p.broken(now); why != "" {
+		why := p.broken(now)
+		if tick++; why != "" || tick%nodeTicks == 0 {
+			why = p.withNode(ctx, why)
+		}
+		if why != "" {
 			return false, fmt.Errorf("start pod %s on node %s of cluster %s: %s", p.Name, p.Node, p.cluster.Context, why)
 		}
 		return now.Status.Phase == corev1.PodRunning && len(now.Status.PodIPs) > 0, nil
@@ -157,6 +185,28 @@ func (p *Pod) await(ctx context.Context) error {
 	}
 	p.status = last.Annotations[networkStatus]
 	return nil
+}
+
+// nodeTicks is after how many looks at a pod that does not yet run its node is looked at, too.
+const nodeTicks = 40
+
+// withNode adds what is wrong with a pod's node to what is wrong with the pod. If nothing is wrong
+// with the pod, only a node that is lost counts: a pod runs on where no other is scheduled.
+func (p *Pod) withNode(ctx context.Context, why string) string {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	var list corev1.NodeList
+	if err := p.cluster.get(ctx, core+"/nodes", url.Values{"fieldSelector": {"metadata.name=" + p.Node}}, &list); err != nil {
+		return why
+	}
+	node := Node{Blocked: "the cluster has no such node (any more)"}
+	if len(list.Items) > 0 {
+		node = nodeOf(list.Items[0])
+	}
+	if node.Blocked == "" || why == "" && node.Ready {
+		return why
+	}
+	return strings.TrimPrefix(why+"; ", "; ") + fmt.Sprintf("node %s: %s; choose others with --nodes", p.Node, sentence(node.Blocked))
 }
 
 var errTooSlow = errors.New("it does not run in time")
@@ -241,11 +291,11 @@ func (p *Pod) ExitReason(ctx context.Context) string {
 	err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now)
 	switch {
 	case isNotFound(err):
-		return "pod " + p.Name + " was removed"
+		return p.withNode(ctx, "pod "+p.Name+" was removed")
 	case err != nil:
 		return ""
 	}
-	if why := p.broken(now); why != "" {
+	if why := p.withNode(ctx, p.broken(now)); why != "" {
 		return "pod " + p.Name + ": " + why
 	}
 	return ""

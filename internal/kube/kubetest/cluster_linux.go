@@ -37,6 +37,7 @@ type Cluster struct {
 	programs string
 	pki      *authority
 	inits    map[string]*process.Process
+	proxy    *connectProxy
 }
 
 // readyTimeout bounds how long a cluster may take to start. It takes 10 s on a quiet machine.
@@ -278,6 +279,25 @@ func (c *Cluster) Kill(t testing.TB, node string) {
 		t.Fatal(err)
 	}
 }
+
+// The programs of a cluster that Restart restarts: on Control, and on a node.
+const (
+	Control   = "control"
+	APIServer = "apiserver"
+	Kubelet   = "kubelet"
+)
+
+// Restart kills a program of a node, or of Control, as a crash does. It starts again at once.
+func (c *Cluster) Restart(t testing.TB, on, program string) {
+	t.Helper()
+	if _, err := c.inits[on].Write([]byte(program + "\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CutStreams closes all connections to the API server, as a load balancer before it does that
+// is restarted.
+func (c *Cluster) CutStreams() { c.proxy.cut() }
 
 // stop ends the cluster and removes everything of it.
 func (c *Cluster) stop(t testing.TB) {

@@ -1,10 +1,11 @@
 package kubetest
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,13 +47,17 @@ type step struct {
 const restartDelay = 200 * time.Millisecond
 
 // initMain is the first process of a node, in PID, mount, UTS, IPC and network namespaces of its
-// own. It ends with its stdin, and everything on the node with it.
+// own. Each line of its stdin is the name of a program to kill, which then starts again. It ends
+// with its stdin, and everything on the node with it.
 func initMain(path string) error {
 	if os.Getpid() != 1 {
 		return errors.New("only the test bench starts this subcommand")
 	}
+	n := &node{ends: map[int]chan int{}, pids: map[string]int{}}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			n.kill(lines.Text())
+		}
 		os.Exit(0)
 	}()
 	raw, err := os.ReadFile(path)
@@ -73,7 +78,6 @@ func initMain(path string) error {
 	if err := nodeMounts(spec.Sysctls); err != nil {
 		return err
 	}
-	n := &node{ends: map[int]chan int{}}
 	go n.start(spec.Steps, logs)
 	return n.reap()
 }
@@ -109,6 +113,16 @@ func nodeMounts(sysctls map[string]string) error {
 type node struct {
 	mu   sync.Mutex
 	ends map[int]chan int // by process id: receives its exit code
+	pids map[string]int   // by the name of the step: its running program
+}
+
+// kill kills the running program of a step.
+func (n *node) kill(step string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if pid := n.pids[step]; pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it exists until reap has removed it from here
+	}
 }
 
 // reap waits for every process that ends on the node.
@@ -128,6 +142,7 @@ func (n *node) reap() error {
 		n.mu.Lock()
 		if ended, ok := n.ends[pid]; ok {
 			delete(n.ends, pid)
+			maps.DeleteFunc(n.pids, func(_ string, of int) bool { return of == pid })
 			ended <- status.ExitStatus()
 		}
 		n.mu.Unlock()
@@ -148,7 +163,7 @@ func (n *node) run(s step, log *os.File) (<-chan int, error) {
 		return nil, err
 	}
 	ended := make(chan int, 1)
-	n.ends[p.Pid] = ended
+	n.ends[p.Pid], n.pids[s.Name] = ended, p.Pid
 	return ended, p.Release()
 }
 

@@ -1,0 +1,172 @@
+package kube_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"tare/internal/agent"
+	"tare/internal/kube"
+	"tare/internal/kube/kubetest"
+)
+
+// checkCut checks what is said of an agent whose stream is closed on the way, and that another
+// agent can be started in its pod.
+func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod, run string) {
+	for name, cut := range map[string]func(){
+		"proxy":   c.CutStreams,
+		"kubelet": func() { c.Restart(t, kubetest.NodeB, kubetest.Kubelet) },
+		"server":  func() { c.Restart(t, kubetest.Control, kubetest.APIServer) },
+	} {
+		a, err := agent.Start(t.Context(), pod, run, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut()
+		c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
+		says(t, name, a.Err(), "its exec stream ended", "node "+kubetest.NodeB)
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		// A request waits for an API server that restarts, and a pod that still runs is used again.
+		again, err := k.Run(t.Context(), pod.PodSpec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Addresses[0] != pod.Addresses[0] {
+			t.Errorf("%s: pod %s was replaced", name, pod.Name)
+		}
+		// So does an agent for a kubelet.
+		if a, err = agent.Start(t.Context(), pod, run, "test"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// checkFallback checks that exec works through a proxy before the API server that refuses
+// WebSockets, over SPDY.
+func checkFallback(t *testing.T, c *kubetest.Cluster, pod *kube.Pod) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.NextProtos = []string{"http/1.1"} // only that can be upgraded
+	through, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	proxy.Transport = through
+	var refused, spdy atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch strings.ToLower(r.Header.Get("Upgrade")) {
+		case "websocket":
+			refused.Add(1)
+			http.Error(w, "no WebSockets here", http.StatusBadRequest)
+			return
+		case "spdy/3.1":
+			spdy.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	path := filepath.Join(t.TempDir(), "proxied")
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + s.URL + "'}}]\ncontexts: [{name: proxied, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: proxied\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, err := k.Run(t.Context(), pod.PodSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := over.Launch(t.Context(), echoCommand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Repeat("0123456789abcdef", 16<<10)
+	go func() {
+		if _, err := io.WriteString(conn, words+echoEnd); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := io.ReadAll(conn)
+	if err != nil || string(got) != words {
+		t.Errorf("%d of %d bytes came back: %v", len(got), len(words), err)
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := conn.ExitReason(); got != "exit status 7: the end" {
+		t.Errorf("exit reason %q", got)
+	}
+	if refused.Load() != 1 || spdy.Load() != 1 {
+		t.Errorf("%d WebSockets were refused and %d streams were SPDY", refused.Load(), spdy.Load())
+	}
+}
+
+// revoke returns a check of what is said of a token that the API server has issued and no longer
+// knows. The server keeps its opinion of a token for 10 s, which other tests use.
+func revoke(t *testing.T, c *kubetest.Cluster, space string) func(*testing.T) {
+	t.Helper()
+	c.Kubectl(t, "", "create", "serviceaccount", "brief", "-n", space)
+	token := strings.TrimSpace(c.Kubectl(t, "", "create", "token", "brief", "-n", space))
+	admin, err := os.ReadFile(c.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(admin), "{token: ")
+	_, after, _ := strings.Cut(rest, "}")
+	if !found {
+		t.Fatalf("no token in %s", admin)
+	}
+	path := filepath.Join(t.TempDir(), "brief")
+	if err := os.WriteFile(path, []byte(before+"{token: "+token+"}"+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Nodes(t.Context(), "")
+	says(t, "account without rights", err, `cannot list resource "nodes"`, kube.ErrForbidden.Error())
+	c.Kubectl(t, "", "delete", "serviceaccount", "brief", "-n", space)
+	return func(t *testing.T) {
+		c.Until(t, "the end of the token", func() bool {
+			_, err = k.Nodes(t.Context(), "")
+			return !errors.Is(err, kube.ErrForbidden)
+		})
+		says(t, "revoked token", err, "list the nodes", kube.ErrUnauthorized.Error())
+	}
+}
+
+// checkNoNames checks that the cluster has no name service, so that no test of it needs one.
+func checkNoNames(t *testing.T, c *kubetest.Cluster) {
+	if got := strings.Fields(c.Kubectl(t, "", "get", "services", "-A", "-o", "jsonpath={.items[*].metadata.name}")); len(got) != 1 || got[0] != "kubernetes" {
+		t.Errorf("services %v", got)
+	}
+	if got := c.Kubectl(t, "", "get", "pods", "-n", "kube-system", "-o", "name"); strings.Contains(got, "pod/") {
+		t.Errorf("pods of the system: %s", got)
+	}
+}

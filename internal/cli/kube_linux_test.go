@@ -2,42 +2,173 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
-// A run on a cluster that the kubeconfig names: all is measured and proven, the nodes are told, and
-// nothing is left.
+// TestKube runs the program on a cluster that the kubeconfig names: as its user does, killed and
+// interrupted, and while the cluster fails. The last part ends the cluster's second node.
 func TestKube(t *testing.T) {
 	needRoot(t)
-	c := kubetest.Start(t, kubetest.Options{})
-	t.Setenv("KUBECONFIG", c.Admin)
+	k := &onKube{c: kubetest.Start(t, kubetest.Options{})}
+	t.Setenv("KUBECONFIG", k.c.Admin)
+	k.refused(t)
+	k.ended(t)
+	k.faults(t)
+	k.image(t)
+}
+
+// onKube is a cluster on which the program runs.
+type onKube struct{ c *kubetest.Cluster }
+
+// namespaces returns the namespaces of runs that are on the cluster.
+func (k *onKube) namespaces(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(k.c.Kubectl(t, "", "get", "namespaces", "-o", "name", "-l", kube.LabelRun))
+}
+
+// trialsOf counts the successful trials of a mode, and tells whether the mode has been given up.
+func trialsOf(dir, mode string) (ok int, failed bool) {
+	text, err := os.ReadFile(filepath.Join(dir, store.TrialsFile))
+	if err != nil {
+		return 0, false
+	}
+	for line := range bytes.Lines(text) {
+		var trial result.Trial
+		switch err := json.Unmarshal(line, &trial); {
+		case err != nil || trial.Mode != mode:
+		case trial.Status == result.TrialOK:
+			ok++
+		case trial.Attempt > 1:
+			failed = true
+		}
+	}
+	return ok, failed
+}
+
+// foreignLog matches what a library would log.
+var foreignLog = regexp.MustCompile(`(?m)^[IWEF][0-9]{4} `)
+
+// said fails unless a program ended with a code and one line of error that has all parts.
+func said(t *testing.T, p *program, code int, parts ...string) {
+	t.Helper()
+	got, text := p.wait(t), strings.TrimSpace(p.stderr.String())
+	for _, part := range parts {
+		if got != code || strings.Contains(text, "\n") || !strings.Contains(text, part) {
+			t.Errorf("exit code %d, want %d with %q in one line:\n%s", got, code, part, text)
+		}
+	}
+}
+
+// refused checks what cannot begin: the error is one of the environment, in one line.
+func (k *onKube) refused(t *testing.T) {
+	dir := studyIn(t, "modes: [k8s/pod-local]\nworkloads: [tcp_rr]\n")
+	said(t, start(t, dir, "run", "study.yaml", "--kube=none"), 3, `no context "none"; it has admin`)
+	said(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", "none"), 3, "the cluster has no node none; it has node-a, node-b")
+	k.c.Kubectl(t, "", "taint", "node", kubetest.NodeB, "for=others:NoSchedule")
+	said(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", kubetest.NodeB), 3, "no pod can be scheduled on node node-b: it has the taint for=others:NoSchedule", "choose another")
+	k.c.Kubectl(t, "", "taint", "node", kubetest.NodeB, "for-")
+	stranger := prepared(dir, "run", "study.yaml", "--kube")
+	stranger.cmd.Env = append(os.Environ(), "KUBECONFIG="+k.c.Stranger)
+	stranger.begin(t)
+	said(t, stranger, 3, `cannot list resource "nodes"`, kube.ErrForbidden.Error())
+}
+
+// ended checks runs that are interrupted or killed. One that was interrupted goes on as it was
+// begun, beside others that leave nothing.
+func (k *onKube) ended(t *testing.T) {
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet, k8s/pod, {mode: k8s/nodeport, id: port, options: {policy: Local}}]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
 		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}, {workload: tcp_stream, congestion_control: reno, duration: 300ms}, {workload: udp_stream, rate: 50Mbit/s, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	began := time.Now()
-	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA)
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA, "--image", k.c.Shell, "--inject", "--decoy-services", "3")
+	until(t, "trials", func() bool { return trialsIn(out) >= 2 })
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	interrupted := time.Now()
+	if code := p.wait(t); code != 130 || foreignLog.MatchString(p.stderr.String()) {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	t.Logf("SIGINT in a trial: ended after %.1f s", time.Since(interrupted).Seconds())
+	if left := k.namespaces(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	had, err := os.ReadFile(filepath.Join(out, store.TrialsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, dir, "run", "--resume", out)
+
+	// Beside it, others end at several moments.
+	name := func(moment string) string { return filepath.Join(dir, moment) }
+	var killed []*program
+	for moment, reached := range map[string]func() bool{
+		"before its namespaces": func() bool { _, err := os.Stat(filepath.Join(name("before its namespaces"), store.StudyFile)); return err == nil },
+		"in its set-up":         func() bool { return len(k.namespaces(t)) > 2 },
+		"in a trial":            func() bool { return trialsIn(name("in a trial")) > 0 },
+	} {
+		until(t, "the namespaces of the resumed run", func() bool { return len(k.namespaces(t)) >= 2 })
+		one := start(t, dir, "run", "study.yaml", "--out", name(moment), "--kube", "--modes", "k8s/pod-local")
+		until(t, "a run "+moment, reached)
+		if err := one.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		killed = append(killed, one)
+	}
+	for _, one := range killed {
+		one.wait(t)
+	}
+	term := start(t, dir, "run", "study.yaml", "--out", name("term"), "--kube", "--modes", "k8s/pod-local")
+	until(t, "its study", func() bool { _, err := os.Stat(filepath.Join(name("term"), store.StudyFile)); return err == nil })
+	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	interrupted = time.Now()
+	if code := term.wait(t); code != 130 {
+		t.Errorf("SIGTERM: exit code %d\n%s", code, term.stderr.String())
+	}
+	t.Logf("SIGTERM at the beginning: ended after %.1f s", time.Since(interrupted).Seconds())
+	collected := start(t, dir, "gc", "--kube")
+	if code := collected.wait(t); code != 0 || strings.Count(collected.stdout.String(), "removed namespace tare-") < 4 {
+		t.Errorf("gc: exit code %d\n%s%s", code, collected.stdout.String(), collected.stderr.String())
+	}
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
-	ended := time.Since(began)
+	if left := k.namespaces(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+
 	run, trials := loaded(t, out)
+	now, err := os.ReadFile(filepath.Join(out, store.TrialsFile))
+	if err != nil || !bytes.HasPrefix(now, had) || len(now) == len(had) {
+		t.Errorf("of %d bytes of finished trials, the resumed run has %d: %v", len(had), len(now), err)
+	}
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 		}
+		if !strings.Contains(fmt.Sprint(m.Facts), "{decoy services 3}") {
+			t.Errorf("%s: no decoys: %v", m.ID, m.Facts)
+		}
 	}
-	if len(run.Modes) != 3 || len(trials) < 9 {
-		t.Fatalf("%d modes, %d trials", len(run.Modes), len(trials))
+	if len(run.Modes) != 3 || run.Trials.OK != 18 {
+		t.Fatalf("%d modes, %+v", len(run.Modes), run.Trials)
 	}
-	t.Logf("the first of %d trials began after %.1f s, and the run took %.1f s", len(trials), trials[0].Started.Sub(began).Seconds(), ended.Seconds())
+	t.Logf("the first trial began after %.1f s", trials[0].Started.Sub(began).Seconds())
 	for _, tr := range trials {
 		if tr.Status == result.TrialFailed {
 			t.Errorf("%s %s is %s: %s", tr.Mode, tr.Workload, tr.Status, tr.Reason)
@@ -54,37 +185,99 @@ func TestKube(t *testing.T) {
 	if nodes["a"] != kubetest.NodeB || nodes["b"] != kubetest.NodeA {
 		t.Errorf("hosts are the nodes %v", nodes)
 	}
-	if left := c.Kubectl(t, "", "get", "namespaces", "-o", "name", "-l", kube.LabelRun); strings.TrimSpace(left) != "" {
-		t.Errorf("left: %s", left)
+}
+
+// fillCommand is a hidden command of this program that uses all memory of a pod.
+const fillCommand = "kube-fill"
+
+// fillMemory writes to a file system in memory until it is killed.
+func fillMemory() {
+	file, err := os.Create("/dev/shm/fill")
+	for b := make([]byte, 1<<20); err == nil; {
+		_, err = file.Write(b)
 	}
-	// What a run left that was killed is removed.
-	killed := start(t, dir, "run", "study.yaml", "--out", filepath.Join(dir, "killed"), "--kube")
-	until(t, "a namespace of the second run", func() bool {
-		return strings.Contains(c.Kubectl(t, "", "get", "namespaces", "-o", "name", "-l", kube.LabelRun), "tare-")
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// faults breaks in turn what a run uses. Its modes are set up again, or fail with the reason; the
+// others are measured to the end, and nothing is left.
+func (k *onKube) faults(t *testing.T) {
+	dir := studyIn(t, "blocks: 8\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet-local, {mode: k8s/pod-local, limits: {server: {memory: 48MiB}}}, k8s/hostnet, k8s/pod]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
+		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}]\n")
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube")
+	goesOn := func(what string, modes ...string) {
+		t.Helper()
+		for _, m := range modes {
+			had, _ := trialsOf(out, m)
+			k.c.Until(t, "a trial of "+m+" after "+what, func() bool {
+				ok, failed := trialsOf(out, m)
+				return ok > had || failed
+			})
+		}
+	}
+	goesOn("the start", "k8s/pod")
+	k.c.Restart(t, kubetest.Control, kubetest.APIServer)
+	goesOn("the API server was restarted", "k8s/hostnet-local", "k8s/pod")
+	space, name := k.pod(t, "k8s.pod")
+	k.c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": %q, "namespace": %q}}`, name, space), "create", "--raw", "/api/v1/namespaces/"+space+"/pods/"+name+"/eviction", "-f", "-")
+	goesOn("an eviction", "k8s/pod")
+	space, name = k.pod(t, "k8s.pod-local")
+	if said, err := k.c.TryKubectl(t, "", "exec", "-n", space, name, "--", kube.Program, fillCommand); err == nil || strings.Contains(said, "no space") {
+		t.Errorf("the memory of a pod was not used up: %s", said)
+	}
+	goesOn("an out-of-memory kill", "k8s/pod-local")
+	k.c.Kubectl(t, "", "drain", kubetest.NodeB, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
+	k.c.Kubectl(t, "", "delete", "node", kubetest.NodeB)
+	if code := p.wait(t); code != 0 || foreignLog.MatchString(p.stderr.String()) {
+		t.Errorf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run, trials := loaded(t, out)
+	for _, tr := range trials {
+		if tr.Reason != "" {
+			t.Logf("%s %s: %s", tr.Mode, tr.Status, tr.Reason)
+		}
+		if strings.Contains(tr.Reason, "\n") {
+			t.Errorf("a reason of several lines: %q", tr.Reason)
+		}
+	}
+	for _, m := range run.Modes {
+		ok, _ := trialsOf(out, m.ID)
+		t.Logf("%s is %s after %d trials: %s %v", m.ID, m.Status, ok, m.Reason, m.Facts[len(m.Facts)-1])
+		switch remote := m.ID == "k8s/pod" || m.ID == "k8s/hostnet"; {
+		case remote && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "node-b: ") || strings.Contains(m.Reason, "\n")):
+			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
+		case m.ID == "k8s/pod-local" && m.Status == result.ModeFailed && strings.Contains(m.Reason, "out of memory"):
+		case !remote && (m.Status != result.ModeMeasured || ok != 8):
+			t.Errorf("%s is %s after %d trials: %s", m.ID, m.Status, ok, m.Reason)
+		}
+	}
+	if left := k.namespaces(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// pod returns the namespace and the name of the server's pod of a mode.
+func (k *onKube) pod(t *testing.T, mode string) (namespace, name string) {
+	t.Helper()
+	k.c.Until(t, "the pod of "+mode, func() bool {
+		out := k.c.Kubectl(t, "", "get", "pods", "-A", "-l", "io.tare.mode="+mode+",io.tare.endpoint=server", "-o", "jsonpath={.items[*].metadata.namespace}/{.items[*].metadata.name}")
+		namespace, name, _ = strings.Cut(out, "/")
+		return name != "" && !strings.Contains(name, " ")
 	})
-	if err := killed.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	killed.wait(t)
-	gc := start(t, dir, "gc", "--kube")
-	if code := gc.wait(t); code != 0 || !strings.Contains(gc.stdout.String(), "removed namespace tare-") {
-		t.Errorf("gc: exit code %d\n%s%s", code, gc.stdout.String(), gc.stderr.String())
-	}
-	if left := c.Kubectl(t, "", "get", "namespaces", "-o", "name", "-l", kube.LabelRun); strings.TrimSpace(left) != "" {
-		t.Errorf("left after gc: %s", left)
-	}
-	// What cannot be reached is an error of the environment, in one line.
-	p = start(t, dir, "run", "study.yaml", "--out", filepath.Join(dir, "none"), "--kube=none")
-	if code, text := p.wait(t), p.stderr.String(); code != 3 || !strings.Contains(text, `no context "none"; it has admin`) {
-		t.Errorf("another context: exit code %d\n%s", code, text)
-	}
-	// The image is that of the program, which is on the nodes.
+	return namespace, name
+}
+
+// image checks that the image is that of the program, which is on the nodes.
+func (k *onKube) image(t *testing.T) {
+	dir := t.TempDir()
 	image := filepath.Join(dir, "tare.tar")
-	p = start(t, dir, "image", "save", image)
-	if code := p.wait(t); code != 0 || strings.TrimSpace(p.stdout.String()) != c.Image {
-		t.Errorf("exit code %d, image %s, want %s\n%s", code, p.stdout.String(), c.Image, p.stderr.String())
+	p := start(t, dir, "image", "save", image)
+	if code := p.wait(t); code != 0 || strings.TrimSpace(p.stdout.String()) != k.c.Image {
+		t.Errorf("exit code %d, image %s, want %s\n%s", code, p.stdout.String(), k.c.Image, p.stderr.String())
 	}
-	if raw, err := os.ReadFile(image); err != nil || !bytes.Contains(raw, []byte(c.Image)) {
+	if raw, err := os.ReadFile(image); err != nil || !bytes.Contains(raw, []byte(k.c.Image)) {
 		t.Errorf("an image of %d bytes: %v", len(raw), err)
 	}
 }

@@ -25,6 +25,9 @@ import (
 // called, it is what runs in sandboxes and engines that tests make themselves.
 func TestMain(m *testing.M) {
 	kubetest.First()
+	if len(os.Args) == 2 && os.Args[1] == fillCommand {
+		fillMemory()
+	}
 	testns.First()
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {

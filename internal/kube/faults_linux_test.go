@@ -170,3 +170,26 @@ func checkNoNames(t *testing.T, c *kubetest.Cluster) {
 		t.Errorf("pods of the system: %s", got)
 	}
 }
+
+// checkNode checks what is said of a pod whose node is lost, and of another that shall run there.
+func checkNode(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.PodSpec, run string) {
+	pod, err := k.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Start(t.Context(), pod, run, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Kill(t, kubetest.NodeB)
+	// What the node's controller writes 50 s later.
+	c.Kubectl(t, "", "patch", "node", kubetest.NodeB, "--subresource=status", "-p", `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]}}`)
+	c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	says(t, "lost node", errors.New(pod.ExitReason(t.Context())), "node node-b: it is not ready: Kubelet stopped posting node status", "choose others with --nodes")
+	spec.Name += "-2"
+	_, err = k.Run(t.Context(), spec)
+	says(t, "pod for a lost node", err, "node node-b: it is not ready", "choose others with --nodes")
+}

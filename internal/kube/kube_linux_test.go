@@ -53,6 +53,7 @@ func TestCluster(t *testing.T) {
 	t.Run("cut", func(t *testing.T) { checkCut(t, c, k, pod, run) })
 	t.Run("revoked", checkRevoked)
 	t.Run("lost", func(t *testing.T) { checkLost(t, c, pod, run) })
+	t.Run("node", func(t *testing.T) { checkNode(t, c, k, spec("alone"), run) })
 	t.Run("leftovers", func(t *testing.T) { checkLeftovers(t, c, k, run) })
 }
 

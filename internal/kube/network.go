@@ -143,21 +143,3 @@ func findAttachment(status, network string) (attachment, error) {
 	}
 	return attachment{}, errors.New("the annotation " + networkStatus + " does not list it")
 }
-
-// RuntimeClasses returns the names of the cluster's runtime classes, sorted.
-func (c *Cluster) RuntimeClasses(ctx context.Context) ([]string, error) {
-	var list struct {
-		Items []struct {
-			metav1.ObjectMeta `json:"metadata"`
-		}
-	}
-	if err := c.get(ctx, nodeV+"/runtimeclasses", nil, &list); err != nil {
-		return nil, c.fail(err, "list the runtime classes")
-	}
-	var names []string
-	for _, i := range list.Items {
-		names = append(names, i.Name)
-	}
-	slices.Sort(names)
-	return names, nil
-}

@@ -4,14 +4,18 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
+	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/result"
 )
 
 // provision builds a mode and removes it again, and returns its error.
@@ -25,21 +29,77 @@ func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) err
 	return p.Close(t.Context())
 }
 
-// checkAbsent checks what is said of modes and options that a cluster without controllers lacks.
-func checkAbsent(t *testing.T, d *k8s.Driver, run lab.Spec) {
+// checkAbsent checks what is said of modes and options that a cluster without controllers lacks. For
+// a load balancer that takes a while: its check has ended when the result has.
+func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) *sync.WaitGroup {
 	t.Helper()
-	for _, c := range []struct {
-		o    driver.ModeSpec
-		want string
-	}{
-		{driver.ModeSpec{Mode: "k8s/loadbalancer"}, "install a controller"},
-		{driver.ModeSpec{Mode: "k8s/network:second"}, "install Multus"},
-		{driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has none"},
-	} {
-		err := provision(t, d, run, c.o)
+	c.Create(t, `{"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "edge"}, "spec": {"controller": "example.org/edge"}}`,
+		`{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "plain"}, "handler": "runc"}`)
+	check := func(o driver.ModeSpec, want string) {
+		err := provision(t, d, run, o)
 		var u *driver.Unsupported
-		if !errors.As(err, &u) || !strings.Contains(u.Reason, c.want) || strings.Contains(u.Reason, "\n") {
-			t.Errorf("%s: %v, want it unsupported with %q", c.o.Mode, err, c.want)
+		if !errors.As(err, &u) || !strings.Contains(u.Reason, want) || strings.Contains(u.Reason, "\n") {
+			t.Errorf("%s: %v, want it unsupported with %q", o.Mode, err, want)
+		}
+	}
+	check(driver.ModeSpec{Mode: "k8s/network:second"}, "install Multus")
+	check(driver.ModeSpec{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
+	check(driver.ModeSpec{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
+	check(driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
+	var late sync.WaitGroup
+	late.Go(func() { check(driver.ModeSpec{Mode: "k8s/loadbalancer"}, "install a controller") })
+	return &late
+}
+
+// checkOptions checks that the services of a mode and its runtime class exist while it does.
+func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
+	t.Helper()
+	count := func() int {
+		return len(strings.Fields(c.Kubectl(t, "", "get", "services,endpointslices", "-n", kube.Name(run.Claim.ID), "-l", kube.LabelPart+"="+kube.Name(run.Claim.ID, "options", "decoy"), "-o", "name")))
+	}
+	const services = 20
+	o := driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Label: "options", Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
+	o = drivertest.SpecOn(run, o).ModeSpec
+	p, err := d.Provision(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := count(); got != 2*services {
+		t.Errorf("%d services and endpoint slices, want %d", got, 2*services)
+	}
+	pods := c.Kubectl(t, "", "get", "pods", "-n", kube.Name(run.Claim.ID), "-l", "io.tare.mode="+o.Label, "-o", "jsonpath={.items[*].spec.runtimeClassName}")
+	if pods != "plain plain" {
+		t.Errorf("runtime classes %q", pods)
+	}
+	for _, want := range []result.Fact{{Name: "services without traffic", Value: "20"}, {Name: "runtime class", Value: "plain"}} {
+		if !slices.Contains(p.Facts, want) {
+			t.Errorf("facts %v lack %v", p.Facts, want)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := count(); got != 0 {
+		t.Errorf("%d services and endpoint slices are left", got)
+	}
+}
+
+// Options with values that they cannot have, and of modes that do not have them, are named.
+func TestWrongOptions(t *testing.T) {
+	d := k8s.New(k8s.Options{Options: kube.Options{Kubeconfig: "/none"}})
+	for _, c := range []struct{ mode, option, value, want string }{
+		{"k8s/pod", k8s.OptionServices, "many", "it must be a number from 0 to 100000"},
+		{"k8s/pod", k8s.OptionPolicies, "-1", "it must be a number from 0 to 100000"},
+		{"k8s/pod", k8s.OptionServices, "100001", "it must be a number from 0 to 100000"},
+		{"k8s/pod", k8s.OptionRuntimeClass, "", "it must be a name"},
+		{"k8s/loadbalancer", k8s.OptionClass, "", "it must be a name"},
+		{"k8s/loadbalancer", k8s.OptionPolicy, "Else", "it must be Cluster or Local"},
+		{"k8s/pod", k8s.OptionClass, "x", "mode k8s/pod has no option class"},
+		{"k8s/service", k8s.OptionPolicy, "Local", "mode k8s/service has no option policy"},
+	} {
+		_, err := d.Provision(t.Context(), driver.ModeSpec{Mode: c.mode, Run: "0", Pairs: 1, Options: map[string]string{c.option: c.value}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %s=%q: %v, want %q", c.mode, c.option, c.value, err, c.want)
 		}
 	}
 }

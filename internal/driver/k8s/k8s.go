@@ -67,6 +67,7 @@ func (d *Driver) Modes() []driver.Mode {
 		{ID: "k8s/service-local", Title: "pod to a service (ClusterIP) whose pod is on the same node", Baseline: hostnetLocal, Limits: both},
 		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: hostnet, Limits: study.Ends{Server: true}},
 		{ID: "k8s/loadbalancer", Title: "process on a node to a service's external address, whose pod is on another node", Baseline: hostnet, Limits: study.Ends{Server: true}},
+		{ID: "k8s/ingress:NAME", Title: "process on a node to a pod through an ingress controller: not measured, and the reason", Baseline: hostnet},
 		{ID: "k8s/network:NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: hostnet, Limits: both},
 		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: hostnetLocal, Limits: both},
 	}

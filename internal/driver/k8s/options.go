@@ -3,7 +3,6 @@ package k8s
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -90,12 +89,30 @@ func (p *path) prepareOptions(ctx context.Context) error {
 // may not list them learns it from the refusal of the pod.
 func (p *path) checkRuntimeClass(ctx context.Context, class string) error {
 	all, err := p.cluster.RuntimeClasses(ctx)
-	if err != nil || slices.Contains(all, class) {
+	if _, ok := findClass(all, class); ok || err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	has := "it has none"
-	if len(all) > 0 {
-		has = "it has " + strings.Join(all, ", ")
+	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s has no runtime class %s; it has %s", p.cluster.Context, class, classNames(all))}
+}
+
+// findClass finds a class by its name.
+func findClass(all []kube.Class, name string) (kube.Class, bool) {
+	for _, c := range all {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s has no runtime class %s; %s", p.cluster.Context, class, has)}
+	return kube.Class{}, false
+}
+
+// classNames lists the names of classes.
+func classNames(all []kube.Class) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
 }

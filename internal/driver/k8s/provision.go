@@ -32,6 +32,7 @@ func recipes() map[string]recipe {
 		"k8s/nodeport":      {build: (*path).nodePort},
 		"k8s/hairpin":       {near: true, build: (*path).hairpin},
 		"k8s/loadbalancer":  {build: (*path).loadBalancer},
+		"k8s/ingress:NAME":  {}, // see checkIngress
 		"k8s/network:NAME":  {build: (*path).additionalNetwork},
 	}
 }
@@ -59,6 +60,9 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	}
 	if err := d.Open(ctx); err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(o.Mode, ingressMode) {
+		return nil, d.checkIngress(ctx, o.Mode)
 	}
 	c, nodes := d.Cluster()
 	b := 1

@@ -16,8 +16,7 @@ const metallbSpace = "metallb-system"
 // own network and announces them by ARP and neighbour discovery. It ends with the cluster.
 func (c *Cluster) StartMetalLB(t testing.TB) {
 	t.Helper()
-	c.Kubectl(t, "", "apply", "-f", filepath.Join(c.programs, "metallb"))
-	c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "-f", filepath.Join(c.programs, "metallb"))
+	c.Kubectl(t, "", "create", "--validate=false", "-f", filepath.Join(c.programs, "metallb"))
 	var ranges []string
 	last := c.Lab.Addresses(lab.NetUnderlay, 220)
 	for i, p := range c.Lab.Addresses(lab.NetUnderlay, 200) {
@@ -25,10 +24,9 @@ func (c *Cluster) StartMetalLB(t testing.TB) {
 			ranges = append(ranges, fmt.Sprintf("%q", fmt.Sprintf("%s-%s", p.Addr(), last[i].Addr())))
 		}
 	}
-	c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
-{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %[1]q}},
-{"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "nodes", "namespace": %[1]q}, "spec": {"addresses": [%[2]s]}},
-{"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": {"name": "nodes", "namespace": %[1]q}}]}`, metallbSpace, strings.Join(ranges, ", ")), "apply", "-f", "-")
+	c.Create(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %q}}`, metallbSpace),
+		fmt.Sprintf(`{"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "nodes", "namespace": %q}, "spec": {"addresses": [%s]}}`, metallbSpace, strings.Join(ranges, ", ")),
+		fmt.Sprintf(`{"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": {"name": "nodes", "namespace": %q}}`, metallbSpace))
 	config := "KUBECONFIG=" + c.path("local-admin.kubeconfig")
 	for _, h := range []*lab.Host{c.Lab.A, c.Lab.B} {
 		steps := []step{{Name: "speaker", Args: []string{"/usr/bin/env", config, c.bin("metallb-speaker"), "--namespace=" + metallbSpace, "--node-name=" + nodeName(h), "--host=127.0.0.1", "--port=7473"}}}
@@ -55,13 +53,25 @@ const addressState = "/run/cni-addresses"
 // DefineNetwork creates SecondNetwork.
 func (c *Cluster) DefineNetwork(t testing.TB) {
 	t.Helper()
-	c.Kubectl(t, attachmentCRD, "apply", "-f", "-")
-	c.Kubectl(t, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/network-attachment-definitions.k8s.cni.cncf.io")
+	c.Create(t, attachmentCRD)
 	all := c.Lab.Addresses(lab.NetOverlay, 0)
 	config := fmt.Sprintf(`{"cniVersion": "0.4.0", "name": %q, "type": "macvlan", "master": %q, "mode": "bridge",
 "ipam": {"type": "host-local", "dataDir": %q, "ranges": %s}}`, SecondNetwork, lab.Underlay, addressState, c.ranges(all[0].Masked(), ipv6(all).Masked()))
-	c.Kubectl(t, fmt.Sprintf(`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": %q, "namespace": "default"}, "spec": {"config": %q}}`,
-		SecondNetwork, config), "apply", "-f", "-")
+	c.Create(t, fmt.Sprintf(`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": %q, "namespace": "default"}, "spec": {"config": %q}}`, SecondNetwork, config))
+}
+
+// Create creates objects, or leaves those that exist. It repeats that until their resources are
+// known: the API server serves a definition some time after it was created.
+func (c *Cluster) Create(t testing.TB, objects ...string) {
+	t.Helper()
+	list := `{"apiVersion": "v1", "kind": "List", "items": [` + strings.Join(objects, ",\n") + "]}"
+	c.Until(t, list, func() bool {
+		out, err := c.TryKubectl(t, list, "apply", "--validate=false", "-f", "-")
+		if err != nil {
+			t.Logf("%v: %s", err, out)
+		}
+		return err == nil
+	})
 }
 
 // multus returns the steps that put Multus before a node's network.

@@ -117,6 +117,10 @@ func (c *Cluster) network(t testing.TB) {
 		// There is no default route, and a packet to a service's address needs a route before
 		// its destination is translated.
 		c.OnNode(t, h, "ip", "route", "add", c.services().String(), "dev", lab.Underlay)
+		if c.options.CNI == Calico {
+			// Pods have this gateway, for which a node answers only where it has a route to it.
+			c.OnNode(t, h, "ip", "route", "add", "169.254.1.1/32", "dev", lab.Underlay)
+		}
 		if c.options.CNI == Bridge {
 			other := c.Lab.A
 			if h == other {
@@ -151,6 +155,16 @@ func (c *Cluster) images(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// write writes a file of the cluster and returns its path.
+func (c *Cluster) write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := c.path(name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }

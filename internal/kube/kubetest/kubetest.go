@@ -24,6 +24,9 @@ type CNI string
 const (
 	Bridge  CNI = "bridge"  // a bridge on each node, and a route to that of the other
 	Flannel CNI = "flannel" // flannel with VXLAN
+	// Calico is Calico with VXLAN, which enforces network policies. With the vxlanMode
+	// CrossSubnet of its IPPool, pods are connected by routes.
+	Calico CNI = "calico"
 )
 
 // Options say what kind of cluster is needed.
@@ -56,7 +59,7 @@ func programs(t testing.TB) string {
 		}
 		dir = filepath.Join(cache, "tare", "kubernetes", version(t))
 	}
-	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "cni/flannel", "cni/bridge", "cni/multus"} {
+	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Skipf("no cluster can be started (scripts/setup-kubernetes builds what it needs): %v", err)
 		}

@@ -38,9 +38,7 @@ func (c *Cluster) control(t testing.TB) {
 		name := nodeName(h)
 		c.pki.kubeconfig(t, name, server, "system:node:"+name, "system:nodes", "")
 	}
-	if err := os.WriteFile(c.path("tokens.csv"), []byte(c.pki.tokens.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c.write(t, "tokens.csv", c.pki.tokens.String())
 	managed := []string{
 		c.bin("kube-controller-manager"), "--kubeconfig=" + manager, "--service-account-private-key-file=" + c.path("sa.key"), "--root-ca-file=" + c.path("ca.crt"),
 		"--use-service-account-credentials=true", "--leader-elect=false", "--bind-address=127.0.0.1", "--service-cluster-ip-range=" + c.both(c.services(), c.services6()),
@@ -50,7 +48,7 @@ func (c *Cluster) control(t testing.TB) {
 		managed = append(managed, "--allocate-node-cidrs=true", "--cluster-cidr="+c.pods().String(), "--node-cidr-mask-size=24")
 	}
 	const etcd = "http://127.0.0.1:2379"
-	c.boot(t, c.Lab.A, "control", []step{
+	steps := []step{
 		{Name: "etcd", Args: []string{
 			c.bin("etcd"), "--data-dir=/run/etcd", "--unsafe-no-fsync", "--listen-client-urls=" + etcd, "--advertise-client-urls=" + etcd,
 			"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380", "--initial-cluster=default=http://127.0.0.1:2380",
@@ -65,7 +63,11 @@ func (c *Cluster) control(t testing.TB) {
 		}},
 		{Name: "manager", Args: managed},
 		{Name: "scheduler", Args: []string{c.bin("kube-scheduler"), "--kubeconfig=" + scheduler, "--leader-elect=false", "--bind-address=127.0.0.1"}},
-	})
+	}
+	if c.options.CNI == Calico {
+		steps = append(steps, c.calicoControl(t)...)
+	}
+	c.boot(t, c.Lab.A, "control", steps)
 }
 
 func nodeName(h *lab.Host) string { return "node-" + h.Name }
@@ -82,14 +84,7 @@ func (c *Cluster) node(t testing.TB, h *lab.Host) {
 	t.Helper()
 	name, ip := nodeName(h), h.Addr[0]
 	c.makeCgroup(t, c.cgroup(h.Name))
-	file := func(base, text string) string {
-		t.Helper()
-		path := c.path(name + "-" + base)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(base, text string) string { return c.write(t, name+"-"+base, text) }
 	containerd := file("containerd.toml", fmt.Sprintf(`version = 2
 root = "/run/containerd-root"
 state = "/run/containerd"
@@ -172,6 +167,9 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
  "ipam": {"type": "host-local", "dataDir": "/run/cni-addresses", "ranges": %s}},
 {"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.podsOf6(h))))
 		return []step{install}
+	}
+	if c.options.CNI == Calico {
+		return c.calico(h, file, install)
 	}
 	install.After = flannelEnv
 	install.Args[1] = file("flannel.conflist", `{"cniVersion": "0.3.1", "name": "cbr0", "plugins": [

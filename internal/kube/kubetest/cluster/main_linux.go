@@ -20,7 +20,7 @@ import (
 
 func main() {
 	kubetest.First()
-	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge or flannel")
+	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel or calico")
 	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables")
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")
 	testing.Init()

@@ -2,6 +2,7 @@ package k8s_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -21,8 +22,10 @@ import (
 // provision builds a mode and removes it again, and returns its error.
 func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) error {
 	t.Helper()
-	o.Pairs, o.Label = 1, "absent"
-	p, err := d.Provision(t.Context(), drivertest.SpecOn(run, o).ModeSpec)
+	o.Pairs = 1
+	o = drivertest.SpecOn(run, o).ModeSpec
+	o.Label = "absent"
+	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -58,8 +61,9 @@ func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 		return len(strings.Fields(c.Kubectl(t, "", "get", "services,endpointslices", "-n", kube.Name(run.Claim.ID), "-l", kube.LabelPart+"="+kube.Name(run.Claim.ID, "options", "decoy"), "-o", "name")))
 	}
 	const services = 20
-	o := driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Label: "options", Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
+	o := driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
 	o = drivertest.SpecOn(run, o).ModeSpec
+	o.Label = "options"
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -149,5 +153,55 @@ func checkNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) {
 	server.Listen[0], server.Dial[0] = own, own
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err == nil || !strings.Contains(err.Error(), "net1") && !strings.Contains(err.Error(), "eth0") {
 		t.Errorf("packets over the pods' own network: %v", err)
+	}
+}
+
+// checkOutside checks the path through a load balancer outside of the nodes' own rules, which the
+// cluster reports as such: node b's nftables do its work, on an address that no service rule has.
+func checkOutside(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
+	t.Helper()
+	o := driver.ModeSpec{Mode: "k8s/loadbalancer", Pairs: 1, Options: map[string]string{k8s.OptionClass: "example.org/outside"}}
+	o = drivertest.SpecOn(run, o).ModeSpec
+	o.Label = "outside"
+	type provisioned struct {
+		path *driver.Path
+		err  error
+	}
+	done := make(chan provisioned, 1)
+	go func() {
+		p, err := d.Provision(t.Context(), o)
+		done <- provisioned{p, err}
+	}()
+	space, name := kube.Name(run.Claim.ID), kube.Name(run.Claim.ID, o.Label, "b", "server")
+	var pod netip.Addr
+	c.Until(t, "the server's pod", func() bool {
+		out, err := c.TryKubectl(t, "", "get", "pod", name, "-n", space, "-o", "jsonpath={.status.podIP}")
+		if err == nil {
+			pod, err = netip.ParseAddr(out)
+		}
+		return err == nil
+	})
+	at := c.Lab.Addresses(lab.NetUnderlay, 230)[0].Addr()
+	c.OnNode(t, c.Lab.B, "ip", "address", "add", at.String()+"/32", "dev", lab.Underlay)
+	c.OnNode(t, c.Lab.B, "nft", fmt.Sprintf("add table ip outside; add chain ip outside in { type nat hook prerouting priority -110; }; add rule ip outside in ip daddr %s dnat to %s", at, pod))
+	status := fmt.Sprintf(`{"status": {"loadBalancer": {"ingress": [{"ip": %q, "ipMode": "Proxy"}]}}}`, at)
+	c.Until(t, "the service", func() bool {
+		_, err := c.TryKubectl(t, "", "patch", "service", name, "-n", space, "--subresource=status", "--type=merge", "-p", status)
+		return err == nil
+	})
+	made := <-done
+	if made.err != nil {
+		t.Fatal(made.err)
+	}
+	s := drivertest.StartAgents(t, made.path, o)
+	s.CheckTopology(t)
+	reports, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 1)
+	if err != nil || reports[0].Server.Received == 0 {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"load balancer": "passed by the packets", "replies": "past the load balancer", "source address": "kept", "destination address": "translated from " + at.String()} {
+		if got := fact(t, s, name); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
 	}
 }

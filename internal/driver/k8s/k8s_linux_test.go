@@ -113,6 +113,7 @@ func TestModes(t *testing.T) {
 				continue // see checkAbsent
 			case "k8s/loadbalancer":
 				absent.Wait() // nothing may give it an address until then
+				t.Run("outside", func(t *testing.T) { checkOutside(t, c, d, run) })
 				c.StartMetalLB(t)
 				c.DefineNetwork(t)
 			}

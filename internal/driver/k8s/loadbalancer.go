@@ -52,8 +52,23 @@ func (p *path) loadBalancer(ctx context.Context) error {
 		if pair == 1 {
 			p.balancerFacts(b, local)
 		}
-		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
+		if err := p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort)); err != nil {
+			return err
+		}
+		if pair == 1 && !b.Direct {
+			p.facts = append(p.facts, result.Fact{Name: "replies", Value: p.repliesText()})
+		}
+		return nil
 	})
+}
+
+// repliesText says how replies return on a path through a load balancer. Its own address in place
+// of the client's is where replies go; else they go to the client.
+func (p *path) repliesText() string {
+	if p.sourceKept {
+		return "past the load balancer (direct server return), unless routes lead through it: the server's node sends them to the client's own address"
+	}
+	return "through the load balancer or the node that translated the client's address"
 }
 
 // carryPast adds the rules for a path through a load balancer outside of the nodes: the pod must

@@ -19,19 +19,20 @@ import (
 // path is a mode on a cluster.
 type path struct {
 	pathspec.Path
-	order     driver.ModeSpec
-	driver    *Driver
-	cluster   *kube.Cluster
-	session   *remote.Session
-	read      remote.Path  // what agents read of its nodes, added to Path
-	a, b      *remote.Host // of the client and the server; equal in modes within one node
-	endpoints []*endpoint
-	services  []*kube.Service
-	network   *kube.Network // an additional one of the pods, nil in most modes
-	noIPv6    string        // why workloads over IPv6 are left out, "" if nothing is known
-	facts     []result.Fact
-	close     sync.Once
-	closed    error
+	order      driver.ModeSpec
+	driver     *Driver
+	cluster    *kube.Cluster
+	session    *remote.Session
+	read       remote.Path  // what agents read of its nodes, added to Path
+	a, b       *remote.Host // of the client and the server; equal in modes within one node
+	endpoints  []*endpoint
+	services   []*kube.Service
+	network    *kube.Network // an additional one of the pods, nil in most modes
+	sourceKept bool          // the server sees the client's own address
+	noIPv6     string        // why workloads over IPv6 are left out, "" if nothing is known
+	facts      []result.Fact
+	close      sync.Once
+	closed     error
 }
 
 // endpoint is a pod with an agent that reads its network, or a process on the host network.

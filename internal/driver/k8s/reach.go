@@ -126,11 +126,12 @@ func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot reach %s at %s: %w; check network policies and the firewalls of the nodes", x.Client.At, x.Server.At, x.Dial, err)
 	}
+	p.sourceKept = met.Seen.Addr() == met.From.Addr()
 	to, from := "kept", "kept"
 	if x.Listen.Addr() != x.Dial.Addr() {
 		to = fmt.Sprintf("translated from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())
 	}
-	if met.Seen.Addr() != met.From.Addr() {
+	if !p.sourceKept {
 		from = fmt.Sprintf("translated to %s (SNAT)", met.Seen.Addr())
 	}
 	if met.Seen.Addr().IsLoopback() {

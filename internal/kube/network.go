@@ -43,42 +43,21 @@ type attachmentDefinition struct {
 	} `json:"spec"`
 }
 
-// Network finds an additional network by name, or by namespace/name. It returns a *NoNetwork if the
-// cluster has none of that name, or pods cannot have it beside their own.
+// Network finds an additional network by name, or by namespace/name, for which no right beyond that
+// namespace is needed. It returns a *NoNetwork if the cluster has none of that name, or pods cannot
+// have it beside their own.
 func (c *Cluster) Network(ctx context.Context, name string) (*Network, error) {
-	var list struct{ Items []attachmentDefinition }
-	err := c.get(ctx, attachmentV+"/network-attachment-definitions", nil, &list)
-	if isNotFound(err) {
-		return nil, &NoNetwork{"the cluster has no NetworkAttachmentDefinitions: install Multus, or OVN-Kubernetes with multiple networks"}
-	}
+	d, err := c.attachmentDefinition(ctx, name)
 	if err != nil {
-		return nil, c.fail(err, "list the network attachment definitions")
+		return nil, err
 	}
-	var all []string
-	var found []attachmentDefinition
-	for _, d := range list.Items {
-		full := d.Namespace + "/" + d.Name
-		all = append(all, full)
-		if name == full || name == d.Name {
-			found = append(found, d)
-		}
-	}
-	slices.Sort(all)
-	switch {
-	case len(all) == 0:
-		return nil, &NoNetwork{"the cluster has no NetworkAttachmentDefinition in any namespace; create one"}
-	case len(found) == 0:
-		return nil, &NoNetwork{fmt.Sprintf("the cluster has no NetworkAttachmentDefinition %s; it has %s", name, strings.Join(all, ", "))}
-	case len(found) > 1:
-		return nil, &NoNetwork{fmt.Sprintf("the cluster has %d NetworkAttachmentDefinitions %s; name one by NAMESPACE/NAME: %s", len(found), name, strings.Join(all, ", "))}
-	}
-	n := &Network{Namespace: found[0].Namespace, Name: found[0].Name}
+	n := &Network{Namespace: d.Namespace, Name: d.Name}
 	var config struct {
 		Type, Role string
 		Plugins    []struct{ Type string }
 	}
 	// A definition may leave its configuration to a file of the node.
-	if json.Unmarshal([]byte(found[0].Spec.Config), &config) == nil {
+	if json.Unmarshal([]byte(d.Spec.Config), &config) == nil {
 		if len(config.Plugins) > 0 {
 			config.Type = cmp.Or(config.Type, config.Plugins[0].Type)
 		}
@@ -88,6 +67,44 @@ func (c *Cluster) Network(ctx context.Context, name string) (*Network, error) {
 		return nil, &NoNetwork{fmt.Sprintf("network %s replaces the pod network of its namespace instead of adding a device; measure k8s/pod in that namespace", n)}
 	}
 	return n, nil
+}
+
+// attachmentDefinition finds the definition of a network.
+func (c *Cluster) attachmentDefinition(ctx context.Context, name string) (d attachmentDefinition, err error) {
+	const resource, install = "network-attachment-definitions", "install Multus, or OVN-Kubernetes with multiple networks"
+	if space, short, full := strings.Cut(name, "/"); full {
+		err := c.get(ctx, in(attachmentV, space, resource, short), nil, &d)
+		if isNotFound(err) {
+			return d, &NoNetwork{fmt.Sprintf("there is no NetworkAttachmentDefinition %s; create it, and if the cluster has no such resource, %s", name, install)}
+		}
+		return d, c.fail(err, "look for the network attachment definition %s", name)
+	}
+	var list struct{ Items []attachmentDefinition }
+	err = c.get(ctx, attachmentV+"/"+resource, nil, &list)
+	if isNotFound(err) {
+		return d, &NoNetwork{"the cluster has no NetworkAttachmentDefinitions: " + install}
+	}
+	if err != nil {
+		return d, c.fail(err, "list the network attachment definitions of all namespaces; name one by NAMESPACE/NAME to look only there")
+	}
+	var all []string
+	var found []attachmentDefinition
+	for _, d := range list.Items {
+		all = append(all, d.Namespace+"/"+d.Name)
+		if name == d.Name {
+			found = append(found, d)
+		}
+	}
+	slices.Sort(all)
+	switch {
+	case len(all) == 0:
+		return d, &NoNetwork{"the cluster has no NetworkAttachmentDefinition in any namespace; create one"}
+	case len(found) == 0:
+		return d, &NoNetwork{fmt.Sprintf("the cluster has no NetworkAttachmentDefinition %s; it has %s", name, strings.Join(all, ", "))}
+	case len(found) > 1:
+		return d, &NoNetwork{fmt.Sprintf("the cluster has %d NetworkAttachmentDefinitions %s; name one by NAMESPACE/NAME: %s", len(found), name, strings.Join(all, ", "))}
+	}
+	return found[0], nil
 }
 
 // String returns the network's namespace and name.

@@ -32,25 +32,29 @@ func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) err
 	return p.Close(t.Context())
 }
 
+// checkUnsupported expects a mode to be unsupported with a reason of one line.
+func checkUnsupported(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec, want string) {
+	t.Helper()
+	err := provision(t, d, run, o)
+	var u *driver.Unsupported
+	if !errors.As(err, &u) || !strings.Contains(u.Reason, want) || strings.Contains(u.Reason, "\n") {
+		t.Errorf("%s: %v, want it unsupported with %q", o.Mode, err, want)
+	}
+}
+
 // checkAbsent checks what is said of modes and options that a cluster without controllers lacks. For
 // a load balancer that takes a while: its check has ended when the result has.
 func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) *sync.WaitGroup {
 	t.Helper()
 	c.Create(t, `{"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "edge"}, "spec": {"controller": "example.org/edge"}}`,
 		`{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "plain"}, "handler": "runc"}`)
-	check := func(o driver.ModeSpec, want string) {
-		err := provision(t, d, run, o)
-		var u *driver.Unsupported
-		if !errors.As(err, &u) || !strings.Contains(u.Reason, want) || strings.Contains(u.Reason, "\n") {
-			t.Errorf("%s: %v, want it unsupported with %q", o.Mode, err, want)
-		}
-	}
-	check(driver.ModeSpec{Mode: "k8s/network:second"}, "install Multus")
-	check(driver.ModeSpec{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
-	check(driver.ModeSpec{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
-	check(driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:second"}, "install Multus")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:default/second"}, "install Multus")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
 	var late sync.WaitGroup
-	late.Go(func() { check(driver.ModeSpec{Mode: "k8s/loadbalancer"}, "install a controller") })
+	late.Go(func() { checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer"}, "install a controller") })
 	return &late
 }
 
@@ -132,6 +136,18 @@ func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, r
 		t.Errorf("destination address: %s", got)
 	}
 	checkWrongEndpoint(t, c, s, run)
+}
+
+// checkNoNetwork checks what is said of networks that pods cannot have beside their own.
+func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
+	t.Helper()
+	c.Create(t, `{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "primary", "namespace": "default"}, "spec": {"config": "{\"type\": \"ovn-k8s-cni-overlay\", \"role\": \"primary\"}"}}`,
+		`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "primary", "namespace": "kube-public"}, "spec": {}}`,
+		`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "bare", "namespace": "default"}, "spec": {"config": "{\"cniVersion\": \"0.4.0\", \"name\": \"bare\", \"type\": \"macvlan\", \"master\": \"eth0\"}"}}`)
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:none"}, "no NetworkAttachmentDefinition none; it has default/bare, default/primary, default/second, kube-public/primary")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:primary"}, "name one by NAMESPACE/NAME")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:default/primary"}, "replaces the pod network")
+	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:bare"}, "network default/bare gives pods no address")
 }
 
 // checkNetwork checks what is told of an additional network, and that packets over the pods' own

@@ -129,6 +129,7 @@ func TestModes(t *testing.T) {
 					checkLoadBalancer(t, c, s, run)
 				case "k8s/network:NAME":
 					checkNetwork(t, c, s)
+					checkNoNetwork(t, c, d, run)
 				case "k8s/pod":
 					if got := fact(t, s, "between the nodes"); got != "direct: device eth0, MTU 1500" {
 						t.Errorf("between the nodes: %s", got)

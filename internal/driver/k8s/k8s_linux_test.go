@@ -3,6 +3,7 @@ package k8s_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -118,6 +119,7 @@ func TestModes(t *testing.T) {
 				c.DefineNetwork(t)
 			}
 			t.Run(m.ID, func(t *testing.T) {
+				t.Parallel() // most of the time is waiting for the cluster
 				mode := strings.Replace(m.ID, ":NAME", ":"+kubetest.SecondNetwork, 1)
 				s := checkMode(t, d, run, driver.ModeSpec{Mode: mode})
 				switch m.ID {
@@ -155,7 +157,7 @@ func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, 
 		t.Fatal(err)
 	}
 	space := kube.Name(run.Claim.ID)
-	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": "yes"}})
+	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": label(s.Path.Mode)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +170,8 @@ func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, 
 			t.Error(err)
 		}
 	}()
-	name := strings.TrimSpace(c.Kubectl(t, "", "get", "services", "-n", space, "-o", "name"))
-	c.Kubectl(t, "", "patch", name, "-n", space, "--type=merge", "-p", `{"spec": {"selector": {"io.tare.mode": null, "io.tare.endpoint": null, "other": "yes"}}}`)
+	name := kube.Name(run.Claim.ID, label(s.Path.Mode), "b", "server")
+	c.Kubectl(t, "", "patch", "service", name, "-n", space, "--type=merge", "-p", fmt.Sprintf(`{"spec": {"selector": {"io.tare.mode": null, "io.tare.endpoint": null, "other": %q}}}`, label(s.Path.Mode)))
 	addr, _ := other.Address(false)
 	s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(addr, s.Path.Pairs[0].Server.Listen[0].Port())
 	s.Ends[0].Server = a
@@ -196,6 +198,7 @@ func TestFlannel(t *testing.T) {
 			{Mode: "k8s/pod", Pairs: 2},
 		} {
 			t.Run(o.Mode, func(t *testing.T) {
+				t.Parallel()
 				s := checkMode(t, d, run, o)
 				switch o.Mode {
 				case "k8s/nodeport":
@@ -224,7 +227,7 @@ func rules(t *testing.T, c *kubetest.Cluster) int {
 // take it must not pass as those of the path.
 func checkSecondNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) {
 	t.Helper()
-	pods := strings.Fields(c.Kubectl(t, "", "get", "pods", "-A", "-l", "io.tare.mode", "-o", `jsonpath={range .items[*]}{.spec.nodeName}={.status.podIP} {end}`))
+	pods := strings.Fields(c.Kubectl(t, "", "get", "pods", "-A", "-l", "io.tare.mode="+label(s.Path.Mode), "-o", `jsonpath={range .items[*]}{.spec.nodeName}={.status.podIP} {end}`))
 	if len(pods) < 2 {
 		t.Fatalf("pods %v", pods)
 	}

@@ -1,7 +1,7 @@
-// Command bench measures tare itself, in five packages: its cost (bench/owncost), its
+// Command bench measures tare itself, in six packages: its cost (bench/owncost), its
 // generator compared with others (bench/peers), the precision and accuracy of the method
-// on the real lab (bench/method), the cost of watching a trial (bench/watching), and agents
-// that are started through ssh (bench/machines). Each of their tables is a section that
+// on the real lab (bench/method), the cost of watching a trial (bench/watching), agents that
+// are started through ssh (bench/machines), and runs on a cluster (bench/kubernetes). Each of their tables is a section that
 // -only selects. `make bench` runs it; it prints the tables of docs/performance.md, and
 // `make bench-aa` and the sections effect and protocol print those of docs/method.md.
 package main
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
+	"tare/bench/kubernetes"
 	"tare/bench/machines"
 	"tare/bench/method"
 	"tare/bench/owncost"
@@ -46,6 +47,7 @@ func sections() []harness.Section {
 		{Name: "watching", Run: watching.Watching, OnDemand: true},
 		{Name: "live", Run: watching.LiveView, OnDemand: true},
 		{Name: "machines", Run: machines.Machines, OnDemand: true},
+		{Name: "kubernetes", Run: kubernetes.Kubernetes, OnDemand: true},
 		{Name: "report", Run: owncost.Reports, OnDemand: true},
 		{Name: "others", Run: owncost.Others, OnDemand: true},
 		{Name: "runs", Run: owncost.Runs, OnDemand: true},

@@ -309,6 +309,10 @@ func (c *Cluster) Restart(t testing.TB, on, program string) {
 	}
 }
 
+// Passed returns how many bytes all connections to the API server from outside of the nodes have
+// carried, both ways.
+func (c *Cluster) Passed() int64 { return c.proxy.bytes.Load() }
+
 // CutStreams closes all connections to the API server, as a load balancer before it does that
 // is restarted.
 func (c *Cluster) CutStreams() { c.proxy.cut() }

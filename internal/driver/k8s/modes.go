@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
-	"tare/internal/agent/wire"
-	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
@@ -116,31 +113,43 @@ func (p *path) nodeToPod(ctx context.Context) error {
 	})
 }
 
-// nodePort: a process on a node to a service's port on the other, where its pod is.
+// nodePort: a process on a node to a service's port on the other, where its pod is. With the option
+// endpoint the pod is on the client's node: the node that is asked forwards all packets of both
+// directions, and translates both addresses.
 func (p *path) nodePort(ctx context.Context) error {
-	local := p.order.Options[OptionPolicy] == "Local"
+	local, elsewhere := p.order.Options[OptionPolicy] == "Local", p.order.Options[OptionEndpoint] == EndpointOther
+	of := p.b
+	if elsewhere {
+		of = p.a
+	}
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		ends, err := p.startPods(ctx, pair, wanted{of, false})
 		if err != nil {
 			return err
 		}
-		s, err := p.newService(ctx, ends[0], kube.ServiceSpec{OnNodes: true, Local: local})
+		to := ends[0]
+		s, err := p.newService(ctx, to, kube.ServiceSpec{OnNodes: true, Local: local})
 		if err != nil {
 			return err
 		}
-		plug, err := p.read.MustCarry(ctx, &ends[0].Endpoint, pair, false)
+		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
 		if err != nil {
 			return err
 		}
 		from := p.process(p.a, true, pair)
 		if pair == 1 {
-			right := append([]pathspec.Step{p.read.ConnectionStep("service", "NodePort")}, reversed(ends[0].steps(plug))...)
-			if err := p.read.AddUnderlay(ctx, from.steps(remote.Attachment{}), right); err != nil {
+			service, right := []pathspec.Step{p.read.ConnectionStep("service", "NodePort")}, reversed(to.steps(plug))
+			if elsewhere {
+				err = p.forwarded(ctx, from.steps(remote.Attachment{}), to, service, right)
+			} else {
+				err = p.read.AddUnderlay(ctx, from.steps(remote.Attachment{}), append(service, right...))
+			}
+			if err != nil {
 				return err
 			}
 			p.facts = append(p.facts, result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
 		}
-		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(p.atNode(p.b).dial, s.NodePort))
+		return p.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
 	})
 }
 
@@ -202,84 +211,10 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 		p.SetSteps(append(left, right...)...)
 		return nil
 	}
-	near, err := p.devices(ctx, p.a, p.b.Address, addressOf(to, p.b))
+	between, err := p.carryBetween(ctx, from, to, len(service) > 0)
 	if err != nil {
 		return err
 	}
-	if to6 := p.ipv6Of(to, p.b); to6.IsValid() {
-		p.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
-	}
-	far, err := p.devices(ctx, p.b, p.a.Address, addressOf(from, p.a))
-	if err != nil {
-		return err
-	}
-	for i, d := range near {
-		p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, device(d), driver.ForwardAtLeast, driver.ReverseAtLeast)
-		left = append(left, pathspec.DeviceStep(p.a.Place, device(d)))
-		if i == 0 {
-			p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: betweenText(near)})
-		}
-	}
-	var back []pathspec.Step
-	for _, d := range far {
-		p.read.MustMoveAtLeast(pathspec.AllPairs, p.b.Place, device(d), driver.ReverseAtLeast, driver.ForwardAtLeast)
-		back = append(back, pathspec.DeviceStep(p.b.Place, device(d)))
-	}
-	p.SetSteps(append(append(left, reversed(back)...), right...)...)
+	p.SetSteps(append(append(left, between...), right...)...)
 	return nil
-}
-
-func device(l wire.Link) pathspec.Device { return pathspec.Device{Name: l.Name} }
-
-// addressOf returns the address at which an endpoint is reached.
-func addressOf(e *endpoint, h *remote.Host) netip.Addr {
-	if e.pod == nil {
-		return h.Address
-	}
-	return e.Addr
-}
-
-// devices returns the devices of a node by which it reaches an address on the other: the one that
-// its routes name, and behind a tunnel's also the one that leads to the other node. All carry
-// other traffic, too.
-func (p *path) devices(ctx context.Context, h *remote.Host, node, addr netip.Addr) ([]wire.Link, error) {
-	first, err := h.DeviceToward(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	if tunnelKind(first) == "" {
-		return []wire.Link{first}, nil
-	}
-	second, err := h.DeviceToward(ctx, node)
-	if err != nil {
-		return nil, err
-	}
-	return []wire.Link{first, second}, nil
-}
-
-// tunnelKind returns how a device encapsulates packets, "" if it does not. Some networks move
-// packets to their tunnel behind the device that the routes name, so names count, too.
-func tunnelKind(l wire.Link) string {
-	switch {
-	case l.Kind == "wireguard":
-		return "encrypted by WireGuard"
-	case l.Kind == "vxlan", strings.HasPrefix(l.Name, "cilium_vxlan"):
-		return "overlay, VXLAN"
-	case l.Kind == "geneve", strings.HasPrefix(l.Name, "genev_sys"):
-		return "overlay, Geneve"
-	case l.Kind == "ipip", l.Kind == "sit", strings.HasPrefix(l.Name, "tunl"):
-		return "overlay, IP in IP"
-	case l.Kind == "openvswitch", strings.HasPrefix(l.Name, "ovn-k8s-"), strings.HasPrefix(l.Name, "antrea-gw"), l.Name == "cilium_host":
-		return "the network's own device, behind which there may be an overlay"
-	}
-	return ""
-}
-
-// betweenText describes what is between two nodes.
-func betweenText(devices []wire.Link) string {
-	kind := tunnelKind(devices[0])
-	if kind == "" {
-		kind = "direct"
-	}
-	return fmt.Sprintf("%s: device %s, MTU %d", kind, devices[0].Name, devices[0].MTU)
 }

@@ -14,11 +14,15 @@ import (
 // reached from outside, the others of all modes with pods.
 const (
 	OptionPolicy       = "policy"       // external traffic policy: Cluster or Local
+	OptionEndpoint     = "endpoint"     // of k8s/nodeport: EndpointOther
 	OptionClass        = "class"        // of the load balancer
 	OptionPolicies     = "policies"     // number of network policies that select the pods
 	OptionServices     = "services"     // number of services without traffic that exist beside the mode
 	OptionRuntimeClass = "runtimeClass" // of the pods
 )
+
+// EndpointOther is the value of OptionEndpoint for a pod on another node than the one that is asked.
+const EndpointOther = "other"
 
 // mostObjects bounds the options that are numbers: far more than a cluster of any size has.
 const mostObjects = 100_000
@@ -37,6 +41,13 @@ func checkOptions(o driver.ModeSpec) error {
 		case name == OptionPolicy && (o.Mode == "k8s/nodeport" || o.Mode == loadBalancer):
 			if value != "Cluster" && value != "Local" {
 				return fmt.Errorf("option %s is %q; it must be Cluster or Local", name, value)
+			}
+		case name == OptionEndpoint && o.Mode == "k8s/nodeport":
+			if value != EndpointOther {
+				return fmt.Errorf("option %s is %q; it must be %s, or left out for a pod on the node that is asked", name, value, EndpointOther)
+			}
+			if o.Options[OptionPolicy] == "Local" {
+				return fmt.Errorf("with the option %s: Local a node does not forward to a pod on another node; leave out %s: %s, or set %s: Cluster", OptionPolicy, OptionEndpoint, EndpointOther, OptionPolicy)
 			}
 		case name == OptionRuntimeClass, name == OptionClass && o.Mode == loadBalancer:
 			return fmt.Errorf("option %s is empty; it must be a name", name)

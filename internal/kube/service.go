@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -131,22 +130,6 @@ func (s *Service) Endpoints(ctx context.Context) ([]string, error) {
 // Remove removes the service. It is no error if it is already gone.
 func (s *Service) Remove(ctx context.Context) error {
 	return s.cluster.fail(s.cluster.remove(ctx, in(core, s.Namespace, "services", s.Name)), "remove service %s", s.Name)
-}
-
-// CreatePolicies creates a number of network policies that allow what the selected pods do anyway:
-// ingress from and egress to everywhere. A cluster whose network has no policies ignores them.
-func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name string, count int, selector map[string]string) error {
-	return c.createAll(count, func(i int) error {
-		p := networkingv1.NetworkPolicy{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i+1), Namespace: namespace, Labels: labels(run, "policy")},
-			Spec: networkingv1.NetworkPolicySpec{
-				PodSelector: metav1.LabelSelector{MatchLabels: selector},
-				PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-				Ingress:     []networkingv1.NetworkPolicyIngressRule{{}}, Egress: []networkingv1.NetworkPolicyEgressRule{{}},
-			},
-		}
-		return c.fail(c.post(ctx, in(networking, namespace, "networkpolicies"), p, nil), "create network policy %s", p.Name)
-	})
 }
 
 // atOnce is how many decoys are created at a time.

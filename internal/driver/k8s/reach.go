@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
+	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver/pathspec"
@@ -119,12 +121,42 @@ func (p *path) checkExchange(ctx context.Context, pair int, x remote.Exchange) e
 	return err
 }
 
+// policyTimeout takes the place of reachTimeout where network policies may deny the exchange.
+const policyTimeout = 10 * time.Second
+
+// restriction says which network policies do not allow the pods of an exchange everything, "" if
+// there are none or they are not known. Only networks that enforce policies deny anything by them,
+// and some of these policies may allow the exchange.
+func (p *path) restriction(ctx context.Context, x remote.Exchange) string {
+	for _, e := range p.endpoints {
+		if e.At != x.Client.At && e.At != x.Server.At {
+			continue
+		}
+		ingress, egress, err := e.pod.Restrictions(ctx)
+		if err != nil {
+			return "" // the user may not list them
+		}
+		which, direction := ingress, "ingress"
+		if e.Client {
+			which, direction = egress, "egress"
+		}
+		if len(which) > 0 {
+			return fmt.Sprintf("network policy %s in namespace %s restricts the %s of the %s's pod: allow it, or run in another namespace", strings.Join(which, ", "), e.pod.Namespace, direction, e.Name)
+		}
+	}
+	return ""
+}
+
 // recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
 // its addresses are translated, as client and server see them.
 func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
-	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, reachTimeout)
+	wait, hint := reachTimeout, "check network policies and the firewalls of the nodes"
+	if denies := p.restriction(ctx, x); denies != "" {
+		wait, hint = policyTimeout, denies
+	}
+	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
 	if err != nil {
-		return fmt.Errorf("%s cannot reach %s at %s: %w; check network policies and the firewalls of the nodes", x.Client.At, x.Server.At, x.Dial, err)
+		return fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, err, hint)
 	}
 	p.sourceKept = met.Seen.Addr() == met.From.Addr()
 	to, from := "kept", "kept"

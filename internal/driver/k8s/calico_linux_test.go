@@ -1,0 +1,137 @@
+package k8s_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/k8s"
+	"tare/internal/kube"
+	"tare/internal/kube/kubetest"
+	"tare/internal/lab"
+)
+
+// Modes are proven on Calico, which routes pods without a bridge, through a tunnel and without one,
+// and enforces policies: one that denies fails its mode and no other, and those of the option
+// policies check each connection.
+func TestCalico(t *testing.T) {
+	c := kubetest.Start(t, kubetest.Options{CNI: kubetest.Calico})
+	d := open(t, c, nil)
+	t.Run("modes", func(t *testing.T) {
+		run := stay(t, d)
+		denied := deny(t, c, d, run)
+		const tunnel = "overlay, VXLAN: device vxlan.calico, MTU 1450"
+		for _, m := range []struct {
+			driver.ModeSpec
+			between string
+		}{
+			{driver.ModeSpec{Mode: "k8s/pod"}, tunnel},
+			{driver.ModeSpec{Mode: "k8s/pod-local"}, ""},
+			{driver.ModeSpec{Mode: "k8s/pod-to-node"}, "direct: device eth0, MTU 1500; back: " + tunnel},
+			{driver.ModeSpec{Mode: "k8s/node-to-pod"}, tunnel},
+			{driver.ModeSpec{Mode: "k8s/service"}, tunnel},
+			{driver.ModeSpec{Mode: "k8s/nodeport"}, ""},
+			{driver.ModeSpec{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionEndpoint: k8s.EndpointOther}}, "direct: device eth0, MTU 1500; to the pod: " + tunnel},
+			{driver.ModeSpec{Mode: "k8s/hairpin"}, ""},
+		} {
+			t.Run(m.Mode+m.Options[k8s.OptionEndpoint], func(t *testing.T) {
+				s := checkMode(t, d, run, m.ModeSpec)
+				if m.between != "" {
+					if got := fact(t, s, "between the nodes"); got != m.between {
+						t.Errorf("between the nodes: %s", got)
+					}
+				}
+				if m.Mode == "k8s/nodeport" {
+					if got := fact(t, s, "source address"); !strings.Contains(got, "SNAT") {
+						t.Errorf("source address: %s", got)
+					}
+				}
+			})
+		}
+		t.Run("policies", func(t *testing.T) { checkPolicies(t, c, d, run) })
+		denied(t)
+		t.Run("direct", func(t *testing.T) {
+			c.Kubectl(t, "", "patch", "ippools.crd.projectcalico.org", "pods", "--type=merge", "-p", `{"spec": {"vxlanMode": "CrossSubnet"}}`)
+			c.Until(t, "routes of node a beside the tunnel", func() bool { return !strings.Contains(c.OnNode(t, c.Lab.A, "ip", "route"), "vxlan.calico") })
+			s := checkMode(t, d, run, driver.ModeSpec{Mode: "k8s/pod"})
+			if got := fact(t, s, "between the nodes"); got != "direct: device eth0, MTU 1450" && got != "direct: device eth0, MTU 1500" {
+				t.Errorf("between the nodes: %s", got)
+			}
+		})
+	})
+	clean(t, c)
+}
+
+// deny creates a policy that denies a mode everything and begins to set it up. It returns a
+// function that expects it to have failed.
+func deny(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) func(*testing.T) {
+	t.Helper()
+	c.Kubectl(t, `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: deny-all}
+spec: {podSelector: {matchLabels: {io.tare.mode: denied}}, policyTypes: [Ingress]}
+`, "apply", "-n", kube.Name(run.Claim.ID), "-f", "-")
+	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/service-local", Pairs: 1}).ModeSpec
+	o.Label = "denied"
+	failed := make(chan error, 1)
+	go func() {
+		p, err := d.Provision(t.Context(), o)
+		if err == nil {
+			err = p.Close(t.Context())
+		}
+		failed <- err
+	}()
+	return func(t *testing.T) {
+		t.Helper()
+		err := <-failed
+		want := "network policy deny-all in namespace " + kube.Name(run.Claim.ID) + " restricts the ingress of the server's pod"
+		if err == nil || !strings.Contains(err.Error(), "k8s/service-local") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a policy that denies: %v", err)
+		}
+	}
+}
+
+// checkPolicies measures connections of a mode with a number of policies, and expects the rules of
+// each policy to have been checked for each connection.
+func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
+	t.Helper()
+	const policies = 30
+	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionPolicies: strconv.Itoa(policies)}}).ModeSpec
+	o.Label = "policies"
+	s := drivertest.BuildOn(t, d, o)
+	c.Until(t, "rules for all policies on node a", func() bool { return len(checkedByPolicies(t, c)) >= 2*policies })
+	before := checkedByPolicies(t, c)
+	client, _, err := s.Trial(t, drivertest.Params("tcp_crr"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for rule, packets := range checkedByPolicies(t, c) {
+		if packets-before[rule] >= client.Connections {
+			checked++
+		}
+	}
+	if client.Connections == 0 || checked < 2*policies {
+		t.Errorf("%d connections were checked by %d rules that lead to %d policies of both directions", client.Connections, checked, policies)
+	}
+}
+
+// jumpToPolicy is a rule of iptables that leads to a policy, with its packets.
+var jumpToPolicy = regexp.MustCompile(`(?m)^\[(\d+):\d+\] (.* -j cali-p[io]-\S+)$`)
+
+// checkedByPolicies returns the packets that were checked against each policy on node a.
+func checkedByPolicies(t *testing.T, c *kubetest.Cluster) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	for _, m := range jumpToPolicy.FindAllStringSubmatch(c.OnNode(t, c.Lab.A, "iptables-save", "-c", "-t", "filter"), -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[m[2]] = n
+	}
+	return out
+}

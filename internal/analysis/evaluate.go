@@ -63,6 +63,9 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Agreements = agreements
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
 	e.run.TCPLimits = e.limitTCP()
+	if e.run.Ladder != nil {
+		e.run.Ladder.Explanations = e.explanations()
+	}
 	e.add(warnings)
 	e.add(disagreements)
 	return e.run

@@ -166,7 +166,7 @@ func atLeast(n int) cobra.PositionalArgs { return checked(cobra.MinimumNArgs(n))
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
+			return usage(contextHint(c, args, fmt.Errorf("%w; see %s --help", err, c.CommandPath())))
 		}
 		return nil
 	}

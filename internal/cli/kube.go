@@ -54,6 +54,16 @@ func (f *kubeFlags) cluster() *study.Cluster {
 	return nil
 }
 
+// contextHint adds to an error about arguments how a context is written, where the last argument
+// may have been meant as one: --kube takes a value only after an equals sign.
+func contextHint(c *cobra.Command, args []string, err error) error {
+	f := c.Flags().Lookup("kube")
+	if f == nil || f.Value.String() != currentContext || len(args) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; if %s is a context of the kubeconfig, write --kube=%[2]s", err, args[len(args)-1])
+}
+
 // imageCommand is the command for the image of this program.
 func (a App) imageCommand() *cobra.Command {
 	return &cobra.Command{

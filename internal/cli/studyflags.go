@@ -77,7 +77,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	}
 	src, err := source(name)
 	if err != nil {
-		return a, study.Study{}, usage(err)
+		return a, study.Study{}, usage(contextHint(c, args, err))
 	}
 	named, file := flagged, studyfile.TargetOf(src)
 	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") && !c.Flags().Changed("kube") {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,24 +22,35 @@ import (
 // transaction is resolved.
 const whyBlocks = 6
 
+// whyClusterBlocks is the same for a ladder of a cluster, whose modes have longer paths: five blocks
+// of six modes take less than four minutes.
+const whyClusterBlocks = 5
+
 // whyMargin is the difference that still counts as no cost of a part.
 const whyMargin = 0.03
+
+// maxCPULimit is more CPUs than any machine has.
+const maxCPULimit = 4096
 
 func (a App) whyCommand() *cobra.Command {
 	var f runFlags
 	var try bool
+	var cpus float64
 	c := &cobra.Command{
 		Use: "why MODE", Short: "Show what each part of a mode costs",
 		Long: "Explain what a mode costs by its parts. The same path is built several times, each time with one part more,\n" +
 			"from the baseline up to the mode, and once without each part; all of them are measured in one\n" +
 			"interleaved run. The result is what each part costs, with an interval, and what no part explains.\n" +
+			"On a Kubernetes cluster (--kube) nothing is left out: the parts are the differences of its paths, and the\n" +
+			"result names the cause, or what would tell it.\n" +
 			"With --try, the mode is measured with the settings that could help it, and with pairs of the best.",
-		Example: "  tare why netns/bridge\n  tare why docker/published --workloads tcp_rr,tcp_crr\n  tare why netns/vxlan --try\n  tare why docker/overlay --profile standard --max-time 20m",
+		Example: "  tare why netns/bridge\n  tare why docker/published --workloads tcp_rr,tcp_crr\n  tare why netns/vxlan --try\n  tare why k8s/pod --kube\n  tare why docker/overlay --profile standard --max-time 20m",
 		Args:    exactly(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.why(c, args[0], try, f) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.why(c, args[0], try, cpus, f) },
 	}
 	f.register(c)
 	c.Flags().BoolVar(&try, "try", false, "measure the settings that could help the mode instead, rank them, and print how to make them permanent")
+	c.Flags().Float64Var(&cpus, "cpu-limit", 0, "add a step: the mode with a limit of so many CPUs on each pod or container, as resources.limits.cpu of your own")
 	f.registerOutput(c, "why")
 	if err := c.Flags().MarkHidden("modes"); err != nil {
 		panic(err) // the flag was registered above
@@ -46,7 +58,7 @@ func (a App) whyCommand() *cobra.Command {
 	return c
 }
 
-func (a App) why(c *cobra.Command, mode string, try bool, f runFlags) error {
+func (a App) why(c *cobra.Command, mode string, try bool, cpus float64, f runFlags) error {
 	if c.Flags().Changed("modes") {
 		return usage(errors.New("tare why chooses the modes itself; write a study with a ladder for others"))
 	}
@@ -59,13 +71,19 @@ func (a App) why(c *cobra.Command, mode string, try bool, f runFlags) error {
 	if err != nil {
 		return usage(fmt.Errorf("tare why: %w; tare modes lists the modes", err))
 	}
+	if cpus < 0 || c.Flags().Changed("cpu-limit") && cpus == 0 || cpus > maxCPULimit || math.IsNaN(cpus) {
+		return usage(fmt.Errorf("--cpu-limit is %g; it must be more than 0 and at most %d", cpus, maxCPULimit))
+	}
+	if try && cpus > 0 {
+		return usage(errors.New("--try measures settings of the network; --cpu-limit is a step of the explanation without it"))
+	}
 	if try && f.json {
 		return usage(errors.New("--try prints a ranking of one run, then of another; each has its run.json in its directory"))
 	}
 	if try {
 		return a.try(c, m, flagged, f)
 	}
-	s, err := a.whyStudy(c, mode, flagged, f)
+	s, err := a.whyStudy(c, mode, cpus, flagged, f)
 	if err != nil {
 		return usage(err)
 	}
@@ -78,7 +96,9 @@ func (a App) thorough(s study.Study, f runFlags) study.Study {
 	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
 	s.Margin = whyMargin
 	if f.profile == "" || f.profile == study.Quick {
-		s.Blocks = whyBlocks
+		if s.Blocks = whyBlocks; f.kube != "" {
+			s.Blocks = whyClusterBlocks
+		}
 	}
 	return s
 }
@@ -93,11 +113,11 @@ func (a App) resolveWhy(c *cobra.Command, mode string, s study.Study, flagged st
 }
 
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
-func (a App) whyStudy(c *cobra.Command, mode string, flagged study.Target, f runFlags) (study.Study, error) {
+func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
 	s, err := ladder.Study(func(id string) (driver.Mode, error) {
 		_, m, err := a.target.Drivers.For(id)
 		return m, err
-	}, mode)
+	}, mode, ladder.Options{CPULimit: cpus})
 	if err != nil {
 		return s, fmt.Errorf("tare why: %w", err)
 	}

@@ -32,9 +32,16 @@ func embedded(mode string) (id string, has bool) {
 	return id, has
 }
 
-// Study returns the study that explains a mode. Errors: the mode is unknown, or it is a
-// baseline.
-func Study(modes Modes, mode string) (study.Study, error) {
+// Options change what is explained.
+type Options struct {
+	// CPULimit is a limit on the CPUs of the endpoints that can have one, as one more step. 0
+	// is none.
+	CPULimit float64
+}
+
+// Study returns the study that explains a mode. Errors: the mode is unknown, it is a baseline,
+// or its endpoints can have no limit.
+func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	m, err := modes(mode)
 	if err != nil {
 		return study.Study{}, err
@@ -42,10 +49,16 @@ func Study(modes Modes, mode string) (study.Study, error) {
 	if m.Baseline == "" {
 		return study.Study{}, fmt.Errorf("%s is a baseline: it has no cost to explain; name a mode that is compared with it", mode)
 	}
+	if o.CPULimit > 0 && m.Limits == (study.Ends{}) {
+		return study.Study{}, fmt.Errorf("the endpoints of %s can have no CPU limit; name a mode with pods or containers", mode)
+	}
 	b := builder{modes: modes, ladder: study.Ladder{Of: mode}}
 	b.add(&b.ladder.Rungs, m.Baseline, m.Baseline, nil, study.Rung{})
-	if err := b.climb(m); err != nil {
-		return study.Study{}, err
+	known := b.cluster(m)
+	if !known {
+		if err := b.climb(m); err != nil {
+			return study.Study{}, err
+		}
 	}
 	for _, r := range onTop() {
 		bridged := slices.ContainsFunc(b.ladder.Rungs, func(r study.Rung) bool { return r.Part == "bridge" })
@@ -56,10 +69,14 @@ func Study(modes Modes, mode string) (study.Study, error) {
 	for _, p := range m.Parts {
 		b.add(&b.ladder.Removals, "no-"+p.ID, mode, without(p), study.Rung{Part: p.ID, Title: p.Title})
 	}
-	return study.Study{
-		Name: "why", Title: "What the parts of " + mode + " cost", Ladder: &b.ladder, Modes: b.study,
-		Description: "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part.",
-	}, nil
+	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
+	if known {
+		text = "Each rung of the ladder is a path of the cluster that has one part more than the one before; a removal is a path with one part less than " + mode + "."
+	}
+	if o.CPULimit > 0 {
+		b.limited(m, o.CPULimit)
+	}
+	return study.Study{Name: "why", Title: "What the parts of " + mode + " cost", Ladder: &b.ladder, Modes: b.study, Description: text}, nil
 }
 
 // builder collects the modes of a study, each variant once.

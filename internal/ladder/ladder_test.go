@@ -70,7 +70,7 @@ func TestStudy(t *testing.T) {
 		{"netns/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest"}, nil},
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
-		s, err := ladder.Study(modes, tt.mode)
+		s, err := ladder.Study(modes, tt.mode, ladder.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestStudy(t *testing.T) {
 
 func TestNothingToExplain(t *testing.T) {
 	for mode, want := range map[string]string{"host": "host is a baseline", "netns/none": "no driver builds"} {
-		if _, err := ladder.Study(modes, mode); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ladder.Study(modes, mode, ladder.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}

@@ -18,5 +18,6 @@ const (
 	MachineKills          = "memory_oom_kills"       // processes
 	MachineGroupStalls    = "memory_group_stalls"    // how often a control group reached its limit
 	MachineGroupKills     = "memory_group_oom_kills" // processes
+	MachineThrottled      = "throttled"              // seconds for which client and server were stopped, because a CPU limit was used up
 	MachineTracked        = "conntrack_use"          // used share of the connection tracking table, of the fullest stack
 )

@@ -9,6 +9,44 @@ type Ladder struct {
 	Rungs    []Rung       `json:"rungs"`
 	Removals []Rung       `json:"removals,omitempty"`
 	Costs    []LadderCost `json:"costs"`
+	// Explanations say why the mode is slower than the baseline, for each workload. Only a ladder
+	// of modes that were measured as they are has them.
+	Explanations []Explanation `json:"explanations,omitempty"`
+}
+
+// Parts of a path on a cluster.
+const (
+	PartServerPod = "server-pod" // the server is in a pod
+	PartClientPod = "client-pod" // the client is in a pod
+	PartPods      = "pods"       // both are, on one node
+	PartTunnel    = "tunnel"     // what is between the nodes
+	PartService   = "service"    // a service's address or port
+	PartCPULimit  = "cpu-limit"  // a limit on the CPUs of the endpoints
+)
+
+// ExplanationKind is the kind of cause that a run shows.
+type ExplanationKind string
+
+// The kinds of explanations.
+const (
+	ExplainedNone     ExplanationKind = "none"      // the mode is not slower
+	ExplainedUnknown  ExplanationKind = "unknown"   // the run does not tell
+	ExplainedPart     ExplanationKind = "part"      // the part that costs most, see [Explanation.Part]
+	ExplainedCPULimit ExplanationKind = "cpu_limit" // the endpoints' CPU limit
+	ExplainedMTU      ExplanationKind = "mtu"       // smaller packets, or longer ones than the path carries
+	ExplainedLoss     ExplanationKind = "loss"      // packets are lost that the baseline does not lose
+)
+
+// Explanation is why a mode is slower than its baseline in one metric of a workload.
+type Explanation struct {
+	Workload string          `json:"workload"`
+	Metric   string          `json:"metric"`
+	Kind     ExplanationKind `json:"kind"`
+	Part     string          `json:"part,omitempty"`
+	// Text states it with the values that show it; Next says what removes it, or what would
+	// tell more. Both are clauses without a full stop.
+	Text string `json:"text"`
+	Next string `json:"next"`
 }
 
 // Rung is a mode of the ladder and the part that it adds to the rung before or, for a

@@ -12,6 +12,7 @@ type Ladder struct {
 	Of       string
 	Rungs    []Rung
 	Removals []Rung
+	Within   *Within
 }
 
 // Fields declares the keys of a Ladder and their rules.
@@ -19,7 +20,21 @@ func (l *Ladder) Fields() []Field {
 	return []Field{
 		required("of", nameOf(&l.Of), "the mode that is explained, by its name in results"),
 		key("rungs", listOf(&l.Rungs, "rung", "", false), "modes from the baseline up, each with one part more than the one before"),
+		key("within", optionalOf(&l.Within), "two modes within one host, which tell what is between the hosts from what is on each"),
 		key("removals", listOf(&l.Removals, "removal", "", false), "modes that lack one part of the explained mode"),
+	}
+}
+
+// Within names modes within one host: what Mode costs more than Baseline there. What Across, a rung,
+// costs more than the ladder's baseline beyond that is between the hosts.
+type Within struct{ Baseline, Mode, Across string }
+
+// Fields declares the keys of a Within and their rules.
+func (w *Within) Fields() []Field {
+	return []Field{
+		required("baseline", nameOf(&w.Baseline), "a mode of this study within one host, without the parts"),
+		required("mode", nameOf(&w.Mode), "a mode of this study within one host, with the parts"),
+		required("across", nameOf(&w.Across), "the mode of this study with the same parts between two hosts"),
 	}
 }
 
@@ -53,6 +68,9 @@ func (l *Ladder) narrow(modes []string) *Ladder {
 	if len(out.Rungs) < 2 {
 		return nil
 	}
+	if w := l.Within; w != nil && slices.Contains(modes, w.Baseline) && slices.Contains(modes, w.Mode) && slices.Contains(modes, w.Across) {
+		out.Within = w
+	}
 	return &out
 }
 
@@ -81,6 +99,15 @@ func (v *validator) ladder(s Study) {
 			}
 			v.among(at+".mode", "mode", r.Mode, modes, "modes")
 			top = top || list.key == "rungs" && r.Mode == s.Ladder.Of
+		}
+	}
+	if w := s.Ladder.Within; w != nil {
+		at := path + ".within"
+		v.all(w.Fields(), at+".")
+		for _, m := range [][2]string{{"baseline", w.Baseline}, {"mode", w.Mode}, {"across", w.Across}} {
+			if !v.lacks(at, m[0], m[1], "within without "+m[0]) {
+				v.among(at+"."+m[0], "mode", m[1], modes, "modes")
+			}
 		}
 	}
 	if len(s.Ladder.Rungs) < 2 || !top {

@@ -21,10 +21,12 @@ type Overview struct {
 	Groups   []OverviewGroup // each is compared with its first row
 	Legend   []string        // what the cells and marks mean
 	Sentence string          // the answer for the run as a whole
-	Claims   string          // how many published claims hold, and what lists them; empty without claims
-	Others   []string        // what else the full report has, such as "5 comparisons"
-	Page     string          // the file of the whole report; empty without one
-	Command  string          // what prints the whole report; empty without one
+	// Explanations are why, for each workload: the cause, and what removes it or would tell more.
+	Explanations []Note
+	Claims       string   // how many published claims hold, and what lists them; empty without claims
+	Others       []string // what else the full report has, such as "5 comparisons"
+	Page         string   // the file of the whole report; empty without one
+	Command      string   // what prints the whole report; empty without one
 }
 
 // Note is a warning, or the reason why modes have no values. About lists the modes; it is

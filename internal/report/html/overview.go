@@ -10,6 +10,9 @@ import (
 // overview writes the first screen: the answer, the table and its notes.
 func (p *page) overview(o doc.Overview) {
 	p.f("\n<p class=\"answer\">%s</p>", tight(o.Sentence))
+	for _, n := range o.Explanations {
+		p.f("\n<p><strong><bdi>%s</bdi></strong>: %s</p>", n.Names(), tight(n.Text))
+	}
 	if len(o.Columns) > 0 {
 		p.overviewTable(o)
 	}

@@ -9,6 +9,9 @@ import (
 // overview writes the first screen: the answer, the table and its notes.
 func (p *page) overview(o doc.Overview) {
 	p.line("**%s**", md(o.Sentence))
+	for _, n := range o.Explanations {
+		p.line("**%s**: %s", md(n.Names()), md(n.Text))
+	}
 	if len(o.Columns) > 0 {
 		head, rule := "| "+md(o.Head)+" |", "|---|"
 		for _, c := range o.Columns {

@@ -113,10 +113,11 @@ func (p *printer) short(text string, width, most int) []string {
 	return lines
 }
 
-// The most lines of the sentence and of the legend.
+// The most lines of the sentence, of one explanation, and of the legend.
 const (
-	sentenceLines = 4
-	legendLines   = 2
+	sentenceLines    = 4
+	explanationLines = 7
+	legendLines      = 2
 )
 
 // overviewTail is the legend, the sentence, and the way to the rest with what is not on
@@ -128,6 +129,9 @@ func (p *printer) overviewTail(o doc.Overview, more []string) []string {
 	}
 	out = append(out, "")
 	out = append(out, p.short(o.Sentence, p.width, sentenceLines)...)
+	for _, n := range o.Explanations {
+		out = append(out, p.short(n.String(), p.width, explanationLines)...)
+	}
 	if o.Claims != "" {
 		out = append(out, p.short(o.Claims, p.width, 2)...)
 	}

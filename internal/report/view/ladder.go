@@ -190,6 +190,9 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 	}
 	o.Legend = overviewLegend(o, b.Run.Cells)
 	o.Sentence = ladderSentence(b.Run, costs)
+	if b.Run.Noisy == "" {
+		o.Explanations = explanations(l)
+	}
 	return o
 }
 
@@ -341,6 +344,22 @@ func ladderSentence(run result.Run, costs []ladderCost) string {
 		text += " No cost is shown for " + doc.Note{About: unclear}.Names() + "."
 	}
 	return text
+}
+
+// explanations are why a mode is slower, for each workload.
+func explanations(l *result.Ladder) []doc.Note {
+	var out []doc.Note
+	for _, e := range l.Explanations {
+		text := "Cause: " + e.Text + ". What helps: " + e.Next + "."
+		switch e.Kind {
+		case result.ExplainedUnknown:
+			text = "Cause not shown: " + e.Text + ". What would tell: " + e.Next + "."
+		case result.ExplainedNone:
+			text = "No cause is needed: " + e.Text + ". Next: " + e.Next + "."
+		}
+		out = append(out, doc.Note{About: []string{e.Workload}, Text: text})
+	}
+	return out
 }
 
 // ordered lists the steps that are shown to cost or save, the largest first, and the names of

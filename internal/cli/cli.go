@@ -137,7 +137,7 @@ func (a App) root() *cobra.Command {
 func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget, Metric: unitOf}
 	for _, m := range a.target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, With: setting.SpecsOf(m)})
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
 	for _, m := range target.Modes() {
 		if why, absent := a.target.Unavailable[m.ID]; absent {

@@ -38,6 +38,8 @@ type ModeSpec struct {
 	// With holds the variant's settings: the mode's parts that are left out, each with the
 	// value "off", and settings of package setting.
 	With map[string]string
+	// Engine is the private Docker Engine that builds the mode.
+	Engine study.Engine
 }
 
 // Off is the value in With that leaves a part out.
@@ -79,6 +81,7 @@ type Mode struct {
 	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
+	Engine   bool       // is built by a private Docker Engine, which a study can choose
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.
 	// Workloads over UDP are then left out of the trials of the mode.
 	TCPOnly string

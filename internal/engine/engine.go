@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -97,7 +98,9 @@ func (e *Engine) ended(err error) bool {
 // Versions is what an engine reports about itself.
 type Versions struct {
 	Engine, API, Containerd, Runc string
-	OS, Arch, Kernel              string // Arch in Go's notation
+	Firewall                      string    // backend of its rules; engines before 29 do not report it
+	Released                      time.Time // see releaseOf; zero if unknown
+	OS, Arch, Kernel              string    // Arch in Go's notation
 }
 
 // Machine is what an engine reports about the machine that it runs on. What it does not report is
@@ -113,7 +116,7 @@ func (v Versions) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
 		{Name: "engine", Value: v.Engine}, {Name: "api", Value: v.API}, {Name: "containerd", Value: v.Containerd},
-		{Name: "runc", Value: v.Runc}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
+		{Name: "runc", Value: v.Runc}, {Name: FactReleased, Value: v.released()}, {Name: "firewall backend", Value: v.Firewall}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
 	} {
 		if f.Value != "" {
 			out = append(out, f)
@@ -156,6 +159,7 @@ func (e *Engine) Identify(ctx context.Context) error {
 			if k := c.Details["KernelVersion"]; k != "" {
 				e.Versions.Kernel = k
 			}
+			e.Versions.Released = ReleaseOf(v.Version, c.Details["BuildTime"])
 		}
 	}
 	i, err := e.api.Info(ctx, client.InfoOptions{})
@@ -164,6 +168,9 @@ func (e *Engine) Identify(ctx context.Context) error {
 	}
 	if e.Versions.Kernel == "" {
 		e.Versions.Kernel = i.Info.KernelVersion
+	}
+	if i.Info.FirewallBackend != nil {
+		e.Versions.Firewall = i.Info.FirewallBackend.Driver
 	}
 	e.Machine = Machine{Name: i.Info.Name, System: i.Info.OperatingSystem, Memory: uint64(max(0, i.Info.MemTotal))}
 	return nil

@@ -58,6 +58,25 @@ func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 	return slices.ContainsFunc(all, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }), nil
 }
 
+// Addresses returns the addresses of a link with their prefix lengths.
+func (ns *NS) Addresses(name string) (own []netip.Prefix, err error) {
+	l, err := ns.handle.LinkByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
+	}
+	all, err := ns.handle.AddrList(l, netlink.FAMILY_ALL)
+	if err != nil {
+		return nil, fmt.Errorf("list the addresses of %s in namespace %s: %w", name, ns.name, err)
+	}
+	for _, a := range all {
+		bits, _ := a.Mask.Size()
+		if addr, ok := netip.AddrFromSlice(a.IP); ok {
+			own = append(own, netip.PrefixFrom(addr.Unmap(), bits))
+		}
+	}
+	return own, nil
+}
+
 // DefaultRoute adds a default route through gateway.
 func (ns *NS) DefaultRoute(gateway netip.Addr) error {
 	return ns.Route(netip.PrefixFrom(zero(gateway), 0), gateway, "")

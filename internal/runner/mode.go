@@ -78,6 +78,11 @@ func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 			out = append(out, result.Fact{Name: end.name + " limit", Value: end.of.String()})
 		}
 	}
+	for _, f := range m.Engine.Fields() {
+		if f.Value.String() != "" {
+			out = append(out, result.Fact{Name: "engine " + f.Key, Value: f.Value.String()})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
 		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
 	}
@@ -251,6 +256,7 @@ func (r *run) order(s *modeUnderTest) driver.ModeSpec {
 	return driver.ModeSpec{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
+		Engine: s.study.Engine,
 	}
 }
 

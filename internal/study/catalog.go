@@ -25,6 +25,7 @@ type ModeSpec struct {
 	Limits   Ends // endpoints that can be limited, because an engine creates their sandboxes
 	Options  bool // takes options
 	MTU      bool // takes an MTU for the inside of its tunnel
+	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
 	// Absent says why a known mode is not available on the engine that the study names,
 	// empty if it is.

@@ -15,6 +15,7 @@ type Mode struct {
 	MTU                          int
 	Limits                       Limits
 	Lab                          *Lab
+	Engine                       Engine
 }
 
 // Fields declares the keys of a mode and their rules.
@@ -29,6 +30,7 @@ func (m *Mode) Fields() []Field {
 		key("mtu", mtu(&m.MTU), "MTU inside the mode's tunnel in bytes; the mode's own when absent"),
 		key("limits", sectionOf(&m.Limits), "resource limits of the sandboxes of this mode, instead of the study's"),
 		key("lab", optionalOf(&m.Lab), "the lab of this mode, if it differs from the study's"),
+		key("engine", sectionOf(&m.Engine), "the private Docker Engine that builds this mode, if it is not the packaged one with its defaults"),
 	}
 }
 

@@ -102,6 +102,7 @@ func (v *validator) takes(path string, m Mode) {
 	if m.MTU != 0 && !spec.MTU {
 		v.add(v.key(path, "mtu"), "%s does not support mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
 	}
+	v.engine(path, m, spec)
 	v.with(path, m, spec)
 	if len(m.Options) == 0 {
 		return
@@ -119,6 +120,18 @@ func (v *validator) takes(path string, m Mode) {
 		} else if !plainText(m.Options[name], maxOptionText) {
 			v.add(v.key(at, name), "option %s is %s; want at most %d characters without control characters", suggest.Quote(name), suggest.Quote(m.Options[name]), maxOptionText)
 		}
+	}
+}
+
+// engine checks the private engine of a mode.
+func (v *validator) engine(path string, m Mode, spec ModeSpec) {
+	if m.Engine == (Engine{}) {
+		return
+	}
+	at := v.key(path, "engine")
+	v.all(m.Engine.Fields(), at+".")
+	if !spec.Engine {
+		v.add(at, "%s does not support engine, which chooses the private Docker Engine of a docker mode in a lab", m.Mode)
 	}
 }
 

@@ -4,6 +4,7 @@
 package containers
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 		switch {
 		case !strings.HasPrefix(m.ID, "docker/"): // a raw host, of an existing engine
 			m.Limits = study.Ends{}
-		case m.ID == "docker/published", m.ID == "docker/userland-proxy":
+		case slices.Contains([]string{"docker/published", "docker/userland-proxy", "docker/routed", "docker/nat-unprotected"}, m.ID):
 			m.Limits.Client = false
 		case m.ID == "docker/to-host":
 			m.Limits.Server = false

@@ -174,7 +174,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.order.Without(partProxy) {
+	if p.config.NoProxy {
 		return p.unproxied(ctx, servers)
 	}
 	t := translation{side: p.a}
@@ -257,7 +257,7 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 		}
 		b.port = port
 		servers = append(servers, b)
-		if p.order.Without(partProxy) {
+		if p.config.NoProxy {
 			return p.withoutProxies(s, port)
 		}
 		return p.watchProxies(s, port)
@@ -271,7 +271,7 @@ func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	t := translation{side: s}
 	for _, to := range servers {
 		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
-		if !p.order.Without(partProxy) {
+		if !p.config.NoProxy {
 			p.AddRules(driver.Rule{Counter: runTimeCounter(s, to.port), Expect: driver.ProcessIdle})
 		}
 		if !p.order.Without(partDNAT) {

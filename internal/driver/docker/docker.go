@@ -37,6 +37,9 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: containers.HostLocal},
 		{ID: "docker/to-host", Title: "container to a process on the same host", Baseline: containers.HostLocal},
 		{ID: "docker/userland-proxy", Title: "process to a container on the same host, through docker-proxy", Baseline: containers.HostLocal},
+		{ID: "docker/routed", Title: "raw client, server in a container that is reached by routing (gateway mode routed)", Baseline: containers.Host},
+		{ID: "docker/nat-unprotected", Title: "raw client, server in a container that is reached by routing (gateway mode nat-unprotected)", Baseline: containers.Host},
+		{ID: "docker/isolated", Title: "two containers on one bridge without an address of the host (gateway mode isolated)", Baseline: containers.HostLocal},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: containers.Host, MTU: true},
@@ -45,7 +48,7 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)
 	for i := range modes {
-		modes[i].Parts, modes[i].Settings = partsOf(modes[i].ID), setting.Names()
+		modes[i].Parts, modes[i].Settings, modes[i].Engine = partsOf(modes[i].ID), setting.Names(), true
 	}
 	return modes
 }

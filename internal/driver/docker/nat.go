@@ -9,15 +9,20 @@ import (
 	"strings"
 )
 
-// natRule is a rule of a nat table with its counters, as far as verification needs it.
+// natRule is a rule of an engine with its counters, as far as verification needs it.
 type natRule struct {
-	Chain  string
-	Target string // DNAT, MASQUERADE, ...
+	Chain   string
+	Target  string // DNAT, MASQUERADE, ...
+	Comment string // of nftables
+	Handle  uint64 // of nftables: identifies the rule in its table
+	Bare    bool   // it has no conditions
 
 	Proto   string // tcp, udp, ...; empty for all
 	Port    uint16 // destination port, 0 for all
 	To      netip.AddrPort
 	Source  netip.Prefix // invalid for all
+	Dest    netip.Addr   // invalid for all
+	NotIn   string       // excluded input device
 	NotOut  string       // excluded output device
 	Packets uint64
 	Bytes   uint64
@@ -44,7 +49,7 @@ func parseNAT(text string) ([]natRule, error) {
 
 // selectRules returns those rules in the output of iptables-save -c that pick chooses, as
 // arguments of iptables: -A, the chain, and so on.
-func selectRules(text string, pick func(r natRule, spec []string) bool) (specs [][]string, err error) {
+func selectRules(text string, pick func(natRule) bool) (specs [][]string, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "[") {
@@ -55,8 +60,8 @@ func selectRules(text string, pick func(r natRule, spec []string) bool) (specs [
 			return nil, fmt.Errorf("parse rule %q: %w", line, err)
 		}
 		_, rest, _ := strings.Cut(line, "]")
-		if spec := split(rest); pick(r, spec) {
-			specs = append(specs, spec)
+		if pick(r) {
+			specs = append(specs, split(rest))
 		}
 	}
 	return specs, nil
@@ -77,6 +82,7 @@ func parseRule(line string) (natRule, error) {
 		return r, err
 	}
 	words := split(rest)
+	r.Bare = len(words) == 4 // -A CHAIN -j TARGET
 	not := false
 	for i := 0; i < len(words); i++ {
 		word, value := words[i], ""
@@ -97,9 +103,17 @@ func parseRule(line string) (natRule, error) {
 			if not {
 				r.NotOut = value
 			}
+		case "-i":
+			if not {
+				r.NotIn = value
+			}
 		case "-s":
 			if !not {
 				r.Source, err = netip.ParsePrefix(value)
+			}
+		case "-d":
+			if p, bad := netip.ParsePrefix(value); bad == nil && !not && p.IsSingleIP() {
+				r.Dest = p.Addr()
 			}
 		case "--dport":
 			r.Port = port(value)

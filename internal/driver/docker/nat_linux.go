@@ -7,38 +7,86 @@ import (
 	"fmt"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 )
 
-// nat reads a host's address translation rules with the same program that its engine used
-// to write them.
-func (s *side) nat(ctx context.Context) ([]natRule, error) {
-	text, err := s.save(ctx, "nat")
-	if err != nil {
-		return nil, err
+// nat reads a host's address translation rules of IPv4.
+func (s *side) nat(ctx context.Context) ([]natRule, error) { return s.rules(ctx, ipv4, "nat") }
+
+// family is an address family of packet filters, as nft names it.
+type family string
+
+const (
+	ipv4 family = "ip"
+	ipv6 family = "ip6"
+)
+
+// iptables returns the name of a program of iptables for the family.
+func (f family) iptables(suffix string) string {
+	if f == ipv6 {
+		return "ip6tables" + suffix
 	}
-	rules, err := parseNAT(text)
-	if err != nil {
-		return nil, fmt.Errorf("read the address translation of host %s: %w", s.At, err)
+	return "iptables" + suffix
+}
+
+// rules reads the rules of a table of a host with the same program that its engine used to write
+// them. table is that of iptables; the nftables backend has one table for all.
+func (s *side) rules(ctx context.Context, f family, table string) ([]natRule, error) {
+	fail := func(err error) ([]natRule, error) {
+		return nil, fmt.Errorf("read the table %s of host %s: %w", table, s.At, err)
 	}
-	return rules, nil
+	if !s.nftables() {
+		text, err := s.save(ctx, f, table)
+		if err != nil {
+			return nil, err
+		}
+		rules, err := parseNAT(text)
+		if err != nil {
+			return fail(err)
+		}
+		return rules, nil
+	}
+	text, err := runIn(ctx, s.ns, "nft", "--json", "list", "table", string(f), bridgesTable)
+	if err != nil {
+		return fail(err)
+	}
+	rules, err := parseNftables(text)
+	if err != nil {
+		return fail(err)
+	}
+	return slices.DeleteFunc(rules, func(r natRule) bool { return !strings.HasPrefix(r.Chain, table+"-") }), nil
+}
+
+// nftables reports whether the engine of a host writes its rules with nftables.
+func (s *side) nftables() bool {
+	return s.engine != nil && s.engine.Firewall() == study.FirewallNftables
+}
+
+// tableName names for messages where a host's rules of a table of iptables are.
+func (s *side) tableName(table string) string {
+	if s.nftables() {
+		return "the chains " + table + " of table ip " + bridgesTable
+	}
+	return "table " + table
 }
 
 // save returns a table of a host with its counters, as iptables-save prints it.
-func (s *side) save(ctx context.Context, table string) (string, error) {
-	text, err := iptables(ctx, s.ns, "iptables-save", "-c", "-t", table)
+func (s *side) save(ctx context.Context, f family, table string) (string, error) {
+	text, err := runIn(ctx, s.ns, f.iptables("-save"), "-c", "-t", table)
 	if err != nil {
 		return "", fmt.Errorf("read the table %s of host %s: %w", table, s.At, err)
 	}
 	return text, nil
 }
 
-// iptables runs a program of iptables in a namespace and returns its output.
-func iptables(ctx context.Context, ns *linuxnet.NS, args ...string) (string, error) {
+// runIn runs a program of a packet filter in a namespace and returns its output.
+func runIn(ctx context.Context, ns *linuxnet.NS, args ...string) (string, error) {
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &words
@@ -101,7 +149,7 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	for _, w := range t.ports {
 		found := published(rules, w.port, w.to)
 		if len(found) == 0 {
-			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
+			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: %s has none", w.port, t.side.At, w.to, t.side.tableName("nat"))
 			continue
 		}
 		into[dnatCounter(t.side, w.port)] = packets(found)
@@ -111,7 +159,7 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	}
 	found := masquerading(rules, docker0)
 	if len(found) == 0 {
-		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: the nat table has none", docker0, t.side.At), nil
+		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: %s has none", docker0, t.side.At, t.side.tableName("nat")), nil
 	}
 	into[masqueradeCounter(t.side)] = packets(found)
 	return missing, nil

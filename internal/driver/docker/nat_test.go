@@ -50,15 +50,15 @@ func TestParseNAT(t *testing.T) {
 			{Chain: "PREROUTING", Target: "DOCKER", Packets: 1286, Bytes: 77160},
 			{Chain: "OUTPUT", Target: "DOCKER"},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("198.18.2.0/24"), NotOut: "docker0", Packets: 31, Bytes: 1860},
-			{Chain: "POSTROUTING", Target: "MASQUERADE", Proto: "tcp", Port: 5201, Source: netip.MustParsePrefix("198.18.2.2/32"), Packets: 2, Bytes: 120},
+			{Chain: "POSTROUTING", Target: "MASQUERADE", Proto: "tcp", Port: 5201, Source: netip.MustParsePrefix("198.18.2.2/32"), Dest: netip.MustParseAddr("198.18.2.2"), Packets: 2, Bytes: 120},
 			{Chain: "DOCKER", Target: "RETURN"},
-			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("198.18.2.2:5201"), Packets: 1286, Bytes: 77160},
-			{Chain: "DOCKER", Target: "DNAT", Proto: "udp", Port: 5201, To: at("198.18.2.2:5201"), Packets: 7, Bytes: 420},
+			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 1286, Bytes: 77160},
+			{Chain: "DOCKER", Target: "DNAT", Proto: "udp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 7, Bytes: 420},
 		}},
 		{"older tables", savedByLegacy, []natRule{
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("172.17.0.0/16"), NotOut: "docker0", Packets: 4, Bytes: 240},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("10.0.0.0/24"), NotOut: "br-1a2b3c", Packets: 9, Bytes: 540},
-			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("172.17.0.2:5201"), Packets: 5, Bytes: 300},
+			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("172.17.0.2:5201"), Dest: netip.MustParseAddr("192.0.2.1"), NotIn: "docker0", Packets: 5, Bytes: 300},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5202, To: at("172.17.0.3:5202"), Packets: 6, Bytes: 360},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Packets: 8, Bytes: 480},
 		}},
@@ -136,7 +136,7 @@ func TestSplit(t *testing.T) {
 
 // A rule is selected with all its words, so that iptables can remove it.
 func TestSelectRules(t *testing.T) {
-	got, err := selectRules(savedByLegacy, func(r natRule, _ []string) bool {
+	got, err := selectRules(savedByLegacy, func(r natRule) bool {
 		return len(published([]natRule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(masquerading([]natRule{r}, "docker0")) > 0
 	})
 	want := [][]string{

@@ -21,6 +21,7 @@ import (
 type path struct {
 	pathspec.Path
 	order            driver.ModeSpec
+	config           private.Config
 	lab              *lab.Lab
 	a, b             *side
 	mu               sync.Mutex // guards boxes while they are started in parallel
@@ -62,6 +63,7 @@ func (p *path) versionFacts() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
 		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
+		facts = append(facts, result.Fact{Name: s.At + " engine program", Value: s.engine.Program})
 	}
 	for _, b := range p.boxes {
 		if b.pair == 1 {

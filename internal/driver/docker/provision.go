@@ -22,8 +22,8 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
 	}
-	if err := private.MissingRequirements(ctx); err != nil {
-		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	if _, err := engineFor(ctx, o); err != nil {
+		return err
 	}
 	o.Lab.Pin = true
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
@@ -44,15 +44,16 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := checkParts(o.ModeSpec); err != nil {
 		return nil, err
 	}
-	if err := private.MissingRequirements(ctx); err != nil {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	config, err := engineFor(ctx, o)
+	if err != nil {
+		return nil, err
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
-	err = p.start(ctx, r.engines)
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, config: config, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	err = errors.Join(p.forward(r.engines), p.start(ctx, r.engines))
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
 	}
@@ -88,16 +89,32 @@ func checkLimits(o labdriver.ModeSpec, r recipe) error {
 	return nil
 }
 
+// forward makes the hosts of engines with the nftables backend routers: these require that, where
+// others do it themselves.
+func (p *path) forward(need hostSet) error {
+	if p.config.Firewall != study.FirewallNftables {
+		return nil
+	}
+	var errs []error
+	if need.a {
+		errs = append(errs, p.lab.EnableForwarding(p.a.ns))
+	}
+	if need.b {
+		errs = append(errs, p.lab.EnableForwarding(p.b.ns))
+	}
+	return errors.Join(errs...)
+}
+
 // start starts the required engines in parallel.
 func (p *path) start(ctx context.Context, need hostSet) error {
 	var err error
 	switch need {
 	case hostSet{a: true}:
-		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A, p.engineFlags()...)
+		p.a.engine, err = p.config.Start(ctx, p.lab, p.lab.A)
 	case hostSet{b: true}:
-		p.b.engine, err = private.Start(ctx, p.lab, p.lab.B)
+		p.b.engine, err = p.config.Start(ctx, p.lab, p.lab.B)
 	default:
-		p.a.engine, p.b.engine, err = private.StartBoth(ctx, p.lab)
+		p.a.engine, p.b.engine, err = p.config.StartBoth(ctx, p.lab)
 	}
 	if err != nil {
 		return err
@@ -105,12 +122,17 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 	return p.images(ctx)
 }
 
-// engineFlags returns further arguments for the engine of a mode with one engine.
-func (p *path) engineFlags() []string {
-	if p.order.Without(partProxy) {
-		return []string{"--userland-proxy=false"}
+// engineFor returns the configuration of a mode's engines.
+func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error) {
+	config, err := private.ConfigOf(o.Engine)
+	if err == nil {
+		err = config.MissingRequirements(ctx)
 	}
-	return nil
+	if err != nil {
+		return config, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	config.NoProxy = config.NoProxy || o.Without(partProxy)
+	return config, nil
 }
 
 // images loads the containers' image into all engines in parallel, so that no container

@@ -17,7 +17,11 @@ func TestForwarded(t *testing.T) {
 		{"gone", head + chains, 0, 0, false},
 		{"bare", head + "[x:0] -A FORWARD -j ACCEPT\n", 0, 0, false},
 	} {
-		accepted, others, err := forwarded(tt.text)
+		rules, err := parseNAT(tt.text)
+		var accepted, others uint64
+		if err == nil {
+			accepted, others, err = forwarded(rules, "FORWARD")
+		}
 		if accepted != tt.accepted || others != tt.others || (err == nil) != tt.ok {
 			t.Errorf("%s: %d bytes, %d packets of others, %v", tt.name, accepted, others, err)
 		}

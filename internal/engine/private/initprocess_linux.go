@@ -28,10 +28,10 @@ type initProcess struct {
 }
 
 // startInit starts the running program as the first process of an engine. start chooses the network
-// namespace.
-func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (*initProcess, error) {
-	path := filepath.Join(dir, logName)
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+// namespace, and path is the PATH of the engine's processes.
+func startInit(run, dir, path string, start func(*exec.Cmd) error, dockerd []string) (*initProcess, error) {
+	logFile := filepath.Join(dir, logName)
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (
 	p.Cmd.Stdout, p.Cmd.Stderr = log, log
 	// The environment is empty, because DOCKER_*, proxies and the sockets of a service manager
 	// would affect dockerd.
-	p.Cmd.Env = []string{"PATH=" + searchPath(), "HOME=/run", "LC_ALL=C"}
+	p.Cmd.Env = []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
 	p.Cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true, // not affected by Ctrl-C in the terminal
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
@@ -51,7 +51,7 @@ func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (
 		return nil, fmt.Errorf("create PID and mount namespaces: %w", err)
 	}
 	return &initProcess{p, sync.OnceValue(func() string {
-		return cmp.Or(logExitReason(path), "its first process has exited ("+p.State()+")")
+		return cmp.Or(logExitReason(logFile), "its first process has exited ("+p.State()+")")
 	})}, nil
 }
 

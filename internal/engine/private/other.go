@@ -21,6 +21,12 @@ func MissingRequirements(context.Context) error { return linuxnet.ErrSystem }
 // Programs returns nothing: there are no private engines on this system.
 func Programs(context.Context) []result.Fact { return nil }
 
+// Programs returns nothing: there are no private engines on this system.
+func (Installation) Programs(context.Context) []result.Fact { return nil }
+
+// MissingRequirements returns why there are no private engines on this system.
+func (Config) MissingRequirements(context.Context) error { return linuxnet.ErrSystem }
+
 // StartBoth always fails on this system.
 func StartBoth(context.Context, *lab.Lab) (a, b *Engine, err error) {
 	return nil, nil, linuxnet.ErrSystem

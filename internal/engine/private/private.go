@@ -29,13 +29,14 @@ const privateBase = "/var/lib/tare/engines"
 // with Close, and with this process however that exits.
 type Engine struct {
 	*engine.Engine
-	host   string // of the lab
-	dir    string // below privateBase
-	cgroup string // parent of the groups of all its containers, at the root of each hierarchy
-	made   bool   // whether this engine created the directory and groups
-	init   *initProcess
-	close  sync.Once
-	closed error
+	Program string // the executable of its dockerd, as the kernel names it
+	host    string // of the lab
+	dir     string // below privateBase
+	cgroup  string // parent of the groups of all its containers, at the root of each hierarchy
+	made    bool   // whether this engine created the directory and groups
+	init    *initProcess
+	close   sync.Once
+	closed  error
 }
 
 // Dir returns the engine's directory on this machine; only root can read it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 )
+
+// pidFile is the file in the directory of an engine with the process id of its dockerd.
+const pidFile = "dockerd.pid"
 
 // readyTimeout bounds how long an engine may take until it answers. It usually takes 0.5 s; about
 // 24 may be starting at once on a slow or busy machine. A failure is reported without waiting.
@@ -29,9 +33,19 @@ const (
 	dataRoot = "/run/data"
 )
 
+// StartBoth starts the packaged engine on each host of the lab; see Config.StartBoth.
+func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
+	return Config{Installation: Packaged()}.StartBoth(ctx, l)
+}
+
+// Start starts the packaged engine on one host of a lab; see Config.Start.
+func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Engine, error) {
+	return Config{Installation: Packaged(), Args: args}.Start(ctx, l, h)
+}
+
 // StartBoth starts an engine on each host of the lab concurrently. On error it ends both.
 // MissingRequirements reports in advance what an engine needs.
-func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
+func (c Config) StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var errs [2]error
@@ -41,7 +55,7 @@ func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 		into **Engine
 	}{{l.A, &a}, {l.B, &b}} {
 		wg.Go(func() {
-			if *one.into, errs[i] = Start(ctx, l, one.host); errs[i] != nil {
+			if *one.into, errs[i] = c.Start(ctx, l, one.host); errs[i] != nil {
 				cancel() // the other is of no use alone
 			}
 		})
@@ -57,21 +71,21 @@ func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 	return a, b, nil
 }
 
-// Start starts an engine on one host of a lab with additional arguments for dockerd, and waits
-// until it answers, for at most half a minute and no longer than ctx. The engine runs until Close.
-// On error nothing remains.
-func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Engine, error) {
+// Start starts an engine on one host of a lab, and waits until it answers, for at most half a
+// minute and no longer than ctx. It fails if the engine that answers is not the configured one. The
+// engine runs until Close. On error nothing remains.
+func (c Config) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, error) {
 	name := nameOf(l.Spec, h.Name)
 	p := &Engine{host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
-	err := p.start(ctx, l, h, args)
+	err := p.start(ctx, l, h, c)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab %s: %w", h.Name, l.Spec.Label, err), p.Close())
 	}
 	return p, nil
 }
 
-func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []string) error {
-	dockerd, err := lookup("dockerd")
+func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) error {
+	dockerd, err := c.Installation.lookup("dockerd")
 	if err != nil {
 		return err
 	}
@@ -87,7 +101,7 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 		"--config-file=" + config,
 		"--data-root=" + dataRoot,
 		"--exec-root=" + execRoot,
-		"--pidfile=" + filepath.Join(p.dir, "dockerd.pid"),
+		"--pidfile=" + filepath.Join(p.dir, pidFile),
 		"--host=unix://" + p.Socket(),
 		"--group=root",
 		"--log-level=warn",
@@ -95,7 +109,8 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 		"--cgroup-parent=/" + p.cgroup,
 		"--mtu=" + strconv.Itoa(l.Spec.MTU),
 	}, addressFlags(l, h)...)
-	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, h.NS.Start, append(append([]string{dockerd}, flags...), args...)); err != nil {
+	flags = slices.Concat([]string{dockerd}, flags, c.flags())
+	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, c.Installation.searchPath(), h.NS.Start, flags); err != nil {
 		return err
 	}
 	local := engine.Local{
@@ -107,9 +122,15 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 		return err
 	}
 	if err := p.ready(ctx); err != nil {
+		return c.explain(err)
+	}
+	if err := p.Identify(ctx); err != nil {
 		return err
 	}
-	return p.Identify(ctx)
+	if p.Program, err = p.program(); err != nil {
+		return err
+	}
+	return c.check(p, dockerd)
 }
 
 // exitReasonTimeout bounds how long after an engine stopped answering its exit may become known.

@@ -4,31 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
-// Programs returns the installed programs of private engines, each with the first line of its
-// version output and its path.
-func Programs(ctx context.Context) []result.Fact {
+// Programs returns the programs of the packaged engine, each with the first line of its version
+// output and its path.
+func Programs(ctx context.Context) []result.Fact { return Packaged().Programs(ctx) }
+
+// Programs returns the programs of an engine, each with the first line of its version output and
+// its path.
+func (i Installation) Programs(ctx context.Context) []result.Fact {
 	var out []result.Fact
 	for _, program := range []string{"dockerd", "containerd", "runc", "docker-proxy", "iptables"} {
-		out = append(out, result.Fact{Name: program, Value: installed(ctx, program)})
+		out = append(out, result.Fact{Name: program, Value: i.installed(ctx, program)})
 	}
 	return out
 }
 
 // installed returns what a program reports as its version. docker-proxy reports none.
-func installed(ctx context.Context, program string) string {
-	path, err := lookup(program)
+func (i Installation) installed(ctx context.Context, program string) string {
+	path, err := i.lookup(program)
 	if err != nil {
 		return "not found"
 	}
@@ -37,7 +38,9 @@ func installed(ctx context.Context, program string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	output, err := exec.CommandContext(ctx, path, "--version").Output()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	output, err := cmd.Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	if err != nil || line == "" {
 		return "does not report its version (" + path + ")"
@@ -48,46 +51,33 @@ func installed(ctx context.Context, program string) string {
 // MissingRequirements returns what this machine lacks for private engines and how to fix it; nil if
 // nothing is missing.
 func MissingRequirements(ctx context.Context) error {
+	return Config{Installation: Packaged()}.MissingRequirements(ctx)
+}
+
+// MissingRequirements returns what this machine lacks for engines of this configuration and how to
+// fix it; nil if nothing is missing.
+func (c Config) MissingRequirements(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if !linuxnet.RealRoot() {
 		return errors.New("a Docker Engine on a host of the lab needs root; run tare as root")
 	}
+	needed := []string{"dockerd", "containerd", "runc"}
+	if c.Firewall == study.FirewallNftables {
+		needed = append(needed, "nft")
+	} else {
+		needed = append(needed, "iptables")
+	}
 	var missing []string
-	for _, program := range []string{"dockerd", "containerd", "runc", "iptables"} {
-		if _, err := lookup(program); err != nil {
+	for _, program := range needed {
+		if _, err := c.Installation.lookup(program); err != nil {
 			missing = append(missing, program)
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("a Docker Engine on a host of the lab needs %s, which cannot be found in %s; install Docker Engine (Debian: apt-get install docker.io iptables)",
-			strings.Join(missing, ", "), searchPath())
+		return fmt.Errorf("a Docker Engine on a host of the lab needs %s, which cannot be found in %s; install Docker Engine (Debian: apt-get install docker.io iptables nftables)",
+			strings.Join(missing, ", "), c.Installation.searchPath())
 	}
 	return nil
-}
-
-// searchPath returns the directories of an engine's programs: the user's path and the
-// administrator's.
-func searchPath() string {
-	dirs := filepath.SplitList(os.Getenv("PATH"))
-	for _, d := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
-		if !slices.Contains(dirs, d) {
-			dirs = append(dirs, d)
-		}
-	}
-	// A relative path would be a different one where dockerd runs.
-	dirs = slices.DeleteFunc(dirs, func(d string) bool { return !filepath.IsAbs(d) })
-	return strings.Join(dirs, string(filepath.ListSeparator))
-}
-
-// lookup finds a program in that path.
-func lookup(program string) (string, error) {
-	for _, dir := range filepath.SplitList(searchPath()) {
-		path := filepath.Join(dir, program)
-		if s, err := os.Stat(path); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("find %s in %s: %w", program, searchPath(), fs.ErrNotExist)
 }

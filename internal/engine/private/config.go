@@ -1,0 +1,22 @@
+package private
+
+import (
+	"tare/internal/study"
+)
+
+// Config is a Docker Engine to start on a host of a lab, with its settings.
+type Config struct {
+	Installation Installation
+	// Firewall is the backend for the engine's rules: study.FirewallIptables,
+	// study.FirewallNftables, or empty for the engine's default.
+	Firewall string
+	NoProxy  bool     // published ports have no docker-proxy
+	Args     []string // further arguments of dockerd
+}
+
+// ConfigOf returns the configuration of the private engines that a study asks for. It fails if this
+// machine has no such engine.
+func ConfigOf(asked study.Engine) (Config, error) {
+	i, err := Find(asked.Lab)
+	return Config{Installation: i, Firewall: asked.Firewall, NoProxy: asked.UserlandProxy == study.Off}, err
+}

@@ -1,0 +1,89 @@
+package private
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/study"
+)
+
+// firewallFlag is known to engines from 29 on.
+const firewallFlag = "--firewall-backend"
+
+// flags returns the arguments of dockerd for the settings.
+func (c Config) flags() []string {
+	var flags []string
+	if c.Firewall != "" && !c.oldDefault() {
+		flags = append(flags, firewallFlag+"="+c.Firewall)
+	}
+	if c.NoProxy {
+		flags = append(flags, "--userland-proxy=false")
+	}
+	return append(flags, c.Args...)
+}
+
+// oldDefault reports whether the setting is what an engine without a choice does anyway.
+func (c Config) oldDefault() bool { return c.Firewall == study.FirewallIptables }
+
+// explain adds to the error of an engine that did not start what to do about it.
+func (c Config) explain(err error) error {
+	if c.Firewall != "" && strings.Contains(err.Error(), "unknown flag: "+firewallFlag) {
+		return fmt.Errorf("it has no firewall backend %s (%w); name an engine of version 29 or later in engine: lab", c.Firewall, err)
+	}
+	return err
+}
+
+// program returns the executable of the engine's dockerd, the only child of its first process that
+// is no container's.
+func (p *Engine) program() (string, error) {
+	text, err := os.ReadFile(filepath.Join(p.dir, pidFile))
+	if err != nil {
+		return "", fmt.Errorf("find which dockerd runs: %w", err)
+	}
+	// The file has the id in the engine's own PID namespace, which its /proc shows.
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return "", fmt.Errorf("find which dockerd runs: %s has %q", pidFile, strings.TrimSpace(string(text)))
+	}
+	exe, err := os.Readlink(filepath.Join(p.init.root(), "proc", strconv.Itoa(pid), "exe"))
+	if err != nil {
+		return "", fmt.Errorf("find which dockerd runs: %w", err)
+	}
+	return exe, nil
+}
+
+// check returns an error unless the engine that answers is the configured one.
+func (c Config) check(p *Engine, dockerd string) error {
+	want, err := filepath.EvalSymlinks(dockerd)
+	if err != nil {
+		return err
+	}
+	if p.Program != want {
+		return fmt.Errorf("the engine that answers is %s, not %s", p.Program, want)
+	}
+	if c.Firewall == "" {
+		return nil
+	}
+	if got := p.Firewall(); got != c.Firewall {
+		return fmt.Errorf("the engine reports the firewall backend %q, not %s", got, c.Firewall)
+	}
+	return nil
+}
+
+// Firewall returns the backend of the engine's rules. Engines before 29 have iptables only and do
+// not report it.
+func (p *Engine) Firewall() string {
+	switch got := p.Versions.Firewall; {
+	case got == "":
+		return study.FirewallIptables
+	case slices.Contains([]string{study.FirewallIptables, study.FirewallNftables}, got):
+		return got
+	default:
+		name, _, _ := strings.Cut(got, "+") // iptables+firewalld
+		return name
+	}
+}

@@ -1,0 +1,32 @@
+package study
+
+// PackagedEngine and CurrentEngine name private Docker Engines: the one whose programs are found in
+// PATH, and the newest one that scripts/setup-engines has built.
+const (
+	PackagedEngine = "packaged"
+	CurrentEngine  = "current"
+)
+
+// FirewallIptables and FirewallNftables are the backends of an engine's rules.
+const (
+	FirewallIptables = "iptables"
+	FirewallNftables = "nftables"
+)
+
+// Engine is the private Docker Engine of a mode, and its settings. The zero Engine is the packaged
+// one with its defaults.
+type Engine struct {
+	Lab           string // PackagedEngine, CurrentEngine, a version in the cache, or an absolute path
+	Firewall      string // FirewallIptables or FirewallNftables; empty for the engine's default
+	UserlandProxy string // On or Off; empty for the engine's default
+}
+
+// Fields declares the keys of an Engine and their rules.
+func (e *Engine) Fields() []Field {
+	return []Field{
+		key("lab", text(&e.Lab, `^(/[^\x00-\x1f\x7f-\x9f:]+|[A-Za-z0-9][A-Za-z0-9_.+-]{0,99})$`,
+			"packaged, current, a version that tare engines lists, or the absolute path of a dockerd", 500), "which private Docker Engine builds the mode; packaged when absent"),
+		key("firewall", choice(&e.Firewall, FirewallIptables, FirewallNftables), "backend of the engine's rules; the engine's default when absent"),
+		key("userland_proxy", choice(&e.UserlandProxy, On, Off), "docker-proxy beside the rules of published ports; the engine's default, on, when absent"),
+	}
+}

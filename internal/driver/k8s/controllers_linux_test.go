@@ -24,7 +24,7 @@ func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) err
 	t.Helper()
 	o.Pairs = 1
 	o = drivertest.SpecOn(run, o).ModeSpec
-	o.Label = "absent"
+	o.Label = "absent." + label(o.Mode+o.Options[k8s.OptionClass])
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		return err
@@ -42,9 +42,8 @@ func checkUnsupported(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSp
 	}
 }
 
-// checkAbsent checks what is said of modes and options that a cluster without controllers lacks. For
-// a load balancer that takes a while: its check has ended when the result has.
-func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) *sync.WaitGroup {
+// checkAbsent checks what is said of modes and options that a cluster without controllers lacks.
+func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
 	t.Helper()
 	c.Create(t, `{"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "edge"}, "spec": {"controller": "example.org/edge"}}`,
 		`{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "plain"}, "handler": "runc"}`)
@@ -53,9 +52,6 @@ func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec)
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
-	var late sync.WaitGroup
-	late.Go(func() { checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer"}, "install a controller") })
-	return &late
 }
 
 // checkOptions checks that the services of a mode and its runtime class exist while it does.
@@ -121,21 +117,48 @@ func checkIPv6(t *testing.T, s *drivertest.Setup) {
 	}
 }
 
-// checkLoadBalancer checks what is told of a service's external address, and that packets to
-// somebody else who has that address do not pass as the path.
-func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec) {
+// checkLoadBalancer checks what is told of a service's external address, that packets to another pod
+// do not pass as the path, and what is said if no address is left.
+func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, s *drivertest.Setup, run lab.Spec) {
 	t.Helper()
 	if got := fact(t, s, "load balancer"); !strings.HasPrefix(got, "not passed") {
 		t.Errorf("load balancer: %s", got)
 	}
 	dialled := s.Path.Pairs[0].Server.Dial[0].Addr()
-	if first := c.Lab.Addresses(lab.NetUnderlay, 200)[0].Addr(); dialled != first {
-		t.Errorf("external address %s, want %s, the first one of MetalLB", dialled, first)
+	if want := c.Balanced()[0]; dialled != want {
+		t.Errorf("external address %s, want %s, that of MetalLB", dialled, want)
 	}
 	if got := fact(t, s, "destination address"); !strings.HasPrefix(got, "translated from "+dialled.String()) {
 		t.Errorf("destination address: %s", got)
 	}
+	var second sync.WaitGroup
+	second.Go(func() {
+		checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer"}, "metallb-controller says: AllocationFailed: ")
+	})
 	checkWrongEndpoint(t, c, s, run)
+	second.Wait()
+}
+
+// checkOtherDevice checks that IPv6 is left out, and IPv4 is not, if node a reaches the pods of node
+// b over IPv6 by another device.
+func checkOtherDevice(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
+	t.Helper()
+	c.OnNode(t, c.Lab.A, "ip", "link", "add", "other0", "up", "type", "bridge")
+	c.OnNode(t, c.Lab.A, "ip", "-6", "route", "add", c.PodsIPv6(c.Lab.B).String(), "dev", "other0", "metric", "1")
+	defer c.OnNode(t, c.Lab.A, "ip", "link", "delete", "other0")
+	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod", Pairs: 1}).ModeSpec
+	o.Label = "other"
+	p, err := d.Provision(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := result.Fact{Name: "IPv6", Value: "left out: on node " + kubetest.NodeA + " its packets take device other0, and those of IPv4 take " + lab.Underlay}
+	if dial := p.Pairs[0].Server.Dial; !slices.Contains(p.Facts, want) || len(dial) != 1 || dial[0].Addr().Is6() {
+		t.Errorf("dialled at %v, facts %v, want %v", dial, p.Facts, want)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // checkNoNetwork checks what is said of networks that pods cannot have beside their own.

@@ -106,17 +106,22 @@ func TestModes(t *testing.T) {
 	d := open(t, c, nil)
 	t.Run("modes", func(t *testing.T) {
 		run := stay(t, d)
-		absent := checkAbsent(t, c, d, run)
+		checkAbsent(t, c, d, run)
 		checkOptions(t, c, d, run)
+		checkOtherDevice(t, c, d, run)
+		c.StartMetalLB(t)
+		c.DefineNetwork(t)
+		t.Run("no load balancer", func(t *testing.T) {
+			t.Parallel()
+			checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")
+		})
+		t.Run("outside", func(t *testing.T) {
+			t.Parallel()
+			checkOutside(t, c, d, run)
+		})
 		for _, m := range d.Modes() {
-			switch m.ID {
-			case "k8s/ingress:NAME":
+			if m.ID == "k8s/ingress:NAME" {
 				continue // see checkAbsent
-			case "k8s/loadbalancer":
-				absent.Wait() // nothing may give it an address until then
-				t.Run("outside", func(t *testing.T) { checkOutside(t, c, d, run) })
-				c.StartMetalLB(t)
-				c.DefineNetwork(t)
 			}
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel() // most of the time is waiting for the cluster
@@ -128,7 +133,7 @@ func TestModes(t *testing.T) {
 				}
 				switch m.ID {
 				case "k8s/loadbalancer":
-					checkLoadBalancer(t, c, s, run)
+					checkLoadBalancer(t, c, d, s, run)
 				case "k8s/network:NAME":
 					checkNetwork(t, c, s)
 					checkNoNetwork(t, c, d, run)

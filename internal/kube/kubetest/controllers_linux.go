@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,20 +13,25 @@ import (
 // metallbSpace is the namespace of MetalLB's configuration.
 const metallbSpace = "metallb-system"
 
+// Balanced returns the addresses of each family that MetalLB has to give: one, so that a second
+// service gets none.
+func (c *Cluster) Balanced() []netip.Addr {
+	return lab.PrefixAddrs(c.Lab.Addresses(lab.NetUnderlay, 200))
+}
+
 // StartMetalLB starts MetalLB, which gives services of type LoadBalancer addresses of the nodes'
 // own network and announces them by ARP and neighbour discovery. It ends with the cluster.
 func (c *Cluster) StartMetalLB(t testing.TB) {
 	t.Helper()
 	c.Kubectl(t, "", "create", "--validate=false", "-f", filepath.Join(c.programs, "metallb"))
-	var ranges []string
-	last := c.Lab.Addresses(lab.NetUnderlay, 220)
-	for i, p := range c.Lab.Addresses(lab.NetUnderlay, 200) {
+	var addresses []string
+	for i, p := range c.Balanced() {
 		if i == 0 || c.options.IPv6 {
-			ranges = append(ranges, fmt.Sprintf("%q", fmt.Sprintf("%s-%s", p.Addr(), last[i].Addr())))
+			addresses = append(addresses, fmt.Sprintf("%q", netip.PrefixFrom(p, p.BitLen())))
 		}
 	}
 	c.Create(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %q}}`, metallbSpace),
-		fmt.Sprintf(`{"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "nodes", "namespace": %q}, "spec": {"addresses": [%s]}}`, metallbSpace, strings.Join(ranges, ", ")),
+		fmt.Sprintf(`{"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "nodes", "namespace": %q}, "spec": {"addresses": [%s]}}`, metallbSpace, strings.Join(addresses, ", ")),
 		fmt.Sprintf(`{"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement", "metadata": {"name": "nodes", "namespace": %q}}`, metallbSpace))
 	config := "KUBECONFIG=" + c.path("local-admin.kubeconfig")
 	for _, h := range []*lab.Host{c.Lab.A, c.Lab.B} {

@@ -22,7 +22,8 @@ func ipv6(of []netip.Prefix) netip.Prefix {
 	return of[1]
 }
 
-func (c *Cluster) podsOf6(h *lab.Host) netip.Prefix {
+// PodsIPv6 returns the IPv6 addresses of a node's pods.
+func (c *Cluster) PodsIPv6(h *lab.Host) netip.Prefix {
 	if h == c.Lab.B {
 		return c.subnet6(lab.PoolA, 1)
 	}
@@ -81,5 +82,5 @@ func (c *Cluster) networkIPv6(t testing.TB, h *lab.Host) {
 		other = c.Lab.B
 	}
 	c.OnNode(t, h, "ip", "-6", "route", "add", c.services6().String(), "dev", lab.Underlay)
-	c.OnNode(t, h, "ip", "-6", "route", "add", c.podsOf6(other).String(), "via", other.Addr[1].String())
+	c.OnNode(t, h, "ip", "-6", "route", "add", c.PodsIPv6(other).String(), "via", other.Addr[1].String())
 }

@@ -165,7 +165,7 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 		install.Args[1] = file("bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "bridge", "plugins": [
 {"type": "bridge", "bridge": "cni0", "isDefaultGateway": true, "ipMasq": false, "hairpinMode": true, "mtu": 1500,
  "ipam": {"type": "host-local", "dataDir": "/run/cni-addresses", "ranges": %s}},
-{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.podsOf6(h))))
+{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.PodsIPv6(h))))
 		return []step{install}
 	}
 	if c.options.CNI == Calico {

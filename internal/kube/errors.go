@@ -51,6 +51,9 @@ var (
 	ErrCredentials  = errors.New("the credential plugin of the kubeconfig failed; run it by hand, or log in again")
 )
 
+// longestError bounds what is repeated of an answer of the cluster.
+const longestError = 1000
+
 // Error is an error of a cluster: what was attempted, and what the cluster answered.
 type Error struct {
 	What  string // create pod client
@@ -60,7 +63,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s on cluster %s: %s", e.What, e.Where, oneLine(e.Err))
+	text := fmt.Sprintf("%s on cluster %s: %s", e.What, e.Where, shorten(e.Err.Error(), longestError))
 	if e.Kind != nil {
 		text += "; " + e.Kind.Error()
 	}

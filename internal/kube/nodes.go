@@ -74,7 +74,7 @@ func nodeOf(n corev1.Node) Node {
 		if out.Ready = cond.Status == corev1.ConditionTrue; out.Ready {
 			out.Blocked = ""
 		} else {
-			out.Blocked = "it is not ready: " + cond.Message
+			out.Blocked = "it is not ready: " + sentence(cond.Message)
 		}
 	}
 	if n.Spec.Unschedulable {
@@ -82,7 +82,7 @@ func nodeOf(n corev1.Node) Node {
 	}
 	for _, t := range n.Spec.Taints {
 		if out.Blocked == "" && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute) {
-			out.Blocked = fmt.Sprintf("it has the taint %s", t.ToString())
+			out.Blocked = "it has the taint " + sentence(t.ToString())
 		}
 	}
 	fact := func(name, value string) {

@@ -232,7 +232,7 @@ func (p *Pod) broken(now corev1.Pod) string {
 		if w := s.State.Waiting; w != nil {
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
-				return fmt.Sprintf("the image %s is not on the node and cannot be pulled: %s; load it there (tare image save, ctr -n k8s.io images import), name another with --image, or use --inject", s.Image, sentence(w.Message))
+				return fmt.Sprintf("the image %s is not on the node and cannot be pulled: %s; load it there (tare image save, ctr -n k8s.io images import), name another with --image, or use --inject", sentence(s.Image), sentence(w.Message))
 			case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff":
 				return fmt.Sprintf("%s: %s", w.Reason, sentence(w.Message))
 			}
@@ -252,21 +252,23 @@ func (p *Pod) broken(now corev1.Pod) string {
 	case now.Status.Reason == "Evicted":
 		return "it was evicted: " + sentence(now.Status.Message)
 	case now.Status.Phase == corev1.PodFailed:
-		return strings.TrimSuffix(fmt.Sprintf("it failed: %s %s", now.Status.Reason, sentence(now.Status.Message)), " ")
+		return strings.TrimSuffix(fmt.Sprintf("it failed: %s %s", sentence(now.Status.Reason), sentence(now.Status.Message)), " ")
 	case now.DeletionTimestamp != nil:
 		return "it was deleted"
 	}
 	return ""
 }
 
-// sentence returns a message of the cluster in one line of limited length.
-func sentence(text string) string {
-	const longest = 400
-	text = strings.Join(strings.Fields(text), " ")
+// sentence returns a message of the cluster in one line of limited length, without a final dot.
+func sentence(text string) string { return strings.TrimRight(shorten(text, 400), ".") }
+
+// shorten returns a text in one line of at most longest bytes and an ellipsis.
+func shorten(text string, longest int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "..."
 	}
-	return strings.TrimRight(text, ".")
+	return text
 }
 
 // event returns the last warning about the pod, "" if there is none.

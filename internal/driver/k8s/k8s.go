@@ -177,5 +177,8 @@ func (d *Driver) removeRun(ctx context.Context, run string) error {
 	if !made {
 		return nil
 	}
-	return c.RemoveNamespaces(ctx, podNamespace(run), nodeNamespace(run))
+	if err := c.RemoveNamespaces(ctx, podNamespace(run), nodeNamespace(run)); err != nil {
+		return fmt.Errorf("%w; tare gc --kube removes what is left", err)
+	}
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"tare/internal/result"
-	"tare/internal/study"
 )
 
 // The limits above which evidence is named as a cause.
@@ -21,10 +20,9 @@ const (
 )
 
 // explanations returns why a mode is slower than its baseline, or that the run does not tell, for each
-// workload of a ladder whose rungs are modes that were measured as they are.
+// workload of a ladder that asks for it.
 func (e *evaluation) explanations() []result.Explanation {
-	asked := e.in.Study.Ladder
-	if e.run.Ladder == nil || asked == nil || slices.ContainsFunc(e.in.Study.Modes, func(m study.Mode) bool { return len(m.With) > 0 }) {
+	if e.run.Ladder == nil || !e.in.Study.Ladder.Causes {
 		return nil
 	}
 	var out []result.Explanation

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/analysis"
+	"tare/internal/export"
 	"tare/internal/report"
 	"tare/internal/report/wording"
 	"tare/internal/result"
@@ -18,6 +21,7 @@ import (
 
 type compareFlags struct {
 	format  string
+	most    int // bytes of Markdown, 0 for all
 	margin  string
 	metrics []string
 	shown   shownFlags
@@ -26,6 +30,7 @@ type compareFlags struct {
 func (f *compareFlags) add(c *cobra.Command) {
 	f.shown.add(c)
 	c.Flags().StringVar(&f.format, "format", "text", "output format: text, md or json")
+	c.Flags().IntVar(&f.most, "max-bytes", 0, "cut Markdown before a section to at most so many bytes; 0 for all of it")
 	c.Flags().StringVar(&f.margin, "margin", "", "the largest change that counts as the same (default: the margin of the later run's study)")
 	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, separated by commas (default: all)")
 }
@@ -55,6 +60,9 @@ func (f *compareFlags) valid() error {
 	formats := []string{"text", "md", "json"}
 	if !slices.Contains(formats, f.format) {
 		return usage(fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(formats, ", ")))
+	}
+	if f.most < 0 || f.most > 0 && f.format != "md" {
+		return usage(errors.New("--max-bytes is for --format md, which can be cut, and at least 1"))
 	}
 	for _, name := range f.metrics {
 		if _, ok := result.MetricNamed(name); !ok {
@@ -166,7 +174,15 @@ func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(c)
 	case "md":
-		return report.ChangesMarkdown(a.Stdout, c)
+		if f.most == 0 {
+			return report.ChangesMarkdown(a.Stdout, c)
+		}
+		var text bytes.Buffer
+		if err := report.ChangesMarkdown(&text, c); err != nil {
+			return err
+		}
+		_, err := a.Stdout.Write(export.Cut(text.Bytes(), f.most))
+		return err
 	}
 	switch {
 	case f.shown.quiet:

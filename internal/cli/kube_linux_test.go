@@ -116,9 +116,12 @@ func (k *onKube) ended(t *testing.T) {
 	name := func(moment string) string { return filepath.Join(dir, moment) }
 	var killed []*program
 	for moment, reached := range map[string]func() bool{
-		"before its namespaces": func() bool { _, err := os.Stat(filepath.Join(name("before its namespaces"), store.StudyFile)); return err == nil },
-		"in its set-up":         func() bool { return len(k.namespaces(t)) > 2 },
-		"in a trial":            func() bool { return trialsIn(name("in a trial")) > 0 },
+		"before its namespaces": func() bool {
+			_, err := os.Stat(filepath.Join(name("before its namespaces"), store.StudyFile))
+			return err == nil
+		},
+		"in its set-up": func() bool { return len(k.namespaces(t)) > 2 },
+		"in a trial":    func() bool { return trialsIn(name("in a trial")) > 0 },
 	} {
 		until(t, "the namespaces of the resumed run", func() bool { return len(k.namespaces(t)) >= 2 })
 		one := start(t, dir, "run", "study.yaml", "--out", name(moment), "--kube", "--modes", "k8s/pod-local")

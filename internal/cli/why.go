@@ -22,12 +22,18 @@ import (
 // transaction is resolved.
 const whyBlocks = 6
 
-// whyClusterBlocks is the same for a ladder of a cluster, whose modes have longer paths: five blocks
-// of six modes take less than four minutes.
-const whyClusterBlocks = 5
+// whyClusterBlocks and whyClusterTime are the same for a cluster, whose ladders have up to six modes:
+// five blocks take 2.5 minutes, and on busy nodes no block begins that would end after four.
+const (
+	whyClusterBlocks = 5
+	whyClusterTime   = 220 * time.Second
+)
 
 // whyMargin is the difference that still counts as no cost of a part.
 const whyMargin = 0.03
+
+// wholeTrial is a slice that is longer than a trial of any profile: each mode has its trial at once.
+const wholeTrial = 30 * time.Second
 
 // maxCPULimit is more CPUs than any machine has.
 const maxCPULimit = 4096
@@ -97,7 +103,7 @@ func (a App) thorough(s study.Study, f runFlags) study.Study {
 	s.Margin = whyMargin
 	if f.profile == "" || f.profile == study.Quick {
 		if s.Blocks = whyBlocks; f.kube != "" {
-			s.Blocks = whyClusterBlocks
+			s.Blocks, s.MaxTime = whyClusterBlocks, study.Duration(whyClusterTime)
 		}
 	}
 	return s
@@ -122,6 +128,11 @@ func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study
 		return s, fmt.Errorf("tare why: %w", err)
 	}
 	s = a.thorough(s, f)
+	if cpus > 0 { // in short slices, no mode uses up its limit while the others have their turns
+		for i := range s.Workloads {
+			s.Workloads[i].Slice = study.Duration(wholeTrial)
+		}
+	}
 	resolve := func(s study.Study) (study.Study, error) { return a.resolveWhy(c, mode, s, flagged, f) }
 	resolved, err := resolve(s)
 	if err != nil || f.maxTime == 0 {

@@ -1,10 +1,15 @@
 package export
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/result"
+	"tare/internal/synthetic"
 )
 
 func TestCut(t *testing.T) {
@@ -13,7 +18,7 @@ func TestCut(t *testing.T) {
 		t.Error("what fits is changed")
 	}
 	got := string(Cut([]byte(text), len(text)-50))
-	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are omitted") {
+	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are omitted here (B): ") {
 		t.Errorf("%d bytes of at most %d:\n%s", len(got), len(text)-50, got[max(0, len(got)-200):])
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -23,4 +28,34 @@ func TestCut(t *testing.T) {
 			t.Errorf("%d bytes, at most %d asked for", len(got), most)
 		}
 	})
+}
+
+// The Markdown of any run fits into a comment on a pull request, and what follows a cut is not
+// hidden in something that was left open.
+func TestCutOfLargeRun(t *testing.T) {
+	const comment = 65536
+	shape := synthetic.Shape{Modes: 5, Blocks: 1500, Seed: 7, Series: 20}
+	run := shape.Run()
+	for i := range 2000 {
+		run.Warnings = append(run.Warnings, result.Warning{Code: "no_cpu_bill", Scope: fmt.Sprintf("mode %d", i), Text: "a warning of some length about one of many modes"})
+	}
+	var text bytes.Buffer
+	md, _ := Named("md")
+	if err := md.Write(&text, run, nil); err != nil {
+		t.Fatal(err)
+	}
+	if text.Len() <= comment {
+		t.Fatalf("the report has only %d bytes", text.Len())
+	}
+	got := string(Cut(text.Bytes(), comment))
+	if len(got) > comment || !strings.Contains(got, "are omitted here (") || !strings.Contains(got, "The answer") {
+		t.Errorf("%d bytes:\n%s", len(got), got[max(0, len(got)-500):])
+	}
+	if strings.Count(got, "<details>") != strings.Count(got, "</details>") {
+		t.Error("details are left open")
+	}
+	open := "# A\n\n<details><summary>x</summary>\n\n" + strings.Repeat("one\n", 500) + "\n</details>\n"
+	if got := string(Cut([]byte(open), 1000)); strings.Contains(got, "<details>") || !strings.Contains(got, "# A") {
+		t.Errorf("%s", got)
+	}
 }

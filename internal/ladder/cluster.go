@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"tare/internal/driver"
@@ -40,8 +41,8 @@ func neighbours(mode string) []neighbour {
 		return []neighbour{server, client}
 	case "k8s/service":
 		return []neighbour{server, client, service(mode)}
-	case "k8s/nodeport":
-		return []neighbour{server, {mode, result.PartService, "the port of a service on the node, which the node translates to its pod"}}
+	case "k8s/nodeport", "k8s/loadbalancer":
+		return []neighbour{server, {mode, result.PartService, "the address or port of a service outside of the pod network, which a node translates to its pod"}}
 	case podLocal:
 		return []neighbour{local}
 	case "k8s/service-local":
@@ -59,6 +60,7 @@ func (b *builder) cluster(m driver.Mode) bool {
 	has := func(mode string) bool {
 		return slices.ContainsFunc(steps, func(n neighbour) bool { return n.mode == mode })
 	}
+	b.ladder.Causes = len(steps) > 0
 	for _, n := range steps {
 		b.add(&b.ladder.Rungs, n.mode, n.mode, nil, study.Rung{Part: n.part, Title: n.title})
 	}
@@ -81,7 +83,7 @@ func (b *builder) limited(m driver.Mode, cpus float64) {
 	if m.Limits.Server {
 		limits.Server.CPUs = cpus
 	}
-	name := b.unused(result.PartCPULimit)
+	name := b.unused(path.Base(m.ID) + "-limited")
 	b.study = append(b.study, study.Mode{ID: name, Mode: m.ID, Limits: limits, Title: fmt.Sprintf("%s, with a limit of %g CPUs", m.Title, cpus)})
 	b.ladder.Rungs = append(b.ladder.Rungs, study.Rung{Mode: name, Part: result.PartCPULimit, Title: fmt.Sprintf("a limit of %g CPUs on each pod", cpus)})
 	b.ladder.Of = name

@@ -126,3 +126,56 @@ func TestTryStudy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// clusterModes are modes of a cluster.
+func clusterModes(id string) (driver.Mode, error) {
+	for _, m := range []driver.Mode{
+		{ID: "k8s/hostnet"}, {ID: "k8s/hostnet-local"}, {ID: "k8s/network:NAME", Baseline: "k8s/hostnet", Title: "another network"},
+		{ID: "k8s/pod", Baseline: "k8s/hostnet", Limits: study.Ends{Client: true, Server: true}},
+		{ID: "k8s/service", Baseline: "k8s/hostnet", Limits: study.Ends{Client: true, Server: true}},
+		{ID: "k8s/nodeport", Baseline: "k8s/hostnet", Limits: study.Ends{Server: true}},
+		{ID: "k8s/hairpin", Baseline: "k8s/hostnet-local", Limits: study.Ends{Client: true, Server: true}},
+	} {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return driver.Mode{}, fmt.Errorf("no driver builds mode %q", id)
+}
+
+// On a cluster the parts are the differences of neighbouring modes.
+func TestCluster(t *testing.T) {
+	for _, tt := range []struct {
+		mode            string
+		limit           float64
+		rungs, removals []string
+		beside          bool
+	}{
+		{"k8s/pod", 0, []string{" k8s/hostnet=k8s/hostnet", "server-pod k8s/node-to-pod=k8s/node-to-pod", "client-pod k8s/pod=k8s/pod"}, []string{"server-pod k8s/pod-to-node=k8s/pod-to-node"}, true},
+		{"k8s/service", 0.5, []string{" k8s/hostnet=k8s/hostnet", "server-pod k8s/node-to-pod=k8s/node-to-pod", "client-pod k8s/pod=k8s/pod", "service k8s/service=k8s/service", "cpu-limit service-limited=k8s/service"}, nil, true},
+		{"k8s/nodeport", 0, []string{" k8s/hostnet=k8s/hostnet", "server-pod k8s/node-to-pod=k8s/node-to-pod", "service k8s/nodeport=k8s/nodeport"}, nil, false},
+		{"k8s/hairpin", 0, []string{" k8s/hostnet-local=k8s/hostnet-local", "pods k8s/pod-local=k8s/pod-local", "service k8s/service-local=k8s/service-local", "itself k8s/hairpin=k8s/hairpin"}, nil, false},
+		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
+	} {
+		s, err := ladder.Study(clusterModes, tt.mode, ladder.Options{CPULimit: tt.limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
+			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
+		}
+		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
+			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
+		}
+		_, beside := s.ModeNamed("k8s/pod-local")
+		if (s.Ladder.Within != nil) != tt.beside || tt.beside && !beside {
+			t.Errorf("%s: within %+v, modes %v", tt.mode, s.Ladder.Within, s.ModeNames())
+		}
+		if top, _ := s.ModeNamed(s.Ladder.Of); top.Limits.Client.CPUs != tt.limit || top.Limits.Server.CPUs != tt.limit || top.Mode != tt.mode {
+			t.Errorf("%s: %+v", tt.mode, top)
+		}
+	}
+	if _, err := ladder.Study(modes, "netns/bridge", ladder.Options{CPULimit: 1}); err == nil || !strings.Contains(err.Error(), "netns/bridge can have no CPU limit") {
+		t.Errorf("%v", err)
+	}
+}

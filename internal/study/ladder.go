@@ -13,6 +13,9 @@ type Ladder struct {
 	Rungs    []Rung
 	Removals []Rung
 	Within   *Within
+	// Causes asks for the cause of the cost in words, which needs evidence besides the parts
+	// where these are the differences of modes that are measured as they are.
+	Causes bool
 }
 
 // Fields declares the keys of a Ladder and their rules.
@@ -20,6 +23,7 @@ func (l *Ladder) Fields() []Field {
 	return []Field{
 		required("of", nameOf(&l.Of), "the mode that is explained, by its name in results"),
 		key("rungs", listOf(&l.Rungs, "rung", "", false), "modes from the baseline up, each with one part more than the one before"),
+		key("causes", truth(&l.Causes), "name the cause of the cost in words, for modes of which nothing can be left out"),
 		key("within", optionalOf(&l.Within), "two modes within one host, which tell what is between the hosts from what is on each"),
 		key("removals", listOf(&l.Removals, "removal", "", false), "modes that lack one part of the explained mode"),
 	}
@@ -64,7 +68,7 @@ func (l *Ladder) narrow(modes []string) *Ladder {
 		return nil
 	}
 	excluded := func(r Rung) bool { return !slices.Contains(modes, r.Mode) }
-	out := Ladder{Of: l.Of, Rungs: slices.DeleteFunc(slices.Clone(l.Rungs), excluded), Removals: slices.DeleteFunc(slices.Clone(l.Removals), excluded)}
+	out := Ladder{Of: l.Of, Causes: l.Causes, Rungs: slices.DeleteFunc(slices.Clone(l.Rungs), excluded), Removals: slices.DeleteFunc(slices.Clone(l.Removals), excluded)}
 	if len(out.Rungs) < 2 {
 		return nil
 	}

@@ -46,9 +46,9 @@ func (l leaving) sends() []wire.Link {
 	return []wire.Link{l.first}
 }
 
-// receives returns the devices of a node that must receive what the other sends as back: through a
-// tunnel that tunnel's end here. The ends of a tunnel have the same name, or both are named by the
-// routes. A direction may pass a tunnel and the other not, as between pods and nodes with Calico.
+// receives returns the devices of a node that must receive what the other sends as back: for a
+// tunnel its counterpart here, which has the same name, or is the one that the routes of this node
+// name. One direction may pass a tunnel and the other not, as between pods and nodes with Calico.
 func (l leaving) receives(back leaving) []wire.Link {
 	kind, hidden := tunnelKind(back.first)
 	own, _ := tunnelKind(l.first)
@@ -176,18 +176,14 @@ func addressOf(e *endpoint, h *remote.Host) netip.Addr {
 	return e.Addr
 }
 
-// ownDevices are the beginnings of the names of devices to which some networks have routes, and
-// behind which they choose by themselves whether a packet takes a tunnel: those of Cilium,
-// OVN-Kubernetes and Antrea.
-var ownDevices = []string{"cilium_host", "cilium_net", "ovn-k8s-", "antrea-gw"}
-
-// tunnelKind returns how a device encapsulates packets, "" if it does not. hidden means that the
-// network chooses behind it. Kinds are the kernel's; the names are those of devices that their
-// networks create as TUN devices or in Open vSwitch.
+// tunnelKind returns how a device encapsulates packets, "" if it does not. hidden means that some
+// networks have routes to the device and choose behind it whether a packet takes a tunnel: those of
+// Cilium, OVN-Kubernetes and Antrea, and others with Open vSwitch.
 func tunnelKind(l wire.Link) (kind string, hidden bool) {
-	for _, name := range ownDevices {
+	const own = "chosen by the network behind its own device"
+	for _, name := range []string{"cilium_host", "cilium_net", "ovn-k8s-", "antrea-gw"} {
 		if strings.HasPrefix(l.Name, name) {
-			return "chosen by the network behind its own device", true
+			return own, true
 		}
 	}
 	switch l.Kind {
@@ -206,7 +202,7 @@ func tunnelKind(l wire.Link) (kind string, hidden bool) {
 	case "tun":
 		return "tunnel of a process (TUN)", false
 	case "openvswitch":
-		return "chosen by the network behind its own device", true
+		return own, true
 	}
 	return "", false
 }

@@ -95,13 +95,24 @@ spec: {podSelector: {matchLabels: {io.tare.mode: denied}}, policyTypes: [Ingress
 }
 
 // checkPolicies measures connections of a mode with a number of policies, and expects the rules of
-// each policy to have been checked for each connection.
+// each policy to have been checked for each connection. Beside it there are services without
+// traffic: with nftables they are elements of a map and no rules that each connection passes.
 func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
 	t.Helper()
-	const policies = 30
-	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionPolicies: strconv.Itoa(policies)}}).ModeSpec
+	const policies, services = 30, 40
+	rulesBefore, elementsBefore := servicesOnNode(t, c)
+	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{
+		k8s.OptionPolicies: strconv.Itoa(policies), k8s.OptionServices: strconv.Itoa(services),
+	}}).ModeSpec
 	o.Label = "policies"
 	s := drivertest.BuildOn(t, d, o)
+	c.Until(t, "the services in the map of node a", func() bool {
+		_, elements := servicesOnNode(t, c)
+		return elements >= elementsBefore+services
+	})
+	if rules, _ := servicesOnNode(t, c); rules != rulesBefore || rules == 0 {
+		t.Errorf("each connection passes %d rules with %d more services, and %d without", rules, services, rulesBefore)
+	}
 	c.Until(t, "rules for all policies on node a", func() bool { return len(checkedByPolicies(t, c)) >= 2*policies })
 	before := checkedByPolicies(t, c)
 	client, _, err := s.Trial(t, drivertest.Params("tcp_crr"), false)
@@ -117,6 +128,14 @@ func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spe
 	if client.Connections == 0 || checked < 2*policies {
 		t.Errorf("%d connections were checked by %d rules that lead to %d policies of both directions", client.Connections, checked, policies)
 	}
+}
+
+// servicesOnNode returns how many rules for services each connection passes on node a, and how many
+// elements the map of services has.
+func servicesOnNode(t *testing.T, c *kubetest.Cluster) (rules, elements int) {
+	t.Helper()
+	rules = strings.Count(c.OnNode(t, c.Lab.A, "nft", "list", "chain", "ip", "kube-proxy", "services"), "\n\t\t")
+	return rules, strings.Count(c.OnNode(t, c.Lab.A, "nft", "list", "map", "ip", "kube-proxy", "service-ips"), " : goto ")
 }
 
 // jumpToPolicy is a rule of iptables that leads to a policy, with its packets.

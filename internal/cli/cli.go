@@ -127,7 +127,7 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.whyCommand(), a.planCommand(), a.imageCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.pruneCommand(), a.serveCommand(),
+	root.AddCommand(a.runCommand(), a.whyCommand(), a.planCommand(), a.imageCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.pruneCommand(), a.serveCommand(),
 		a.gcCommand(), a.versionCommand(), a.claimsCommand())
 	a.completions(root)
 	return root

@@ -99,7 +99,8 @@ func (e *Engine) ended(err error) bool {
 type Versions struct {
 	Engine, API, Containerd, Runc string
 	Firewall                      string    // backend of its rules; engines before 29 do not report it
-	Released                      time.Time // see releaseOf; zero if unknown
+	Released                      time.Time // see ReleaseOf; zero if unknown
+	Rootless                      bool      // it runs as an ordinary user
 	OS, Arch, Kernel              string    // Arch in Go's notation
 }
 
@@ -115,8 +116,8 @@ type Machine struct {
 func (v Versions) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
-		{Name: "engine", Value: v.Engine}, {Name: "api", Value: v.API}, {Name: "containerd", Value: v.Containerd},
-		{Name: "runc", Value: v.Runc}, {Name: FactReleased, Value: v.released()}, {Name: "firewall backend", Value: v.Firewall}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
+		{Name: result.FactEngine, Value: v.Engine}, {Name: "api", Value: v.API}, {Name: "containerd", Value: v.Containerd},
+		{Name: "runc", Value: v.Runc}, {Name: result.FactEngineReleased, Value: v.released()}, {Name: "firewall backend", Value: v.Firewall}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
 	} {
 		if f.Value != "" {
 			out = append(out, f)
@@ -169,6 +170,7 @@ func (e *Engine) Identify(ctx context.Context) error {
 	if e.Versions.Kernel == "" {
 		e.Versions.Kernel = i.Info.KernelVersion
 	}
+	e.Versions.Rootless = slices.Contains(i.Info.SecurityOptions, "name=rootless")
 	if i.Info.FirewallBackend != nil {
 		e.Versions.Firewall = i.Info.FirewallBackend.Driver
 	}

@@ -5,10 +5,7 @@ import (
 	"time"
 )
 
-// FactReleased is the name of the fact with the release date of an engine, after its host's name.
-const FactReleased = "engine released"
-
-// dateFormat is that of FactReleased.
+// dateFormat is that of the fact result.FactEngineReleased.
 const dateFormat = time.DateOnly
 
 // released is the release date for a result, empty if it is unknown.

@@ -104,6 +104,13 @@ type Host struct {
 	Facts []Fact `json:"facts"`
 }
 
+// The names of facts of a mode on the engine of a host, after the host's name and a space: its version,
+// and the date on which the line of that version was first released.
+const (
+	FactEngine         = "engine"
+	FactEngineReleased = "engine released"
+)
+
 // Fact is one property of a host, such as {"kernel", "6.18.44"}. Facts are in order of
 // relevance.
 type Fact struct {

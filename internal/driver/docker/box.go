@@ -49,7 +49,7 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	}
 	c, err := s.engine.Run(ctx, spec)
 	if err != nil {
-		return nil, err
+		return nil, s.engine.Explain(err)
 	}
 	b.container, b.ns, b.leaveGroups = c, s.ns, p.order.Without(partCgroup)
 	if b.own {

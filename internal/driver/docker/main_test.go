@@ -5,6 +5,7 @@ package docker_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"tare/internal/driver/drivertest"
@@ -17,6 +18,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if filepath.Base(os.Args[0]) == "dockerd" {
+		fmt.Fprintln(os.Stderr, answer(os.Args))
+		os.Exit(1)
 	}
 	drivertest.MainInNamespaces(m)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"tare/internal/driver"
@@ -130,6 +131,9 @@ func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error
 	}
 	if err != nil {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	if config.Firewall == study.FirewallNftables && strings.HasPrefix(o.Mode, "docker/overlay") {
+		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
 	return config, nil

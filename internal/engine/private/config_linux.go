@@ -37,6 +37,18 @@ func (c Config) explain(err error) error {
 	return err
 }
 
+// unknownTimeNamespace is in the error of runc before 1.2 for a container of an engine from 29 on, which
+// names a kind of namespace that it does not know.
+const unknownTimeNamespace = `namespace {"time"`
+
+// Explain adds to an error of the engine that its runc is too old for it, if that is the cause.
+func (p *Engine) Explain(err error) error {
+	if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `\"`, `"`), unknownTimeNamespace) {
+		return err
+	}
+	return fmt.Errorf("runc %s is too old for Docker Engine %s (%w); put runc 1.2 or newer beside %s", p.Versions.Runc, p.Versions.Engine, err, p.Program)
+}
+
 // program returns the executable of the engine's dockerd, the only child of its first process that
 // is no container's.
 func (p *Engine) program() (string, error) {

@@ -23,6 +23,16 @@ type Installation struct {
 	Released time.Time
 }
 
+// Description is what the programs of an engine report about themselves.
+type Description struct {
+	Path             string // of dockerd
+	Version          string
+	Released         time.Time // see engine.ReleaseOf; zero if unknown
+	Containerd, Runc string
+	Firewalls        []string // backends of its rules that it can use
+	Rootless         bool     // rootlesskit is installed, with which an ordinary user can run it
+}
+
 // CacheVariable is the environment variable with the directory in which scripts/setup-engines has
 // built a single engine, instead of the cache.
 const CacheVariable = "TARE_ENGINE"

@@ -24,6 +24,9 @@ func Programs(context.Context) []result.Fact { return nil }
 // Programs returns nothing: there are no private engines on this system.
 func (Installation) Programs(context.Context) []result.Fact { return nil }
 
+// Describe returns nothing: there are no private engines on this system.
+func (Installation) Describe(context.Context) Description { return Description{} }
+
 // MissingRequirements returns why there are no private engines on this system.
 func (Config) MissingRequirements(context.Context) error { return linuxnet.ErrSystem }
 
@@ -36,6 +39,12 @@ func StartBoth(context.Context, *lab.Lab) (a, b *Engine, err error) {
 func Start(context.Context, *lab.Lab, *lab.Host, ...string) (*Engine, error) {
 	return nil, linuxnet.ErrSystem
 }
+
+// Explain returns err: no engine was started.
+func (p *Engine) Explain(err error) error { return err }
+
+// Firewall returns "": no engine was started.
+func (p *Engine) Firewall() string { return "" }
 
 // Close does nothing.
 func (p *Engine) Close() error { return nil }

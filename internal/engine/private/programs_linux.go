@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/engine"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -36,16 +37,67 @@ func (i Installation) installed(ctx context.Context, program string) string {
 	if program == "docker-proxy" {
 		return path
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.WaitDelay = time.Second
-	output, err := cmd.Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
+	output, err := i.ask(ctx, program, "--version")
+	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	if err != nil || line == "" {
 		return "does not report its version (" + path + ")"
 	}
 	return line + " (" + path + ")"
+}
+
+// Describe returns what the programs of an engine report about themselves. A field is empty if its
+// program is missing or does not tell.
+func (i Installation) Describe(ctx context.Context) Description {
+	d := Description{}
+	d.Path, _ = i.lookup("dockerd")
+	if text, err := i.ask(ctx, "dockerd", "--version"); err == nil {
+		d.Version = versionIn(text)
+	}
+	if text, err := i.ask(ctx, "containerd", "--version"); err == nil {
+		d.Containerd = versionIn(text)
+	}
+	if text, err := i.ask(ctx, "runc", "--version"); err == nil {
+		d.Runc = versionIn(text)
+	}
+	if text, err := i.ask(ctx, "dockerd", "--help"); err == nil {
+		d.Firewalls = []string{study.FirewallIptables}
+		if strings.Contains(text, firewallFlag) {
+			d.Firewalls = append(d.Firewalls, study.FirewallNftables)
+		}
+	}
+	_, err := i.lookup("rootlesskit")
+	d.Rootless = err == nil
+	if d.Released = i.Released; d.Released.IsZero() {
+		d.Released = engine.ReleaseOf(d.Version, "")
+	}
+	return d
+}
+
+// ask runs a program of the engine and returns what it prints.
+func (i Installation) ask(ctx context.Context, program string, args ...string) (string, error) {
+	path, err := i.lookup(program)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = time.Second
+	text, err := cmd.Output()
+	return string(text), err
+}
+
+// versionIn returns the version in the first line that a program prints for --version: the first
+// word that starts with a digit, after a v if there is one.
+func versionIn(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	for word := range strings.FieldsSeq(line) {
+		word = strings.TrimSuffix(strings.TrimPrefix(word, "v"), ",")
+		if word != "" && word[0] >= '0' && word[0] <= '9' {
+			return word
+		}
+	}
+	return ""
 }
 
 // MissingRequirements returns what this machine lacks for private engines and how to fix it; nil if

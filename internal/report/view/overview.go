@@ -312,6 +312,9 @@ func overviewNotes(v view) []doc.Note {
 	for _, n := range differingControls(v) {
 		out = append(out, doc.Note{Text: n.Text})
 	}
+	for _, n := range oldEngines(v) {
+		out = append(out, doc.Note{Text: n.Text})
+	}
 	for _, text := range v.Evidence.Lead {
 		out = append(out, doc.Note{Text: text})
 	}

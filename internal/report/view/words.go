@@ -41,6 +41,7 @@ func notices(v view) []notice {
 		out = append(out, notice{true, "This run is too noisy to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Values and intervals are as measured; " +
 			"every verdict is \"cannot tell\". The exit code of such a run is 4."})
 	}
+	out = append(out, oldEngines(v)...)
 	out = append(out, differingControls(v)...)
 	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
 		out = append(out, notice{false, "Indicative only: " + wording.Count(blocks(v), "block", "blocks") +

@@ -37,6 +37,26 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", s)
 }
 
+// Age shows how long ago something was, in years and months, in months below a year, or in days below
+// two months. A month is a twelfth of 365.25 days.
+func Age(d time.Duration) string {
+	const day = 24 * time.Hour
+	const month = 365*day/12 + day/48
+	months := int(d / month)
+	switch years := months / 12; {
+	case d < 0:
+		return Unknown
+	case months < 2:
+		return Count(int(d/day), "day", "days")
+	case years == 0:
+		return Count(months, "month", "months")
+	case months%12 == 0:
+		return Count(years, "year", "years")
+	default:
+		return Count(years, "year", "years") + " " + Count(months%12, "month", "months")
+	}
+}
+
 // Time shows a moment in UTC to the second; the zero time is "unknown".
 func Time(t time.Time) string {
 	if t.IsZero() {

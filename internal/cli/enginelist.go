@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/engine"
+	"tare/internal/engine/locate"
+	"tare/internal/engine/private"
+	"tare/internal/report/wording"
+	"tare/internal/study"
+)
+
+// foundEngine is an entry of `tare engines`. What is not known is absent.
+type foundEngine struct {
+	// Use is how a study names it: {lab: NAME} in the engine of a mode, or an address for the
+	// study's own engine.
+	Use        string   `json:"use"`
+	Current    bool     `json:"current"`        // a study may also name it current
+	Path       string   `json:"path,omitempty"` // of dockerd
+	Version    string   `json:"version,omitempty"`
+	Released   string   `json:"released,omitempty"` // a date
+	Containerd string   `json:"containerd,omitempty"`
+	Runc       string   `json:"runc,omitempty"`
+	Firewalls  []string `json:"firewall_backends,omitempty"` // those that it can use, or the one of a running engine
+	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, rootlesskit is installed
+	Error      string   `json:"error,omitempty"`             // why it cannot be used
+
+	released time.Time
+}
+
+func (a App) enginesCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "engines", Short: "List the Docker Engines that docker modes can use",
+		Long: "List the Docker Engines that docker modes can use: programs that tare can start for a lab, which a mode of a study names as\n" +
+			"engine: {lab: NAME}, and engines that run, which --engine names. The age is that of the first release of a version's line,\n" +
+			"such as 20.10. Nothing is started or changed.",
+		Example: "  tare engines\n  tare engines --json",
+		Args:    exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			all := enginesHere(c.Context())
+			if asJSON {
+				e := json.NewEncoder(raw(a.Stdout))
+				e.SetIndent("", "  ")
+				return e.Encode(all)
+			}
+			return printFound(a.Stdout, all, time.Now())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// enginesHere returns the private engines, then those that run.
+func enginesHere(ctx context.Context) []foundEngine {
+	installed, running := private.Installations(), enginesRunning()
+	all := make([]foundEngine, len(installed)+len(running))
+	var wg sync.WaitGroup
+	for i, in := range installed {
+		wg.Go(func() {
+			all[i] = describeInstalled(ctx, in)
+			current, err := private.Find(study.CurrentEngine)
+			all[i].Current = err == nil && current.Dir == in.Dir
+		})
+	}
+	for i, target := range running {
+		wg.Go(func() { all[len(installed)+i] = describeRunning(ctx, target) })
+	}
+	wg.Wait()
+	return all
+}
+
+func describeInstalled(ctx context.Context, in private.Installation) foundEngine {
+	d := in.Describe(ctx)
+	f := foundEngine{Use: "lab: " + in.Name, Path: d.Path, Version: d.Version, Containerd: d.Containerd, Runc: d.Runc,
+		Firewalls: d.Firewalls, Rootless: d.Rootless}
+	f.date(d.Released)
+	if d.Version == "" {
+		f.Error = "it does not report its version"
+	}
+	return f
+}
+
+// enginesRunning returns the addresses of engines that may run here: the one that the docker command
+// would use, and the usual sockets that exist.
+func enginesRunning() []string {
+	targets := []string{"docker"}
+	sockets := []string{"/run/docker.sock", "/run/podman/podman.sock"}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		sockets = append(sockets, filepath.Join(dir, "docker.sock"), filepath.Join(dir, "podman", "podman.sock"))
+	}
+	for _, s := range sockets {
+		if i, err := os.Stat(s); err == nil && i.Mode()&os.ModeSocket != 0 {
+			targets = append(targets, "unix://"+s)
+		}
+	}
+	return targets
+}
+
+func describeRunning(ctx context.Context, target string) foundEngine {
+	f := foundEngine{Use: target}
+	e, err := locate.Connect(ctx, target)
+	if err != nil {
+		f.Error = oneLine(err.Error())
+		if u, is := engine.AsUnavailable(err); is {
+			f.Error = oneLine(u.Reason)
+		}
+		return f
+	}
+	defer func() { _ = e.Disconnect() }() // it only has idle connections
+	v := e.Versions
+	f.Version, f.Containerd, f.Runc, f.Rootless = v.Engine, v.Containerd, v.Runc, v.Rootless
+	f.Path = e.Address
+	if v.Firewall != "" {
+		f.Firewalls = []string{v.Firewall}
+	}
+	f.date(v.Released)
+	return f
+}
+
+func (f *foundEngine) date(at time.Time) {
+	if !at.IsZero() {
+		f.released, f.Released = at, at.Format(time.DateOnly)
+	}
+}
+
+func printFound(w io.Writer, all []foundEngine, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ENGINE\tVERSION\tAGE\tCONTAINERD\tRUNC\tFIREWALL\tROOTLESS\tWHERE")
+	for _, f := range all {
+		if f.Current {
+			f.Use += " or " + study.CurrentEngine
+		}
+		if f.Error != "" && f.Version == "" {
+			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t-\t-\t%s\n", f.Use, strings.TrimSpace(f.Path+" "+f.Error))
+			continue
+		}
+		age, rootless := "unknown", "no"
+		if !f.released.IsZero() {
+			age = wording.Age(now.Sub(f.released))
+		}
+		if f.Rootless {
+			rootless = "yes"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Use, f.Version, age, or(f.Containerd, "unknown"), or(f.Runc, "unknown"),
+			or(strings.Join(f.Firewalls, ", "), "unknown"), rootless, f.Path)
+	}
+	return t.Flush()
+}

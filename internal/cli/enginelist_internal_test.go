@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is unknown of an engine is shown as unknown, and one that cannot be used with the reason.
+func TestPrintFound(t *testing.T) {
+	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	dated := foundEngine{Use: "lab: v1", Current: true, Path: "/x/dockerd", Version: "29.0.1", Containerd: "2.2.0", Runc: "1.3.3", Firewalls: []string{"iptables", "nftables"}, Rootless: true}
+	dated.date(time.Date(2025, 11, 10, 0, 0, 0, 0, time.UTC))
+	var out bytes.Buffer
+	if err := printFound(&out, []foundEngine{dated, {Use: "docker", Version: "99", Path: "unix:///x"}, {Use: "unix:///y", Error: "permission denied"}}, now); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for i, want := range []string{
+		"ENGINE VERSION AGE CONTAINERD RUNC FIREWALL ROOTLESS WHERE",
+		"lab: v1 or current 29.0.1 1 year 2.2.0 1.3.3 iptables, nftables yes /x/dockerd",
+		"docker 99 unknown unknown unknown unknown no unix:///x",
+		"unix:///y - - - - - - permission denied",
+	} {
+		if i >= len(got) || strings.Join(strings.Fields(got[i]), " ") != want {
+			t.Errorf("line %d of %q, want %q", i+1, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,14 +10,16 @@ import (
 	"time"
 )
 
-// answerTimeout limits how long a process may take to answer.
+// answerTimeout limits how long a process may take to answer, unless Exchange.Timeout is set.
 const answerTimeout = 10 * time.Second
 
 // Exchange is a process that answers lines of JSON on its stdin with such lines on its stdout.
 type Exchange struct {
 	*Process
-	mu    sync.Mutex
-	lines *bufio.Reader
+	// Timeout limits how long an answer may take; 0 is a limit for answers that need no work.
+	Timeout time.Duration
+	mu      sync.Mutex
+	lines   *bufio.Reader
 }
 
 // NewExchange returns the exchange with a process that StartSelf started.
@@ -36,7 +39,7 @@ func (e *Exchange) Send(what any) error {
 
 // Receive reads a line. If the process has exited, the error is its exit reason.
 func (e *Exchange) Receive(into any) error {
-	err := e.SetReadTimeout(answerTimeout)
+	err := e.SetReadTimeout(cmp.Or(e.Timeout, answerTimeout))
 	if err == nil {
 		var line []byte
 		if line, err = e.lines.ReadBytes('\n'); err == nil {

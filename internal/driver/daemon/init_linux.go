@@ -78,12 +78,8 @@ func runInit(args []string, stdin io.Reader) error {
 	}
 }
 
-// mountRun mounts an empty file system on /run, and on /var/run if that is a separate
-// directory, and creates the program's files in it.
+// mountRun creates the program's private /run with its directories, files and binds.
 func mountRun(o initConfig) error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
 	binds := map[string]*os.File{}
 	for name, path := range o.Binds { // while /run is still the machine's
 		f, err := os.Open(path)
@@ -93,13 +89,8 @@ func mountRun(o initConfig) error {
 		defer f.Close()
 		binds[name] = f
 	}
-	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700"); err != nil {
-		return fmt.Errorf("mount a private /run: %w", err)
-	}
-	if is, err := filepath.EvalSymlinks("/var/run"); err == nil && is != "/run" {
-		if err := unix.Mount("/run", is, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("mount a private /var/run: %w", err)
-		}
+	if err := PrivateRun(); err != nil {
+		return err
 	}
 	for _, d := range o.Dirs {
 		if err := os.MkdirAll(filepath.Join("/run", d), 0o700); err != nil {
@@ -118,6 +109,23 @@ func mountRun(o initConfig) error {
 		}
 		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), at, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("bind-mount %s at %s: %w", f.Name(), at, err)
+		}
+	}
+	return nil
+}
+
+// PrivateRun makes the mounts of this process's mount namespace private, and mounts an empty
+// file system on /run, and on /var/run if that is a separate directory.
+func PrivateRun() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700"); err != nil {
+		return fmt.Errorf("mount a private /run: %w", err)
+	}
+	if is, err := filepath.EvalSymlinks("/var/run"); err == nil && is != "/run" {
+		if err := unix.Mount("/run", is, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("mount a private /var/run: %w", err)
 		}
 	}
 	return nil

@@ -87,6 +87,7 @@ var only = map[string]string{
 	"go.yaml.in/yaml":                   "internal/study/studyfile",
 	"gonum.org/":                        "internal/stats",
 	"github.com/google/jsonschema-go":   "internal/study/studyfile",
+	"github.com/containernetworking/":   "internal/driver/cni",
 	"github.com/moby/moby/":             "internal/engine",
 	"github.com/docker/":                "internal/engine",
 	"k8s.io/":                           "internal/kube",

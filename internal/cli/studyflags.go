@@ -87,7 +87,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	if named.IsKube() {
 		named.Cluster = flagged.Cluster.Or(file.Cluster)
 	}
-	a = a.on(named, target.Options{AllowSwarm: f.yes})
+	a = a.on(named, target.Options{AllowSwarm: f.yes, Modes: f.modes})
 	s, err := f.resolve(c, name, src, named, a.Catalog())
 	if err == nil {
 		err = a.checkMaxTime(s)

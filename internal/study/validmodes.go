@@ -11,8 +11,8 @@ import (
 )
 
 // UserName is the pattern for NAME in a mode's id: the names that Docker allows for
-// networks and plugin drivers.
-const UserName = `[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
+// networks and plugin drivers, and paths of files.
+const UserName = `(?:\.{0,2}/)?[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
 
 // MaxOptions and the lengths below bound the options of a mode; an engine would accept
 // more.
@@ -81,7 +81,7 @@ func (v *validator) unknownMode(mode string) string {
 	}
 	if prefix, open := strings.CutSuffix(spec.ID, anyName); open {
 		if name := strings.TrimPrefix(mode, prefix+":"); !regexp.MustCompile(`^` + UserName + `$`).MatchString(name) {
-			return fmt.Sprintf("mode %s has an invalid name; want letters, digits, _, ., -, / or :, starting with a letter or digit", suggest.Quote(mode))
+			return fmt.Sprintf("mode %s has an invalid name; want letters, digits, _, ., -, / or :, starting with a letter or digit, or with /, ./ or ../ before these", suggest.Quote(mode))
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"tare/internal/driver"
+	"tare/internal/driver/cni"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
@@ -30,8 +31,10 @@ type Registration struct {
 	Rights          string
 }
 
-// Drivers lists the drivers in the order in which their modes are shown.
-func Drivers() []Registration {
+// Drivers lists the drivers in the order in which their modes are shown. trusted are files and
+// directories of CNI that the user has named outside a study.
+func Drivers(trusted ...string) []Registration {
+	plugins := cni.Driver{Trusted: trusted}
 	return []Registration{
 		{Name: "netns", Driver: netns.Driver{}},
 		// All endpoints of a run are scheduled alike if some are in containers of private
@@ -43,6 +46,7 @@ func Drivers() []Registration {
 		{Name: "proxy", Driver: proxy.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},
 		{Name: "ovs", Driver: ovs.Driver{}},
+		{Name: "cni", Driver: plugins, DescribeChanges: func(s study.Study) string { return cniChanges(plugins, s) }},
 		{Name: "vm", Driver: vm.New(os.Getenv(vm.KernelVariable))},
 	}
 }

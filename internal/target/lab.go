@@ -24,7 +24,7 @@ func labKind() Kind {
 		Name:    "lab",
 		Matches: func(name string) bool { return name == study.LabTarget },
 		Study:   func(study.Target) string { return "default" },
-		New:     func(study.Target, Options) driver.Target { return newLab() },
+		New:     func(_ study.Target, o Options) driver.Target { return newLab(cniFiles(o.Modes)...) },
 	}
 }
 
@@ -34,10 +34,12 @@ type labTarget struct {
 	undo []func() error
 }
 
-func newLab() driver.Target {
+func newLab(trusted ...string) driver.Target {
 	l := &labTarget{}
-	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labChanges, Begin: l.begin, Close: l.close}
-	for _, r := range Drivers() {
+	drivers := Drivers(trusted...)
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, Begin: l.begin, Close: l.close,
+		DescribeChanges: func(s study.Study) []string { return labChanges(s, drivers) }}
+	for _, r := range drivers {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
 	}
 	return t
@@ -114,10 +116,10 @@ func rateText(r study.Rate) string {
 }
 
 // labChanges says what a run of the study creates, where, and which privileges that requires.
-func labChanges(s study.Study) []string {
+func labChanges(s study.Study, drivers []Registration) []string {
 	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
 	rights := "network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
-	for _, r := range Drivers() {
+	for _, r := range drivers {
 		if !builds(r, s) {
 			continue
 		}

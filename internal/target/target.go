@@ -35,6 +35,8 @@ type Kind struct {
 type Options struct {
 	// AllowSwarm allows creating a Swarm on existing engines and removing it again.
 	AllowSwarm bool
+	// Modes are the modes named on the command line, whose files the user has chosen.
+	Modes []string
 }
 
 // Kinds lists all kinds. The first one is used for a study without a target.

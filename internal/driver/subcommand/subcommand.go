@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"tare/internal/agent"
+	"tare/internal/driver/cni"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
@@ -49,6 +50,8 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 		return true, prefixError("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
 	case proxy.Command:
 		return true, prefixError("tare "+proxy.Command, proxy.Serve(os.Stdin, os.Stdout))
+	case cni.Command:
+		return true, prefixError("tare "+cni.Command, cni.Serve(os.Stdin, os.Stdout))
 	case split.Command:
 		if len(args) < 4 {
 			return true, fmt.Errorf("tare %s: the run's id is missing", split.Command)

@@ -1,0 +1,253 @@
+package cni_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/cni"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// Every workload over each mode with the plugin bridge; the built path is the drawn one.
+func TestDrawn(t *testing.T) {
+	dir := needPlugins(t, "current")
+	for _, mode := range []string{"cni/network:bridge", "cni/published:bridge", "cni/colocated:bridge"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			drivertest.ConformanceOnce(t, trusting(), spec(t, mode, 1, map[string]string{"plugins": dir}), drivertest.Known{})
+		})
+	}
+}
+
+// Conflists of plugins of the CNI project, current and as packaged, and of flannel: proven with
+// two pairs at once, over both families where the plugin has both. kinds are devices of host a
+// that must be on the path.
+func TestConflists(t *testing.T) {
+	needFlannel(t)
+	for _, tt := range []struct {
+		mode, plugins, flannel string
+		kinds                  []string
+		ipv6                   bool
+	}{
+		{"cni/network:bridge", "packaged", "", []string{"veth", "bridge", "route", "veth"}, true},
+		{"cni/network:ptp", "current", "", []string{"veth", "route", "veth"}, true},
+		{"cni/published:ptp", "packaged", "", []string{"veth"}, true},
+		{"cni/network:macvlan", "current", "", []string{"veth"}, true},
+		{"cni/network:ipvlan", "current", "", []string{"veth"}, true},
+		{"cni/network:bandwidth", "current", "", []string{"veth", "ifb", "bridge", "route", "veth"}, true},
+		{"cni/network:flannel", "current", "", []string{"veth", "bridge", "route", "veth"}, false},
+		{"cni/network:flannel", "current", "host-gw", []string{"veth", "bridge", "veth"}, false},
+		{"cni/network:flannel", "current", "vxlan", []string{"veth", "bridge", "vxlan", "veth"}, false},
+		{"cni/colocated:macvlan", "current", "", nil, true},
+	} {
+		t.Run(strings.TrimSuffix(tt.mode+"-"+tt.plugins+"-"+tt.flannel, "-"), func(t *testing.T) {
+			t.Parallel()
+			o := spec(t, tt.mode, 2, map[string]string{"plugins": needPlugins(t, tt.plugins), "flannel": tt.flannel})
+			if strings.HasSuffix(tt.mode, "ipvlan") && lacksIPVlan(t, o) {
+				return
+			}
+			s := drivertest.Build(t, trusting(), o)
+			s.CheckTopology(t)
+			top, err := s.Path.Topology()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []string
+			for _, n := range top.Nodes {
+				if n.Host == "a" && n.Sandbox == "" && n.Kind != "process" {
+					kinds = append(kinds, n.Kind)
+				}
+			}
+			if !slices.Equal(kinds, tt.kinds) {
+				t.Errorf("host a has %v on the path, want %v", kinds, tt.kinds)
+			}
+			_, _, lacking := s.Path.Pairs[0].Server.Reach(true)
+			if (lacking == nil) != tt.ipv6 {
+				t.Errorf("IPv6: %v, want %t", lacking, tt.ipv6)
+			}
+			for _, kind := range []string{"tcp_stream", "udp_stream", "tcp_crr"} {
+				p := drivertest.Params(kind)
+				p.Reverse = kind == "udp_stream"
+				if _, _, err := s.Trial(t, p, tt.ipv6 && kind == "udp_stream"); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), tt.ipv6, 2); err != nil {
+				t.Errorf("both pairs: %v", err)
+			}
+		})
+	}
+}
+
+// lacksIPVlan reports whether the kernel lacks ipvlan, which the mode must then tell.
+func lacksIPVlan(t *testing.T, o labdriver.ModeSpec) bool {
+	t.Helper()
+	if kernelHasIPVlan(t) {
+		return false
+	}
+	_, err := trusting().Provision(t.Context(), o)
+	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "failed to create ipvlan: operation not supported") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without ipvlan in the kernel: %v", err)
+	}
+	return true
+}
+
+// kernelHasIPVlan tries it without a plugin.
+func kernelHasIPVlan(t *testing.T) bool {
+	t.Helper()
+	l := drivertest.Lab(t, nil)
+	into, err := l.Namespace("into")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.A.NS.IPVlan(linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
+}
+
+// Traffic that bypasses what the plugins have built makes the path void.
+func TestShortcutsAreVoid(t *testing.T) {
+	needFlannel(t)
+	for _, tt := range []struct {
+		name, mode, flannel string
+		open                func(t *testing.T, s *drivertest.Setup) error
+		want                string
+	}{
+		{"a cable between the sandboxes", "cni/network:ptp", "", cable, "a/client/eth0.tx_bytes"},
+		{"a cable on one host", "cni/colocated:bridge", "", cable, "a/client/eth0.tx_bytes"},
+		{"a cable to the published server", "cni/published:bridge", "", cableToServer, "b/server/eth0.rx_bytes"},
+		{"a route past the tunnel", "cni/network:flannel", "vxlan", pastTunnel, "a/flannel.1.tx_bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := build(t, tt.mode, 1, map[string]string{"plugins": needPlugins(t, "current"), "flannel": tt.flannel})
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Fatalf("before the shortcut: %v", err)
+			}
+			if err := tt.open(t, s); err != nil {
+				t.Fatal(err)
+			}
+			s.WaitReachable(t)
+			for _, kind := range []string{"tcp_stream", "udp_stream"} {
+				s.Void(t, drivertest.Params(kind), tt.want)
+			}
+		})
+	}
+}
+
+// spaces returns the namespaces of the first pair.
+func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
+	return s.Path.Internal.(interface {
+		PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
+	}).PairNamespaces(1)
+}
+
+// The ends of a cable.
+var (
+	nearEnd = netip.MustParsePrefix("198.19.255.1/24")
+	farEnd  = netip.MustParsePrefix("198.19.255.2/24")
+)
+
+// cable connects the sandboxes directly and routes the server's address over that link.
+func cable(_ *testing.T, s *drivertest.Setup) error {
+	client, server := spaces(s)
+	to := s.Path.Pairs[0].Server.Dial[0].Addr()
+	return errors.Join(
+		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Up("cable0"), server.Up("cable1"), client.Address("cable0", nearEnd), server.Address("cable1", farEnd),
+		client.Route(netip.PrefixFrom(to, 32), farEnd.Addr(), "cable0"),
+	)
+}
+
+// cableToServer makes the published address one of the server's.
+func cableToServer(t *testing.T, s *drivertest.Setup) error {
+	t.Helper()
+	_, server := spaces(s)
+	at := &s.Path.Pairs[0].Server
+	to := at.Dial[0].Addr()
+	err := errors.Join(cable(t, s), server.Address("cable1", netip.PrefixFrom(to, 32)))
+	at.Listen[0] = at.Dial[0]
+	return err
+}
+
+// pastTunnel routes each sandbox's address over the underlay instead of the tunnel.
+func pastTunnel(_ *testing.T, s *drivertest.Setup) error {
+	client, server := spaces(s)
+	to := s.Path.Pairs[0].Server.Dial[0].Addr()
+	back, err := client.Toward(to)
+	if err != nil {
+		return err
+	}
+	_ = server
+	near := back.Gateway.Next() // the first address behind the bridge
+	return errors.Join(
+		s.Lab.A.NS.Route(netip.PrefixFrom(to, 32), s.Lab.B.Addr[0], ""),
+		s.Lab.B.NS.Route(netip.PrefixFrom(near, 32), s.Lab.A.Addr[0], ""))
+}
+
+// The path's facts say which conflist and which plugins built it. What plugins keep in files is
+// gone with the path, wherever a conflist puts it.
+func TestState(t *testing.T) {
+	dir := needPlugins(t, "current")
+	kept := filepath.Join(t.TempDir(), "state", "of", "ipam")
+	before := listState(t)
+	file := write(t, "kept.conflist", `{"cniVersion": "1.0.0", "name": "kept", "plugins": [{"type": "bridge", "isGateway": true, "capabilities": {"ipRanges": true},
+ "ipam": {"type": "host-local", "dataDir": "`+kept+`", "routes": [{"dst": "0.0.0.0/0"}]}}]}`, 0o600)
+	s := build(t, "cni/network:"+file, 1, map[string]string{"plugins": dir})
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts {
+		facts[f.Name] = f.Value
+	}
+	if !strings.HasPrefix(facts["CNI configuration of host a"], file+", SHA-256 ") || !strings.Contains(facts["CNI plugin bridge"], filepath.Join(dir, "bridge")+" CNI bridge plugin v1") {
+		t.Errorf("facts %v", facts)
+	}
+	if _, err := os.Stat(filepath.Dir(kept)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the plugin's directory %s: %v, want none on this machine", kept, err)
+	}
+	if after := listState(t); !slices.Equal(before, after) {
+		t.Errorf("%s has %v, had %v", cni.StateDir, after, before)
+	}
+}
+
+// listState lists what the machine keeps for CNI.
+func listState(t *testing.T) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(cni.StateDir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Host b may have a conflist of its own.
+func TestOther(t *testing.T) {
+	dir := needPlugins(t, "current")
+	of := func(subnet string) string {
+		return `{"cniVersion": "1.0.0", "name": "mine", "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "` + subnet + `", "routes": [{"dst": "0.0.0.0/0"}]}}]}`
+	}
+	a, b := write(t, "a.conflist", of("198.19.200.0/24"), 0o600), write(t, "b.conflist", of("198.19.201.0/24"), 0o600)
+	s := build(t, "cni/network:"+a, 1, map[string]string{"plugins": dir, "conflist-b": b})
+	if got := s.Path.Pairs[0].Server.Dial[0].Addr().String(); got != "198.19.201.2" {
+		t.Errorf("the server has %s, want the first address of its own conflist", got)
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	_, err := trusting().Provision(t.Context(), spec(t, "cni/network:"+a, 1, map[string]string{"plugins": dir}))
+	if err == nil || !strings.Contains(err.Error(), "gave 198.19.200.2 to both a/client and b/server; give each host its own addresses") {
+		t.Errorf("with one subnet for both hosts: %v", err)
+	}
+}

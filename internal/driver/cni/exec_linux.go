@@ -1,0 +1,117 @@
+package cni
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containernetworking/cni/pkg/invoke"
+	"github.com/containernetworking/cni/pkg/types"
+	"github.com/containernetworking/cni/pkg/version"
+
+	"tare/internal/printable"
+	"tare/internal/process"
+)
+
+// pluginTimeout limits how long one plugin may take, on a real CPU. Plugins take milliseconds;
+// one that waits for a DHCP server takes seconds.
+const pluginTimeout = 30 * time.Second
+
+// executor starts plugins for libcni: without a shell, with a time limit, with limited
+// output, and in a process group that is killed as a whole.
+type executor struct {
+	version.PluginDecoder
+	limit time.Duration
+}
+
+// FindInPath finds a plugin in the directories.
+func (executor) FindInPath(plugin string, dirs []string) (string, error) {
+	return invoke.FindInPath(plugin, dirs)
+}
+
+// ExecPlugin runs a plugin and returns what it wrote to stdout.
+func (e executor) ExecPlugin(ctx context.Context, path string, stdin []byte, environ []string) ([]byte, error) {
+	stdout, _, err := e.run(ctx, path, stdin, environ)
+	return stdout, err
+}
+
+// run runs a plugin and returns its output. An error is one line.
+func (e executor) run(ctx context.Context, path string, stdin []byte, environ []string) (stdout []byte, stderr string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.limit, fmt.Errorf("it did not finish within %v and was killed", e.limit))
+	defer cancel()
+	var text bytes.Buffer
+	out := &limitedWriter{to: &text, left: maxOutput}
+	p := process.New("plugin "+filepath.Base(path), path)
+	p.Group, p.Cmd.Env, p.Cmd.Dir = true, environ, "/"
+	p.Cmd.Stdin, p.Cmd.Stdout = bytes.NewReader(stdin), out
+	p.Cmd.WaitDelay = outputWait
+	if err := p.Start(nil); err != nil {
+		return nil, "", err
+	}
+	if err := p.Wait(ctx); err != nil {
+		return nil, "", errors.Join(err, p.Kill())
+	}
+	if out.full {
+		return nil, "", fmt.Errorf("it wrote %w to stdout", errTooBig)
+	}
+	if err := p.Err(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a child that it left has its stdout
+		return nil, "", pluginError(text.Bytes(), p.StderrTail(), err)
+	}
+	return text.Bytes(), p.StderrTail(), nil
+}
+
+// maxOutput is the maximum output of a plugin, bytes, as errTooBig says.
+const maxOutput = 1 << 20
+
+// outputWait is how long a child of a plugin that has exited may keep its output open.
+const outputWait = 500 * time.Millisecond
+
+// pluginError is the error that a plugin reports on stdout, or else its last words, on one line.
+func pluginError(stdout []byte, stderr string, exit error) error {
+	var said types.Error
+	if err := json.Unmarshal(stdout, &said); err == nil && said.Msg != "" {
+		text := said.Msg
+		if said.Details != "" {
+			text += "; " + said.Details
+		}
+		if said.Code != 0 {
+			text += fmt.Sprintf(" (code %d)", said.Code)
+		}
+		return errors.New(oneLine(text))
+	}
+	lines := strings.Split(strings.TrimSpace(cmp.Or(stderr, string(stdout))), "\n")
+	if last := oneLine(lines[len(lines)-1]); last != "" {
+		return fmt.Errorf("%s (%w)", last, exit)
+	}
+	return exit
+}
+
+// longestText is how much of a plugin's text an error has.
+const longestText = 500
+
+// oneLine joins the lines of a text and shortens it.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(printable.Clean(text)), " ")
+	if len(text) > longestText {
+		text = strings.ToValidUTF8(text[:longestText], "") + "..."
+	}
+	return text
+}
+
+// about returns how a plugin describes itself when it is started without a command, as those of
+// the CNI project do; empty if it does not.
+func (e executor) about(ctx context.Context, path string, environ []string) string {
+	_, stderr, err := e.run(ctx, path, nil, environ)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+	return oneLine(line)
+}

@@ -1,0 +1,27 @@
+package cni
+
+import "time"
+
+// Limited is a driver whose plugins may take at most so long.
+func Limited(d Driver, limit time.Duration) Driver {
+	d.limit = limit
+	return d
+}
+
+// Values are the values of placeholders.
+type Values = values
+
+// ParseConflist parses a conflist and returns its name and the types of its plugins, empty where
+// one has no ipam.
+func ParseConflist(text []byte, v Values) (name string, plugins []string, err error) {
+	c, err := parse("test", text, v)
+	for _, p := range c.plugins {
+		plugins = append(plugins, p.Type, p.IPAM.Type)
+	}
+	return c.name, plugins, err
+}
+
+// PluginError is the error of a plugin that has failed.
+func PluginError(stdout []byte, stderr string, exit error) error {
+	return pluginError(stdout, stderr, exit)
+}

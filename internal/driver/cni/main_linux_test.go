@@ -1,0 +1,103 @@
+package cni_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/cni"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(doomed) != "" && !slices.Contains(os.Args, "--run") {
+		if err := stand(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	drivertest.Main(m)
+}
+
+// trusting is a driver that may use the files and the plugins of the tests.
+func trusting() cni.Driver { return cni.Driver{Trusted: []string{"/"}} }
+
+// pinned returns the version of a module that a go.mod of the repository requires.
+func pinned(t testing.TB, file, module string) string {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), module+" ")
+	if !found {
+		t.Fatalf("%s does not require %s", file, module)
+	}
+	return strings.Fields(after)[0]
+}
+
+// cached returns a directory that a script has made in the cache.
+func cached(t testing.TB, variable, name, version string) string {
+	t.Helper()
+	if dir := os.Getenv(variable); dir != "" {
+		return dir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(cache, "tare", name, version)
+}
+
+// needPlugins returns a directory of plugins that scripts/setup-cni has made, or skips the
+// test: current, built from modules, or packaged by the distribution.
+func needPlugins(t testing.TB, kind string) string {
+	t.Helper()
+	drivertest.NeedLab(t)
+	dir := filepath.Join(cached(t, "TARE_CNI", "cni", pinned(t, "tools/cni/go.mod", "github.com/containernetworking/plugins")), kind)
+	if _, err := os.Stat(filepath.Join(dir, "bridge")); err != nil {
+		t.Skipf("no CNI plugins (scripts/setup-cni makes them): %v", err)
+	}
+	return dir
+}
+
+// needFlannel puts flanneld and etcd into PATH, or skips the test.
+func needFlannel(t *testing.T) {
+	t.Helper()
+	dir := filepath.Join(cached(t, "TARE_KUBERNETES", "kubernetes", pinned(t, "tools/kubernetes/go.mod", "k8s.io/kubernetes")), "bin")
+	for _, name := range []string{"etcd", "flanneld"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Skipf("no %s (scripts/setup-kubernetes makes it): %v", name, err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// spec is a mode on a lab of a run that ends with the test.
+func spec(t testing.TB, mode string, pairs int, options map[string]string) labdriver.ModeSpec {
+	t.Helper()
+	return drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: pairs, Options: options})
+}
+
+func build(t testing.TB, mode string, pairs int, options map[string]string) *drivertest.Setup {
+	t.Helper()
+	return drivertest.Build(t, trusting(), spec(t, mode, pairs, options))
+}
+
+// write writes a file of a test and returns its path.
+func write(t testing.TB, name, text string, mode os.FileMode) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

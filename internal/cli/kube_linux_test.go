@@ -94,7 +94,7 @@ func (k *onKube) ended(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	began := time.Now()
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA, "--image", k.c.Shell, "--inject", "--decoy-services", "3")
-	until(t, "trials", func() bool { return trialsIn(out) >= 2 })
+	k.c.Until(t, "trials", func() bool { return trialsIn(out) >= 2 })
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +123,9 @@ func (k *onKube) ended(t *testing.T) {
 		"in its set-up": func() bool { return len(k.namespaces(t)) > 2 },
 		"in a trial":    func() bool { return trialsIn(name("in a trial")) > 0 },
 	} {
-		until(t, "the namespaces of the resumed run", func() bool { return len(k.namespaces(t)) >= 2 })
+		k.c.Until(t, "the namespaces of the resumed run", func() bool { return len(k.namespaces(t)) >= 2 })
 		one := start(t, dir, "run", "study.yaml", "--out", name(moment), "--kube", "--modes", "k8s/pod-local")
-		until(t, "a run "+moment, reached)
+		k.c.Until(t, "a run "+moment, reached)
 		if err := one.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func (k *onKube) ended(t *testing.T) {
 		one.wait(t)
 	}
 	term := start(t, dir, "run", "study.yaml", "--out", name("term"), "--kube", "--modes", "k8s/pod-local")
-	until(t, "its study", func() bool { _, err := os.Stat(filepath.Join(name("term"), store.StudyFile)); return err == nil })
+	k.c.Until(t, "its study", func() bool { _, err := os.Stat(filepath.Join(name("term"), store.StudyFile)); return err == nil })
 	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -276,7 +276,7 @@ func (c *Cluster) TryKubectl(t testing.TB, stdin string, args ...string) (string
 }
 
 // conditionTimeout bounds how long a cluster may take for anything that is waited for.
-const conditionTimeout = time.Minute
+const conditionTimeout = 3 * time.Minute
 
 // Until waits until what the cluster is to bring about has come about.
 func (c *Cluster) Until(t testing.TB, what string, done func() bool) {

@@ -23,7 +23,7 @@ func isAway(err error) bool {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	return kindOf(err) == ErrUnreachable || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not yet ready to handle request")
+	return errors.Is(kindOf(err), ErrUnreachable) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not yet ready to handle request")
 }
 
 // isUnreached reports whether an exec stream was not even begun, because the API server or the

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"tare/internal/result"
+)
+
+// The workflow of the page about upgrades of a cluster is one, and the program takes every command
+// of the page.
+func TestClusterWorkflow(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/howto/kubernetes-upgrade.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "```yaml\n")
+	text, _, _ := strings.Cut(rest, "\n```")
+	var workflow struct {
+		On   map[string]any
+		Jobs map[string]struct {
+			RunsOn string `yaml:"runs-on"`
+			Steps  []struct {
+				Name, Uses, Run string
+				With, Env       map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	job := workflow.Jobs["network"]
+	if workflow.On["pull_request"] == nil || job.RunsOn == "" || len(job.Steps) < 8 {
+		t.Fatalf("%+v", workflow)
+	}
+	var lines []string
+	for _, s := range job.Steps {
+		if (s.Uses == "") == (s.Run == "") {
+			t.Errorf("step %q both uses an action and runs commands, or neither", s.Name)
+		}
+		if strings.Contains(s.Run, "${{") {
+			t.Errorf("step %q puts an expression into a script, where the shell would run its value", s.Name)
+		}
+		lines = append(lines, strings.Split(s.Run, "\n")...)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if command, is := strings.CutPrefix(line, "$ "); is {
+			lines = append(lines, strings.TrimSpace(command))
+		}
+	}
+	verbs := map[string]int{}
+	for _, line := range lines {
+		line = strings.Replace(strings.TrimSpace(line), `"$RUNNER_TEMP/bin/tare" `, "tare ", 1)
+		command, is := ours(line)
+		if !is {
+			continue
+		}
+		words := strings.Fields(command)
+		found, args, err := New(result.Build{}).root().Find(words[1:])
+		if err == nil {
+			err = found.ParseFlags(args)
+		}
+		if err == nil {
+			err = found.ValidateArgs(found.Flags().Args())
+		}
+		if err != nil {
+			t.Errorf("%q: %v", line, err)
+			continue
+		}
+		verbs[found.Name()]++
+	}
+	if verbs["run"] != 3 || verbs["check"] != 2 || verbs["image"] != 2 || verbs["compare"] != 1 {
+		t.Errorf("commands: %v", verbs)
+	}
+}

@@ -51,6 +51,11 @@ func (x explainer) cause() result.Explanation {
 		out.Kind, out.Text = result.ExplainedUnknown, fmt.Sprintf("it is not known whether %s is slower than %s: too few blocks have both", x.ladder.Mode, x.ladder.Baseline)
 		out.Next = "more blocks: --profile standard"
 		return out
+	case whole.CI[1] < -margin*base.Value:
+		out.Kind = result.ExplainedUnknown
+		out.Text = fmt.Sprintf("%s is faster than %s by %s %s, which a longer path should not be: the two had different conditions", x.ladder.Mode, x.ladder.Baseline, x.amount(&result.Amount{Value: -whole.Value, CI: &result.Interval{-whole.CI[1], -whole.CI[0]}}), x.unit())
+		out.Next = "another run on nodes with CPUs to spare (--nodes)"
+		return out
 	case whole.CI[1] <= margin*base.Value:
 		out.Kind = result.ExplainedNone
 		out.Text = fmt.Sprintf("%s is not slower than %s between these nodes: at most %s more, and %s in all", x.ladder.Mode, x.ladder.Baseline, x.value(whole.CI[1]), x.value(base.Value))

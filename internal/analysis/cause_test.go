@@ -68,10 +68,11 @@ func TestExplanations(t *testing.T) {
 		part   string
 		text   []string
 	}{
-		"the tunnel":         {us: tunnel, kind: result.ExplainedPart, part: result.PartTunnel, text: []string{"the tunnel between the nodes (overlay, VXLAN", "grows by 4.", "which leaves 4."}},
-		"the pods' devices":  {us: pods, kind: result.ExplainedPart, part: result.PartPods, text: []string{"the devices of the pods", "pods add 4."}},
-		"nothing is slower":  {us: map[string]float64{"hostnet": 10, "node-to-pod": 10, "pod": 10, "local": 8, "pod-local": 8}, kind: result.ExplainedNone, text: []string{"pod is not slower than hostnet"}},
-		"without local ones": {us: map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15}, kind: result.ExplainedPart, part: result.PartServerPod, text: []string{"the server is in a pod: it adds 4."}},
+		"the tunnel":               {us: tunnel, kind: result.ExplainedPart, part: result.PartTunnel, text: []string{"the tunnel between the nodes (overlay, VXLAN", "grows by 4.", "which leaves 4."}},
+		"the pods' devices":        {us: pods, kind: result.ExplainedPart, part: result.PartPods, text: []string{"the devices of the pods", "pods add 4."}},
+		"nothing is slower":        {us: map[string]float64{"hostnet": 10, "node-to-pod": 10, "pod": 10, "local": 8, "pod-local": 8}, kind: result.ExplainedNone, text: []string{"pod is not slower than hostnet"}},
+		"faster than its baseline": {us: map[string]float64{"hostnet": 10, "node-to-pod": 9, "pod": 8, "local": 8, "pod-local": 8}, kind: result.ExplainedUnknown, text: []string{"pod is faster than hostnet by 2.", "(1.", "should not be"}},
+		"without local ones":       {us: map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15}, kind: result.ExplainedPart, part: result.PartServerPod, text: []string{"the server is in a pod: it adds 4."}},
 		"a CPU limit as a step": {us: map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15, "local": 8, "pod-local": 9, "limited": 40},
 			kind: result.ExplainedCPULimit, part: result.PartCPULimit, text: []string{"it adds 25", "of the 30"}},
 		"a CPU limit that was counted": {us: tunnel, change: func(t *result.Trial) { t.Machine[result.MachineThrottled] = 0.4 },

@@ -52,7 +52,11 @@ func (p *path) loadBalancer(ctx context.Context) error {
 		if pair == 1 {
 			p.balancerFacts(b, local)
 		}
-		if err := p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort)); err != nil {
+		err = p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
+		if err != nil && local {
+			return fmt.Errorf("%w (with policy Local, a node without a pod of the service may drop what it sends to the address itself, as with kube-proxy in mode nftables: leave out policy)", err)
+		}
+		if err != nil {
 			return err
 		}
 		if pair == 1 && !b.Direct {

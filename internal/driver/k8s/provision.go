@@ -44,7 +44,7 @@ func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
 		return err
 	}
 	defer run.Release()
-	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
+	o.Run, o.Label, o.Pairs = run.ID, "probe", 1
 	p, err := d.Provision(ctx, o)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ func main() {
 	kubetest.First()
 	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel or calico")
 	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables")
+	more := flag.Bool("more", false, "with -cni bridge: IPv6, MetalLB, and Multus with the network "+kubetest.SecondNetwork)
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")
 	testing.Init()
 	flag.Parse()
@@ -34,7 +35,11 @@ func main() {
 	cluster := func(t *testing.T) {
 		end := make(chan os.Signal, 1)
 		signal.Notify(end, os.Interrupt, syscall.SIGTERM)
-		c := kubetest.Start(t, kubetest.Options{CNI: kubetest.CNI(*cni), Proxy: *proxy})
+		c := kubetest.Start(t, kubetest.Options{CNI: kubetest.CNI(*cni), Proxy: *proxy, IPv6: *more, Multus: *more})
+		if *more {
+			c.StartMetalLB(t)
+			c.DefineNetwork(t)
+		}
 		if *image != "" {
 			c.Import(t, *image)
 		}

@@ -104,7 +104,7 @@ func TestBad(t *testing.T) {
 			if kind == "" {
 				kind = "cni/network"
 			}
-			o := spec(t, kind+":"+write(t, "test.conflist", tt.conflist, 0o600), 1, options)
+			o := spec(t, kind+":"+write(t, "test.conflist", tt.conflist), 1, options)
 			_, err := cni.Limited(trusting(), 2*time.Second).Provision(t.Context(), o)
 			if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || slices.ContainsFunc(tt.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) {
 				t.Errorf("got %v, want %q", err, tt.want)
@@ -152,7 +152,7 @@ func TestLookUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := build(t, "cni/network:mine", 1, nil)
+	s := build(t, "cni/network:mine", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
@@ -169,7 +169,7 @@ func TestInterrupted(t *testing.T) {
 	dir := needPlugins(t, "current")
 	called := filepath.Join(t.TempDir(), "called")
 	plugins := fake(t, map[string]string{"slow": `[ -n "$CNI_COMMAND" ] && echo $CNI_COMMAND >>` + called + `; [ "$CNI_COMMAND" != ADD ] || sleep 1000`})
-	o := spec(t, "cni/network:"+write(t, "slow.conflist", chain("slow"), 0o600), 1, map[string]string{"plugins": dir + ":" + plugins})
+	o := spec(t, "cni/network:"+write(t, "slow.conflist", chain("slow")), 1, map[string]string{"plugins": dir + ":" + plugins})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
@@ -215,7 +215,7 @@ func TestStudyChoosesNoProgram(t *testing.T) {
 	dir := fake(t, map[string]string{"ptp": "", "host-local": "", "portmap": ""})
 	t.Setenv("NETCONFPATH", "/etc/cni/net.d:"+dir)
 	t.Setenv("CNI_PATH", dir)
-	file := write(t, "x.conflist", chain("bad"), 0o600)
+	file := write(t, "x.conflist", chain("bad"))
 	for _, tt := range []struct {
 		d       cni.Driver
 		name    string

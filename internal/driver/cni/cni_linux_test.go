@@ -127,7 +127,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := build(t, tt.mode, 1, map[string]string{"plugins": needPlugins(t, "current"), "flannel": tt.flannel})
+			s := build(t, tt.mode, map[string]string{"plugins": needPlugins(t, "current"), "flannel": tt.flannel})
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
@@ -149,7 +149,7 @@ func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	}).PairNamespaces(1)
 }
 
-// The ends of a cable.
+// The addresses on a cable, of the client and of the server.
 var (
 	nearEnd = netip.MustParsePrefix("198.19.255.1/24")
 	farEnd  = netip.MustParsePrefix("198.19.255.2/24")
@@ -179,13 +179,12 @@ func cableToServer(t *testing.T, s *drivertest.Setup) error {
 
 // pastTunnel routes each sandbox's address over the underlay instead of the tunnel.
 func pastTunnel(_ *testing.T, s *drivertest.Setup) error {
-	client, server := spaces(s)
+	client, _ := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	back, err := client.Toward(to)
 	if err != nil {
 		return err
 	}
-	_ = server
 	near := back.Gateway.Next() // the first address behind the bridge
 	return errors.Join(
 		s.Lab.A.NS.Route(netip.PrefixFrom(to, 32), s.Lab.B.Addr[0], ""),
@@ -199,8 +198,8 @@ func TestState(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "state", "of", "ipam")
 	before := listState(t)
 	file := write(t, "kept.conflist", `{"cniVersion": "1.0.0", "name": "kept", "plugins": [{"type": "bridge", "isGateway": true, "capabilities": {"ipRanges": true},
- "ipam": {"type": "host-local", "dataDir": "`+kept+`", "routes": [{"dst": "0.0.0.0/0"}]}}]}`, 0o600)
-	s := build(t, "cni/network:"+file, 1, map[string]string{"plugins": dir})
+ "ipam": {"type": "host-local", "dataDir": "`+kept+`", "routes": [{"dst": "0.0.0.0/0"}]}}]}`)
+	s := build(t, "cni/network:"+file, map[string]string{"plugins": dir})
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
@@ -238,8 +237,8 @@ func TestOther(t *testing.T) {
 	of := func(subnet string) string {
 		return `{"cniVersion": "1.0.0", "name": "mine", "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "` + subnet + `", "routes": [{"dst": "0.0.0.0/0"}]}}]}`
 	}
-	a, b := write(t, "a.conflist", of("198.19.200.0/24"), 0o600), write(t, "b.conflist", of("198.19.201.0/24"), 0o600)
-	s := build(t, "cni/network:"+a, 1, map[string]string{"plugins": dir, "conflist-b": b})
+	a, b := write(t, "a.conflist", of("198.19.200.0/24")), write(t, "b.conflist", of("198.19.201.0/24"))
+	s := build(t, "cni/network:"+a, map[string]string{"plugins": dir, "conflist-b": b})
 	if got := s.Path.Pairs[0].Server.Dial[0].Addr().String(); got != "198.19.201.2" {
 		t.Errorf("the server has %s, want the first address of its own conflist", got)
 	}

@@ -93,7 +93,7 @@ func exchange(ctx context.Context, client *net.UDPConn, n, size int) error {
 			}
 			_, err := client.Read(in)
 			var timeout net.Error
-			if err != nil && !(errors.As(err, &timeout) && timeout.Timeout()) {
+			if err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 				time.Sleep(again) // an ICMP error, too
 			}
 			answered = err == nil && binary.BigEndian.Uint64(in) == i

@@ -52,7 +52,7 @@ func TestKilledRun(t *testing.T) {
 	called := filepath.Join(t.TempDir(), "called")
 	plugins := fake(t, map[string]string{"noting": noting(called)})
 	file := write(t, "doomed.conflist", `{"cniVersion": "1.0.0", "name": "doomed", "plugins": [
-{"type": "ptp", "ipam": {"type": "host-local", "subnet": "{{.PodCIDR}}", "routes": [{"dst": "0.0.0.0/0"}]}}, {"type": "noting"}]}`, 0o600)
+{"type": "ptp", "ipam": {"type": "host-local", "subnet": "{{.PodCIDR}}", "routes": [{"dst": "0.0.0.0/0"}]}}, {"type": "noting"}]}`)
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"="+file+" "+dir+":"+plugins)
 	cmd.Stderr = os.Stderr

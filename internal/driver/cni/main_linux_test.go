@@ -87,16 +87,16 @@ func spec(t testing.TB, mode string, pairs int, options map[string]string) labdr
 	return drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: pairs, Options: options})
 }
 
-func build(t testing.TB, mode string, pairs int, options map[string]string) *drivertest.Setup {
+func build(t testing.TB, mode string, options map[string]string) *drivertest.Setup {
 	t.Helper()
-	return drivertest.Build(t, trusting(), spec(t, mode, pairs, options))
+	return drivertest.Build(t, trusting(), spec(t, mode, 1, options))
 }
 
 // write writes a file of a test and returns its path.
-func write(t testing.TB, name, text string, mode os.FileMode) string {
+func write(t testing.TB, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), mode); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file

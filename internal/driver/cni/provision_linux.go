@@ -318,7 +318,7 @@ func (p *path) close(ctx context.Context) error {
 			errs = append(errs, s.detach())
 		}
 	}
-	return errors.Join(append(errs, p.Path.Close(ctx))...)
+	return errors.Join(append(errs, p.Close(ctx))...)
 }
 
 // isUnsupported reports whether an error is the kernel's answer that it lacks something.

@@ -35,7 +35,7 @@ share: $(if $(shell command -v go 2>/dev/null),build)
 	$(BIN) completion fish >$(SHARE)/fish/vendor_completions.d/tare.fish
 	for page in $(PAGES); do gzip -9n <docs/man/$$page >$(SHARE)/man/man1/$$page.gz || exit 1; done
 
-# Install the program, its completions, its man pages and the docker command's plugin.
+# Install the program, its completions, its man pages, and the plugins of the docker command and of kubectl.
 # Without go, as often under sudo, the result of `make build` is used.
 PREFIX ?= /usr/local
 BESIDE := share/bash-completion/completions/tare share/zsh/site-functions/_tare \
@@ -44,12 +44,13 @@ install: share
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tare
 	ln -sf ../../../bin/tare $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins/docker-tare
+	ln -sf tare $(DESTDIR)$(PREFIX)/bin/kubectl-tare
 	for file in $(BESIDE); do install -d $(DESTDIR)$(PREFIX)/$${file%/*} && \
 		install -m 644 $(dir $(SHARE))$$file $(DESTDIR)$(PREFIX)/$$file || exit 1; done
 
 # Remove the files that install created, but no directory.
 uninstall:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tare libexec/docker/cli-plugins/docker-tare $(BESIDE))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tare bin/kubectl-tare libexec/docker/cli-plugins/docker-tare $(BESIDE))
 
 # An image that contains only the program, in the engine of the docker command.
 # For a registry of several architectures, see .goreleaser.yaml.

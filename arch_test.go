@@ -91,6 +91,7 @@ var only = map[string]string{
 	"github.com/moby/moby/":             "internal/engine",
 	"github.com/docker/":                "internal/engine",
 	"k8s.io/":                           "internal/kube",
+	"sigs.k8s.io/":                      "internal/kube",
 	"github.com/cilium/ebpf":            "internal/observe/drops internal/linuxnet/redirect",
 	"github.com/klauspost/compress":     "internal/guest/kernel",
 	"github.com/pierrec/lz4":            "internal/guest/kernel",

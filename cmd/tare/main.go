@@ -32,6 +32,6 @@ func main() {
 	build, date := cli.Stamp(result.Build{Version: version, Commit: commit}, date)
 	app := cli.New(build)
 	app.Date = date
-	app.Plugin = cli.IsPlugin(os.Args[0])
+	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	os.Exit(app.Main(ctx, os.Args[1:]))
 }

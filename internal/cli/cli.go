@@ -41,6 +41,7 @@ type App struct {
 	Date           string        // of the build's commit, RFC 3339; "" if unknown
 	Targets        []target.Kind // where hosts can come from
 	Plugin         bool          // called by the docker command, as its plugin
+	Kubectl        bool          // called by kubectl, as its plugin
 
 	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
 }
@@ -82,6 +83,9 @@ func (a App) Main(ctx context.Context, args []string) int {
 	if a.Plugin {
 		root = a.plugin(root)
 	}
+	if a.Kubectl {
+		root = a.kubectl(root)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -111,14 +115,14 @@ func (a App) root() *cobra.Command {
 			"proves that the packets took the intended path, and reports the cost of each mode\n" +
 			"with an interval and a verdict, or that it cannot tell.",
 		SilenceErrors: true, SilenceUsage: true, PersistentPreRun: limitMemory,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return usage(fmt.Errorf("unknown command %q; see tare --help", args[0]))
+			return usage(fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath()))
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin {
+			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
 				return a.here(c.Context())
 			}
 			return c.Help()
@@ -127,7 +131,7 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.whyCommand(), a.planCommand(), a.imageCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.pruneCommand(), a.serveCommand(),
+	root.AddCommand(a.runCommand(), a.whyCommand(), a.planCommand(), a.imageCommand(), a.k8sCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.pruneCommand(), a.serveCommand(),
 		a.gcCommand(), a.versionCommand(), a.claimsCommand())
 	a.completions(root)
 	return root

@@ -46,8 +46,9 @@ type engines struct {
 // doctorFlags are the choices of tare doctor.
 type doctorFlags struct {
 	hostFlags
-	json, machine bool
-	modes         []string
+	kubeFlags
+	json, machine, roles bool
+	modes                []string
 }
 
 func (a App) doctorCommand() *cobra.Command {
@@ -59,11 +60,20 @@ func (a App) doctorCommand() *cobra.Command {
 			"at a time; a docker mode takes some seconds, because its engines are started. The exit code\n" +
 			"is 3 if no lab can be created.\n" +
 			"With --host twice, examine two machines and the path between them: connections, systems, rights,\n" +
-			"engines, route, and the modes that can be built there. The exit code is 3 if none can.",
-		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json\n  tare doctor --host local --host ssh://db1",
+			"engines, route, and the modes that can be built there. The exit code is 3 if none can.\n" +
+			"With --kube, ask a cluster which nodes would be chosen, which rights the modes need, which of them you\n" +
+			"have, and which modes would be left out. Nothing is created there. With --roles, print these rights as\n" +
+			"YAML for kubectl apply -f -, whether you have them or not: a ClusterRole or, with --namespace, a Role.",
+		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json\n  tare doctor --host local --host ssh://db1\n  tare doctor --kube\n  tare doctor --kube --namespace bench --roles | kubectl apply -f -",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.machine && len(f.modes) > 0 {
 				return usage(errors.New("--machine tries no mode; leave out --modes"))
+			}
+			if f.kube != "" {
+				return a.doctorKube(c.Context(), f)
+			}
+			if f.roles {
+				return usage(errors.New("--roles prints the rights that a cluster asks for; name it with --kube"))
 			}
 			on, hosts, err := a.onHosts(f.hostFlags)
 			if err != nil {
@@ -75,7 +85,9 @@ func (a App) doctorCommand() *cobra.Command {
 			return a.doctor(c.Context(), f)
 		},
 	}
-	f.register(c)
+	f.hostFlags.register(c)
+	f.kubeFlags.register(c)
+	c.Flags().BoolVar(&f.roles, "roles", false, "with --kube: only print the rights that the modes need, as YAML for kubectl apply -f -")
 	c.Flags().BoolVar(&f.json, "json", false, "print as JSON, when all is known")
 	c.Flags().BoolVar(&f.machine, "machine", false, "the machine only: build no mode")
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to try, separated by commas (default: all)")

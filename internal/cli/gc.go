@@ -20,16 +20,17 @@ import (
 func (a App) gcCommand() *cobra.Command {
 	var dry bool
 	var engines, hosts []string
-	var cluster string
+	var cluster, namespace string
 	c := &cobra.Command{
 		Use: "gc", Short: "Remove what dead runs left behind",
-		Example: "  tare gc\n  tare gc --host ssh://db1\n  tare gc --kube",
+		Example: "  tare gc\n  tare gc --host ssh://db1\n  tare gc --kube\n  tare gc --kube --namespace bench",
 		Args:    exactly(0),
 		Long: "Remove the processes, namespaces, files and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
 			"Active runs are not touched. What a run left can be removed by its user and by root.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
 			"named with --engine, else on the one that the docker command uses, if any.\n" +
-			"With --kube, look on that cluster instead, for namespaces of runs that this machine controlled.\n" +
+			"With --kube, look on that cluster instead, for namespaces of runs that this machine controlled, and\n" +
+			"with --namespace for pods, services and network policies of such runs in that namespace, which stays.\n" +
 			"With --host, look on that machine instead, as the user there and as root if that is possible.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(hosts) > 0 {
@@ -38,7 +39,13 @@ func (a App) gcCommand() *cobra.Command {
 				}
 				return a.collectOnHosts(c.Context(), hosts, dry)
 			}
-			found, err := a.find(c.Context(), engines, cluster)
+			if namespace != "" && cluster == "" {
+				return usage(errors.New("--namespace is of a cluster; name that with --kube"))
+			}
+			if err := checkNamespace(namespace); err != nil {
+				return usage(err)
+			}
+			found, err := a.find(c.Context(), engines, cluster, namespace)
 			if err != nil {
 				return err
 			}
@@ -71,19 +78,19 @@ func (a App) gcCommand() *cobra.Command {
 	}
 	c.Flags().StringArrayVar(&engines, "engine", nil, "look on this engine: docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (may be repeated)")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "look on this machine instead: local, or ssh://[user@]name[:port] (may be repeated)")
-	c.Flags().StringVar(&cluster, "kube", "", "look on this cluster instead: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
-	c.Flags().Lookup("kube").NoOptDefVal = currentContext
+	addKube(c, &cluster, "look on this cluster instead: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
+	addNamespace(c, &namespace, "with --kube: look in this existing namespace, for what runs with --namespace left there")
 	c.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
 	return c
 }
 
 // find finds what dead runs have left here and on engines, or on a cluster if one is named.
-func (a App) find(ctx context.Context, engines []string, cluster string) ([]leftover, error) {
+func (a App) find(ctx context.Context, engines []string, cluster, namespace string) ([]leftover, error) {
 	if cluster != "" {
 		if len(engines) > 0 {
 			return nil, usage(errors.New("--kube looks on a cluster, --engine on engines; leave out one of them"))
 		}
-		return clusterLeftovers(ctx, cluster)
+		return clusterLeftovers(ctx, cluster, namespace)
 	}
 	open, err := a.existing(ctx, engines)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/kube"
 	"tare/internal/lab"
+	"tare/internal/runid"
 	"tare/internal/study"
 	"tare/internal/target"
 )
@@ -27,13 +28,33 @@ type kubeFlags struct {
 const currentContext = " "
 
 func (f *kubeFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.kube, "kube", "", "Kubernetes cluster of the modes k8s/...: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
-	c.Flags().Lookup("kube").NoOptDefVal = currentContext
+	addKube(c, &f.kube, "Kubernetes cluster of the modes k8s/...: --kube for the current context of your kubeconfig, --kube=CONTEXT for another")
 	c.Flags().StringSliceVar((*[]string)(&f.onKube.Nodes), "nodes", nil, "with --kube: the client's node and the server's, separated by a comma; by default the first two on which pods can be scheduled")
 	c.Flags().StringVar(&f.onKube.Selector, "node-selector", "", "with --kube: labels of the nodes among which two are chosen, such as pool=bench")
 	c.Flags().StringVar(&f.onKube.Image, "image", "", "with --kube: image of the pods; by default that of this program, which tare image save writes")
 	c.Flags().BoolVar(&f.onKube.Inject, "inject", false, "with --kube: copy this program into the pods, whose image needs no more than sh")
 	c.Flags().IntVar(&f.onKube.Decoys, "decoy-services", 0, "with --kube: number of services without traffic that exist during the run")
+	addNamespace(c, &f.onKube.Namespace, "with --kube: existing namespace in which all is created and removed again; by default tare creates namespaces")
+	c.Flags().BoolVar(&f.onKube.NoHostNetwork, "no-hostnet", false, "with --kube: no pod on the host network, and no privileged namespace; the modes that need it are left out")
+}
+
+// addKube adds the flag that names a cluster by its context.
+func addKube(c *cobra.Command, kube *string, usage string) {
+	c.Flags().StringVar(kube, "kube", "", usage)
+	c.Flags().Lookup("kube").NoOptDefVal = currentContext
+}
+
+// addNamespace adds the flag that names an existing namespace.
+func addNamespace(c *cobra.Command, namespace *string, usage string) {
+	c.Flags().StringVarP(namespace, "namespace", "n", "", usage)
+}
+
+// checkNamespace returns an error for a name that no namespace can have.
+func checkNamespace(name string) error {
+	if name != "" && !kube.IsNamespace(name) {
+		return fmt.Errorf("--namespace is %q; the name of a namespace has lower-case letters, digits and dashes", name)
+	}
+	return nil
 }
 
 // parse returns the cluster by --kube.
@@ -99,8 +120,9 @@ func (a App) saveImage(path string) error {
 	return err
 }
 
-// clusterLeftovers finds what dead runs of this machine have left on the cluster of a context.
-func clusterLeftovers(ctx context.Context, at string) ([]leftover, error) {
+// clusterLeftovers finds what dead runs of this machine have left on the cluster of a context: their
+// namespaces or, if one that is not theirs is given, what they have left in that one.
+func clusterLeftovers(ctx context.Context, at, namespace string) ([]leftover, error) {
 	if at == currentContext {
 		at = ""
 	}
@@ -112,12 +134,21 @@ func clusterLeftovers(ctx context.Context, at string) ([]leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.Leftovers(ctx, alive)
+	find := c.Leftovers
+	if namespace != "" {
+		find = func(ctx context.Context, alive runid.Claims) ([]kube.Leftover, error) {
+			return c.LeftoversIn(ctx, namespace, alive)
+		}
+	}
+	found, err := find(ctx, alive)
+	if err != nil {
+		return nil, environment(err)
+	}
 	var out []leftover
 	for _, l := range found {
 		out = append(out, leftover{l.Run, l.What, l.Owner, l.Remove})
 	}
-	return out, err
+	return out, nil
 }
 
 // together returns the same leftovers, of which removing one removes all: a cluster takes seconds

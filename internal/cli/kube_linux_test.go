@@ -25,6 +25,10 @@ func TestKube(t *testing.T) {
 	k := &onKube{c: kubetest.Start(t, kubetest.Options{})}
 	t.Setenv("KUBECONFIG", k.c.Admin)
 	k.refused(t)
+	t.Run("roles", func(t *testing.T) { checkRoles(t, k.c) })
+	t.Run("job", func(t *testing.T) { checkJob(t, k.c) })
+	t.Run("namespace", func(t *testing.T) { checkKilledIn(t, k.c) })
+	t.Run("kubectl", func(t *testing.T) { checkKubectl(t, k.c) })
 	k.ended(t)
 	k.faults(t)
 	k.image(t)

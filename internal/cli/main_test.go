@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if done {
 		return
 	}
-	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare})
+	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare, "kubectl-tare": tare})
 }
 
 // inNamespaces runs the tests in namespaces of their own: they list all runs and remove dead
@@ -49,7 +49,7 @@ func (m inNamespaces) Run() int { return testns.Main(context.Background(), m.M.R
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
 	app.Date = "2026-11-20T12:00:00Z"
-	app.Plugin = cli.IsPlugin(os.Args[0])
+	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	code := app.Main(context.Background(), os.Args[1:])
 	if file := os.Getenv(peakFile); file != "" {
 		status, err := os.ReadFile("/proc/self/status")

@@ -52,13 +52,25 @@ func (f *shownFlags) addQuiet(c *cobra.Command) {
 
 func (a App) reportCommand() *cobra.Command {
 	var f shownFlags
+	var out string
 	c := &cobra.Command{
-		Use: "report DIR", Short: "Render the report of a run again",
-		Example: "  tare report tare-runs/20261121-101500-default",
+		Use: "report DIR|-", Short: "Render the report of a run again",
+		Example: "  tare report tare-runs/20261121-101500-default\n  kubectl logs -n tare -f job/tare | tare report -",
 		Args:    exactly(1),
 		Long: "Render report.html, report.md and the figures of a run's directory again, and print the\n" +
-			"results on one screen, or with --full the whole report. This also works for interrupted runs.",
+			"results on one screen, or with --full the whole report. This also works for interrupted runs.\n" +
+			"With - instead of a directory, read a run from stdin, as tare run --archive prints it, and put it into a new\n" +
+			"directory first.",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				path, err := a.importRun(out)
+				if err != nil {
+					return err
+				}
+				args[0] = path
+			} else if out != "" {
+				return usage(errors.New("--out is the directory of a run that is read from stdin; leave it out, or name - as the run"))
+			}
 			dir, err := store.Open(args[0])
 			if err != nil {
 				return notReadable(err)
@@ -83,7 +95,25 @@ func (a App) reportCommand() *cobra.Command {
 	}
 	f.add(c)
 	addClaims(c, &f.claims)
+	c.Flags().StringVar(&out, "out", "", "with -: directory of the run (default: tare-runs/DATE-STUDY)")
 	return c
+}
+
+// importRun reads a run from stdin and puts it into a new directory.
+func (a App) importRun(out string) (path string, failed error) {
+	files, err := store.ReadArchive(a.Stdin)
+	if errors.Is(err, store.ErrNoArchive) {
+		err = fmt.Errorf("%w; tare run --archive prints one at its end, and a Job only when it has completed", err)
+	}
+	if err != nil {
+		return "", usage(fmt.Errorf("read a run from stdin: %w", err))
+	}
+	dir, err := createDir(out, studyfile.NameOf(files[store.StudyFile]))
+	if err != nil {
+		return "", usage(err)
+	}
+	defer func() { failed = errors.Join(failed, dir.Close()) }()
+	return dir.Path(), dir.Unpack(files)
 }
 
 // write writes the reports of a run into its directory.

@@ -27,6 +27,7 @@ type runFlags struct {
 	force                bool
 	json, verbose, quiet bool
 	claims               bool
+	archive              bool
 }
 
 func (a App) runCommand() *cobra.Command {
@@ -46,6 +47,7 @@ func (a App) runCommand() *cobra.Command {
 	f.registerOutput(c, "STUDY")
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	addClaims(c, &f.claims)
+	c.Flags().BoolVar(&f.archive, "archive", false, "print the run's files to stdout, too, as text that tare report - reads: for a run whose output is all that is kept")
 	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study or the program changed, and set the earlier trials apart")
 	return c
 }
@@ -62,6 +64,9 @@ func (f *runFlags) registerOutput(c *cobra.Command, study string) {
 func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	if f.claims && (f.json || f.verbose) {
 		return usage(errors.New("--claims prints one screen; --json and --verbose print all, with the claims: leave one of the two out"))
+	}
+	if f.archive && f.json {
+		return usage(errors.New("--archive and --json both print the run to stdout; leave out one of them"))
 	}
 	var s study.Study
 	var err error
@@ -210,7 +215,11 @@ func (a App) publish(dir *store.Dir, f runFlags) error {
 		return err
 	}
 	if !f.json {
-		return a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet, claims: f.claims})
+		err := a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet, claims: f.claims})
+		if err == nil && f.archive {
+			err = dir.WriteArchive(raw(a.Stdout))
+		}
+		return err
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

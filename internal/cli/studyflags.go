@@ -45,7 +45,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
+	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "namespace", "no-hostnet", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
 		if c.Flags().Changed(name) {
 			return true
 		}

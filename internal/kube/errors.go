@@ -43,7 +43,8 @@ func isUnreached(err error) bool {
 var (
 	ErrUnauthorized = errors.New("the cluster does not accept the credentials: the token or certificate has expired or was revoked; log in again (kubectl auth whoami shows who you are)")
 	ErrForbidden    = errors.New("the user may not; ask for a role that allows it")
-	ErrPodSecurity  = errors.New("Pod Security refuses the pod; label the namespace pod-security.kubernetes.io/enforce=privileged, or leave out the modes on the host network")
+	ErrPodSecurity  = errors.New("Pod Security refuses the pod; label the namespace pod-security.kubernetes.io/enforce=privileged, or leave out the host network with --no-hostnet")
+	ErrNamespace    = errors.New("there is no such namespace; create it, or name another with --namespace")
 	ErrQuota        = errors.New("a quota of the namespace refuses it; raise the quota, set limits for the mode, or use another namespace")
 	ErrAdmission    = errors.New("an admission policy of the cluster refuses it; ask who administers it, or use another namespace")
 	ErrUnreachable  = errors.New("the API server does not answer; check the address in the kubeconfig, the network, VPN and proxy")
@@ -107,13 +108,15 @@ func kindOf(err error) error {
 		return ErrCredentials
 	case apierrors.IsUnauthorized(err):
 		return ErrUnauthorized
+	case isNotFound(err) && strings.HasPrefix(text, "namespaces "):
+		return ErrNamespace
 	case apierrors.IsForbidden(err) && strings.Contains(text, "violates PodSecurity"):
 		return ErrPodSecurity
 	case apierrors.IsForbidden(err) && (strings.Contains(text, "exceeded quota") || strings.Contains(text, "failed quota") || strings.Contains(text, "maximum cpu usage") || strings.Contains(text, "maximum memory usage")):
 		return ErrQuota
 	case apierrors.IsForbidden(err) && strings.Contains(text, " cannot "):
 		return ErrForbidden
-	case apierrors.IsForbidden(err), strings.Contains(text, "admission webhook"):
+	case apierrors.IsForbidden(err), strings.Contains(text, "admission webhook"), strings.Contains(text, "ValidatingAdmissionPolicy"):
 		return ErrAdmission
 	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host), errors.As(err, &verify):
 		return ErrCertificate

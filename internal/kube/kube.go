@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,9 +44,22 @@ type Cluster struct {
 	Image   string // of the pods
 	inject  bool
 
-	config *rest.Config
-	rest   *rest.RESTClient
+	config  *rest.Config
+	rest    *rest.RESTClient
+	created *sync.Map // the paths of collections in which this client has created something
+	dryRun  bool
+	owner   *owner // of what this client creates, nil for none
 }
+
+// DryRun returns the cluster for attempts: it says whether it would create something, and does not.
+func (c *Cluster) DryRun() *Cluster {
+	attempts := *c
+	attempts.dryRun, attempts.created = true, &sync.Map{}
+	return &attempts
+}
+
+// IsDryRun reports whether nothing is created.
+func (c *Cluster) IsDryRun() bool { return c.dryRun }
 
 // InCluster is the name of the context of a process that runs in a pod of the cluster.
 const InCluster = "in-cluster"
@@ -64,7 +78,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject}
+	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, created: &sync.Map{}}
 	if raw, err := loader.RawConfig(); err == nil && c.Context == "" {
 		c.Context = raw.CurrentContext
 	}
@@ -73,7 +87,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, loadError(rules, o, err)
 	}
 	if c.Context == "" {
-		c.Context = InCluster
+		c.Context, c.owner = InCluster, ownPod()
 	}
 	c.config, c.Server = config, config.Host
 	config.QPS, config.Burst = requests, burst
@@ -150,6 +164,7 @@ const (
 	core       = "/api/v1"
 	discoveryV = "/apis/discovery.k8s.io/v1"
 	networking = "/apis/networking.k8s.io/v1"
+	authn      = "/apis/authentication.k8s.io/v1"
 	authz      = "/apis/authorization.k8s.io/v1"
 	nodeV      = "/apis/node.k8s.io/v1"
 )
@@ -230,7 +245,12 @@ func (c *Cluster) get(ctx context.Context, path string, query url.Values, into a
 }
 
 func (c *Cluster) post(ctx context.Context, path string, body, into any) error {
-	return c.do(ctx, "POST", path, nil, body, into)
+	var query url.Values
+	if c.dryRun {
+		query = url.Values{"dryRun": {metav1.DryRunAll}}
+	}
+	c.created.Store(path, true)
+	return c.do(ctx, "POST", path, query, c.owned(body), into)
 }
 
 // remove deletes an object at once. It is no error if there is none.

@@ -241,8 +241,8 @@ func checkInject(t *testing.T, c *kubetest.Cluster, spec kube.PodSpec) {
 
 // checkRights checks that the rights of a user are known.
 func checkRights(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
-	all := kube.Rights("")
-	denied, err := k.Denied(t.Context(), all)
+	all := kube.UnionOf(kube.RunRights(false, false), kube.ServiceRights(false), kube.NodePortRights(), kube.PolicyRights(true), kube.DecoyRights(true))
+	denied, err := k.Denied(t.Context(), "", all)
 	if err != nil || len(denied) > 0 {
 		t.Errorf("an administrator lacks %v, %v", denied, err)
 	}
@@ -250,9 +250,12 @@ func checkRights(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	denied, err = stranger.Denied(t.Context(), all)
+	denied, err = stranger.Denied(t.Context(), "", all)
 	if err != nil || len(denied) != len(all) {
 		t.Errorf("a stranger lacks only %v, %v", denied, err)
+	}
+	if user, err := stranger.User(t.Context()); user != "stranger" || err != nil {
+		t.Errorf("the stranger is %q, %v", user, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"tare/internal/runid"
 )
@@ -37,12 +38,12 @@ func labels(run, part string) map[string]string {
 	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: runid.MachineID(), LabelUser: strconv.Itoa(os.Getuid())}
 }
 
+// IsNamespace reports whether a name has the form of a namespace's: a DNS label.
+func IsNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
+
 // CreateNamespace creates a namespace of a run that enforces a level of Pod Security.
 func (c *Cluster) CreateNamespace(ctx context.Context, run, name string, level PodSecurity) error {
-	n := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels(run, "namespace")}}
-	for _, mode := range []string{"enforce", "warn", "audit"} {
-		n.Labels["pod-security.kubernetes.io/"+mode] = string(level)
-	}
+	n := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: levelLabels(labels(run, "namespace"), level)}}
 	return c.fail(c.post(ctx, core+"/namespaces", n, nil), "create namespace %s", name)
 }
 
@@ -128,7 +129,53 @@ func (c *Cluster) removeAll(ctx context.Context, group, namespace, resource, sel
 	return err
 }
 
-// Leftover is a namespace of a dead run.
+// kind is a kind of objects that a run creates in a namespace.
+type kind struct {
+	group, resource string
+	one             string // in messages
+}
+
+// kinds returns the kinds of objects that runs create in namespaces, in the order in which they are
+// removed.
+func kinds() []kind {
+	return []kind{{core, "pods", "pod"}, {core, "services", "service"}, {networking, "networkpolicies", "network policy"}, {discoveryV, "endpointslices", "endpoint slice"}}
+}
+
+// RemoveRun removes what this client has created for a run in a namespace, which stays.
+func (c *Cluster) RemoveRun(ctx context.Context, namespace, run string) error {
+	var errs []error
+	for _, k := range kinds() {
+		if _, made := c.created.Load(in(k.group, namespace, k.resource)); !made {
+			continue
+		}
+		names, err := c.labelled(ctx, namespace, k, LabelRun+"="+run)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, o := range names {
+			errs = append(errs, c.removeOne(ctx, namespace, k, o.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// labelled lists the objects of a kind that a label selector matches.
+func (c *Cluster) labelled(ctx context.Context, namespace string, k kind, selector string) ([]metav1.ObjectMeta, error) {
+	var list metav1.PartialObjectMetadataList
+	err := c.get(ctx, in(k.group, namespace, k.resource), url.Values{"labelSelector": {selector}}, &list)
+	var out []metav1.ObjectMeta
+	for _, o := range list.Items {
+		out = append(out, o.ObjectMeta)
+	}
+	return out, c.fail(err, "list the %s of namespace %s", k.resource, namespace)
+}
+
+func (c *Cluster) removeOne(ctx context.Context, namespace string, k kind, name string) error {
+	return c.fail(c.remove(ctx, in(k.group, namespace, k.resource, name)), "remove %s %s in namespace %s", k.one, name, namespace)
+}
+
+// Leftover is a namespace of a dead run, or an object of one in another namespace.
 type Leftover struct {
 	Run   string
 	What  string // for people
@@ -146,16 +193,43 @@ func (c *Cluster) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover
 	}
 	var out []Leftover
 	for _, n := range list.Items {
-		run, owner := n.Labels[LabelRun], runid.UnknownUser
-		if user, err := strconv.ParseUint(n.Labels[LabelUser], 10, 32); err == nil {
-			owner = int(user)
+		if run, owner, dead := deadRun(n.Labels, alive); dead {
+			out = append(out, Leftover{run, fmt.Sprintf("namespace %s on cluster %s", n.Name, c.Context), owner, func(ctx context.Context) error {
+				return c.RemoveNamespaces(ctx, n.Name)
+			}})
 		}
-		if !runid.IsID(run) || n.Labels[LabelMachine] != runid.MachineID() || alive.Hold(run, owner) {
-			continue
-		}
-		out = append(out, Leftover{run, fmt.Sprintf("namespace %s on cluster %s", n.Name, c.Context), owner, func(ctx context.Context) error {
-			return c.RemoveNamespaces(ctx, n.Name)
-		}})
 	}
 	return out, nil
+}
+
+// LeftoversIn returns the objects of dead runs of this machine in a namespace that is not theirs.
+// A user who may not list a kind of objects could not create any; only pods must be listed.
+func (c *Cluster) LeftoversIn(ctx context.Context, namespace string, alive runid.Claims) ([]Leftover, error) {
+	var out []Leftover
+	for _, k := range kinds() {
+		objects, err := c.labelled(ctx, namespace, k, LabelRun)
+		if errors.Is(err, ErrForbidden) && k.resource != "pods" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if run, owner, dead := deadRun(o.Labels, alive); dead {
+				what := fmt.Sprintf("%s %s in namespace %s on cluster %s", k.one, o.Name, namespace, c.Context)
+				out = append(out, Leftover{run, what, owner, func(ctx context.Context) error { return c.removeOne(ctx, namespace, k, o.Name) }})
+			}
+		}
+	}
+	return out, nil
+}
+
+// deadRun returns the run to whose object labels belong, and its user. dead is false if the run is
+// alive or of another machine.
+func deadRun(l map[string]string, alive runid.Claims) (run string, owner int, dead bool) {
+	run, owner = l[LabelRun], runid.UnknownUser
+	if user, err := strconv.ParseUint(l[LabelUser], 10, 32); err == nil {
+		owner = int(user)
+	}
+	return run, owner, runid.IsID(run) && l[LabelMachine] == runid.MachineID() && !alive.Hold(run, owner)
 }

@@ -143,6 +143,15 @@ func Choose(all []Node, names []string) ([]Node, error) {
 	return out, nil
 }
 
+// NamedNodes returns nodes of which nothing but their names is known, because the user may not list
+// them.
+func NamedNodes(names []string) (out []Node) {
+	for _, name := range names {
+		out = append(out, Node{Name: name, Facts: []result.Fact{{Name: "node", Value: name}, {Name: "node's facts", Value: "unknown: the user may not list nodes"}}})
+	}
+	return out
+}
+
 func namesOf(nodes []Node) (out []string) {
 	for _, n := range nodes {
 		out = append(out, n.Name)

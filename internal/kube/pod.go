@@ -52,9 +52,13 @@ const user = 65532
 // startTimeout bounds how long a pod may take to run, with its image pulled.
 const startTimeout = 2 * time.Minute
 
-// Run creates a pod and waits until it runs. If one of that name runs already, because only the
-// streams to its agents were lost, that is it. On error the pod is removed.
-func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
+// Create creates a pod and does not wait for it.
+func (c *Cluster) Create(ctx context.Context, spec PodSpec) error {
+	_, err := c.create(ctx, spec)
+	return err
+}
+
+func (c *Cluster) create(ctx context.Context, spec PodSpec) (*Pod, error) {
 	p := &Pod{PodSpec: spec, cluster: c, program: Program}
 	if c.inject {
 		p.program = injectedProgram
@@ -62,7 +66,17 @@ func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
 	if err := p.create(ctx); err != nil {
 		return nil, c.fail(err, "create pod %s in namespace %s", spec.Name, spec.Namespace)
 	}
-	err := p.await(ctx)
+	return p, nil
+}
+
+// Run creates a pod and waits until it runs. If one of that name runs already, because only the
+// streams to its agents were lost, that is it. On error the pod is removed.
+func (c *Cluster) Run(ctx context.Context, spec PodSpec) (*Pod, error) {
+	p, err := c.create(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	err = p.await(ctx)
 	if err == nil && c.inject {
 		err = p.injectProgram(ctx)
 	}
@@ -135,19 +149,12 @@ func (p *Pod) manifest(image string) corev1.Pod {
 			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{p.Node}}}}},
 			}}},
-			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: ptr(true), RunAsUser: ptr(int64(user)), RunAsGroup: ptr(int64(user)),
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-			},
-			Volumes: volumes,
+			SecurityContext: restrictedPod(), Volumes: volumes,
 			Containers: []corev1.Container{{
 				Name: container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command, VolumeMounts: mounts,
 				// As for an agent in a container of an engine.
 				Env:       []corev1.EnvVar{{Name: "GODEBUG", Value: "asyncpreemptoff=1"}},
-				Resources: corev1.ResourceRequirements{Limits: limits},
-				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-				},
+				Resources: corev1.ResourceRequirements{Limits: limits}, SecurityContext: restrictedContainer(),
 			}},
 		},
 	}

@@ -17,6 +17,10 @@ type Cluster struct {
 	Image    string // of the pods; by default that of this program
 	Inject   bool   // copy this program into pods of the image
 	Decoys   int    // services without traffic that exist during the run
+	// Namespace is an existing one in which all is created; empty for new ones.
+	Namespace string
+	// NoHostNetwork leaves out pods on the host network, and the modes that need them.
+	NoHostNetwork bool
 }
 
 // mostDecoys bounds the services that a run creates on somebody's cluster.
@@ -29,6 +33,8 @@ func (c *Cluster) Fields() []Field {
 		key("node_selector", text(&c.Selector, `^[^\x00-\x1f\x7f-\x9f]*$`, "labels, such as pool=bench", 1000), "labels of the nodes among which two are chosen"),
 		key("image", text(&c.Image, `^[^\x00-\x20\x7f-\x9f]*$`, "the name of an image", 500), "image of the pods; by default that of this program"),
 		key("inject", truth(&c.Inject), "copy this program into the pods, whose image needs no more than sh"),
+		key("namespace", text(&c.Namespace, `^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$`, "the name of a namespace", 63), "existing namespace in which all is created and removed again; by default tare creates namespaces"),
+		key("no_hostnet", truth(&c.NoHostNetwork), "no pod on the host network, and no privileged namespace; the modes that need it are left out"),
 		key("decoy_services", count(&c.Decoys, 0, mostDecoys), "number of services without traffic that exist during the run"),
 	}
 }
@@ -73,7 +79,7 @@ func (v *validator) cluster(s Study) {
 	nodes := slices.Sorted(slices.Values(s.Cluster.Nodes))
 	switch {
 	case !s.Target().IsKube():
-		v.add("cluster", "cluster describes a Kubernetes cluster, but this study runs on %s; set engine: kube (--kube), or remove cluster (--nodes, --node-selector, --image, --inject, --decoy-services)", s.Target())
+		v.add("cluster", "cluster describes a Kubernetes cluster, but this study runs on %s; set engine: kube (--kube), or remove cluster (--nodes, --node-selector, --image, --inject, --namespace, --no-hostnet, --decoy-services)", s.Target())
 	case len(nodes) > 2:
 		v.add("cluster.nodes", "nodes has %d names; want two, the client's first, or one", len(nodes))
 	case len(slices.Compact(nodes)) < len(s.Cluster.Nodes):

@@ -36,16 +36,26 @@ func kubeKind() Kind {
 // longestContext is longer than any name of a context that clouds make.
 const longestContext = 400
 
-func newKube(t study.Target, _ Options) driver.Target {
+// kubeOptions returns the options of the driver.
+func kubeOptions(t study.Target) k8s.Options {
 	_, at, _ := strings.Cut(t.Name, ":")
-	var o study.Cluster
-	if t.Cluster != nil {
-		o = *t.Cluster
-	}
-	on := k8s.New(k8s.Options{
+	o := clusterOf(t)
+	return k8s.Options{
 		Options: kube.Options{Context: at, Image: o.Image, Inject: o.Inject},
-		Nodes:   o.Nodes, Selector: o.Selector, Decoys: o.Decoys,
-	})
+		Nodes:   o.Nodes, Selector: o.Selector, Decoys: o.Decoys, Namespace: o.Namespace, NoHostNetwork: o.NoHostNetwork,
+	}
+}
+
+// clusterOf returns what a target says of its cluster.
+func clusterOf(t study.Target) study.Cluster {
+	if t.Cluster == nil {
+		return study.Cluster{}
+	}
+	return *t.Cluster
+}
+
+func newKube(t study.Target, _ Options) driver.Target {
+	o, on := clusterOf(t), k8s.New(kubeOptions(t))
 	absent := map[string]string{}
 	for _, m := range Modes() {
 		absent[m.ID] = fmt.Sprintf("this mode is built in a lab, and the study names a cluster (%s); measure the modes k8s/..., or leave out engine and --kube", t)
@@ -59,13 +69,28 @@ func newKube(t study.Target, _ Options) driver.Target {
 
 // kubeChanges says what a run creates on a cluster.
 func kubeChanges(o study.Cluster) []string {
-	lines := []string{
-		"cluster: existing; tare creates on it, and removes again, two namespaces with pods and services, all with the label " + kube.LabelRun + ": one in which pods meet the Pod Security level restricted, and one for a pod on the host network of each node",
+	label := "all with the label " + kube.LabelRun
+	created := "two namespaces with pods and services, " + label + ": one in which pods meet the Pod Security level restricted, and one at the level privileged for a pod on the host network of each node"
+	rights := "to create namespaces, and in these pods, services and exec"
+	hostnet := "a pod on the host network of each node"
+	switch {
+	case o.Namespace != "":
+		created = fmt.Sprintf("pods and services in the existing namespace %s, %s; they meet the Pod Security level restricted, except for %s", o.Namespace, label, hostnet)
+		if o.NoHostNetwork {
+			created = fmt.Sprintf("pods and services in the existing namespace %s, %s; they meet the Pod Security level restricted", o.Namespace, label)
+		}
+		rights = "to create pods, services and exec in namespace " + o.Namespace
+	case o.NoHostNetwork:
+		created = "a namespace with pods and services, " + label + ", in which pods meet the Pod Security level restricted"
+	}
+	lines := []string{"cluster: existing; tare creates on it, and removes again, " + created}
+	if o.NoHostNetwork {
+		lines = append(lines, "host network: not used; no pod is on it and no namespace is privileged, so the devices of nodes are not read")
 	}
 	if o.Decoys > 0 {
 		lines = append(lines, fmt.Sprintf("services: %d without traffic, so that every node has rules for them", o.Decoys))
 	}
-	return append(lines, "rights: to create namespaces, pods, services and exec in them; nothing else of the cluster is changed")
+	return append(lines, "rights: "+rights+"; nothing else of the cluster is changed; tare doctor --kube checks them")
 }
 
 func kubeBegin(on *k8s.Driver) (driver.HostInfo, error) {

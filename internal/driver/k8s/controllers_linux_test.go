@@ -135,7 +135,7 @@ func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, s *driv
 	second.Go(func() {
 		checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer"}, "metallb-controller says: AllocationFailed: ")
 	})
-	checkWrongEndpoint(t, c, s, run)
+	checkWrongEndpoint(t, c, s, run, kube.Name(run.Claim.ID))
 	second.Wait()
 }
 

@@ -1,10 +1,11 @@
 // Package k8s builds network modes between pods and nodes of an existing Kubernetes cluster with
 // the access that its user has. It changes nothing that it has not created, and removes all of
-// that. Counters are read by agents: one in a pod on the host network of each node, and one in
-// each endpoint's pod.
+// that. Counters are read by agents: one in a pod on the host network of each node, unless the
+// host network is left out, and one in each endpoint's pod.
 package k8s
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
 	"tare/internal/study"
@@ -22,6 +24,11 @@ type Options struct {
 	kube.Options
 	Nodes    []string // two of them, or one for the modes within it; by default the first two that are ready
 	Selector string   // labels of the nodes among which two are chosen
+	// Namespace is an existing namespace in which all is created; empty for namespaces of the
+	// run's own.
+	Namespace string
+	// NoHostNetwork leaves out pods on the host network, and the modes that need them.
+	NoHostNetwork bool
 	// Decoys is a number of services without traffic that exist during the run. The rules for
 	// them affect every mode of the run that passes a service.
 	Decoys int
@@ -44,10 +51,12 @@ func New(o Options) *Driver {
 	return d
 }
 
-// The baselines: processes on the host network of two nodes, or of one.
+// The baselines: processes on the host network of two nodes, or of one; without the host network,
+// two pods of a node.
 const (
 	hostnet      = "k8s/hostnet"
 	hostnetLocal = "k8s/hostnet-local"
+	podLocal     = "k8s/pod-local"
 )
 
 // setupTime is roughly how long setting up and removing a mode takes.
@@ -56,22 +65,29 @@ const setupTime = 4 * time.Second
 // Modes lists the modes.
 func (d *Driver) Modes() []driver.Mode {
 	both := study.Ends{Client: true, Server: true}
+	far, near := hostnet, hostnetLocal
+	if d.options.NoHostNetwork {
+		far, near = podLocal, podLocal
+	}
 	all := []driver.Mode{
 		{ID: hostnet, Title: "pods on the host network of two nodes"},
 		{ID: hostnetLocal, Title: "two processes of a pod on the host network of one node"},
-		{ID: "k8s/pod", Title: "pod to a pod on another node", Baseline: hostnet, Limits: both},
-		{ID: "k8s/pod-local", Title: "pod to a pod on the same node", Baseline: hostnetLocal, Limits: both},
-		{ID: "k8s/pod-to-node", Title: "pod to a process on the host network of another node", Baseline: hostnet, Limits: study.Ends{Client: true}},
-		{ID: "k8s/node-to-pod", Title: "process on the host network of a node to a pod on another node", Baseline: hostnet, Limits: study.Ends{Server: true}},
-		{ID: "k8s/service", Title: "pod to a service (ClusterIP) whose pod is on another node", Baseline: hostnet, Limits: both},
-		{ID: "k8s/service-local", Title: "pod to a service (ClusterIP) whose pod is on the same node", Baseline: hostnetLocal, Limits: both},
-		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: hostnet, Limits: study.Ends{Server: true}},
-		{ID: "k8s/loadbalancer", Title: "process on a node to a service's external address, whose pod is on another node", Baseline: hostnet, Limits: study.Ends{Server: true}},
-		{ID: "k8s/ingress:NAME", Title: "process on a node to a pod through an ingress controller: not measured, and the reason", Baseline: hostnet},
-		{ID: "k8s/network:NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: hostnet, Limits: both},
-		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: hostnetLocal, Limits: both},
+		{ID: "k8s/pod", Title: "pod to a pod on another node", Baseline: far, Limits: both},
+		{ID: podLocal, Title: "pod to a pod on the same node", Baseline: near, Limits: both},
+		{ID: "k8s/pod-to-node", Title: "pod to a process on the host network of another node", Baseline: far, Limits: study.Ends{Client: true}},
+		{ID: "k8s/node-to-pod", Title: "process on the host network of a node to a pod on another node", Baseline: far, Limits: study.Ends{Server: true}},
+		{ID: "k8s/service", Title: "pod to a service (ClusterIP) whose pod is on another node", Baseline: far, Limits: both},
+		{ID: "k8s/service-local", Title: "pod to a service (ClusterIP) whose pod is on the same node", Baseline: near, Limits: both},
+		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: far, Limits: study.Ends{Server: true}},
+		{ID: loadBalancer, Title: "process on a node to a service's external address, whose pod is on another node", Baseline: far, Limits: study.Ends{Server: true}},
+		{ID: ingressMode + "NAME", Title: "process on a node to a pod through an ingress controller: not measured, and the reason", Baseline: far},
+		{ID: networkMode + "NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: far, Limits: both},
+		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: near, Limits: both},
 	}
 	for i := range all {
+		if all[i].Baseline == all[i].ID {
+			all[i].Baseline = ""
+		}
 		all[i].SetupTime = setupTime
 		all[i].Options = all[i].Limits != (study.Ends{})
 	}
@@ -79,26 +95,41 @@ func (d *Driver) Modes() []driver.Mode {
 }
 
 // Open connects to the cluster and chooses the nodes, so that an unusable cluster is known
-// before anything is created.
+// before anything is created. With a cluster that can be asked, but no nodes, Cluster returns that
+// cluster.
 func (d *Driver) Open(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.cluster != nil {
+	if len(d.nodes) > 0 {
 		return nil
 	}
 	c, err := kube.Connect(ctx, d.options.Options)
 	if err != nil {
 		return err
 	}
-	all, err := c.Nodes(ctx, d.options.Selector)
-	if err != nil {
-		return err
-	}
-	if d.nodes, err = kube.Choose(all, d.options.Nodes); err != nil {
-		return fmt.Errorf("%w (cluster %s)", err, c.Context)
-	}
 	d.cluster = c
-	return nil
+	d.nodes, err = d.choose(ctx, c)
+	return err
+}
+
+// choose returns the nodes of the run. A user who may not list nodes can name them: they are then
+// known by name only.
+func (d *Driver) choose(ctx context.Context, c *kube.Cluster) ([]kube.Node, error) {
+	all, err := c.Nodes(ctx, d.options.Selector)
+	if errors.Is(err, kube.ErrForbidden) {
+		if len(d.options.Nodes) == 0 {
+			return nil, fmt.Errorf("%w; or name two nodes with --nodes", err)
+		}
+		all, err = kube.NamedNodes(d.options.Nodes), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := kube.Choose(all, d.options.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("%w (cluster %s)", err, c.Context)
+	}
+	return nodes, nil
 }
 
 // Cluster returns the cluster and the chosen nodes, which are known after Open.
@@ -122,30 +153,44 @@ func hostName(i int) string { return string(rune('a' + i)) }
 // Close ends the use of the cluster. All paths must be closed before.
 func (d *Driver) Close() error { return nil }
 
-// The namespaces of a run: one in which pods must meet the strictest level of Pod Security, and
-// one for pods on the host network.
-func podNamespace(run string) string  { return kube.Name(run) }
-func nodeNamespace(run string) string { return kube.Name(run, "node") }
+// The namespaces of a run, which are one if it uses an existing one: one in which pods must meet
+// the strictest level of Pod Security, and one for pods on the host network.
+func (d *Driver) podNamespace(run string) string {
+	return cmp.Or(d.options.Namespace, kube.Name(run))
+}
 
-// openNode starts the pod and in it the agent that reads a node.
+func (d *Driver) nodeNamespace(run string) string {
+	return cmp.Or(d.options.Namespace, kube.Name(run, "node"))
+}
+
+// openNode starts the pod and in it the agent that reads a node. Without the host network nothing
+// reads it.
 func (d *Driver) openNode(ctx context.Context, run string, i int) (*remote.Host, error) {
 	c, nodes := d.Cluster()
 	if err := d.prepare(ctx, run); err != nil {
 		return nil, err
 	}
-	spec := kube.PodSpec{Run: run, Part: "witness", Name: kube.Name(run, hostName(i), "witness"), Namespace: nodeNamespace(run), Node: nodes[i].Name, HostNetwork: true}
+	if d.options.NoHostNetwork {
+		return &remote.Host{Place: pathspec.Place{At: hostName(i), Host: hostName(i)}, Address: nodes[i].Address}, nil
+	}
+	spec := kube.PodSpec{Run: run, Part: "witness", Name: kube.Name(run, hostName(i), "witness"), Namespace: d.nodeNamespace(run), Node: nodes[i].Name, HostNetwork: true}
 	p, err := c.Run(ctx, spec)
 	if err != nil {
-		return nil, err
+		return nil, withoutHostNetwork(err)
 	}
-	h, err := remote.Open(ctx, p, run, hostName(i), nodes[i].Address)
+	address := nodes[i].Address
+	if !address.IsValid() {
+		address, _ = p.Address(false)
+	}
+	h, err := remote.Open(ctx, p, run, hostName(i), address)
 	if err != nil {
 		return nil, errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
 	}
 	return h, nil
 }
 
-// prepare creates the namespaces of a run.
+// prepare creates what all modes of a run share: its namespaces, unless it uses an existing one,
+// and the decoys.
 func (d *Driver) prepare(ctx context.Context, run string) error {
 	d.mu.Lock()
 	done := d.made[run]
@@ -155,16 +200,42 @@ func (d *Driver) prepare(ctx context.Context, run string) error {
 	if done {
 		return nil
 	}
-	if err := c.CreateNamespace(ctx, run, podNamespace(run), kube.Restricted); err != nil {
-		return err
+	if d.options.Namespace == "" {
+		if err := d.createNamespaces(ctx, c, run); err != nil {
+			return err
+		}
 	}
-	if err := c.CreateNamespace(ctx, run, nodeNamespace(run), kube.Privileged); err != nil {
-		return err
+	return c.CreateDecoys(ctx, run, d.podNamespace(run), kube.Name(run, "decoy"), d.options.Decoys)
+}
+
+// createNamespaces creates the namespaces of a run and waits until pods can be created in them.
+func (d *Driver) createNamespaces(ctx context.Context, c *kube.Cluster, run string) error {
+	levels := []struct {
+		name  string
+		level kube.PodSecurity
+	}{{d.podNamespace(run), kube.Restricted}, {d.nodeNamespace(run), kube.Privileged}}
+	if d.options.NoHostNetwork {
+		levels = levels[:1]
 	}
-	if err := c.CreateDecoys(ctx, run, podNamespace(run), "decoy", d.options.Decoys); err != nil {
-		return err
+	for _, n := range levels {
+		err := c.CreateNamespace(ctx, run, n.name, n.level)
+		switch {
+		case errors.Is(err, kube.ErrForbidden):
+			return fmt.Errorf("%w, or use an existing namespace: --namespace NAME", err)
+		case errors.Is(err, kube.ErrAdmission) && n.level == kube.Privileged:
+			return fmt.Errorf("%w; or leave out the host network, which needs a namespace at the Pod Security level privileged: --no-hostnet", err)
+		case err != nil:
+			return err
+		}
 	}
-	return errors.Join(c.AwaitAccount(ctx, podNamespace(run)), c.AwaitAccount(ctx, nodeNamespace(run)))
+	if c.IsDryRun() {
+		return nil
+	}
+	var errs []error
+	for _, n := range levels {
+		errs = append(errs, c.AwaitAccount(ctx, n.name))
+	}
+	return errors.Join(errs...)
 }
 
 // removeRun removes everything of a run from the cluster.
@@ -177,8 +248,19 @@ func (d *Driver) removeRun(ctx context.Context, run string) error {
 	if !made {
 		return nil
 	}
-	if err := c.RemoveNamespaces(ctx, podNamespace(run), nodeNamespace(run)); err != nil {
-		return fmt.Errorf("%w; tare gc --kube removes what is left", err)
+	var err error
+	gc := "tare gc --kube"
+	switch {
+	case d.options.Namespace != "":
+		gc += " --namespace " + d.options.Namespace
+		err = c.RemoveRun(ctx, d.options.Namespace, run)
+	case d.options.NoHostNetwork:
+		err = c.RemoveNamespaces(ctx, d.podNamespace(run))
+	default:
+		err = c.RemoveNamespaces(ctx, d.podNamespace(run), d.nodeNamespace(run))
+	}
+	if err != nil {
+		return fmt.Errorf("%w; %s removes what is left", err, gc)
 	}
 	return nil
 }

@@ -145,23 +145,23 @@ func TestModes(t *testing.T) {
 					if got := fact(t, s, "destination address"); !strings.Contains(got, "DNAT") {
 						t.Errorf("destination address: %s", got)
 					}
-					checkWrongEndpoint(t, c, s, run)
+					checkWrongEndpoint(t, c, s, run, kube.Name(run.Claim.ID))
 				}
 			})
 		}
 	})
 	clean(t, c)
+	t.Run("one namespace", func(t *testing.T) { checkTenant(t, c) })
 }
 
 // checkWrongEndpoint lets a service lead to another pod than that of the path, on which a server
 // answers as well. That must not pass as the path.
-func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec) {
+func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec, space string) {
 	t.Helper()
 	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin})
 	if err != nil {
 		t.Fatal(err)
 	}
-	space := kube.Name(run.Claim.ID)
 	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": label(s.Path.Mode)}})
 	if err != nil {
 		t.Fatal(err)

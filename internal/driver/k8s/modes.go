@@ -74,7 +74,7 @@ func (p *path) service(ctx context.Context) error {
 
 // newService creates a service with one pod behind it.
 func (p *path) newService(ctx context.Context, behind *endpoint, spec kube.ServiceSpec) (*kube.Service, error) {
-	spec.Run, spec.Namespace, spec.Port = p.session.Run, podNamespace(p.session.Run), pathspec.FirstPort
+	spec.Run, spec.Namespace, spec.Port = p.session.Run, p.driver.podNamespace(p.session.Run), pathspec.FirstPort
 	spec.Name, spec.Selector = behind.pod.Name, p.pairLabel(behind.Name)
 	s, err := p.cluster.CreateService(ctx, spec, behind.pod)
 	if s != nil {
@@ -208,6 +208,11 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 		if b := plugs[0].Bridge; b.Name != "" && b == plugs[1].Bridge && len(service) == 0 {
 			right = right[1:] // both are on the same bridge
 		}
+		p.SetSteps(append(left, right...)...)
+		return nil
+	}
+	if p.driver.options.NoHostNetwork {
+		p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: "unknown: no pod on the host network reads the devices of the nodes"})
 		p.SetSteps(append(left, right...)...)
 		return nil
 	}

@@ -96,7 +96,7 @@ func (p *path) onNetwork(ctx context.Context, pair int, e *endpoint) ([]pathspec
 
 // parentOf returns the device of the node below a pod's, if the node has one.
 func parentOf(ctx context.Context, e *endpoint) (parent wire.Link, ok bool, err error) {
-	if e.Link.Kind != "macvlan" && e.Link.Kind != "ipvlan" && e.Link.Kind != "vlan" {
+	if e.Host.Monitor == nil || e.Link.Kind != "macvlan" && e.Link.Kind != "ipvlan" && e.Link.Kind != "vlan" {
 		return parent, false, nil
 	}
 	links, _, err := e.Host.Monitor.Links(ctx, netip.Addr{})

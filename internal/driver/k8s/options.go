@@ -86,14 +86,14 @@ func (p *path) prepareOptions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.cluster.CreatePolicies(ctx, run, podNamespace(run), "policy-"+p.order.Label, policies, p.ownLabel()); err != nil {
+	if err := p.cluster.CreatePolicies(ctx, run, p.driver.podNamespace(run), kube.Name(run, "policy", p.order.Label), policies, p.ownLabel()); err != nil {
 		return err
 	}
 	services, err := count(p.order, OptionServices)
 	if err != nil {
 		return err
 	}
-	return p.cluster.CreateDecoys(ctx, run, podNamespace(run), p.decoys(), services)
+	return p.cluster.CreateDecoys(ctx, run, p.driver.podNamespace(run), p.decoys(), services)
 }
 
 // checkRuntimeClass returns an *Unsupported if the cluster has no such runtime class. A user who

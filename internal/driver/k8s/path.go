@@ -42,8 +42,11 @@ type endpoint struct {
 	ipv6 netip.Addr // of a pod that has an IPv4 address, too; else invalid
 }
 
-// ownLabel is the label of the pods of this mode, which policies select.
-func (p *path) ownLabel() map[string]string { return map[string]string{"io.tare.mode": p.order.Label} }
+// ownLabel returns the labels of the pods of this mode, which policies select. Those of another run
+// may be in the same namespace.
+func (p *path) ownLabel() map[string]string {
+	return map[string]string{kube.LabelRun: p.session.Run, "io.tare.mode": p.order.Label}
+}
 
 // pairLabel returns the labels of one pod of this mode, which services select.
 func (p *path) pairLabel(name string) map[string]string {
@@ -100,7 +103,7 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 		limit = p.order.Limits.Client
 	}
 	pod, err := p.cluster.Run(ctx, kube.PodSpec{
-		Run: run, Part: name, Name: kube.Name(run, p.order.Label, w.host.At, name), Namespace: podNamespace(run), Node: p.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
+		Run: run, Part: name, Name: kube.Name(run, p.order.Label, w.host.At, name), Namespace: p.driver.podNamespace(run), Node: p.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
 		RuntimeClass: p.order.Options[OptionRuntimeClass], Network: p.network,
 	})
 	if err != nil {
@@ -199,7 +202,7 @@ func (p *path) end(ctx context.Context) error {
 	}
 	wg.Wait()
 	if p.order.Options[OptionServices] != "" {
-		errs = append(errs, p.cluster.RemoveDecoys(ctx, p.session.Run, podNamespace(p.session.Run), p.decoys()))
+		errs = append(errs, p.cluster.RemoveDecoys(ctx, p.session.Run, p.driver.podNamespace(p.session.Run), p.decoys()))
 	}
 	return errors.Join(append(errs, p.driver.sessions.Leave(ctx, p.session))...)
 }

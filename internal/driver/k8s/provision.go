@@ -16,24 +16,25 @@ import (
 // recipe is how a mode is built.
 type recipe struct {
 	near  bool // both endpoints are on the first node; otherwise it requires two
+	nodes bool // an endpoint is a process on the host network
 	build func(*path, context.Context) error
 }
 
 func recipes() map[string]recipe {
 	return map[string]recipe{
-		hostnet:             {build: (*path).nodes},
-		hostnetLocal:        {near: true, build: (*path).nodes},
-		"k8s/pod":           {build: (*path).pods},
-		"k8s/pod-local":     {near: true, build: (*path).pods},
-		"k8s/pod-to-node":   {build: (*path).podToNode},
-		"k8s/node-to-pod":   {build: (*path).nodeToPod},
-		"k8s/service":       {build: (*path).service},
-		"k8s/service-local": {near: true, build: (*path).service},
-		"k8s/nodeport":      {build: (*path).nodePort},
-		"k8s/hairpin":       {near: true, build: (*path).hairpin},
-		"k8s/loadbalancer":  {build: (*path).loadBalancer},
-		"k8s/ingress:NAME":  {}, // see checkIngress
-		"k8s/network:NAME":  {build: (*path).additionalNetwork},
+		hostnet:              {nodes: true, build: (*path).nodes},
+		hostnetLocal:         {near: true, nodes: true, build: (*path).nodes},
+		"k8s/pod":            {build: (*path).pods},
+		podLocal:             {near: true, build: (*path).pods},
+		"k8s/pod-to-node":    {nodes: true, build: (*path).podToNode},
+		"k8s/node-to-pod":    {nodes: true, build: (*path).nodeToPod},
+		"k8s/service":        {build: (*path).service},
+		"k8s/service-local":  {near: true, build: (*path).service},
+		"k8s/nodeport":       {nodes: true, build: (*path).nodePort},
+		"k8s/hairpin":        {near: true, build: (*path).hairpin},
+		loadBalancer:         {nodes: true, build: (*path).loadBalancer},
+		ingressMode + "NAME": {}, // see checkIngress
+		networkMode + "NAME": {build: (*path).additionalNetwork},
 	}
 }
 
@@ -99,6 +100,14 @@ func (p *path) provisionError(ctx context.Context, err error) error {
 	return fmt.Errorf("provision %s: %w", p.Mode, p.explainError(ctx, err))
 }
 
+// idOf returns the id of a mode: of one with a name of the user's, that with NAME in its place.
+func idOf(mode string) string {
+	if stem, _, open := strings.Cut(mode, ":"); open {
+		return stem + ":NAME"
+	}
+	return mode
+}
+
 // recipe returns the recipe of a mode, or an error if no cluster can provide it.
 func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	unsupported := func(format string, args ...any) (recipe, error) {
@@ -107,14 +116,12 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	if err := o.CheckPairs(); err != nil {
 		return recipe{}, err
 	}
-	name := o.Mode
-	if stem, _, open := strings.Cut(name, ":"); open {
-		name = stem + ":NAME"
-	}
-	r, ok := recipes()[name]
+	r, ok := recipes()[idOf(o.Mode)]
 	switch {
 	case !ok:
 		return recipe{}, fmt.Errorf("mode %q is not available on a cluster", o.Mode)
+	case r.nodes && d.options.NoHostNetwork:
+		return unsupported("an endpoint of this mode is a process on the host network of a node, and --no-hostnet leaves that out")
 	case len(o.With) > 0:
 		return unsupported("nothing is left out or set on a cluster, because that would change the user's nodes; run it on a lab: --engine lab")
 	case o.MTU != 0:

@@ -82,8 +82,8 @@ type Host struct {
 	pathspec.Place
 	Address  netip.Addr         // at which other hosts reach it; invalid if there are none
 	Launcher transport.Launcher // of processes in the host network
-	Monitor  *agent.Client
-	port     uint16 // next result of NextPort
+	Monitor  *agent.Client      // nil if nothing of the run is in the host network, which then is not read
+	port     uint16             // next result of NextPort
 }
 
 // NextPort returns a new port for a path that needs one on the host: the port of its first
@@ -110,7 +110,15 @@ func Open(ctx context.Context, l transport.Launcher, run, name string, address n
 }
 
 // Close ends the monitor.
-func (h *Host) Close() error { return h.Monitor.Close() }
+func (h *Host) Close() error {
+	if h.Monitor == nil {
+		return nil
+	}
+	return h.Monitor.Close()
+}
+
+// lost reports whether the host's monitor has exited.
+func (h *Host) lost() bool { return h.Monitor != nil && h.Monitor.Err() != nil }
 
 // OwnAddress returns an address of the host: the one at which it is reached if the host has
 // it, else that of its first device that is not a bridge.

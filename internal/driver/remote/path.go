@@ -171,8 +171,11 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 	return at, nil
 }
 
-// FindAttachment finds the host side of a sandbox's device.
+// FindAttachment finds the host side of a sandbox's device. It is empty if the host is not read.
 func (p *Path) FindAttachment(ctx context.Context, e *Endpoint) (at Attachment, err error) {
+	if e.Host.Monitor == nil {
+		return at, nil
+	}
 	links, _, err := e.Host.Monitor.Links(ctx, netip.Addr{})
 	if err != nil {
 		return at, err

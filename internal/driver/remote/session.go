@@ -52,7 +52,7 @@ func (x *Sessions) Enter(ctx context.Context, run string, hosts ...int) (*Sessio
 	}
 	s.paths++
 	for _, i := range hosts {
-		if s.hosts[i] != nil && s.hosts[i].Monitor.Err() == nil {
+		if s.hosts[i] != nil && !s.hosts[i].lost() {
 			continue
 		}
 		h, err := x.open(ctx, run, i)

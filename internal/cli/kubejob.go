@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tare/internal/kube"
+	"tare/internal/target"
+	"tare/studies"
+)
+
+// k8sCommand is the command for what is done with a cluster besides runs.
+func (a App) k8sCommand() *cobra.Command {
+	var f studyFlags
+	c := &cobra.Command{
+		Use: "k8s manifest [STUDY]", Short: "Print a Kubernetes Job that runs a study within the cluster",
+		Long: "Print a manifest with which a cluster runs a study by itself, for a cluster whose users may not exec into\n" +
+			"pods: a Job with a service account, which has these rights and no others. The Job's pod controls the run\n" +
+			"over the API server, as tare run --kube does. Its stdout has the table and the whole run, which\n" +
+			"tare report - reads. No cluster is contacted, and nothing is created, until the manifest is applied.\n" +
+			"Without --namespace, a namespace named tare is in the manifest.",
+		Example: "  tare k8s manifest --nodes worker-1,worker-2 >job.yaml\n  kubectl apply -f job.yaml\n  kubectl logs -n tare -f job/tare | tare report -\n  kubectl delete -f job.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 || args[0] != "manifest" {
+				return usage(errors.New("want tare k8s manifest [STUDY]"))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.manifest(c, args[1:], f) },
+	}
+	f.register(c)
+	return c
+}
+
+// manifest prints the manifest of a Job.
+func (a App) manifest(c *cobra.Command, args []string, f studyFlags) error {
+	switch {
+	case len(f.hosts)+len(f.engines) > 0:
+		return usage(errors.New("a Job runs on the cluster to which it is applied; leave out --host and --engine"))
+	case f.onKube.Inject:
+		return usage(errors.New("--inject needs a program that copies itself into pods, and a Job's pod has only its image; name an image with this program: --image"))
+	}
+	if f.kube == "" {
+		f.kube = currentContext
+		if err := c.Flags().Set("kube", currentContext); err != nil {
+			return err
+		}
+	}
+	_, s, err := f.load(c, args, a)
+	if err != nil {
+		return err
+	}
+	t := s.Target()
+	namespace := kube.JobName
+	if t.Cluster != nil {
+		namespace = cmp.Or(t.Cluster.Namespace, namespace)
+	}
+	run := []string{"run"}
+	var file []byte
+	if len(args) > 0 && !slices.Contains(studies.Names(), args[0]) {
+		if file, err = source(args[0]); err != nil {
+			return usage(err)
+		}
+		args = []string{kube.StudyPath}
+	}
+	run = append(append(run, args...), "--kube", "--namespace="+namespace, "--out=/tmp/run", "--archive")
+	c.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"kube", "namespace", "context", "kubeconfig"}, flag.Name) {
+			run = append(run, "--"+flag.Name+"="+valueOf(flag))
+		}
+	})
+	text, err := target.KubeJob(t, s, file, run)
+	if err != nil {
+		return environment(err)
+	}
+	_, err = a.Stdout.Write(text)
+	return err
+}
+
+// valueOf returns the value of a flag as the command line takes it.
+func valueOf(f *pflag.Flag) string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	return f.Value.String()
+}

@@ -1,0 +1,164 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tare/internal/driver"
+	"tare/internal/kube"
+	"tare/internal/runid"
+)
+
+// modeRights returns, for each mode, the rights that it needs beyond those of every run. existing
+// means that the run uses an existing namespace.
+func modeRights(existing bool) map[string][]kube.Right {
+	service := kube.ServiceRights(existing)
+	return map[string][]kube.Right{
+		hostnet:              nil,
+		hostnetLocal:         nil,
+		"k8s/pod":            nil,
+		podLocal:             nil,
+		"k8s/pod-to-node":    nil,
+		"k8s/node-to-pod":    nil,
+		"k8s/service":        service,
+		"k8s/service-local":  service,
+		"k8s/nodeport":       slices.Concat(service, kube.NodePortRights()),
+		"k8s/hairpin":        service,
+		loadBalancer:         slices.Concat(service, kube.BalancerRights()),
+		ingressMode + "NAME": kube.IngressClassRights(),
+		networkMode + "NAME": kube.NetworkRights(),
+	}
+}
+
+// optionRights returns the rights that options of modes need.
+func optionRights(existing bool) map[string][]kube.Right {
+	return map[string][]kube.Right{
+		OptionPolicy:       nil,
+		OptionClass:        nil,
+		OptionPolicies:     kube.PolicyRights(existing),
+		OptionServices:     slices.Concat(kube.DecoyRights(existing), kube.RemoveDecoyRights()),
+		OptionRuntimeClass: kube.RuntimeClassRights(),
+	}
+}
+
+// runRights returns the rights that a run needs for any mode.
+func (o Options) runRights() []kube.Right {
+	out := kube.RunRights(o.Namespace != "", len(o.Nodes) > 0)
+	if o.Decoys > 0 {
+		out = append(out, kube.DecoyRights(o.Namespace != "")...)
+	}
+	return out
+}
+
+// Rights returns the rights that a run of modes needs, some of which have options of these names. A
+// mode that is left out without the host network needs none.
+func (o Options) Rights(modes []string, options ...string) []kube.Right {
+	existing := o.Namespace != ""
+	all, of, with, built := [][]kube.Right{o.runRights()}, modeRights(existing), optionRights(existing), recipes()
+	for _, mode := range modes {
+		if !o.NoHostNetwork || !built[idOf(mode)].nodes {
+			all = append(all, of[idOf(mode)])
+		}
+	}
+	for _, name := range options {
+		all = append(all, with[name])
+	}
+	return kube.UnionOf(all...)
+}
+
+// Checked is what is known of the modes before anything is created.
+type Checked struct {
+	Rights []kube.Right
+	Denied []kube.Right
+	// Run is why no mode can be measured, nil if nothing is known against it.
+	Run error
+	// Modes maps modes that alone would be left out to the reason.
+	Modes map[string]error
+}
+
+// Check asks the cluster whether a run of modes would be allowed, and creates nothing. It is called
+// after Open, whose error is the one of Run.
+func (d *Driver) Check(ctx context.Context, modes []string, opened error) (Checked, error) {
+	o := d.options
+	out := Checked{Rights: o.Rights(modes), Run: opened, Modes: map[string]error{}}
+	c, nodes := d.Cluster()
+	if c == nil {
+		return out, opened
+	}
+	var err error
+	if out.Denied, err = c.Denied(ctx, o.Namespace, out.Rights); err != nil {
+		return out, err
+	}
+	if r, lacks := kube.Lacks(o.runRights(), out.Denied); lacks && out.Run == nil {
+		out.Run = d.denied(r)
+	}
+	if out.Run == nil {
+		out.Run = d.tryCreate(ctx, c, nodes)
+	}
+	of, built := modeRights(o.Namespace != ""), recipes()
+	for _, mode := range modes {
+		r, lacks := kube.Lacks(of[idOf(mode)], out.Denied)
+		_, unsupported := d.recipe(driver.ModeSpec{Mode: mode, Pairs: 1})
+		switch {
+		case unsupported != nil:
+			out.Modes[mode] = unsupported
+		case !built[idOf(mode)].near && len(nodes) == 1:
+			out.Modes[mode] = errors.New("it requires two nodes on which pods can be scheduled")
+		case lacks:
+			out.Modes[mode] = d.denied(r)
+		}
+	}
+	return out, nil
+}
+
+// denied returns the error for a missing right, with what to do.
+func (d *Driver) denied(r kube.Right) error {
+	where := ""
+	switch {
+	case r.Cluster:
+	case d.options.Namespace != "":
+		where = " in namespace " + d.options.Namespace
+	default:
+		where = " in all namespaces, where a run creates its own"
+	}
+	fix := "ask for the role that tare doctor --kube --roles prints"
+	switch {
+	case d.options.Namespace == "" && r.Resource != "nodes":
+		fix += ", or use an existing namespace: --namespace NAME"
+	case r.Resource == "nodes":
+		fix += ", or name two nodes with --nodes"
+	}
+	return fmt.Errorf("the user may not %s%s; %s", r, where, fix)
+}
+
+// tryCreate lets the cluster say whether it would accept what a run creates.
+func (d *Driver) tryCreate(ctx context.Context, c *kube.Cluster, nodes []kube.Node) error {
+	run, err := runid.New()
+	if err != nil {
+		return err
+	}
+	defer run.Release()
+	if d.options.Namespace == "" {
+		return d.createNamespaces(ctx, c.DryRun(), run.ID)
+	}
+	pod := kube.PodSpec{Run: run.ID, Part: "check", Name: kube.Name(run.ID, "check"), Namespace: d.options.Namespace, Node: nodes[0].Name}
+	if err := c.DryRun().Create(ctx, pod); err != nil {
+		return err
+	}
+	if d.options.NoHostNetwork {
+		return nil
+	}
+	pod.HostNetwork = true
+	return withoutHostNetwork(c.DryRun().Create(ctx, pod))
+}
+
+// withoutHostNetwork adds to the error of a pod on the host network that it can be left out. That of
+// Pod Security says so itself.
+func withoutHostNetwork(err error) error {
+	if errors.Is(err, kube.ErrAdmission) {
+		return fmt.Errorf("%w; or leave out the host network with --no-hostnet", err)
+	}
+	return err
+}

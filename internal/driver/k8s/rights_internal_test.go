@@ -1,0 +1,74 @@
+package k8s
+
+import (
+	"slices"
+	"testing"
+
+	"tare/internal/kube"
+)
+
+// Every mode has its entry in the table of rights, and nothing else does.
+func TestEveryModeHasRights(t *testing.T) {
+	for _, existing := range []bool{false, true} {
+		of := modeRights(existing)
+		for _, m := range New(Options{}).Modes() {
+			if _, ok := of[m.ID]; !ok {
+				t.Errorf("%s has no entry in modeRights", m.ID)
+			}
+			delete(of, m.ID)
+		}
+		for mode := range of {
+			t.Errorf("%s is no mode", mode)
+		}
+	}
+}
+
+// A run in an existing namespace with named nodes requires nothing of the whole cluster. One in
+// namespaces of its own does.
+func TestRightsOfTheCluster(t *testing.T) {
+	wide := func(o Options) (out []string) {
+		for _, r := range o.Rights([]string{podLocal, "k8s/nodeport"}, OptionPolicies) {
+			if r.Cluster && !r.Optional {
+				out = append(out, r.String())
+			}
+		}
+		return out
+	}
+	if got := wide(Options{Namespace: "bench", Nodes: []string{"a", "b"}}); len(got) > 0 {
+		t.Errorf("with a namespace and nodes: %v", got)
+	}
+	if got := wide(Options{Namespace: "bench"}); !slices.Equal(got, []string{"list nodes"}) {
+		t.Errorf("with a namespace: %v", got)
+	}
+	if got := wide(Options{}); !slices.Equal(got, []string{"list nodes", "create namespaces", "get namespaces", "delete namespaces"}) {
+		t.Errorf("without: %v", got)
+	}
+	// What a mode needs that is left out is not asked for.
+	for _, r := range (Options{NoHostNetwork: true}).Rights([]string{"k8s/nodeport", loadBalancer}) {
+		if r.Resource == "services" {
+			t.Errorf("a mode that is left out needs the right to %s", r)
+		}
+	}
+}
+
+// Without the host network, the baseline is a pod on the same node.
+func TestBaselineWithoutHostNetwork(t *testing.T) {
+	for _, m := range New(Options{NoHostNetwork: true}).Modes() {
+		want := podLocal
+		if m.ID == podLocal || m.ID == hostnet || m.ID == hostnetLocal {
+			want = ""
+		}
+		if m.Baseline != want {
+			t.Errorf("%s is compared with %q, want %q", m.ID, m.Baseline, want)
+		}
+	}
+}
+
+// A right that is optional somewhere and required elsewhere is required.
+func TestUnionOfRights(t *testing.T) {
+	all := kube.UnionOf(kube.RunRights(true, true), kube.RunRights(true, false))
+	i := slices.IndexFunc(all, func(r kube.Right) bool { return r.Resource == "nodes" })
+	if i < 0 || all[i].Optional || len(all) != len(kube.RunRights(true, false)) {
+		t.Errorf("the union is %v", all)
+	}
+}

@@ -67,15 +67,17 @@ func RunRights(existing, named bool) []Right {
 	}
 	pods := append(rights("endpoints", "", "pods", "create", "get", "delete"),
 		rights("start agents, and control them", "", "pods/exec", "create", "get")...)
-	events := rights("tell why a pod does not start", "", "events", "list")
-	events[0].Optional = true
+	explain := append(rights("tell why a pod does not start", "", "events", "list"), rights("name the policies that restrict a pod", groupNetworking, "networkpolicies", "list")...)
+	for i := range explain {
+		explain[i].Optional = true
+	}
 	if existing {
-		return slices.Concat(nodes, pods, rights("find the run's pods to remove them", "", "pods", "list"), events)
+		return slices.Concat(nodes, pods, rights("find the run's pods to remove them", "", "pods", "list"), explain)
 	}
 	spaces := rights("namespaces of the run's own", "", "namespaces", "create", "get", "delete")
 	gc := rights("find what dead runs left (tare gc --kube)", "", "namespaces", "list")
 	gc[0].Optional = true
-	return slices.Concat(nodes, wide(append(spaces, gc...)), rights("wait until pods can be created", "", "serviceaccounts", "get"), pods, rights("remove the run's pods", "", "pods", "deletecollection"), events)
+	return slices.Concat(nodes, wide(append(spaces, gc...)), rights("wait until pods can be created", "", "serviceaccounts", "get"), pods, rights("remove the run's pods", "", "pods", "deletecollection"), explain)
 }
 
 // ServiceRights returns those of modes with a service.

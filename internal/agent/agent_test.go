@@ -229,7 +229,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
-	go func() { _, _ = io.WriteString(tells, `{"tare_agent":5}`+"\n") }()
+	go func() { _, _ = io.WriteString(tells, `{"tare_agent":6}`+"\n") }()
 	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 
 func TestHandshakeFails(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 5"},
+		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 6"},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
@@ -282,7 +282,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":5,`) {
+		if !strings.HasPrefix(out.String(), `{"tare_agent":6,`) {
 			t.Errorf("%s: said %q", name, out.String())
 		}
 	}

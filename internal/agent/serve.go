@@ -138,6 +138,8 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpClock:
 		now := time.Now()
 		reply.Time = &now
+	case wire.OpCongestions:
+		reply = congestions(req)
 	case wire.OpMachine:
 		go func() { _ = s.send(describeMachine(req)) }()
 		return

@@ -40,6 +40,9 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 				if w == result.CostPassID && m.Baseline == "" && !sameRate(before.Run.CostPass, after.Run.CostPass) {
 					continue // its rate is the offered one; ratios to it can be compared
 				}
+				if m.Baseline == "" && !samePace(before.Run, after.Run, w) {
+					continue // the same
+				}
 				c, ok := changeOf(b, a, m, w, metric, margin)
 				if !ok {
 					continue
@@ -169,4 +172,10 @@ func covers(r result.Refusal, mode, workload string) bool {
 }
 
 // sameRate says whether two cost passes have the same rate.
+// samePace reports whether two runs have a workload at the same rate, or neither limits it.
+func samePace(a, b result.Run, workload string) bool {
+	x, y := a.PaceOf(workload), b.PaceOf(workload)
+	return x == nil && y == nil || x != nil && y != nil && x.Rate == y.Rate
+}
+
 func sameRate(a, b *result.CostPass) bool { return a != nil && b != nil && a.Rate == b.Rate }

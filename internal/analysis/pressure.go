@@ -28,7 +28,7 @@ func (e *evaluation) pressed() {
 // underPressure are the warnings about memory, CPU pressure and connection tracking in valid
 // trials.
 func underPressure(trials []result.Trial, workloads []study.Workload) []result.Warning {
-	counted := slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Status != result.TrialOK || t.Pilot })
+	counted := slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Status != result.TrialOK || t.Pilot || t.Paces })
 	out := shortOfMemory(counted)
 	for _, w := range workloads {
 		if w.Placement == study.OneCore {

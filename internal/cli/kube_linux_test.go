@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,7 +95,7 @@ func (k *onKube) refused(t *testing.T) {
 // begun, beside others that leave nothing.
 func (k *onKube) ended(t *testing.T) {
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet, k8s/pod, {mode: k8s/nodeport, id: port, options: {policy: Local}}]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
-		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}, {workload: tcp_stream, congestion_control: reno, duration: 300ms}, {workload: udp_stream, rate: 50Mbit/s, duration: 300ms}]\n")
+		"workloads: [{workload: tcp_rr, duration: 300ms}, {workload: tcp_stream, duration: 300ms}, {workload: udp_stream, rate: 10Mbit/s, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	began := time.Now()
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA, "--image", k.c.Shell, "--inject", "--decoy-services", "3")
@@ -181,6 +182,7 @@ func (k *onKube) ended(t *testing.T) {
 			t.Errorf("%s %s is %s: %s", tr.Mode, tr.Workload, tr.Status, tr.Reason)
 		}
 	}
+	checkGentle(t, p.stdout.String(), run, trials)
 	nodes := map[string]string{}
 	for _, h := range run.Hosts {
 		for _, f := range h.Facts {
@@ -286,5 +288,41 @@ func (k *onKube) image(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(image); err != nil || !bytes.Contains(raw, []byte(k.c.Image)) {
 		t.Errorf("an image of %d bytes: %v", len(raw), err)
+	}
+}
+
+// checkGentle expects that a run has chosen what every endpoint may set, and that no trial but the
+// first ones offers more than half of what the path carries.
+func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Trial) {
+	t.Helper()
+	if run.Congestion == nil || run.Congestion.Name == "" {
+		t.Fatalf("congestion control: %+v", run.Congestion)
+	}
+	stream, datagrams := run.PaceOf("tcp_stream"), run.PaceOf("udp_stream")
+	if stream == nil || stream.Mode != "k8s/hostnet" || stream.Rate != stream.Reached/2 || stream.Limited() || run.PaceOf("tcp_rr") != nil {
+		t.Fatalf("paces: %+v", run.Paces)
+	}
+	if datagrams == nil || !datagrams.Limited() || datagrams.Rate != 10e6 || datagrams.Reached > 20.1e6 {
+		t.Errorf("pace of datagrams: %+v", datagrams)
+	}
+	first := 0
+	for _, tr := range trials {
+		if tr.Workload != "udp_stream" && tr.Client.Congestion != run.Congestion.Name {
+			t.Errorf("%s %s has congestion control %s, the run %s", tr.Mode, tr.Workload, tr.Client.Congestion, run.Congestion.Name)
+		}
+		switch {
+		case tr.Paces:
+			first++
+		case tr.Workload == "tcp_stream" && math.Abs(tr.Rate-stream.Rate) > 1:
+			t.Errorf("%s tcp_stream offers %g bit/s; want %g", tr.Mode, tr.Rate, stream.Rate)
+		}
+	}
+	if first != 2 {
+		t.Errorf("%d first trials", first)
+	}
+	for _, want := range []string{"tcp_stream is paced at ", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "oodput at "} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
 	}
 }

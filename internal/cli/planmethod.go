@@ -45,7 +45,7 @@ func span(from, to int) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -76,6 +76,27 @@ func piloting(s study.Study) string {
 		return "pilot: none, so the warm-up is not verified"
 	}
 	return "pilot: none"
+}
+
+// pacing prints at which rates workloads are paced.
+func pacing(s study.Study) string {
+	var names []string
+	for _, w := range plan.Paced(s) {
+		names = append(names, w.Name())
+	}
+	switch most := ""; {
+	case len(names) > 0:
+		if s.MaxRate > 0 {
+			most = fmt.Sprintf(", and at most %s", s.MaxRate)
+		}
+		return fmt.Sprintf("pace: %s at half of what a baseline reaches in one trial of %s%s, alike for all modes; --full-rate sends as fast as the path carries", listed(names), plan.FirstWindow, most)
+	case len(plan.Limits(s)) > 0:
+		for _, p := range plan.Limits(s) {
+			names = append(names, p.Workload)
+		}
+		return fmt.Sprintf("pace: %s at %s, alike for all modes", listed(names), s.MaxRate)
+	}
+	return ""
 }
 
 // lengths prints which trials can become longer or shorter.

@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/driver"
+	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/report/wording"
 	"tare/internal/result"
@@ -177,7 +178,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	}
 	run.Profile, run.Seed = s.Profile, s.Seed
 	run.Modes = a.modesOf(s, run.Modes)
-	return analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: !s.Target().Given(), Elsewhere: !driver.AllLocal(a.target.Hosts)})
+	return analysis.Evaluate(run, analysis.Evidence{Study: plan.Decided(s, run), Trials: trials, Lab: !s.Target().Given(), Elsewhere: !driver.AllLocal(a.target.Hosts)})
 }
 
 // modesOf completes the modes of a run that has only trials, from the study and the drivers,

@@ -28,6 +28,8 @@ type studyFlags struct {
 	adaptive         bool
 	evidence         string
 	costPass         string
+	fullRate         bool
+	maxRate          string
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
@@ -40,12 +42,14 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.control, "control", false, "measure the baseline twice, as a mode named control, to show the noise")
 	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: record where losses happen and how CPU time is spent; stacks and drop reasons require privileges")
 	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
+	c.Flags().BoolVar(&f.fullRate, "full-rate", false, "on a cluster: send as fast as the path carries, instead of at half of what a first trial reached")
+	c.Flags().StringVar(&f.maxRate, "max-rate", "", "highest rate of a bulk transfer or a stream of datagrams, such as 1Gbit/s")
 	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does")
 }
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "namespace", "no-hostnet", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
+	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "namespace", "no-hostnet", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass", "full-rate", "max-rate"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -120,7 +124,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s must be more than 0", flag)
 		}
 	}
-	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass} {
+	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate} {
 		if c.Flags().Changed(flag) && value == "" {
 			return s, fmt.Errorf("--%s has no value", flag)
 		}
@@ -131,7 +135,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 		}
 	}
 	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
-		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass}, cat)
+		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, FullRate: f.fullRate, MaxRate: f.maxRate}, cat)
 	if err != nil {
 		return s, err
 	}

@@ -38,6 +38,9 @@ type Target struct {
 	// Namespaces means that modes are built in network namespaces of this machine, which
 	// requires root or an unprivileged user namespace.
 	Namespaces bool
+	// Shared says that the hosts serve others, too, as the nodes of a cluster do: a run does not
+	// load them as much as it can unless it is told to, and sets only what is allowed there.
+	Shared bool
 	// DescribeChanges returns what a run of a study creates on the hosts and which
 	// privileges that requires, one line each.
 	DescribeChanges func(study.Study) []string

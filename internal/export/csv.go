@@ -110,6 +110,8 @@ func (t table) status(tr result.Trial, counts bool) string {
 		return string(tr.Status)
 	case tr.Pilot:
 		return "pilot"
+	case tr.Paces:
+		return "paces"
 	case tr.Profiled:
 		return "profiled"
 	case i >= 0 && t.run.Modes[i].Status != result.ModeMeasured:

@@ -147,6 +147,11 @@ func (p Plan) Extent(blocks int) Extent {
 		e = p.add(e, 0, 1, *p.pilot)
 		e.Trials = 0
 	}
+	for _, w := range p.paced {
+		t := Trial{Workload: w, Paces: true}
+		e.Traffic += t.Traffic()
+		e.Time += p.Settle + t.Overhead() + t.Traffic()
+	}
 	for _, w := range p.Workloads {
 		n := w.Blocks(blocks)
 		if w.ID == study.CostPassID {

@@ -21,10 +21,14 @@ type Trial struct {
 	Expected time.Duration // of a rate search: estimated time; MaxTime is its limit
 	Requeued bool
 	Profiled bool // only samples stacks; see Profiles
+	Paces    bool // only shows at which rate a workload is paced; see FirstTrial
 }
 
 // Pilot reports whether the trial only measures the warm-up of the mode.
-func (t Trial) Pilot() bool { return t.Block == 0 }
+func (t Trial) Pilot() bool { return t.Block == 0 && !t.Paces }
+
+// Aside reports whether the trial counts in no cell.
+func (t Trial) Aside() bool { return t.Block == 0 || t.Profiled }
 
 // Plan is the trials of a study in the order they run. It does not hold them: Block and
 // Trials compute them from the seed whenever they are needed, and Extent adds them up
@@ -42,6 +46,7 @@ type Plan struct {
 	drawn    []string                    // the modes whose order is drawn: Modes, and those that Without removed
 	pilot    *study.Workload             // of the pilots, nil without them
 	pass     study.CostPass              // the blocks of the cost pass, whose workload is the last one
+	paced    []study.Workload            // of the first trials
 	searches map[string][2]time.Duration // by workload: how long the first search of a mode takes, and each later one
 	revised  []revision
 }
@@ -66,6 +71,9 @@ func Make(s study.Study) Plan {
 	}
 	if w, piloted := Pilot(s); piloted {
 		p.pilot = &w
+	}
+	for _, w := range Paced(s) {
+		p.paced = append(p.paced, FirstTrial(s, w))
 	}
 	if pass, _, passing := CostPass(s); passing {
 		p.pass, p.Workloads = s.CostPass, append(p.Workloads, pass.Workload)

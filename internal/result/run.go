@@ -77,6 +77,10 @@ type Run struct {
 	Breakdowns []Breakdown `json:"breakdowns,omitempty"`
 	// TCPLimits record what limited TCP, for each mode, workload and sender.
 	TCPLimits []TCPLimits `json:"tcp_limits,omitempty"`
+	// Congestion is the congestion control that the run has chosen, nil if the study sets it,
+	// and Paces the rates of workloads that are limited.
+	Congestion *Congestion `json:"congestion_control,omitempty"`
+	Paces      []Pace      `json:"paces,omitempty"`
 	// CostPass is the pass with the same rate for every mode, nil if none was requested.
 	// LinkLimited lists the bulk workloads in which the link limited the goodput of every
 	// mode.

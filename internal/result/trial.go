@@ -23,6 +23,9 @@ type Trial struct {
 	Seq    int    `json:"seq"`
 	Block  int    `json:"block"`
 	Pilot  bool   `json:"pilot,omitempty"` // in block 0: it determines the warm-up and counts in no cell
+	// Paces marks a first trial, also in block 0, which only shows at which rate a workload is
+	// paced: it counts in no cell.
+	Paces bool `json:"paces,omitempty"`
 	// Profiled marks a trial that only samples stacks: it counts in no cell.
 	Profiled bool   `json:"profiled,omitempty"`
 	Mode     string `json:"mode"`
@@ -77,8 +80,8 @@ type Trial struct {
 }
 
 // Aside reports whether the trial counts in no cell, because it only determines the
-// warm-up or samples stacks.
-func (t Trial) Aside() bool { return t.Pilot || t.Profiled }
+// warm-up or a rate, or samples stacks.
+func (t Trial) Aside() bool { return t.Pilot || t.Paces || t.Profiled }
 
 // ProcessCPU is the CPU time of the processes of one program that belong to a mode while
 // it had traffic, in CPU seconds: in user space and in system calls, not in soft

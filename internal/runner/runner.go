@@ -62,6 +62,7 @@ func newRun(cfg Config) *run {
 	if done := cfg.Resumed.Trials; len(done) > 0 {
 		r.out.Started = done[0].Started
 	}
+	r.kept = keptCongestion(cfg.Study, cfg.Resumed.Trials)
 	r.cfg.Resumed.Trials = nil // the schedule has what decides by them, and trials.ndjson the rest
 	r.measure = r.measureGroup
 	return r
@@ -97,6 +98,7 @@ type run struct {
 	out      result.Run
 	settings result.Settings // what decides the trials
 	last     int             // number of the last trial
+	kept     string          // congestion control of the trials of the run that is resumed
 	// measure runs a group of trials; tests replay recorded ones instead.
 	measure  func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
 	telling  sync.Mutex    // agents report progress concurrently
@@ -163,6 +165,9 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	r.out.CostPass = analysis.RequestedPass(r.cfg.Study)
 	if err := r.setUpAll(ctx); err != nil {
+		return err
+	}
+	if err := r.decide(ctx); err != nil {
 		return err
 	}
 	if err := r.recordSession(); err != nil {

@@ -190,9 +190,8 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		case tr.err == nil:
 		case tr.out.Void:
 			r.settleMode(tr.tested, result.ModeVoid, tr.err.Error())
-		case attempt == attempts && (tr.Pilot() || tr.Profiled):
-			// The evaluation of the pilots reports it; the mode has no trial yet that
-			// counts.
+		case attempt == attempts && tr.Aside():
+			// What decides by such trials reports it; the mode has no trial yet that counts.
 		case attempt == attempts:
 			r.dropWorkload(tr)
 		default:

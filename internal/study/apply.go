@@ -20,6 +20,8 @@ type Overrides struct {
 	Adaptive  bool   // stop on width, in every profile
 	Evidence  string // on or off for all evidence; empty leaves it unchanged
 	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
+	FullRate  bool   // no limit by a first trial
+	MaxRate   string // highest rate; empty leaves it unchanged
 }
 
 // Apply merges o into s. Call it between Decode and Resolve: a profile given here
@@ -77,6 +79,18 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 			fail("--cost-pass", text)
 		}
 		s.CostPass.Rate = rate
+	}
+	if o.FullRate {
+		s.Pace = Off
+	}
+	if o.MaxRate != "" {
+		var most Rate
+		if err := most.UnmarshalText([]byte(o.MaxRate)); err != nil {
+			fail("--max-rate", err.Error())
+		} else if text := rate(&most, leastRate).Check("max_rate"); text != "" {
+			fail("--max-rate", text)
+		}
+		s.MaxRate = most
 	}
 	s.Control = s.Control || o.Control
 	if o.Adaptive && s.Stop == nil {

@@ -10,6 +10,8 @@ import (
 type Catalog struct {
 	Modes     []ModeSpec
 	Workloads []WorkloadSpec
+	// Shared says that the hosts serve others, too, as the nodes of a cluster do: see Resolve.
+	Shared bool
 	// Target reports whether a name is a valid target that the rule of the study's engine
 	// key does not cover. It may be nil: there are none.
 	Target func(name string) bool

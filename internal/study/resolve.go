@@ -13,6 +13,8 @@ import (
 // itself is not changed. Only the seed stays open, because this package has no source of
 // randomness: a caller that finds 0 sets it to SeedFrom of 64 random bits. It is an error
 // to have no mode or no workload, more than MaxTrials trials, or a value that Decode would refuse.
+// On shared hosts the rates are limited to Half, and the congestion control is AutoWord, by
+// default.
 func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, err
@@ -53,14 +55,20 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 		pass.Warmup = pass.Warmup.atLeast(BulkWarmup)
 	}
 	s.CostPass = s.CostPass.or(pass)
+	if cat.Shared {
+		s.Pace = cmp.Or(s.Pace, Half)
+	}
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
 		spec, _ := cat.Workload(w.Kind) // known: s is valid
-		full, err := fill(w, spec, s.Profile, limited, quota(s.Modes))
+		full, err := fill(w, cat.defaults(spec), s.Profile, limited, quota(s.Modes))
 		if err != nil {
 			return Study{}, err
 		}
 		s.Workloads[i] = full
+	}
+	if err := checkPace(s, cat); err != nil {
+		return Study{}, err
 	}
 	// Checked again, because the catalog added values.
 	if err := valid(s, cat); err != nil {
@@ -210,6 +218,15 @@ func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workloa
 	w.DurationMax = cmp.Or(w.DurationMax, max(LongestChosen, w.Duration, w.DurationMin))
 	def.Duration = min(max(at, w.DurationMin), w.DurationMax)
 	return w
+}
+
+// defaults returns a kind with the defaults that it has on the hosts of the catalog. On shared
+// hosts a process may set only what their administrator allows.
+func (c Catalog) defaults(spec WorkloadSpec) WorkloadSpec {
+	if c.Shared && spec.Defaults.Congestion != "" {
+		spec.Defaults.Congestion = AutoWord
+	}
+	return spec
 }
 
 // defaults are the defaults of a kind in a profile.

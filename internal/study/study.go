@@ -27,6 +27,8 @@ type Study struct {
 	Invalid                           Invalid
 	Evidence                          Evidence
 	CostPass                          CostPass
+	Pace                              string
+	MaxRate                           Rate
 	Margin                            float64
 	Settle                            Wait
 	MaxTime                           Duration
@@ -59,6 +61,8 @@ func (s *Study) Fields() []Field {
 		key("invalid", sectionOf(&s.Invalid), "rules that make a trial invalid; invalid trials are repeated"),
 		key("evidence", sectionOf(&s.Evidence), "what is recorded in addition to the metrics: where packets are lost, what uses CPU time"),
 		key("cost_pass", sectionOf(&s.CostPass), "a pass with the same rate for every mode, to compare their CPU use"),
+		key("pace", choice(&s.Pace, Half, Off), "half: bulk transfers and streams of datagrams have half of the rate that a baseline reaches in a first trial; off on hosts of the run's own"),
+		key("max_rate", rate(&s.MaxRate, leastRate), "highest payload rate of a bulk transfer or a stream of datagrams, all its pairs together; none when absent"),
 		key("margin", fraction(&s.Margin, 0.001, 0.5), "relative difference that still counts as same, such as 0.05"),
 		key("settle", wait(&s.Settle, time.Minute), "idle wait before each trial"),
 		key("max_time", duration(&s.MaxTime, time.Second, 30*24*time.Hour), "time limit: no block starts that would end later"),

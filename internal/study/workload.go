@@ -74,7 +74,7 @@ func (w *Workload) Fields() []Field {
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),
-		key("congestion_control", text(&w.Congestion, `^[a-z0-9_]{1,15}$`, "a name of at most 15 lower-case letters, digits or _, such as cubic", 0), "TCP congestion control, set on every socket"),
+		key("congestion_control", text(&w.Congestion, `^[a-z0-9_]{1,15}$`, "a name of at most 15 lower-case letters, digits or _, such as cubic", 0), "TCP congestion control, set on every socket; auto: cubic if every endpoint may set it, else the default that all have in common, else reno"),
 		key("send_buffer", buffer(&w.SendBuffer), "socket send buffer, or auto for the kernel's autotuning"),
 		key("receive_buffer", buffer(&w.ReceiveBuffer), "socket receive buffer, or auto for the kernel's autotuning"),
 		key("placement", choice(&w.Placement, OneCore, TwoCores, Free), "one_core: both endpoints on one CPU; two_cores: one CPU each; free: the scheduler chooses"),

@@ -116,6 +116,8 @@ const (
 	StacksUnknown      Code = "stacks_unknown"
 	StacksLost         Code = "stacks_lost"
 	CostPassMissing    Code = "cost_pass_missing"
+	Paced              Code = "paced"
+	CongestionChosen   Code = "congestion_chosen"
 	LinkLimited        Code = "link_limited"
 	UnderlaySaturated  Code = "underlay_saturated"
 	CoreSaturated      Code = "core_saturated"

@@ -6,7 +6,16 @@ import "tare/internal/result"
 const (
 	OpMachine Op = "machine" // describe the machine and its link toward Request.Address; the reply has Machine
 	OpClock   Op = "clock"   // read the time of day; the reply has Time
+
+	OpCongestions Op = "congestions" // find out which congestion controls may be set; the reply has Congestions
 )
+
+// Congestions are the TCP congestion controls that the agent may set on a socket, and the one that
+// a socket has by default. Both are empty where the system chooses.
+type Congestions struct {
+	Settable []string `json:"settable,omitempty"`
+	Default  string   `json:"default,omitempty"`
+}
 
 // Machine describes the machine of an agent.
 type Machine struct {

@@ -18,7 +18,7 @@ import (
 // Version is the version of the protocol. Both sides are usually the same binary, so any difference
 // is refused. Progress messages need no new version: an agent that does not know them sends none,
 // and they are only sent on request.
-const Version = 5
+const Version = 6
 
 // MaxLine bounds the size of a message in bytes.
 const MaxLine = 4 << 20
@@ -87,6 +87,8 @@ type Reply struct {
 	Machine *Machine   `json:"machine,omitempty"`
 	Time    *time.Time `json:"time,omitempty"` // the machine's time of day
 	Path    *PathProbe `json:"path,omitempty"` // the result of a probe of the path
+
+	Congestions *Congestions `json:"congestions,omitempty"`
 
 	// Progress is the progress of the trial that the request began. A line with it is not the reply
 	// to the request, which follows separately.

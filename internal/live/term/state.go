@@ -131,7 +131,7 @@ func (s *state) ended(t result.Trial) {
 	if t.Status == result.TrialOK {
 		s.done++
 	}
-	if t.Status != result.TrialOK || t.Pilot || t.Profiled {
+	if t.Status != result.TrialOK || t.Aside() {
 		return
 	}
 	for _, m := range result.MetricsOf([]result.Trial{t}) {

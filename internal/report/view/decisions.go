@@ -20,6 +20,12 @@ func runDecisions(run result.Run) []string {
 			out = append(out, open)
 		}
 	}
+	if c := run.Congestion; c != nil {
+		out = append(out, fmt.Sprintf("Congestion control of all modes: %s (%s).", c.Name, wording.Cut(c.Reason, longReason)))
+	}
+	for _, p := range run.Paces {
+		out = append(out, paced(p))
+	}
 	if p := pilots(run.Pilots); p != "" {
 		out = append(out, p)
 	}
@@ -89,6 +95,15 @@ func stillOpen(s result.Stopping) string {
 	return text + "."
 }
 
+// paced describes at which rate a workload is paced.
+func paced(p result.Pace) string {
+	text := p.Workload + " is " + wording.Pace(p) + "."
+	if p.Mode != "" {
+		text += " The first trial received " + wording.Value(p.Reached, "bit/s") + "."
+	}
+	return text
+}
+
 // pilots describes the warm-up time of each mode. The resulting trial lengths are listed
 // elsewhere.
 func pilots(ps []result.Pilot) string {
@@ -133,8 +148,8 @@ func seconds(s float64) string {
 // trialCounts counts the trials of a run, with the special ones.
 type trialCounts struct {
 	result.Tally
-	Pilots, Profiled, Again int // of them all: pilot trials; those to sample stacks; trials of sets that were run once more
-	Apart                   int // beside them: of another experiment
+	Pilots, Paces, Profiled, Again int // of them all: pilot trials; those to find a rate; those to sample stacks; trials of sets that were run once more
+	Apart                          int // beside them: of another experiment
 }
 
 func countTrials(in Input) trialCounts {
@@ -149,6 +164,9 @@ func countTrials(in Input) trialCounts {
 	for _, trial := range in.Trials {
 		if trial.Pilot {
 			t.Pilots++
+		}
+		if trial.Paces {
+			t.Paces++
 		}
 		if trial.Profiled {
 			t.Profiled++
@@ -167,6 +185,9 @@ func (t trialCounts) String() string {
 	var of []string
 	if t.Pilots > 0 {
 		of = append(of, wording.Count(t.Pilots, "pilot trial, which counts in no cell", "pilot trials, which count in no cell"))
+	}
+	if t.Paces > 0 {
+		of = append(of, wording.Count(t.Paces, "trial to find a rate, which counts in no cell", "trials to find a rate, which count in no cell"))
 	}
 	if t.Profiled > 0 {
 		of = append(of, wording.Count(t.Profiled, "trial to sample stacks, which counts in no cell", "trials to sample stacks, which count in no cell"))

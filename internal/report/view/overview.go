@@ -315,6 +315,9 @@ func overviewNotes(v view) []doc.Note {
 	for _, n := range oldEngines(v) {
 		out = append(out, doc.Note{Text: n.Text})
 	}
+	for _, p := range v.Run.Paces {
+		out = append(out, doc.Note{Text: p.Workload + " is " + wording.Pace(p)})
+	}
 	for _, text := range v.Evidence.Lead {
 		out = append(out, doc.Note{Text: text})
 	}

@@ -208,12 +208,16 @@ func metricsOf(in Input, workload string) []result.Metric {
 		}
 		return len(known)
 	}
+	pace := in.Run.PaceOf(paceName(workload))
 	var out []result.Metric
 	for _, m := range seen {
 		if i := rank(m); i < len(known) {
 			m = known[i]
 		} else if named, ok := result.MetricNamed(m.Name); ok {
 			m = named
+		}
+		if pace != nil && strings.HasPrefix(m.Name, "goodput") {
+			m.Title += " at " + wording.Value(pace.Rate, "bit/s") // it must not pass as the limit of a path
 		}
 		out = append(out, m)
 	}
@@ -229,6 +233,13 @@ func metricsOf(in Input, workload string) []result.Metric {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return out
+}
+
+// paceName is the name in the study of a workload in results, which for one of several values of
+// a sweep, and for one by another tool, has more parts.
+func paceName(workload string) string {
+	name, _, _ := strings.Cut(workload, "@")
+	return name
 }
 
 // cellIndex finds the cells of a run.

@@ -196,6 +196,9 @@ func place(t result.Trial) string {
 	if t.Pilot {
 		s = fmt.Sprintf("trial %d, pilot, %s %s", t.Seq, t.Mode, t.Workload)
 	}
+	if t.Paces {
+		s = fmt.Sprintf("trial %d, to find a rate, %s %s", t.Seq, t.Mode, t.Workload)
+	}
 	if t.Profiled {
 		s += ", to sample stacks"
 	}

@@ -136,7 +136,7 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 		}
 		return idle, err
 	})
-	if err != nil && !t.Planned.Pilot() {
+	if err != nil && t.Planned.Block > 0 {
 		if o.missingCPUCost++; o.missingCPUCost == 1 {
 			o.firstMissing = fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err)
 		}

@@ -16,19 +16,25 @@ type outcome struct {
 	mode, workload                  string
 	status                          result.TrialStatus
 	pilot, profiled, requeued, void bool
+	paces                           bool
+	reached                         float64        // goodput of a first trial, bit/s
 	warmup, window                  float64        // s
 	reason                          string         // of a pilot or void trial
 	series                          *result.Series // of a trial that decides lengths
 }
 
 // aside reports whether the trial counts in no cell.
-func (o outcome) aside() bool { return o.pilot || o.profiled }
+func (o outcome) aside() bool { return o.pilot || o.paces || o.profiled }
 
 // Record adds a trial that ended. The schedule keeps what it decides by later.
 func (sc *Schedule) Record(t result.Trial) {
 	o := outcome{
 		block: t.Block, mode: t.Mode, workload: t.Workload, status: t.Status, warmup: t.Warmup, window: t.Window,
 		pilot: t.Pilot, profiled: t.Profiled, requeued: t.Requeued, void: t.Void,
+		paces: t.Paces,
+	}
+	if t.Paces && t.Status != result.TrialFailed {
+		o.reached = t.Metrics["goodput"]
 	}
 	if t.Pilot || t.Void {
 		o.reason = t.Reason
@@ -72,6 +78,17 @@ func passFrom(s study.Study) []string {
 
 // Recorded is the number of trials that ended, those of the resumed run included.
 func (sc *Schedule) Recorded() int { return len(sc.outcomes) }
+
+// Reached returns what the first trial of a workload received, in bit/s, and of which mode it
+// was. ok is false if there is none.
+func (sc *Schedule) Reached(workload string) (mode string, reached float64, ok bool) {
+	for _, o := range sc.outcomes {
+		if o.paces && o.workload == workload && o.reached > 0 {
+			return o.mode, o.reached, true
+		}
+	}
+	return "", 0, false
+}
 
 // Values are the values of the trials so far.
 func (sc *Schedule) Values() *analysis.Table { return &sc.values }

@@ -29,7 +29,7 @@ func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial 
 	for _, t := range ran {
 		s := set{t.block, t.workload}
 		switch {
-		case t.profiled: // it counts in no cell
+		case t.profiled, t.paces: // it counts in no cell
 		case t.requeued && t.status != result.TrialFailed:
 			made[again{s, t.mode}] = true
 		case t.status == result.TrialInvalid && !slices.Contains(sets, s):

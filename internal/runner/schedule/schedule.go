@@ -76,7 +76,7 @@ func (sc *Schedule) Remaining() []plan.Trial {
 	}
 	ran := map[place]bool{}
 	for _, d := range sc.outcomes[:sc.earlier] {
-		if !d.profiled && d.status != result.TrialFailed {
+		if !d.profiled && !d.paces && d.status != result.TrialFailed {
 			ran[place{d.block, d.mode, d.workload}] = true
 		}
 	}
@@ -87,6 +87,11 @@ func (sc *Schedule) Remaining() []plan.Trial {
 		}
 	}
 	return todo
+}
+
+// Decide replaces the study by one with what the run has decided before its first block.
+func (sc *Schedule) Decide(s study.Study) {
+	sc.cfg.Study, sc.Plan, sc.passFrom = s, plan.Make(s).WithSetupTimes(sc.Plan.SetupTimes), passFrom(s)
 }
 
 // Begin removes the modes that could not be set up.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"tare/internal/facts"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
@@ -11,6 +12,10 @@ import (
 func readStack(proc string) netstack.Reading {
 	r := netstack.Read(proc)
 	r.Pressure = observe.ReadPressureFiles(proc)
+	if periods, stopped, known := facts.Throttling("/"); known {
+		r.Set(netstack.ThrottledPeriods, periods)
+		r.Set(netstack.ThrottledTime, uint64(stopped)) //nolint:gosec // never below 0
+	}
 	links, err := readLinks()
 	if err != nil {
 		return r // without the kinds, drops of a bridge cannot be told from those of a network card

@@ -140,6 +140,9 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		reply.Time = &now
 	case wire.OpCongestions:
 		reply = congestions(req)
+	case wire.OpProxyMode:
+		go func() { _ = s.send(proxyMode(ctx, req)) }()
+		return
 	case wire.OpMachine:
 		go func() { _ = s.send(describeMachine(req)) }()
 		return

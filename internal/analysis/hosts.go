@@ -16,6 +16,8 @@ import (
 func comparedHosts() [][2]string {
 	return [][2]string{
 		{"kernel", "kernel"}, {"system", "system"}, {"architecture", "architecture"}, {"cpu_model", "CPU model"}, {"cpus_online", "CPUs"}, {"microcode", "microcode"},
+		{"zone", "zone"}, {"instance type", "instance type"}, {"CPUs", "CPUs"}, {"kubelet", "kubelet"}, {"container runtime", "container runtime"}, {"CNI", "CNI"}, {"kube-proxy mode", "mode of kube-proxy"},
+		{"CPU manager policy", "CPU manager policy"},
 		{"hypervisor", "hypervisor"}, {"clock_source", "clock source"}, {"cpu_governor", "frequency governor"}, {"tcp_congestion_control", "default congestion control"},
 	}
 }

@@ -31,6 +31,7 @@ func TestKube(t *testing.T) {
 	t.Run("namespace", func(t *testing.T) { checkKilledIn(t, k.c) })
 	t.Run("kubectl", func(t *testing.T) { checkKubectl(t, k.c) })
 	k.ended(t)
+	k.described(t)
 	k.faults(t)
 	k.image(t)
 }
@@ -173,7 +174,7 @@ func (k *onKube) ended(t *testing.T) {
 			t.Errorf("%s: no decoys: %v", m.ID, m.Facts)
 		}
 	}
-	if len(run.Modes) != 3 || run.Trials.OK != 18 {
+	if len(run.Modes) != 3 || run.Trials.OK != 20 {
 		t.Fatalf("%d modes, %+v", len(run.Modes), run.Trials)
 	}
 	t.Logf("the first trial began after %.1f s", trials[0].Started.Sub(began).Seconds())
@@ -193,6 +194,73 @@ func (k *onKube) ended(t *testing.T) {
 	}
 	if nodes["a"] != kubetest.NodeB || nodes["b"] != kubetest.NodeA {
 		t.Errorf("hosts are the nodes %v", nodes)
+	}
+}
+
+// described checks what a run tells of nodes, of the pod network and of kube-proxy, and that the
+// kernel stopped a pod whose CPU limit was used up. The objects are those that flannel and kubeadm
+// create; no image of the DaemonSet exists, but its pods are on the nodes.
+func (k *onKube) described(t *testing.T) {
+	k.c.Kubectl(t, `{"apiVersion": "v1", "kind": "List", "items": [
+		{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-flannel"}},
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-flannel-cfg", "namespace": "kube-flannel"},
+			"data": {"net-conf.json": "{\"Network\": \"198.18.0.0/16\", \"Backend\": {\"Type\": \"vxlan\"}}"}},
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-proxy", "namespace": "kube-system"},
+			"data": {"config.conf": "kind: KubeProxyConfiguration\nmode: nftables\nnftables:\n  syncPeriod: 30s\n  minSyncPeriod: 1s\n"}},
+		{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "kube-flannel-ds", "namespace": "kube-flannel"}, "spec": {
+			"selector": {"matchLabels": {"app": "flannel"}}, "template": {"metadata": {"labels": {"app": "flannel"}}, "spec": {"hostNetwork": true, "containers": [
+				{"name": "kube-flannel", "image": "localhost/flannel:v0.28.4", "imagePullPolicy": "Never"}]}}}}]}`, "apply", "-f", "-")
+	until(t, "the pods of the DaemonSet", func() bool {
+		return strings.Count(k.c.Kubectl(t, "", "get", "pods", "-n", "kube-flannel", "-o", "jsonpath={.items[*].spec.nodeName}"), "node-") == 2
+	})
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\npace: off\nmodes: [k8s/hostnet, {mode: k8s/pod, limits: {client: {cpus: 0.1}}}]\n"+
+		"invalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_stream, duration: 1s}]\n")
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube")
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run, trials := loaded(t, out)
+	for _, h := range run.Hosts[:2] {
+		known := map[string]string{}
+		for _, f := range h.Facts {
+			known[f.Name] = f.Value
+		}
+		for name, want := range map[string]string{
+			"CNI": "flannel: localhost/flannel:v0.28.4", "flannel backend": "vxlan", "kube-proxy mode": "nftables", "kube-proxy syncPeriod": "30s", "CPU manager policy": "none",
+			"link_mtu": "1500", "pods": "0 of others run on the node",
+		} {
+			if known[name] != want {
+				t.Errorf("host %s: %s is %q, want %q", h.Name, name, known[name], want)
+			}
+		}
+		if !strings.Contains(known["CPU use of others"], " CPUs before the first trial") || known["link_offloads"] == "" {
+			t.Errorf("host %s: CPU use of others %q, offloads %q", h.Name, known["CPU use of others"], known["link_offloads"])
+		}
+	}
+	for _, m := range run.Modes {
+		if m.Status != result.ModeMeasured {
+			t.Fatalf("%s is %s: %s", m.ID, m.Status, m.Reason)
+		}
+		if m.ID == "k8s/pod" && !strings.Contains(fmt.Sprint(m.Facts), "{client device eth0, MTU 1500") {
+			t.Errorf("facts of %s: %v", m.ID, m.Facts)
+		}
+	}
+	sum := 0.0
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			continue
+		}
+		stopped, known := tr.Machine[result.MachineThrottled]
+		if sum += stopped; !known || tr.Mode != "k8s/pod" && stopped > 0 || tr.Paces {
+			t.Errorf("%s: stopped for %g s, known %t, a first trial %t", tr.Mode, stopped, known, tr.Paces)
+		}
+	}
+	if !(sum > 0) {
+		t.Error("a pod whose CPU limit was used up was not stopped")
+	}
+	if !strings.Contains(fmt.Sprint(run.Warnings), "{throttled k8s/pod tcp_stream the kernel stopped ") || len(run.Paces) != 0 {
+		t.Errorf("warnings %v, paces %v", run.Warnings, run.Paces)
 	}
 }
 
@@ -320,8 +388,8 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 	if first != 2 {
 		t.Errorf("%d first trials", first)
 	}
-	for _, want := range []string{"tcp_stream is paced at ", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "oodput at "} {
-		if !strings.Contains(shown, want) {
+	for _, want := range []string{"tcp_stream is paced at", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "goodput at "} {
+		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}
 	}

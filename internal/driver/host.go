@@ -76,6 +76,9 @@ type HostInfo struct {
 	Warnings []result.Warning
 	// Report lists the hosts for the result.
 	Report []result.Host
+	// Describe is called once, when the paths of the run are set up and have no traffic, for what
+	// can only be read then. It returns the hosts in place of Report, and warnings. It may be nil.
+	Describe func(ctx context.Context) ([]result.Host, []result.Warning)
 }
 
 // Apart reports whether the hosts are several machines, all with known CPUs.

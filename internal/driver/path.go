@@ -39,6 +39,8 @@ type Path struct {
 	IgnoredDropReasons []string
 	// Facts describe the mode beyond the facts of the machine, such as engine versions.
 	Facts []result.Fact
+	// Warnings are about the mode as it is set up.
+	Warnings []result.Warning
 	// Emulated names the part of the path that runs on an emulated CPU, and why; empty if
 	// none does.
 	Emulated string

@@ -43,6 +43,8 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkRevoked := revoke(t, c, space)
+	t.Run("injected", func(t *testing.T) { checkInjected(t, c, k, spec("sidecar")) })
+	t.Run("facts", func(t *testing.T) { checkFacts(t, c, k) })
 	t.Run("connect", func(t *testing.T) { checkConnect(t, c, k) })
 	t.Run("exec", func(t *testing.T) { checkExec(t, pod, run) })
 	t.Run("refused", func(t *testing.T) { checkRefused(t, c, k, spec) })

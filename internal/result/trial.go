@@ -26,6 +26,8 @@ type Trial struct {
 	// Paces marks a first trial, also in block 0, which only shows at which rate a workload is
 	// paced: it counts in no cell.
 	Paces bool `json:"paces,omitempty"`
+	// Paced means that its rate is that of [Run.Paces]: its goodput is not the limit of the path.
+	Paced bool `json:"paced,omitempty"`
 	// Profiled marks a trial that only samples stacks: it counts in no cell.
 	Profiled bool   `json:"profiled,omitempty"`
 	Mode     string `json:"mode"`
@@ -168,9 +170,19 @@ type Bounds struct {
 	atLeast []string
 }
 
+// carriedPace is the share of its rate that a paced trial must carry to show that the path carries
+// that rate.
+const carriedPace = 0.95
+
+// CarriedPace reports whether a paced trial carried its rate. That the generator missed a part of
+// its schedule and caught up does not matter then: how much more it could have sent is not asked.
+func (t *Trial) CarriedPace() bool {
+	return t.Paced && t.Rate > 0 && t.Metrics["goodput"] >= carriedPace*t.Rate
+}
+
 // Bounds are the trial's lower bounds, nil if it has none.
 func (t *Trial) Bounds() *Bounds {
-	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
+	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove && !t.CarriedPace()
 	if !slow && len(t.AtLeast) == 0 {
 		return nil
 	}

@@ -219,6 +219,9 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	}
 	s.path, s.facts = path, path.Facts
 	r.noteEmulation(s)
+	for _, w := range path.Warnings {
+		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+	}
 	t, err := s.path.Topology()
 	if err != nil {
 		return err

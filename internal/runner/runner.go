@@ -167,6 +167,7 @@ func (r *run) execute(ctx context.Context) error {
 	if err := r.setUpAll(ctx); err != nil {
 		return err
 	}
+	r.describe(ctx)
 	if err := r.decide(ctx); err != nil {
 		return err
 	}
@@ -174,6 +175,18 @@ func (r *run) execute(ctx context.Context) error {
 		return err
 	}
 	return r.blocks(ctx)
+}
+
+// describe completes what is known of the hosts by what can be read once modes are set up.
+func (r *run) describe(ctx context.Context) {
+	if r.cfg.Ground.Describe == nil {
+		return
+	}
+	hosts, warnings := r.cfg.Ground.Describe(ctx)
+	r.out.Hosts = hosts
+	for _, w := range warnings {
+		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+	}
 }
 
 // evaluate evaluates the run from its trials, and emits the warnings that follow. It reads

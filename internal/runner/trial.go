@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // trialGrace is how much longer than its traffic a trial may take before its agents
@@ -70,6 +72,8 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
+		name, _, _ := strings.Cut(t.Workload.ID, "@")
+		tr.out.Paced = !t.Aside() && r.out.PaceOf(name) != nil
 		if t.InCostPass() && tr.out.Rate == 0 {
 			tr.err = errNoRate
 			group = append(group, tr)
@@ -319,6 +323,7 @@ func (tr *trialRun) evaluate() {
 	}
 	tr.observed.NoteUnexplained()
 	tr.observed.NoteCards()
+	tr.observed.NoteThrottled()
 }
 
 // computeMetrics computes the metrics from the reports of a proven trial.
@@ -341,6 +346,9 @@ func (tr *trialRun) computeMetrics() error {
 		return err
 	}
 	tr.out.Metrics, tr.out.Series = metrics, series
+	if tr.out.CarriedPace() {
+		tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == string(warning.GeneratorLimited) })
+	}
 	tr.out.Distributions = traffic.Distributions(p, tr.client, tr.server, metrics)
 	return nil
 }

@@ -63,7 +63,7 @@ func newKube(t study.Target, _ Options) driver.Target {
 	return driver.Target{
 		Hosts: on.Hosts(), Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close, Shared: true,
 		DescribeChanges: func(study.Study) []string { return kubeChanges(o) },
-		Begin:           func(driver.Run) (driver.HostInfo, error) { return kubeBegin(on) },
+		Begin:           func(run driver.Run) (driver.HostInfo, error) { return kubeBegin(on, run.ID) },
 	}
 }
 
@@ -93,7 +93,8 @@ func kubeChanges(o study.Cluster) []string {
 	return append(lines, "rights: "+rights+"; nothing else of the cluster is changed; tare doctor --kube checks them")
 }
 
-func kubeBegin(on *k8s.Driver) (driver.HostInfo, error) {
+// kubeBegin describes the nodes by what the cluster tells, and later by what agents on them read.
+func kubeBegin(on *k8s.Driver, run string) (driver.HostInfo, error) {
 	if err := on.Open(context.Background()); err != nil {
 		return driver.HostInfo{}, err
 	}
@@ -103,10 +104,23 @@ func kubeBegin(on *k8s.Driver) (driver.HostInfo, error) {
 		cluster := []result.Fact{{Name: "cluster", Value: c.Context}, {Name: "kubernetes", Value: c.Version}}
 		g.Report = append(g.Report, result.Host{Name: g.Hosts[i].Name, Facts: slices.Concat(cluster, n.Facts, []result.Fact{{Name: "machine", Value: "not tare: a node of the cluster"}})})
 	}
-	if len(g.Report) == 2 {
-		g.Warnings = analysis.CompareHosts(g.Report[0], g.Report[1])
-	}
+	nodeCount := len(g.Report)
 	role := result.Fact{Name: "role", Value: "the machine that controlled the run; no endpoint is on it"}
 	g.Report = append(g.Report, result.Host{Name: "tare", Facts: append([]result.Fact{role}, facts.Collect("/").Facts...)})
+	g.Describe = func(ctx context.Context) ([]result.Host, []result.Warning) {
+		found, warnings := on.NodeFacts(ctx, run)
+		hosts := slices.Clone(g.Report)
+		for i := range hosts[:min(nodeCount, len(found))] {
+			known := hosts[i].Facts
+			fresh := slices.DeleteFunc(found[i], func(f result.Fact) bool {
+				return slices.ContainsFunc(known, func(k result.Fact) bool { return k.Name == f.Name })
+			})
+			hosts[i].Facts = slices.Concat(known, fresh)
+		}
+		if nodeCount == 2 {
+			warnings = append(warnings, analysis.CompareHosts(hosts[0], hosts[1])...)
+		}
+		return hosts, warnings
+	}
 	return g, nil
 }

@@ -7,6 +7,7 @@ const (
 	OpMachine Op = "machine" // describe the machine and its link toward Request.Address; the reply has Machine
 	OpClock   Op = "clock"   // read the time of day; the reply has Time
 
+	OpProxyMode   Op = "proxy_mode"  // ask the kube-proxy of this node for its mode; the reply has ProxyMode
 	OpCongestions Op = "congestions" // find out which congestion controls may be set; the reply has Congestions
 )
 

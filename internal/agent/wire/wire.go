@@ -89,6 +89,7 @@ type Reply struct {
 	Path    *PathProbe `json:"path,omitempty"` // the result of a probe of the path
 
 	Congestions *Congestions `json:"congestions,omitempty"`
+	ProxyMode   string       `json:"proxy_mode,omitempty"`
 
 	// Progress is the progress of the trial that the request began. A line with it is not the reply
 	// to the request, which follows separately.

@@ -31,6 +31,10 @@ type path struct {
 	sourceKept bool          // the server sees the client's own address
 	noIPv6     string        // why workloads over IPv6 are left out, "" if nothing is known
 	facts      []result.Fact
+	proxied    string     // whence the server saw connections, if a proxy in its pod opens them
+	mu         sync.Mutex // guards facts, injected and warnings while the pods of a pair start
+	injected   []string   // containers that the cluster has added to pods
+	warnings   []result.Warning
 	close      sync.Once
 	closed     error
 }
@@ -123,7 +127,13 @@ func (p *path) startPod(ctx context.Context, pair int, w wanted) (*endpoint, err
 	if err := e.FindLink(ctx, addr); err != nil {
 		return e, fmt.Errorf("find the device of pod %s: %w", pod.Name, err)
 	}
-	return e, nil
+	if pair == 1 {
+		f := deviceFact(ctx, e)
+		p.mu.Lock()
+		p.facts = append(p.facts, f)
+		p.mu.Unlock()
+	}
+	return e, p.noteInjected(ctx, e)
 }
 
 // nodeOf returns the cluster's node of a host.

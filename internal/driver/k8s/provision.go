@@ -82,7 +82,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	if err := p.build(ctx, r); err != nil {
 		return nil, errors.Join(p.provisionError(ctx, err), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.allFacts(nodes[:1+b]), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.allFacts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.checkProxied}, Warnings: p.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {

@@ -168,6 +168,7 @@ func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
 	}
 	if met.Seen.Addr().IsLoopback() {
 		from = fmt.Sprintf("that of a proxy in the server's pod (%s)", met.Seen.Addr())
+		p.proxied = met.Seen.Addr().String()
 	}
 	family := ""
 	if x.Dial.Addr().Is6() && p.Pairs()[0].Server.Dial[0].Addr().Is4() {

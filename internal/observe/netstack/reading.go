@@ -33,6 +33,13 @@ type Reading struct {
 	Gaps     []Gap             `json:"gaps,omitempty"`
 }
 
+// The counters of how often, and for how many nanoseconds, the control group of the process that
+// reads was stopped because its CPU limit was used up. Only an agent sets them.
+const (
+	ThrottledPeriods = "cpu.throttled_periods"
+	ThrottledTime    = "cpu.throttled_ns"
+)
+
 // Gap is a source that could not be read.
 type Gap struct {
 	Source string `json:"what"`

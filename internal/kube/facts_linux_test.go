@@ -1,0 +1,74 @@
+package kube_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/kube"
+	"tare/internal/kube/kubetest"
+	"tare/internal/result"
+)
+
+// checkInjected adds a container to a pod, as an admission webhook does, and expects it to be named.
+func checkInjected(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.PodSpec) {
+	t.Helper()
+	pod, err := k.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, err := pod.Injected(t.Context()); err != nil || len(added) > 0 {
+		t.Errorf("of a pod as it was created: %v, %v", added, err)
+	}
+	var whole map[string]any
+	if err := json.Unmarshal([]byte(c.Kubectl(t, "", "get", "pod", spec.Name, "-n", spec.Namespace, "-o", "json")), &whole); err != nil {
+		t.Fatal(err)
+	}
+	restricted := map[string]any{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": map[string]any{"drop": []string{"ALL"}}, "seccompProfile": map[string]any{"type": "RuntimeDefault"}}
+	whole["spec"].(map[string]any)["ephemeralContainers"] = []any{map[string]any{"name": "mesh-proxy", "image": "localhost/proxy:1", "imagePullPolicy": "Never", "securityContext": restricted}}
+	raw, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Kubectl(t, string(raw), "replace", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/ephemeralcontainers", spec.Namespace, spec.Name), "-f", "-")
+	if added, err := pod.Injected(t.Context()); err != nil || !slices.Equal(added, []string{"mesh-proxy (localhost/proxy:1)"}) {
+		t.Errorf("added: %v, %v", added, err)
+	}
+	if err := pod.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkFacts reads what the cluster tells of a node, and as a user who may read nothing of it.
+func checkFacts(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
+	t.Helper()
+	value := func(facts []result.Fact, name string) string {
+		for _, f := range facts {
+			if f.Name == name {
+				return f.Value
+			}
+		}
+		return ""
+	}
+	all := append(k.NodeFacts(t.Context(), kubetest.NodeA), k.NetworkFacts(t.Context())...)
+	if got := value(all, "CPU manager policy"); got != "none" {
+		t.Errorf("CPU manager policy: %q in %v", got, all)
+	}
+	if got := value(all, kube.FactProxyMode); got != "unknown: the cluster does not have it" {
+		t.Errorf("mode of kube-proxy: %q", got)
+	}
+	if got := value(all, "pods"); !strings.HasSuffix(got, " of others run on the node") {
+		t.Errorf("pods: %q", got)
+	}
+	stranger, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(stranger.NodeFacts(t.Context(), kubetest.NodeA), stranger.NetworkFacts(t.Context())...) {
+		if f.Value != "unknown: the user may not read it" {
+			t.Errorf("a stranger reads %s: %s", f.Name, f.Value)
+		}
+	}
+}

@@ -115,6 +115,12 @@ func TestModes(t *testing.T) {
 			t.Parallel()
 			checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")
 		})
+		t.Run("probe", func(t *testing.T) {
+			t.Parallel()
+			if err := d.Probe(t.Context(), driver.ModeSpec{Mode: "k8s/pod-local"}); err != nil {
+				t.Error(err)
+			}
+		})
 		t.Run("outside", func(t *testing.T) {
 			t.Parallel()
 			checkOutside(t, c, d, run)

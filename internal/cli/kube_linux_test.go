@@ -67,13 +67,14 @@ func trialsOf(dir, mode string) (ok int, failed bool) {
 // foreignLog matches what a library would log.
 var foreignLog = regexp.MustCompile(`(?m)^[IWEF][0-9]{4} `)
 
-// said fails unless a program ended with a code and one line of error that has all parts.
-func said(t *testing.T, p *program, code int, parts ...string) {
+// refuses fails unless a program ended as one whose environment does not allow the run, with one
+// line of error that has all parts.
+func refuses(t *testing.T, p *program, parts ...string) {
 	t.Helper()
 	got, text := p.wait(t), strings.TrimSpace(p.stderr.String())
 	for _, part := range parts {
-		if got != code || strings.Contains(text, "\n") || !strings.Contains(text, part) {
-			t.Errorf("exit code %d, want %d with %q in one line:\n%s", got, code, part, text)
+		if got != 3 || strings.Contains(text, "\n") || !strings.Contains(text, part) {
+			t.Errorf("exit code %d, want 3 with %q in one line:\n%s", got, part, text)
 		}
 	}
 }
@@ -81,15 +82,15 @@ func said(t *testing.T, p *program, code int, parts ...string) {
 // refused checks what cannot begin: the error is one of the environment, in one line.
 func (k *onKube) refused(t *testing.T) {
 	dir := studyIn(t, "modes: [k8s/pod-local]\nworkloads: [tcp_rr]\n")
-	said(t, start(t, dir, "run", "study.yaml", "--kube=none"), 3, `no context "none"; it has admin`)
-	said(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", "none"), 3, "the cluster has no node none; it has node-a, node-b")
+	refuses(t, start(t, dir, "run", "study.yaml", "--kube=none"), `no context "none"; it has admin`)
+	refuses(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", "none"), "the cluster has no node none; it has node-a, node-b")
 	k.c.Kubectl(t, "", "taint", "node", kubetest.NodeB, "for=others:NoSchedule")
-	said(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", kubetest.NodeB), 3, "no pod can be scheduled on node node-b: it has the taint for=others:NoSchedule", "choose another")
+	refuses(t, start(t, dir, "run", "study.yaml", "--kube", "--nodes", kubetest.NodeB), "no pod can be scheduled on node node-b: it has the taint for=others:NoSchedule", "choose another")
 	k.c.Kubectl(t, "", "taint", "node", kubetest.NodeB, "for-")
 	stranger := prepared(dir, "run", "study.yaml", "--kube")
 	stranger.cmd.Env = append(os.Environ(), "KUBECONFIG="+k.c.Stranger)
 	stranger.begin(t)
-	said(t, stranger, 3, `cannot list resource "nodes"`, kube.ErrForbidden.Error())
+	refuses(t, stranger, `cannot list resource "nodes"`, kube.ErrForbidden.Error())
 }
 
 // ended checks runs that are interrupted or killed. One that was interrupted goes on as it was

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -190,6 +191,9 @@ func (p *Engine) ready(ctx context.Context) error {
 		err := p.Ping(ctx)
 		if err == nil {
 			return nil
+		}
+		if strings.Contains(err.Error(), "API version") { // it answers, and will not answer otherwise
+			return fmt.Errorf("it speaks no version of the API that tare does (%s); name an engine of version 19.03 or later that accepts older clients", engine.Message(err))
 		}
 		select {
 		case <-p.init.Done():

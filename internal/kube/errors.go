@@ -27,7 +27,8 @@ func isAway(err error) bool {
 }
 
 // isUnreached reports whether an exec stream was not even begun, because the API server or the
-// kubelet behind it does not accept connections, or has just started and knows no pod.
+// kubelet behind it does not accept connections, has just started and knows no pod, or cannot ask
+// the API server who may do what ("Authorization error").
 func isUnreached(err error) bool {
 	if err == nil {
 		return false
@@ -36,7 +37,7 @@ func isUnreached(err error) bool {
 	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
 	}
-	return slices.ContainsFunc([]string{"error dialing backend", "connection refused", "pod does not exist", "container not found"}, func(part string) bool { return strings.Contains(err.Error(), part) })
+	return slices.ContainsFunc([]string{"error dialing backend", "connection refused", "pod does not exist", "container not found", "Authorization error"}, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
 // The categories of a cluster's errors, for errors.Is.

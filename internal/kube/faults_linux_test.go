@@ -188,7 +188,13 @@ func checkNode(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.Pod
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	says(t, "lost node", errors.New(pod.ExitReason(t.Context())), "node node-b: it is not ready: Kubelet stopped posting node status", "choose others with --nodes")
+	// A busy API server may take longer than an explanation waits for.
+	why := ""
+	c.Until(t, "the reason", func() bool {
+		why = pod.ExitReason(t.Context())
+		return why != ""
+	})
+	says(t, "lost node", errors.New(why), "node node-b: it is not ready: Kubelet stopped posting node status", "choose others with --nodes")
 	spec.Name += "-2"
 	_, err = k.Run(t.Context(), spec)
 	says(t, "pod for a lost node", err, "node node-b: it is not ready", "choose others with --nodes")

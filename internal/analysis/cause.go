@@ -47,6 +47,10 @@ func (x explainer) cause() result.Explanation {
 	whole, base := x.cost.Whole, x.cost.Baseline
 	margin := RuleOf(x.in.Study, x.in.Trials).Margin
 	switch {
+	case x.cost.Metric == "goodput" && x.run.PaceOf(x.cost.Workload) != nil:
+		out.Kind, out.Text = result.ExplainedUnknown, "all modes sent at one rate, below what the slowest path carries, so that goodput shows no difference; the CPU cost at that rate does"
+		out.Next = "--full-rate, if the nodes may be loaded as much as a path carries"
+		return out
 	case whole == nil || base == nil || whole.CI == nil:
 		out.Kind, out.Text = result.ExplainedUnknown, fmt.Sprintf("it is not known whether %s is slower than %s: too few blocks have both", x.ladder.Mode, x.ladder.Baseline)
 		out.Next = "more blocks: --profile standard"

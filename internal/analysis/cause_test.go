@@ -139,6 +139,17 @@ func TestExplanationOfSegments(t *testing.T) {
 	}
 }
 
+// Modes that all send at one rate have the same goodput, which explains nothing.
+func TestNoExplanationAtOneRate(t *testing.T) {
+	run, in := clusterRun(map[string]float64{"hostnet": 10, "node-to-pod": 10, "pod": 10}, func(t *result.Trial) {
+		t.Metrics = map[string]float64{"goodput": 1e9}
+	})
+	run.Paces = []result.Pace{{Workload: "rr", Rate: 1e9}}
+	if got := Evaluate(run, in).Ladder.Explanations; len(got) != 1 || got[0].Kind != result.ExplainedUnknown || !strings.Contains(got[0].Next, "--full-rate") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A ladder that does not ask for causes has none.
 func TestNoExplanationUnasked(t *testing.T) {
 	run, in := clusterRun(map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15}, nil)

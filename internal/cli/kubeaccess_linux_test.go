@@ -202,7 +202,7 @@ func checkKubectl(t *testing.T, c *kubetest.Cluster) {
 	}
 	// The cluster is implied, and kubectl's flags choose another one, and a namespace.
 	text := c.Kubectl(t, "", "tare", "doctor", "--modes", "k8s/pod")
-	if !strings.Contains(text, "user        admin") || !strings.Contains(text, "1 of 1 modes would be measured") {
+	if !strings.Contains(text, "user        admin") || strings.Count(text, "  CNI ") != 2 || !strings.Contains(text, "1 of 1 modes would be measured") {
 		t.Errorf("doctor: %s", text)
 	}
 	text = c.Kubectl(t, "", "tare", "doctor", "--kubeconfig", c.Stranger, "--context", "stranger", "-n", "default", "--modes", "k8s/pod", "--roles")

@@ -62,7 +62,7 @@ func CheckKube(ctx context.Context, t study.Target, modes []string) (KubeCheck, 
 		{Name: "context", Value: c.Context}, {Name: "server", Value: c.Server}, {Name: "kubernetes", Value: c.Version}, {Name: "user", Value: user}, {Name: "image", Value: c.Image},
 	}})
 	for i, n := range chosen {
-		out.Groups = append(out.Groups, facts.Group{Title: "node " + on.Hosts()[i].Name, Facts: n.Facts})
+		out.Groups = append(out.Groups, facts.Group{Title: "node " + on.Hosts()[i].Name, Facts: slices.Concat(n.Facts, c.NodeFacts(ctx, n.Name))})
 	}
 	if skipped := skippedNodes(ctx, c, options.Selector, chosen); len(skipped) > 0 {
 		out.Groups = append(out.Groups, facts.Group{Title: "other nodes", Facts: skipped})

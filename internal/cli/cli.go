@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -143,10 +145,8 @@ func (a App) Catalog() study.Catalog {
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
-	for _, m := range target.Modes() {
-		if why, absent := a.target.Unavailable[m.ID]; absent {
-			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: why})
-		}
+	for _, id := range slices.Sorted(maps.Keys(a.target.Unavailable)) {
+		c.Modes = append(c.Modes, study.ModeSpec{ID: id, Absent: a.target.Unavailable[id]})
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec

@@ -31,15 +31,10 @@ func (a App) doctorKube(ctx context.Context, f doctorFlags) error {
 	case f.json && f.roles:
 		return usage(errors.New("--roles prints YAML; leave out --json"))
 	}
-	at, err := f.kubeFlags.parse()
-	at.Cluster = f.cluster()
-	if err == nil {
-		err = at.Check(a.Catalog())
-	}
+	a, at, err := a.onCluster(f.kubeFlags)
 	if err != nil {
-		return usage(fmt.Errorf("--kube: %w", err))
+		return usage(err)
 	}
-	a = a.on(at, target.Options{})
 	names, err := a.chosen(f.modes)
 	if err != nil {
 		return err

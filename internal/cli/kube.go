@@ -75,6 +75,19 @@ func (f *kubeFlags) cluster() *study.Cluster {
 	return nil
 }
 
+// onCluster returns the program for the cluster of the flags, and that cluster.
+func (a App) onCluster(f kubeFlags) (App, study.Target, error) {
+	at, err := f.parse()
+	at.Cluster = f.cluster()
+	if err == nil {
+		err = at.Check(a.Catalog())
+	}
+	if err != nil {
+		return a, at, fmt.Errorf("--kube: %w", err)
+	}
+	return a.on(at, target.Options{}), at, nil
+}
+
 // contextHint adds to an error about arguments how a context is written, where the last argument
 // may have been meant as one: --kube takes a value only after an equals sign.
 func contextHint(c *cobra.Command, args []string, err error) error {

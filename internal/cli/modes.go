@@ -20,14 +20,24 @@ import (
 func (a App) modesCommand() *cobra.Command {
 	var probe bool
 	var f hostFlags
+	var k kubeFlags
 	c := &cobra.Command{
 		Use: "modes [MODE...]", Short: "List the network modes",
-		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan\n  tare modes --probe --host local --host ssh://db1",
+		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan\n  tare modes --probe --host local --host ssh://db1\n  tare modes --probe --kube",
 		Args:    cobra.ArbitraryArgs,
-		Long: "List the network modes, or those named with their packet path. With --probe, build each on this machine, or on the\n" +
-			"machines of --host, and remove it again, several at a time; the reasons for modes that cannot be built are below the table.",
+		Long: "List the network modes, or those named with their packet path; with --kube, those of a Kubernetes cluster. With --probe,\n" +
+			"build each on this machine, on the machines of --host or on the cluster, and remove it again, several at a time; the\n" +
+			"reasons for modes that cannot be built are below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
-			a, hosts, err := a.onHosts(f)
+			a, others, err := a.onHosts(f)
+			if err == nil && k.kube != "" {
+				if others {
+					err = errors.New("--host names machines, --kube a cluster; leave out one of them")
+				} else {
+					a, _, err = a.onCluster(k)
+					others = true
+				}
+			}
 			if err != nil {
 				return usage(err)
 			}
@@ -39,7 +49,7 @@ func (a App) modesCommand() *cobra.Command {
 			if probe {
 				var done bool
 				var code int
-				if tried, done, code, err = a.tryModes(c.Context(), names, hosts); done || err != nil {
+				if tried, done, code, err = a.tryModes(c.Context(), names, others); done || err != nil {
 					return errors.Join(err, exitWith(code))
 				}
 			}
@@ -47,6 +57,9 @@ func (a App) modesCommand() *cobra.Command {
 				return err
 			}
 			a.listReasons(tried)
+			if len(args) == 0 && !others {
+				fmt.Fprintln(a.Stdout, "\nThose of a Kubernetes cluster: tare modes --kube")
+			}
 			if len(args) == 0 || probe {
 				return nil
 			}
@@ -54,16 +67,17 @@ func (a App) modesCommand() *cobra.Command {
 		},
 	}
 	f.register(c)
+	k.register(c)
 	c.Flags().BoolVar(&probe, "probe", false, "try each mode on this machine")
 	return c
 }
 
-// tryModes tries modes on this machine, or on the hosts of the target. done means that another
+// tryModes tries modes on this machine, or on the hosts of a target that has others. done means that another
 // process did the work, with exit code code.
-func (a App) tryModes(background context.Context, names []string, hosts bool) (tried []probed, done bool, code int, failed error) {
+func (a App) tryModes(background context.Context, names []string, others bool) (tried []probed, done bool, code int, failed error) {
 	ctx, stop := a.ending(background)
 	defer stop()
-	if done, code, err := a.reach(ctx); done || err != nil && (hosts || !errors.Is(err, linuxnet.ErrSystem)) {
+	if done, code, err := a.reach(ctx); done || err != nil && (others || !errors.Is(err, linuxnet.ErrSystem)) {
 		return nil, done, code, err
 	}
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
@@ -83,7 +97,7 @@ func (a App) listModes(names []string, tried []probed) error {
 	}
 	fmt.Fprintln(w, head)
 	for i, name := range names {
-		_, m, err := a.target.Drivers.For(name)
+		m, err := a.mode(name)
 		if err != nil {
 			return err
 		}
@@ -146,7 +160,7 @@ func (a App) listPaths(names []string) error {
 // listSettings prints what a variant of the mode can change: the parts that can be left
 // out, and the settings.
 func (a App) listSettings(w io.Writer, name string) error {
-	_, m, err := a.target.Drivers.For(name)
+	m, err := a.mode(name)
 	if err != nil {
 		return err
 	}

@@ -91,9 +91,21 @@ func (a App) chosen(names []string) ([]string, error) {
 		return names, nil
 	}
 	for _, n := range names {
-		if _, _, err := a.target.Drivers.For(n); err != nil {
-			return nil, usage(fmt.Errorf("%w; tare modes lists those there are", err))
+		if _, err := a.mode(n); err != nil {
+			return nil, usage(err)
 		}
 	}
 	return names, nil
+}
+
+// mode returns a mode of the target. If only others have it, the error says which.
+func (a App) mode(name string) (driver.Mode, error) {
+	_, m, err := a.target.Drivers.For(name)
+	if err == nil {
+		return m, nil
+	}
+	if spec, known := a.Catalog().Mode(name); known {
+		return m, fmt.Errorf("%s: %s", name, spec.Absent)
+	}
+	return m, fmt.Errorf("%w; tare modes lists those there are", err)
 }

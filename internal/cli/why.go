@@ -73,9 +73,9 @@ func (a App) why(c *cobra.Command, mode string, try bool, cpus float64, f runFla
 		return usage(err)
 	}
 	a = a.on(flagged, target.Options{AllowSwarm: f.yes})
-	_, m, err := a.target.Drivers.For(mode)
+	m, err := a.mode(mode)
 	if err != nil {
-		return usage(fmt.Errorf("tare why: %w; tare modes lists the modes", err))
+		return usage(fmt.Errorf("tare why: %w", err))
 	}
 	if cpus < 0 || c.Flags().Changed("cpu-limit") && cpus == 0 || cpus > maxCPULimit || math.IsNaN(cpus) {
 		return usage(fmt.Errorf("--cpu-limit is %g; it must be more than 0 and at most %d", cpus, maxCPULimit))

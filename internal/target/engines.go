@@ -59,7 +59,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 	}
 	return driver.Target{
 		Hosts:   on.Hosts(),
-		Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close,
+		Drivers: driver.Registry{on}, Unavailable: onlyKube(absent), Open: on.Open, Close: on.Close,
 		DescribeChanges: func(s study.Study) []string { return engineChanges(s, t, o.AllowSwarm) },
 		Begin:           func(run driver.Run) (driver.HostInfo, error) { return enginesBegin(on, t) },
 	}

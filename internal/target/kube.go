@@ -33,6 +33,14 @@ func kubeKind() Kind {
 	}
 }
 
+// onlyKube adds the modes of clusters to those that another target does not have.
+func onlyKube(absent map[string]string) map[string]string {
+	for _, m := range k8s.New(k8s.Options{}).Modes() {
+		absent[m.ID] = "this mode is built on a Kubernetes cluster; name it with --kube, or engine: kube in a study"
+	}
+	return absent
+}
+
 // longestContext is longer than any name of a context that clouds make.
 const longestContext = 400
 

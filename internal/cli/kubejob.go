@@ -23,8 +23,11 @@ func (a App) k8sCommand() *cobra.Command {
 			"pods: a Job with a service account, which has these rights and no others. The Job's pod controls the run\n" +
 			"over the API server, as tare run --kube does. Its stdout has the table and the whole run, which\n" +
 			"tare report - reads. No cluster is contacted, and nothing is created, until the manifest is applied.\n" +
-			"Without --namespace, a namespace named tare is in the manifest.",
-		Example: "  tare k8s manifest --nodes worker-1,worker-2 >job.yaml\n  kubectl apply -f job.yaml\n  kubectl logs -n tare -f job/tare | tare report -\n  kubectl delete -f job.yaml",
+			"Without --namespace, a namespace named tare is in the manifest.\n\n" +
+			"  kubectl apply -f job.yaml\n" +
+			"  kubectl logs -n tare -f --pod-running-timeout=2m job/tare | tare report -\n" +
+			"  kubectl delete -f job.yaml",
+		Example: "  tare k8s manifest --nodes worker-1,worker-2 >job.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 || args[0] != "manifest" {
 				return usage(errors.New("want tare k8s manifest [STUDY]"))

@@ -256,9 +256,13 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	return out
 }
 
-// sees words the smallest change that could have been seen, as a factor where it is large.
+// sees words the smallest change that could have been seen, as a factor where it is large. How much
+// more than ten times it is tells nothing.
 func sees(d float64) string {
-	if d > 2 {
+	switch {
+	case d > 9:
+		return "more than 10x"
+	case d > 2:
 		return wording.Fixed(1+d, 0) + "x"
 	}
 	return change(d)

@@ -148,3 +148,13 @@ func TestOverviewTable(t *testing.T) {
 		}
 	}
 }
+
+// The smallest change that could have been seen is worded as a change, as a factor, or as too large to
+// matter.
+func TestSees(t *testing.T) {
+	for d, want := range map[float64]string{0.19: "19 %", 2.5: "4x", 8: "9x", 11781: "more than 10x"} {
+		if got := sees(d); got != want {
+			t.Errorf("sees(%g) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -152,9 +152,8 @@ func findArchive(from io.Reader) ([]byte, error) {
 
 // isBase64 reports whether a line is a part of an archive, and none of another stream.
 func isBase64(line string) bool {
-	return line != "" && len(line) <= 64 && !strings.ContainsFunc(line, func(r rune) bool {
-		return !(r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '+' || r == '/' || r == '=')
-	})
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+	return line != "" && len(line) <= 64 && strings.Trim(line, alphabet) == ""
 }
 
 func decodeArchive(text []byte, sum string) ([]byte, error) {

@@ -377,7 +377,7 @@ func run() []Entry {
 			Effect: "nothing runs at one rate for all modes, and CPU use at different rates is not comparable",
 			Fix:    "what the failed trials name; or a `rate` under `cost_pass` of the study"},
 		{Code: InjectedContainers, Severity: Bias, Scope: "mode",
-			Short:  "the cluster added containers to the pods: they may carry the traffic, and use CPU",
+			Short:  "the cluster added containers to the pods: they may carry traffic and use CPU",
 			When:   "a pod of a mode has containers that `tare` did not create, such as the sidecar of a service mesh; the text names them with their images",
 			Effect: "their CPU time is in the cost of the mode. If connections end at a proxy in the pod, the mode is void: it is another path",
 			Fix:    "a namespace without injection (`--namespace`), or an annotation that excludes the pods"},

@@ -110,8 +110,8 @@ func idOf(mode string) string {
 
 // recipe returns the recipe of a mode, or an error if no cluster can provide it.
 func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
-	unsupported := func(format string, args ...any) (recipe, error) {
-		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
+	unsupported := func(reason string) (recipe, error) {
+		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: reason}
 	}
 	if err := o.CheckPairs(); err != nil {
 		return recipe{}, err

@@ -265,19 +265,6 @@ func (k *onKube) described(t *testing.T) {
 	}
 }
 
-// fillCommand is a hidden command of this program that uses all memory of a pod.
-const fillCommand = "kube-fill"
-
-// fillMemory writes to a file system in memory until it is killed.
-func fillMemory() {
-	file, err := os.Create("/dev/shm/fill")
-	for b := make([]byte, 1<<20); err == nil; {
-		_, err = file.Write(b)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
-
 // faults breaks in turn what a run uses. Its modes are set up again, or fail with the reason; the
 // others are measured to the end, and nothing is left.
 func (k *onKube) faults(t *testing.T) {

@@ -151,3 +151,16 @@ func plugin(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Fatalf("docker-tare is not in PATH")
 }
+
+// fillCommand is a hidden command of this program that uses all memory of a pod.
+const fillCommand = "kube-fill"
+
+// fillMemory writes to a file system in memory until it is killed.
+func fillMemory() {
+	file, err := os.Create("/dev/shm/fill")
+	for b := make([]byte, 1<<20); err == nil; {
+		_, err = file.Write(b)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}

@@ -162,24 +162,34 @@ func TestUDPDNSForeign(t *testing.T) {
 		}
 		ours, theirs := queryOf(t, p.Token), queryOf(t, "fedcba9876543210")
 		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
+		sent := 0
 		spray := func() {
 			for _, b := range [][]byte{ours, theirs, hello, make([]byte, 1), []byte(strings.Repeat("x", 1400))} {
-				if _, err := stranger.Write(b); err != nil {
-					t.Error(err)
+				if _, err := stranger.Write(b); err == nil { // else the server has ended
+					sent++
 				}
 			}
 		}
+		// Some are sent before the trial, for certain, and some in it.
 		spray()
-		sprayed := make(chan struct{})
-		time.AfterFunc(200*time.Millisecond, func() {
-			spray()
-			close(sprayed)
-		})
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for every := time.Tick(10 * time.Millisecond); ; {
+				select {
+				case <-stop:
+					return
+				case <-every:
+					spray()
+				}
+			}
+		}()
 		client, err := ends[1].Dial(ctx, p, nil)
+		close(stop)
+		<-stopped
 		if err != nil {
 			t.Fatalf("%s: %v", pairing, err)
 		}
-		<-sprayed
 		peer <- client
 		server := <-served
 		cancel()
@@ -194,8 +204,9 @@ func TestUDPDNSForeign(t *testing.T) {
 			t.Fatalf("%s: %v", pairing, server.err)
 		}
 		d := server.r.Datagrams
-		if server.r.Refused < 5 || int64(server.r.Refused)+d.Foreign != 10 || server.r.Received != client.Sent {
-			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
+		// The last ones may have come too late to be looked at.
+		if server.r.Refused < 5 || d.Foreign == 0 || int64(server.r.Refused)+d.Foreign > int64(sent) || server.r.Received != client.Sent {
+			t.Errorf("%s: refused %d of %d, %+v, received %d of %d", pairing, server.r.Refused, sent, d, server.r.Received, client.Sent)
 		}
 	}
 }

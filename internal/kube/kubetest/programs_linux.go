@@ -173,7 +173,7 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 	}
 	install.After = flannelEnv
 	install.Args[1] = file("flannel.conflist", `{"cniVersion": "0.3.1", "name": "cbr0", "plugins": [
-{"type": "flannel", "delegate": {"hairpinMode": true, "isDefaultGateway": true, "ipMasq": false}},
+{"type": "flannel", "delegate": {"hairpinMode": true, "isDefaultGateway": true}},
 {"type": "portmap", "capabilities": {"portMappings": true}}]}`)
 	net := file("net-conf.json", fmt.Sprintf(`{"Network": %q, "SubnetLen": 24, "Backend": {"Type": "vxlan", "VNI": 1, "Port": 8472}}`, c.pods().String()))
 	// The node's configuration appears only after its kubelet has registered it.

@@ -115,6 +115,9 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 			return nil, err
 		}
 	}
+	if p.seen.IsValid() {
+		source = p.seen
+	}
 	far, err := leave(ctx, p.b, p.a.Address, source)
 	if err != nil {
 		return nil, err

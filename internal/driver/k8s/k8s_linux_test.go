@@ -203,7 +203,7 @@ func TestFlannel(t *testing.T) {
 		run := stay(t, d)
 		c.Until(t, "kube-proxy's rules for the decoys", func() bool { return rules(t, c) >= before+decoys })
 		for _, o := range []driver.ModeSpec{
-			{Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
+			{Mode: "k8s/pod-to-node"}, {Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
 			{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionPolicy: "Local"}},
 			{Mode: "k8s/pod-local", Limits: study.Limits{Server: study.Limit{CPUs: 0.5, Memory: 256 << 20}}, Options: map[string]string{k8s.OptionPolicies: "20"}},
 			{Mode: "k8s/pod", Pairs: 2},

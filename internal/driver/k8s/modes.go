@@ -91,10 +91,12 @@ func (p *path) podToNode(ctx context.Context) error {
 			return err
 		}
 		to := p.process(p.b, false, pair)
-		if err := p.carry(ctx, pair, ends[0], to, nil); err != nil {
+		// Many networks translate what leaves the pods for another address. Whether replies pass
+		// the tunnel is known only when the server has seen the client.
+		if err := p.addPair(ctx, pair, ends[0], to, p.atNode(p.b)); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, ends[0], to, p.atNode(p.b))
+		return p.carry(ctx, pair, ends[0], to, nil)
 	})
 }
 

@@ -29,6 +29,7 @@ type path struct {
 	services   []*kube.Service
 	network    *kube.Network // an additional one of the pods, nil in most modes
 	sourceKept bool          // the server sees the client's own address
+	seen       netip.Addr    // the address of the first client that its server saw; invalid until then
 	noIPv6     string        // why workloads over IPv6 are left out, "" if nothing is known
 	facts      []result.Fact
 	proxied    string     // whence the server saw connections, if a proxy in its pod opens them

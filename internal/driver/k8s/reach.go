@@ -159,6 +159,9 @@ func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
 		return fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, err, hint)
 	}
 	p.sourceKept = met.Seen.Addr() == met.From.Addr()
+	if !p.seen.IsValid() {
+		p.seen = met.Seen.Addr()
+	}
 	to, from := "kept", "kept"
 	if x.Listen.Addr() != x.Dial.Addr() {
 		to = fmt.Sprintf("translated from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())

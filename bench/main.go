@@ -1,9 +1,10 @@
 // Command bench measures tare itself, in six packages: its cost (bench/owncost), its
 // generator compared with others (bench/peers), the precision and accuracy of the method
 // on the real lab (bench/method), the cost of watching a trial (bench/watching), agents that
-// are started through ssh (bench/machines), and runs on a cluster (bench/kubernetes). Each of their tables is a section that
-// -only selects. `make bench` runs it; it prints the tables of docs/performance.md, and
-// `make bench-aa` and the sections effect and protocol print those of docs/method.md.
+// are started through ssh (bench/machines), and runs on a cluster (bench/kubernetes). Each of
+// their tables is a section that -only selects. `make bench` runs it; it prints the tables of
+// docs/performance.md, and `make bench-aa` and the sections effect and protocol print those of
+// docs/method.md.
 package main
 
 import (

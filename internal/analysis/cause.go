@@ -294,8 +294,7 @@ func (x explainer) apart(out *result.Explanation, cause, seen *string) bool {
 
 // nextFor is what could be changed, or what would tell more, by the part of a step.
 func (x explainer) nextFor(s result.LadderStep) string {
-	switch {
-	case slices.Contains(s.Parts, result.PartService):
+	if slices.Contains(s.Parts, result.PartService) {
 		return "compare a run with --decoy-services 1000: if the cost grows with the number of services, kube-proxy's mode nftables, or a proxy in eBPF, does not"
 	}
 	return "sampled stacks on the nodes would tell which code takes the time; they need rights that pods of this run do not have"

@@ -171,11 +171,11 @@ func covers(r result.Refusal, mode, workload string) bool {
 	return (r.Mode == "" || r.Mode == mode) && (r.Workload == "" || r.Workload == workload)
 }
 
-// sameRate says whether two cost passes have the same rate.
 // samePace reports whether two runs have a workload at the same rate, or neither limits it.
 func samePace(a, b result.Run, workload string) bool {
 	x, y := a.PaceOf(workload), b.PaceOf(workload)
 	return x == nil && y == nil || x != nil && y != nil && x.Rate == y.Rate
 }
 
+// sameRate reports whether two cost passes have the same rate.
 func sameRate(a, b *result.CostPass) bool { return a != nil && b != nil && a.Rate == b.Rate }

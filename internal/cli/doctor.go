@@ -69,6 +69,9 @@ func (a App) doctorCommand() *cobra.Command {
 			if f.machine && len(f.modes) > 0 {
 				return usage(errors.New("--machine tries no mode; leave out --modes"))
 			}
+			if err := f.checkWith(f.hostFlags); err != nil {
+				return usage(err)
+			}
 			if f.kube != "" {
 				return a.doctorKube(c.Context(), f)
 			}

@@ -75,6 +75,18 @@ func (f *kubeFlags) cluster() *study.Cluster {
 	return nil
 }
 
+// checkWith returns an error if the flags say something of a cluster that is not named, or name one
+// beside the machines of --host.
+func (f *kubeFlags) checkWith(h hostFlags) error {
+	switch {
+	case f.kube == "" && f.cluster() != nil:
+		return errors.New("a flag for a cluster was given without one; name it with --kube")
+	case f.kube != "" && len(h.hosts) > 0:
+		return errors.New("--host names machines, --kube a cluster; leave out one of them")
+	}
+	return nil
+}
+
 // onCluster returns the program for the cluster of the flags, and that cluster.
 func (a App) onCluster(f kubeFlags) (App, study.Target, error) {
 	at, err := f.parse()

@@ -29,14 +29,13 @@ func (a App) modesCommand() *cobra.Command {
 			"build each on this machine, on the machines of --host or on the cluster, and remove it again, several at a time; the\n" +
 			"reasons for modes that cannot be built are below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
-			a, others, err := a.onHosts(f)
+			if err := k.checkWith(f); err != nil {
+				return usage(err)
+			}
+			a, elsewhere, err := a.onHosts(f)
 			if err == nil && k.kube != "" {
-				if others {
-					err = errors.New("--host names machines, --kube a cluster; leave out one of them")
-				} else {
-					a, _, err = a.onCluster(k)
-					others = true
-				}
+				a, _, err = a.onCluster(k)
+				elsewhere = true
 			}
 			if err != nil {
 				return usage(err)
@@ -49,7 +48,7 @@ func (a App) modesCommand() *cobra.Command {
 			if probe {
 				var done bool
 				var code int
-				if tried, done, code, err = a.tryModes(c.Context(), names, others); done || err != nil {
+				if tried, done, code, err = a.tryModes(c.Context(), names, elsewhere); done || err != nil {
 					return errors.Join(err, exitWith(code))
 				}
 			}
@@ -57,7 +56,7 @@ func (a App) modesCommand() *cobra.Command {
 				return err
 			}
 			a.listReasons(tried)
-			if len(args) == 0 && !others {
+			if len(args) == 0 && !elsewhere {
 				fmt.Fprintln(a.Stdout, "\nThose of a Kubernetes cluster: tare modes --kube")
 			}
 			if len(args) == 0 || probe {
@@ -68,16 +67,16 @@ func (a App) modesCommand() *cobra.Command {
 	}
 	f.register(c)
 	k.register(c)
-	c.Flags().BoolVar(&probe, "probe", false, "try each mode on this machine")
+	c.Flags().BoolVar(&probe, "probe", false, "try each mode: on this machine, on those of --host, or on the cluster of --kube")
 	return c
 }
 
-// tryModes tries modes on this machine, or on the hosts of a target that has others. done means that another
-// process did the work, with exit code code.
-func (a App) tryModes(background context.Context, names []string, others bool) (tried []probed, done bool, code int, failed error) {
+// tryModes tries modes on this machine or, elsewhere, on the hosts of the program's target. done
+// means that another process did the work, with exit code code.
+func (a App) tryModes(background context.Context, names []string, elsewhere bool) (tried []probed, done bool, code int, failed error) {
 	ctx, stop := a.ending(background)
 	defer stop()
-	if done, code, err := a.reach(ctx); done || err != nil && (others || !errors.Is(err, linuxnet.ErrSystem)) {
+	if done, code, err := a.reach(ctx); done || err != nil && (elsewhere || !errors.Is(err, linuxnet.ErrSystem)) {
 		return nil, done, code, err
 	}
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()

@@ -8,7 +8,8 @@ import (
 )
 
 // Cut shortens Markdown to at most the given number of bytes, at a heading if there is
-// one, and appends a note about how much is missing, with the sections. Shorter text is returned unchanged.
+// one, and appends a note about how much is missing, with the sections. Shorter text is returned
+// unchanged.
 func Cut(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text

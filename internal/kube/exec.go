@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"net/url"
 	"strings"
@@ -22,13 +21,6 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/process"
 )
-
-// hash returns a short number for a name.
-func hash(name string) uint32 {
-	sum := fnv.New32a()
-	sum.Write([]byte(name))
-	return sum.Sum32()
-}
 
 // handshakeTimeout is how long an agent may take for its handshake: the API server, the kubelet
 // and the container runtime each pass the request on.

@@ -143,7 +143,7 @@ func loadError(rules *clientcmd.ClientConfigLoadingRules, o Options, err error) 
 	case o.Context != "" && !slices.Contains(names, o.Context) && len(names) > 0:
 		return fmt.Errorf("the kubeconfig has no context %q; it has %s", o.Context, strings.Join(names, ", "))
 	case clientcmd.IsEmptyConfig(err) && len(names) > 0:
-		return fmt.Errorf("the kubeconfig has no current context; choose one of %s with --kube CONTEXT or kubectl config use-context", strings.Join(names, ", "))
+		return fmt.Errorf("the kubeconfig has no current context; choose one of %s with --kube=CONTEXT or kubectl config use-context", strings.Join(names, ", "))
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("there is no kubeconfig (looked in %s); set KUBECONFIG to the file of your cluster", strings.Join(rules.GetLoadingPrecedence(), ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -330,4 +331,11 @@ func Name(run string, parts ...string) string {
 		name = name[:longest-len(sum)-1] + "-" + sum
 	}
 	return strings.Trim(name, "-")
+}
+
+// hash returns a short number for a name.
+func hash(name string) uint32 {
+	sum := fnv.New32a()
+	sum.Write([]byte(name))
+	return sum.Sum32()
 }

@@ -28,12 +28,12 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 				Ingress: []networkingv1.NetworkPolicyIngressRule{{From: from}}, Egress: []networkingv1.NetworkPolicyEgressRule{{To: to}},
 			},
 		}
-		return c.fail(c.post(ctx, in(networking, namespace, "networkpolicies"), p, nil), "create network policy %s", p.Name)
+		return c.fail(c.ensure(ctx, in(networking, namespace, "networkpolicies"), p), "create network policy %s", p.Name)
 	}
 	if err := create("rest", nil, nil); err != nil {
 		return err
 	}
-	return c.createAll(count, func(i int) error {
+	return createAll(count, func(i int) error {
 		documentation := []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: fmt.Sprintf("192.0.2.%d/32", i%256)}}}
 		return create(fmt.Sprint(i+1), documentation, documentation)
 	})

@@ -120,7 +120,7 @@ func RemoveDecoyRights() []Right {
 
 // BalancerRights returns those of modes with a load balancer, beyond ServiceRights.
 func BalancerRights() []Right {
-	return append(rights("wait until a service has its external address", "", "services", "get"), rights("tell whether anything provides one", "", "events", "list")...)
+	return append(rights("wait until a service has its external address", "", "services", "get"), rights("tell whether anything provides an external address", "", "events", "list")...)
 }
 
 // IngressClassRights returns those of modes with an ingress controller.

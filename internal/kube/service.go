@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -139,7 +140,7 @@ const atOnce = 16
 // documentation, so that every node has rules for them. Their names begin with name, and their part
 // is name.
 func (c *Cluster) CreateDecoys(ctx context.Context, run, namespace, name string, count int) error {
-	return c.createAll(count, func(i int) error {
+	return createAll(count, func(i int) error {
 		return c.createDecoy(ctx, run, namespace, name, i+1)
 	})
 }
@@ -151,24 +152,31 @@ func (c *Cluster) RemoveDecoys(ctx context.Context, run, namespace, name string)
 	return c.fail(err, "remove the decoy services %s", name)
 }
 
-// createAll calls create with the numbers below count, some at a time, and returns the errors.
-func (c *Cluster) createAll(count int, create func(i int) error) error {
-	errs, places := make([]error, count), make(chan struct{}, atOnce)
+// createAll calls create with the numbers below count, some at a time. After an error it calls it
+// no more: the others would be of the same kind.
+func createAll(count int, create func(i int) error) error {
 	var wg sync.WaitGroup
-	for i := range count {
+	var failed atomic.Pointer[error]
+	places := make(chan struct{}, atOnce)
+	for i := 0; i < count && failed.Load() == nil; i++ {
 		places <- struct{}{}
 		wg.Go(func() {
-			errs[i] = create(i)
+			if err := create(i); err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
 			<-places
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err // the others are of the same kind
-		}
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
+}
+
+// ensure creates an object unless it exists: a mode that is set up again has those of the first time.
+func (c *Cluster) ensure(ctx context.Context, at string, object any) error {
+	return ignore(c.post(ctx, at, object, nil), isExisting)
 }
 
 func (c *Cluster) createDecoy(ctx context.Context, run, namespace, part string, number int) error {
@@ -178,7 +186,7 @@ func (c *Cluster) createDecoy(ctx context.Context, run, namespace, part string, 
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels(run, part)},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: discard, TargetPort: intstr.FromInt32(discard)}}},
 	}
-	if err := c.post(ctx, in(core, namespace, "services"), s, nil); err != nil {
+	if err := c.ensure(ctx, in(core, namespace, "services"), s); err != nil {
 		return c.fail(err, "create decoy service %s", name)
 	}
 	l := labels(run, part)
@@ -189,5 +197,5 @@ func (c *Cluster) createDecoy(ctx context.Context, run, namespace, part string, 
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: ptr("discard"), Protocol: ptr(corev1.ProtocolTCP), Port: ptr(int32(discard))}},
 	}
-	return c.fail(c.post(ctx, in(discoveryV, namespace, "endpointslices"), e, nil), "create the endpoint of decoy service %s", name)
+	return c.fail(c.ensure(ctx, in(discoveryV, namespace, "endpointslices"), e), "create the endpoint of decoy service %s", name)
 }

@@ -135,8 +135,8 @@ func hasController(dir string, owner int) bool {
 
 // hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
 // --run ID: an agent, the init process of an engine, the init process of a mode's program,
-// a tunnel, a proxy, the CNI plugins of a host, the guard of a copy for a controller on another machine, one machine's
-// half of a mode, an agent that enters a namespace.
+// a tunnel, a proxy, the CNI plugins of a host, the guard of a copy for a controller on another
+// machine, one machine's half of a mode, an agent that enters a namespace.
 func hiddenSubcommands() []string {
 	return []string{"agent", "engine-init", "daemon", "wireguard", "proxy", "cni", "machine", "split", "enter"}
 }

@@ -1,5 +1,7 @@
 package result
 
+import "strings"
+
 // Congestion is the TCP congestion control that a run has chosen for all of its trials in which
 // the study leaves it open.
 type Congestion struct {
@@ -26,9 +28,11 @@ type Pace struct {
 // Limited reports whether the rate is the study's limit, not half of what the first trial reached.
 func (p Pace) Limited() bool { return p.Limit > 0 && p.Rate >= p.Limit }
 
-// PaceOf returns the pace of a workload by its name in results, which for one of several values
-// of a sweep begins with its name in the study. It is nil without one.
+// PaceOf returns the pace of a workload by its name in results, which for one of several values of
+// a sweep, and for one by another tool, goes on after its name in the study and an @. It is nil
+// without one.
 func (r Run) PaceOf(workload string) *Pace {
+	workload, _, _ = strings.Cut(workload, "@")
 	for i, p := range r.Paces {
 		if p.Workload == workload {
 			return &r.Paces[i]

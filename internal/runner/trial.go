@@ -72,8 +72,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
-		name, _, _ := strings.Cut(t.Workload.ID, "@")
-		tr.out.Paced = !t.Aside() && r.out.PaceOf(name) != nil
+		tr.out.Paced = !t.Aside() && r.out.PaceOf(t.Workload.ID) != nil
 		if t.InCostPass() && tr.out.Rate == 0 {
 			tr.err = errNoRate
 			group = append(group, tr)

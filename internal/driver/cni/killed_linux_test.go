@@ -46,7 +46,7 @@ func stand() error {
 // gc's list; removing it ends it.
 func TestKilledRun(t *testing.T) {
 	if !linuxnet.RealRoot() {
-		t.Skip("what a dead run leaves is looked for by root")
+		t.Skip("needs root: only root sees all that a dead run left")
 	}
 	dir := needPlugins(t, "current")
 	called := filepath.Join(t.TempDir(), "called")

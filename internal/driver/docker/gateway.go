@@ -154,7 +154,7 @@ func (a acceptRule) step() pathspec.Step {
 }
 
 // is reports whether a rule is this one.
-func (a acceptRule) is(r natRule) bool {
+func (a acceptRule) is(r firewallRule) bool {
 	switch {
 	case r.Target != "ACCEPT":
 		return false
@@ -177,7 +177,7 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 			if err != nil {
 				return err
 			}
-			found := slices.DeleteFunc(rules, func(r natRule) bool { return !a.is(r) })
+			found := slices.DeleteFunc(rules, func(r firewallRule) bool { return !a.is(r) })
 			if len(found) == 0 {
 				return fmt.Errorf("find the rule that accepts connections to %s on host %s: %s has none", at, a.side.At, a.side.tableName("filter"))
 			}

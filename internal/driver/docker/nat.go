@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// natRule is a rule of an engine with its counters, as far as verification needs it.
-type natRule struct {
+// firewallRule is a rule of an engine with its counters, as far as verification needs it.
+type firewallRule struct {
 	Chain   string
 	Target  string // DNAT, MASQUERADE, ...
 	Comment string // of nftables
@@ -28,11 +28,11 @@ type natRule struct {
 	Bytes   uint64
 }
 
-// parseNAT parses the output of iptables-save -c -t nat. Docker's rules are the same
+// parseIptables parses the output of iptables-save -c for a table. Docker's rules are the same
 // whether iptables uses nf_tables or the legacy tables; other engine versions only add
 // matches, which are ignored.
-func parseNAT(text string) ([]natRule, error) {
-	var rules []natRule
+func parseIptables(text string) ([]firewallRule, error) {
+	var rules []firewallRule
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "[") {
@@ -49,7 +49,7 @@ func parseNAT(text string) ([]natRule, error) {
 
 // selectRules returns those rules in the output of iptables-save -c that pick chooses, as
 // arguments of iptables: -A, the chain, and so on.
-func selectRules(text string, pick func(natRule) bool) (specs [][]string, err error) {
+func selectRules(text string, pick func(firewallRule) bool) (specs [][]string, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "[") {
@@ -67,8 +67,8 @@ func selectRules(text string, pick func(natRule) bool) (specs [][]string, err er
 	return specs, nil
 }
 
-func parseRule(line string) (natRule, error) {
-	var r natRule
+func parseRule(line string) (firewallRule, error) {
+	var r firewallRule
 	counts, rest, ok := strings.Cut(strings.TrimPrefix(line, "["), "]")
 	packets, bytes, colon := strings.Cut(counts, ":")
 	if !ok || !colon {
@@ -184,21 +184,21 @@ func split(line string) []string {
 
 // published finds the rules that translate a published port to a container. There is one
 // for TCP and one for UDP.
-func published(rules []natRule, port uint16, to netip.Addr) []natRule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
+func published(rules []firewallRule, port uint16, to netip.Addr) []firewallRule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool {
 		return r.Target != "DNAT" || r.Port != port || r.To.Addr() != to
 	})
 }
 
 // masquerading finds the rule that masquerades packets from a bridge.
-func masquerading(rules []natRule, bridge string) []natRule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
+func masquerading(rules []firewallRule, bridge string) []firewallRule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool {
 		return r.Target != "MASQUERADE" || r.NotOut != bridge
 	})
 }
 
 // packets sums the packets that rules have matched.
-func packets(rules []natRule) (n uint64) {
+func packets(rules []firewallRule) (n uint64) {
 	for _, r := range rules {
 		n += r.Packets
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // nat reads a host's address translation rules of IPv4.
-func (s *side) nat(ctx context.Context) ([]natRule, error) { return s.rules(ctx, ipv4, "nat") }
+func (s *side) nat(ctx context.Context) ([]firewallRule, error) { return s.rules(ctx, ipv4, "nat") }
 
 // family is an address family of packet filters, as nft names it.
 type family string
@@ -37,8 +37,8 @@ func (f family) iptables(suffix string) string {
 
 // rules reads the rules of a table of a host with the same program that its engine used to write
 // them. table is that of iptables; the nftables backend has one table for all.
-func (s *side) rules(ctx context.Context, f family, table string) ([]natRule, error) {
-	fail := func(err error) ([]natRule, error) {
+func (s *side) rules(ctx context.Context, f family, table string) ([]firewallRule, error) {
+	fail := func(err error) ([]firewallRule, error) {
 		return nil, fmt.Errorf("read the table %s of host %s: %w", table, s.At, err)
 	}
 	if !s.nftables() {
@@ -46,7 +46,7 @@ func (s *side) rules(ctx context.Context, f family, table string) ([]natRule, er
 		if err != nil {
 			return nil, err
 		}
-		rules, err := parseNAT(text)
+		rules, err := parseIptables(text)
 		if err != nil {
 			return fail(err)
 		}
@@ -60,7 +60,7 @@ func (s *side) rules(ctx context.Context, f family, table string) ([]natRule, er
 	if err != nil {
 		return fail(err)
 	}
-	return slices.DeleteFunc(rules, func(r natRule) bool { return !strings.HasPrefix(r.Chain, table+"-") }), nil
+	return slices.DeleteFunc(rules, func(r firewallRule) bool { return !strings.HasPrefix(r.Chain, table+"-") }), nil
 }
 
 // nftables reports whether the engine of a host writes its rules with nftables.

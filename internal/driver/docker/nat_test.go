@@ -44,9 +44,9 @@ func TestParseNAT(t *testing.T) {
 	at := netip.MustParseAddrPort
 	for _, tt := range []struct {
 		name, text string
-		want       []natRule
+		want       []firewallRule
 	}{
-		{"nf_tables", savedByNFT, []natRule{
+		{"nf_tables", savedByNFT, []firewallRule{
 			{Chain: "PREROUTING", Target: "DOCKER", Packets: 1286, Bytes: 77160},
 			{Chain: "OUTPUT", Target: "DOCKER"},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("198.18.2.0/24"), NotOut: "docker0", Packets: 31, Bytes: 1860},
@@ -55,7 +55,7 @@ func TestParseNAT(t *testing.T) {
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 1286, Bytes: 77160},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "udp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 7, Bytes: 420},
 		}},
-		{"older tables", savedByLegacy, []natRule{
+		{"older tables", savedByLegacy, []firewallRule{
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("172.17.0.0/16"), NotOut: "docker0", Packets: 4, Bytes: 240},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("10.0.0.0/24"), NotOut: "br-1a2b3c", Packets: 9, Bytes: 540},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("172.17.0.2:5201"), Dest: netip.MustParseAddr("192.0.2.1"), NotIn: "docker0", Packets: 5, Bytes: 300},
@@ -65,7 +65,7 @@ func TestParseNAT(t *testing.T) {
 		{"no rules", "*nat\n:DOCKER - [0:0]\nCOMMIT\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseNAT(tt.text)
+			got, err := parseIptables(tt.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,14 +77,14 @@ func TestParseNAT(t *testing.T) {
 }
 
 func TestRulesOfAPort(t *testing.T) {
-	rules, err := parseNAT(savedByNFT)
+	rules, err := parseIptables(savedByNFT)
 	if err != nil {
 		t.Fatal(err)
 	}
 	own, other := netip.MustParseAddr("198.18.2.2"), netip.MustParseAddr("198.18.2.3")
 	for _, tt := range []struct {
 		name string
-		got  []natRule
+		got  []firewallRule
 		n    int
 		want uint64
 	}{
@@ -104,7 +104,7 @@ func TestParseNATRefuses(t *testing.T) {
 	for _, text := range []string{
 		"[12] -A DOCKER -j DNAT", "[a:1] -A DOCKER", "[1:b] -A DOCKER", "[1:2 -A DOCKER", "[1:2] -A POSTROUTING -s nowhere -j MASQUERADE",
 	} {
-		if got, err := parseNAT(text); err == nil || !strings.Contains(err.Error(), "line 1") {
+		if got, err := parseIptables(text); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
@@ -117,7 +117,7 @@ func FuzzParseNAT(f *testing.F) {
 	f.Add("[1:2] -A x --dport")
 	f.Add("[1:2] ! \" \\")
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := parseNAT(text)
+		rules, err := parseIptables(text)
 		if err != nil {
 			return
 		}
@@ -136,8 +136,8 @@ func TestSplit(t *testing.T) {
 
 // A rule is selected with all its words, so that iptables can remove it.
 func TestSelectRules(t *testing.T) {
-	got, err := selectRules(savedByLegacy, func(r natRule) bool {
-		return len(published([]natRule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(masquerading([]natRule{r}, "docker0")) > 0
+	got, err := selectRules(savedByLegacy, func(r firewallRule) bool {
+		return len(published([]firewallRule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(masquerading([]firewallRule{r}, "docker0")) > 0
 	})
 	want := [][]string{
 		{"-A", "POSTROUTING", "-s", "172.17.0.0/16", "!", "-o", "docker0", "-m", "comment", "--comment", `what leaves "docker0" -o eth0`, "-j", "MASQUERADE"},

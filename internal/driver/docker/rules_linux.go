@@ -13,7 +13,7 @@ import (
 )
 
 // removeRules removes rules of IPv4 of a table of a host, and returns how many.
-func (s *side) removeRules(ctx context.Context, table string, pick func(natRule) bool) (n int, err error) {
+func (s *side) removeRules(ctx context.Context, table string, pick func(firewallRule) bool) (n int, err error) {
 	commands, err := s.removals(ctx, table, pick)
 	if err != nil {
 		return 0, err
@@ -27,7 +27,7 @@ func (s *side) removeRules(ctx context.Context, table string, pick func(natRule)
 }
 
 // removals returns the commands that remove the chosen rules of a table.
-func (s *side) removals(ctx context.Context, table string, pick func(natRule) bool) (commands [][]string, err error) {
+func (s *side) removals(ctx context.Context, table string, pick func(firewallRule) bool) (commands [][]string, err error) {
 	if s.nftables() {
 		rules, err := s.rules(ctx, ipv4, table)
 		for _, r := range rules {
@@ -58,8 +58,8 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*bridged) err
 	for _, b := range servers {
 		ports = append(ports, b.publishedPort())
 	}
-	n, err := s.removeRules(ctx, "nat", func(r natRule) bool {
-		return slices.ContainsFunc(ports, func(w publishedPort) bool { return len(published([]natRule{r}, w.port, w.to)) > 0 })
+	n, err := s.removeRules(ctx, "nat", func(r firewallRule) bool {
+		return slices.ContainsFunc(ports, func(w publishedPort) bool { return len(published([]firewallRule{r}, w.port, w.to)) > 0 })
 	})
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *side) allowDirect(ctx context.Context, ports []publishedPort) error {
 			return nil // asking for its rules would create it
 		}
 	}
-	_, err := s.removeRules(ctx, "raw", func(r natRule) bool {
+	_, err := s.removeRules(ctx, "raw", func(r firewallRule) bool {
 		return r.Target == "DROP" && slices.ContainsFunc(ports, func(w publishedPort) bool { return r.Dest == w.to })
 	})
 	return err
@@ -108,7 +108,7 @@ func (s *side) allowDirect(ctx context.Context, ports []publishedPort) error {
 // withoutMasquerade removes the masquerade rule of a host's default bridge. The other host then
 // has a route to its containers.
 func (p *path) withoutMasquerade(ctx context.Context, s, other *side) error {
-	n, err := s.removeRules(ctx, "nat", func(r natRule) bool { return len(masquerading([]natRule{r}, docker0)) > 0 })
+	n, err := s.removeRules(ctx, "nat", func(r firewallRule) bool { return len(masquerading([]firewallRule{r}, docker0)) > 0 })
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (p *path) withoutChains(ctx context.Context, s *side) error {
 
 // forwarded returns the bytes that the rule of withoutChains has matched, and the packets that the
 // other rules of its chain have matched; for nftables those of the chains that it jumps to.
-func forwarded(rules []natRule, chain string) (accepted, others uint64, err error) {
+func forwarded(rules []firewallRule, chain string) (accepted, others uint64, err error) {
 	found := false
 	for _, r := range rules {
 		switch {

@@ -17,7 +17,7 @@ func TestForwarded(t *testing.T) {
 		{"gone", head + chains, 0, 0, false},
 		{"bare", head + "[x:0] -A FORWARD -j ACCEPT\n", 0, 0, false},
 	} {
-		rules, err := parseNAT(tt.text)
+		rules, err := parseIptables(tt.text)
 		var accepted, others uint64
 		if err == nil {
 			accepted, others, err = forwarded(rules, "FORWARD")

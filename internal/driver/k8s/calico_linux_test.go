@@ -115,6 +115,14 @@ func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spe
 		k8s.OptionPolicies: strconv.Itoa(policies), k8s.OptionServices: strconv.Itoa(services),
 	}}).ModeSpec
 	o.Label = "policies"
+	// Set up again, as after a lost pod, the mode finds the policies of the first time.
+	first, err := d.Provision(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	s := drivertest.BuildOn(t, d, o)
 	c.Until(t, "the services in the map of node a", func() bool {
 		_, elements := servicesOnNode(t, c)

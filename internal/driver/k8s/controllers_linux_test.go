@@ -139,25 +139,28 @@ func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, s *driv
 	second.Wait()
 }
 
-// checkOtherDevice checks that IPv6 is left out, and IPv4 is not, if node a reaches the pods of node
-// b over IPv6 by another device.
+// checkOtherDevice checks that IPv6 is left out, and IPv4 is not, if node a reaches node b and its
+// pods over IPv6 by another device.
 func checkOtherDevice(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
 	t.Helper()
 	c.OnNode(t, c.Lab.A, "ip", "link", "add", "other0", "up", "type", "bridge")
 	c.OnNode(t, c.Lab.A, "ip", "-6", "route", "add", c.PodsIPv6(c.Lab.B).String(), "dev", "other0", "metric", "1")
+	c.OnNode(t, c.Lab.A, "ip", "-6", "route", "add", netip.PrefixFrom(c.Lab.B.Addr[1], 128).String(), "dev", "other0")
 	defer c.OnNode(t, c.Lab.A, "ip", "link", "delete", "other0")
-	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod", Pairs: 1}).ModeSpec
-	o.Label = "other"
-	p, err := d.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := result.Fact{Name: "IPv6", Value: "left out: on node " + kubetest.NodeA + " its packets take device other0, and those of IPv4 take " + lab.Underlay}
-	if dial := p.Pairs[0].Server.Dial; !slices.Contains(p.Facts, want) || len(dial) != 1 || dial[0].Addr().Is6() {
-		t.Errorf("dialled at %v, facts %v, want %v", dial, p.Facts, want)
-	}
-	if err := p.Close(t.Context()); err != nil {
-		t.Error(err)
+	for _, mode := range []string{"k8s/pod", "k8s/pod-to-node"} {
+		o := drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
+		o.Label = "other"
+		p, err := d.Provision(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := result.Fact{Name: "IPv6", Value: "left out: on node " + kubetest.NodeA + " its packets take device other0, and those of IPv4 take " + lab.Underlay}
+		if dial := p.Pairs[0].Server.Dial; !slices.Contains(p.Facts, want) || len(dial) != 1 || dial[0].Addr().Is6() {
+			t.Errorf("%s: dialled at %v, facts %v, want %v", mode, dial, p.Facts, want)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -171,6 +174,16 @@ func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Sp
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:primary"}, "name one by NAMESPACE/NAME")
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:default/primary"}, "replaces the pod network")
 	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:bare"}, "network default/bare gives pods no address")
+	const second, none, network, ingress = "k8s/network:second", "k8s/network:none", "k8s/network:NAME", "k8s/ingress:NAME"
+	found, err := d.Check(t.Context(), []string{second, none, network, ingress}, nil)
+	if err != nil || found.Run != nil || found.Modes[second] != nil {
+		t.Errorf("check: %v, %v, %v", err, found.Run, found.Modes)
+	}
+	for mode, want := range map[string]string{none: "no NetworkAttachmentDefinition none", network: "name one of them, such as k8s/network:", ingress: "name one of them, such as k8s/ingress:"} {
+		if err := found.Modes[mode]; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s would be left out: %v", mode, err)
+		}
+	}
 }
 
 // checkNetwork checks what is told of an additional network, and that packets over the pods' own

@@ -91,6 +91,9 @@ func (p *path) podToNode(ctx context.Context) error {
 			return err
 		}
 		to := p.process(p.b, false, pair)
+		if to6 := p.ipv6Of(to, p.b); to6.IsValid() {
+			p.checkIPv6Device(ctx, p.a, p.b.Address, to6)
+		}
 		// Many networks translate what leaves the pods for another address. Whether replies pass
 		// the tunnel is known only when the server has seen the client.
 		if err := p.addPair(ctx, pair, ends[0], to, p.atNode(p.b)); err != nil {

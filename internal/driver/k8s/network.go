@@ -21,16 +21,9 @@ const networkMode = "k8s/network:"
 // their own. What the network's plugin puts between the nodes is its own affair: the devices of
 // the pods prove the path, and those of the cluster's own network, which must be idle.
 func (p *path) additionalNetwork(ctx context.Context) error {
-	var none *kube.NoNetwork
-	unsupported := func(err error) error {
-		if errors.As(err, &none) {
-			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s: %s", p.cluster.Context, none.Reason)}
-		}
-		return err
-	}
 	var err error
-	if p.network, err = p.cluster.Network(ctx, strings.TrimPrefix(p.Mode, networkMode)); err != nil {
-		return unsupported(err)
+	if p.network, err = findNetwork(ctx, p.cluster, p.Mode); err != nil {
+		return err
 	}
 	return p.ForEachPair(func(pair int) error {
 		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
@@ -40,7 +33,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 		var steps [2][]pathspec.Step
 		for i, e := range ends {
 			if steps[i], err = p.onNetwork(ctx, pair, e); err != nil {
-				return unsupported(err)
+				return withoutNetwork(p.cluster, p.Mode, err)
 			}
 		}
 		if pair == 1 {
@@ -53,6 +46,20 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 		}
 		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
 	})
+}
+
+// findNetwork finds the additional network that a mode names.
+func findNetwork(ctx context.Context, c *kube.Cluster, mode string) (*kube.Network, error) {
+	n, err := c.Network(ctx, strings.TrimPrefix(mode, networkMode))
+	return n, withoutNetwork(c, mode, err)
+}
+
+// withoutNetwork returns the error of a mode for which a network cannot be used.
+func withoutNetwork(c *kube.Cluster, mode string, err error) error {
+	if none, ok := errors.AsType[*kube.NoNetwork](err); ok {
+		return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("cluster %s: %s", c.Context, none.Reason)}
+	}
+	return err
 }
 
 // onNetwork moves an endpoint to the pod's device on the additional network and adds its rules. It

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/kube"
@@ -36,6 +37,7 @@ func modeRights(existing bool) map[string][]kube.Right {
 func optionRights(existing bool) map[string][]kube.Right {
 	return map[string][]kube.Right{
 		OptionPolicy:       nil,
+		OptionEndpoint:     nil,
 		OptionClass:        nil,
 		OptionPolicies:     kube.PolicyRights(existing),
 		OptionServices:     slices.Concat(kube.DecoyRights(existing), kube.RemoveDecoyRights()),
@@ -108,9 +110,28 @@ func (d *Driver) Check(ctx context.Context, modes []string, opened error) (Check
 			out.Modes[mode] = errors.New("it requires two nodes on which pods can be scheduled")
 		case lacks:
 			out.Modes[mode] = d.denied(r)
+		default:
+			if err := d.checkName(ctx, c, mode); err != nil {
+				out.Modes[mode] = err
+			}
 		}
 	}
 	return out, nil
+}
+
+// checkName returns why the class or network that a mode names cannot be measured.
+func (d *Driver) checkName(ctx context.Context, c *kube.Cluster, mode string) error {
+	stem, name, named := strings.Cut(mode, ":")
+	switch {
+	case !named:
+		return nil
+	case name == "NAME":
+		return fmt.Errorf("it stands for one mode for each name on the cluster; name one of them, such as %s:example", stem)
+	case stem+":" == ingressMode:
+		return d.checkIngress(ctx, mode)
+	}
+	_, err := findNetwork(ctx, c, mode)
+	return err
 }
 
 // denied returns the error for a missing right, with what to do.

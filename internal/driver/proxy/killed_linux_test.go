@@ -48,7 +48,7 @@ func stand() error {
 func TestKilledRun(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !linuxnet.RealRoot() {
-		t.Skip("what a dead run leaves is looked for by root")
+		t.Skip("needs root: only root sees all that a dead run left")
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"=1")

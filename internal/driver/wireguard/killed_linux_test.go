@@ -55,7 +55,7 @@ func stand() error {
 func TestKilledRun(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !linuxnet.RealRoot() {
-		t.Skip("what a dead run leaves is looked for by root")
+		t.Skip("needs root: only root sees all that a dead run left")
 	}
 	modes := []string{"wireguard/userspace"}
 	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "wireguard/go-binary"}}); err == nil {

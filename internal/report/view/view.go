@@ -208,7 +208,7 @@ func metricsOf(in Input, workload string) []result.Metric {
 		}
 		return len(known)
 	}
-	pace := in.Run.PaceOf(paceName(workload))
+	pace := in.Run.PaceOf(workload)
 	var out []result.Metric
 	for _, m := range seen {
 		if i := rank(m); i < len(known) {
@@ -233,13 +233,6 @@ func metricsOf(in Input, workload string) []result.Metric {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return out
-}
-
-// paceName is the name in the study of a workload in results, which for one of several values of
-// a sweep, and for one by another tool, has more parts.
-func paceName(workload string) string {
-	name, _, _ := strings.Cut(workload, "@")
-	return name
 }
 
 // cellIndex finds the cells of a run.

@@ -363,7 +363,8 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 	if stream == nil || stream.Mode != "k8s/hostnet" || stream.Rate != stream.Reached/2 || stream.Limited() || run.PaceOf("tcp_rr") != nil {
 		t.Fatalf("paces: %+v", run.Paces)
 	}
-	if datagrams == nil || !datagrams.Limited() || datagrams.Rate != 10e6 || datagrams.Reached > 20.1e6 {
+	// A busy machine does not reach twice the limit.
+	if datagrams == nil || datagrams.Limit != 10e6 || datagrams.Rate != min(10e6, datagrams.Reached/2) || datagrams.Reached > 20.1e6 {
 		t.Errorf("pace of datagrams: %+v", datagrams)
 	}
 	first := 0

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,7 +46,15 @@ func TestMain(m *testing.M) {
 // ones.
 type inNamespaces struct{ *testing.M }
 
-func (m inNamespaces) Run() int { return testns.Main(context.Background(), m.M.Run) }
+func (m inNamespaces) Run() int {
+	return testns.Main(context.Background(), func() int {
+		// Below nohup every program that a test starts would ignore it, too.
+		if signal.Ignored(syscall.SIGHUP) {
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
+		return m.M.Run()
+	})
+}
 
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})

@@ -19,6 +19,7 @@ type Engine struct {
 	Lab           string // PackagedEngine, CurrentEngine, a version in the cache, or an absolute path
 	Firewall      string // FirewallIptables or FirewallNftables; empty for the engine's default
 	UserlandProxy string // On or Off; empty for the engine's default
+	DirectRouting string // On or Off; empty for the engine's default
 }
 
 // Fields declares the keys of an Engine and their rules.
@@ -28,5 +29,6 @@ func (e *Engine) Fields() []Field {
 			"packaged, current, a version that tare engines lists, or the absolute path of a dockerd", 500), "which private Docker Engine builds the mode; packaged when absent"),
 		key("firewall", choice(&e.Firewall, FirewallIptables, FirewallNftables), "backend of the engine's rules; the engine's default when absent"),
 		key("userland_proxy", choice(&e.UserlandProxy, On, Off), "docker-proxy beside the rules of published ports; the engine's default, on, when absent"),
+		key("direct_routing", choice(&e.DirectRouting, On, Off), "other hosts reach containers at their own addresses, where the gateway mode is nat (--allow-direct-routing); the engine's default, off since version 28, when absent"),
 	}
 }

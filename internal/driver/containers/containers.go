@@ -42,7 +42,7 @@ func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 		switch {
 		case !strings.HasPrefix(m.ID, "docker/"): // a raw host, of an existing engine
 			m.Limits = study.Ends{}
-		case slices.Contains([]string{"docker/published", "docker/userland-proxy", "docker/routed", "docker/nat-unprotected"}, m.ID):
+		case slices.Contains([]string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected"}, m.ID):
 			m.Limits.Client = false
 		case m.ID == "docker/to-host":
 			m.Limits.Server = false

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/containers"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/setting"
+	"tare/internal/study"
 )
 
 // setupTime is roughly how long setting up and removing a mode takes: an engine on each host
@@ -28,6 +29,17 @@ type Driver struct {
 	ready func(ctx context.Context, p *path) error
 }
 
+// settingTrusted is the setting of docker/direct-routing.
+const settingTrusted = "trusted_interface"
+
+func trustedInterface() driver.OwnSetting {
+	valid := func(v string) bool { return v == study.On || v == study.Off }
+	return driver.OwnSetting{
+		SettingSpec: study.SettingSpec{Name: settingTrusted, Values: "on or off", Valid: valid},
+		Title:       "the network trusts the underlay device (com.docker.network.bridge.trusted_host_interfaces)",
+	}
+}
+
 // Modes lists the modes of this package. Each is built by the recipe with its name.
 func (Driver) Modes() []driver.Mode {
 	modes := containers.Traits([]driver.Mode{
@@ -39,6 +51,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/userland-proxy", Title: "process to a container on the same host, through docker-proxy", Baseline: containers.HostLocal},
 		{ID: "docker/routed", Title: "raw client, server in a container that is reached by routing (gateway mode routed)", Baseline: containers.Host},
 		{ID: "docker/nat-unprotected", Title: "raw client, server in a container that is reached by routing (gateway mode nat-unprotected)", Baseline: containers.Host},
+		{ID: "docker/nat", Title: "raw client, server in a container of a user-defined network with a published port (gateway mode nat)", Baseline: containers.Host},
+		{ID: "docker/direct-routing", Title: "raw client, server in a container that is reached by direct routing past its published port", Baseline: containers.Host},
 		{ID: "docker/isolated", Title: "two containers on one bridge without an address of the host (gateway mode isolated)", Baseline: containers.HostLocal},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: containers.Host},
@@ -48,6 +62,9 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)
 	for i := range modes {
+		if modes[i].ID == "docker/direct-routing" {
+			modes[i].Own = []driver.OwnSetting{trustedInterface()}
+		}
 		modes[i].Parts, modes[i].Settings, modes[i].Engine = partsOf(modes[i].ID), setting.Names(), true
 	}
 	return modes

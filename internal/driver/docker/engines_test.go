@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine/private"
+	"tare/internal/lab"
 	"tare/internal/study"
 )
 
@@ -69,7 +70,7 @@ func TestCurrentEngine(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	current := study.Engine{Lab: study.CurrentEngine}
-	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy"}})
+	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing"}})
 	drivertest.Brief(t, on{docker.Driver{}, current, []string{"docker/overlay", "docker/routed"}})
 }
 
@@ -78,7 +79,7 @@ func TestNftables(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	nftables := study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}
-	drivertest.Conformance(t, on{docker.Driver{}, nftables, []string{"docker/bridge"}})
+	drivertest.Conformance(t, on{docker.Driver{}, nftables, []string{"docker/bridge", "docker/nat"}})
 	drivertest.Brief(t, on{docker.Driver{}, nftables, []string{"docker/routed", "docker/nat-unprotected", "docker/isolated"}})
 }
 
@@ -179,5 +180,36 @@ func TestPackagedEngineLacks(t *testing.T) {
 	err = buildError(t, "docker/published", study.Engine{Firewall: study.FirewallNftables})
 	if !strings.Contains(err.Error(), "it has no firewall backend nftables") {
 		t.Error(err)
+	}
+}
+
+// Current engines drop packets to a container's own address behind published ports, and the rule that
+// dropped them is named. An option of the network or of the engine lets them pass.
+func TestDirectRouting(t *testing.T) {
+	t.Parallel()
+	needCurrent(t)
+	for _, firewall := range []string{study.FirewallIptables, study.FirewallNftables} {
+		t.Run(firewall, func(t *testing.T) {
+			t.Parallel()
+			o := drivertest.ModeSpec(t, "docker/direct-routing", 1, nil)
+			o.Engine = study.Engine{Lab: study.CurrentEngine, Firewall: firewall}
+			o.With = map[string]string{"trusted_interface": study.Off}
+			_, err := docker.Driver{}.Provision(t.Context(), o)
+			if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "raw") || !strings.Contains(u.Reason, "for packets to 198.1") || strings.Contains(u.Reason, "\n") {
+				t.Errorf("without an option that allows it: %v", err)
+			}
+			nothingLeft(t, o.Lab.Claim.ID)
+			o = drivertest.ModeSpec(t, "docker/direct-routing", 1, nil)
+			o.Engine = study.Engine{Lab: study.CurrentEngine, Firewall: firewall, DirectRouting: study.On}
+			s := drivertest.Build(t, docker.Driver{}, o)
+			if got := fact(s.Path.Facts, "b direct routing"); !strings.Contains(got, "--allow-direct-routing") {
+				t.Errorf("the fact says %q", got)
+			}
+			for _, ipv6 := range []bool{false, lab.SupportsIPv6()} {
+				if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), ipv6); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

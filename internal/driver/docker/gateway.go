@@ -3,6 +3,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,48 +37,69 @@ const (
 	optionGateway6 = "com.docker.network.bridge.gateway_mode_ipv6"
 )
 
+// gateway is how the host of a network connects it to the outside.
+type gateway struct {
+	mode       string // one of Docker's gateway modes
+	translated bool   // the client dials published ports, else the servers' own addresses
+	trusted    bool   // the engine lets packets from the underlay to the servers' own addresses pass
+}
+
+// publishes reports whether each server has a published port: the engine accepts connections to these
+// only.
+func (g gateway) publishes() bool { return g.mode == gatewayRouted || g.mode == gatewayNAT }
+
 // gatewayNetwork creates the network of a mode on a host, with both address families if the kernel
-// has them.
-func (p *path) gatewayNetwork(ctx context.Context, s *side, mode string) (engine.Network, error) {
+// has them and the engine connects both.
+func (p *path) gatewayNetwork(ctx context.Context, s *side, g gateway) (engine.Network, error) {
 	spec := engine.NetworkSpec{
-		Run: p.lab.Spec.Claim.ID, Driver: "bridge", Internal: mode == gatewayIsolated,
-		Options: map[string]string{optionBridge: gatewayBridge, optionGateway4: mode, optionMTU: strconv.Itoa(p.lab.Spec.MTU)},
+		Run: p.lab.Spec.Claim.ID, Driver: "bridge", Internal: g.mode == gatewayIsolated,
+		Options: map[string]string{optionBridge: gatewayBridge, optionMTU: strconv.Itoa(p.lab.Spec.MTU)},
 	}
 	spec.Name = engine.Name(spec.Run, "gateway")
 	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0))
-	if spec.Subnet6.IsValid() {
-		spec.Options[optionGateway6] = mode
+	if g.trusted {
+		spec.Options[optionTrusted] = eth
 	}
-	// Older engines accept the option and ignore it.
-	if !s.engine.KnowsGateway(mode) {
+	switch known := s.engine.KnowsGateway(g.mode); {
+	case known:
+		spec.Options[optionGateway4] = g.mode
+		if spec.Subnet6.IsValid() {
+			spec.Options[optionGateway6] = g.mode
+		}
+	case g.mode == gatewayNAT: // the only one of older engines, by default for IPv4 only
+		spec.Subnet6 = netip.Prefix{}
+	default: // older engines accept the option and ignore it
 		return engine.Network{}, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("Docker Engine %s has no gateway mode %s (API %s; %s is required); name a newer one in the mode's engine: {lab: current}",
-			s.engine.Versions.Engine, mode, s.engine.Versions.API, engine.GatewayAPI(mode))}
+			s.engine.Versions.Engine, g.mode, s.engine.Versions.API, engine.GatewayAPI(g.mode))}
 	}
 	n, err := s.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		return n, err
 	}
-	p.facts = append(p.facts, result.Fact{Name: s.At + " gateway mode", Value: n.Options[optionGateway4]})
+	p.facts = append(p.facts, result.Fact{Name: s.At + " gateway mode", Value: cmp.Or(n.Options[optionGateway4], gatewayNAT)})
 	return n, s.ns.Segmentation(gatewayBridge, p.lab.Spec.Offload)
 }
 
 // routed: process on a to a container's own address on b, over a network whose host routes to it and
 // translates nothing. The engine's rules accept published ports only.
-func (p *path) routed(ctx context.Context) error { return p.direct(ctx, gatewayRouted) }
+func (p *path) routed(ctx context.Context) error { return p.direct(ctx, gateway{mode: gatewayRouted}) }
 
 // natUnprotected: the same over a network whose host masquerades outgoing connections and accepts
 // all incoming ones.
-func (p *path) natUnprotected(ctx context.Context) error { return p.direct(ctx, gatewayUnprotected) }
+func (p *path) natUnprotected(ctx context.Context) error {
+	return p.direct(ctx, gateway{mode: gatewayUnprotected})
+}
 
-func (p *path) direct(ctx context.Context, mode string) error {
-	n, err := p.gatewayNetwork(ctx, p.b, mode)
+func (p *path) direct(ctx context.Context, g gateway) error {
+	n, err := p.gatewayNetwork(ctx, p.b, g)
 	if err != nil {
 		return err
 	}
 	var accepts []acceptRule
+	var ports []portTo
 	err = p.ForEachPair(func(pair int) error {
 		spec, port := engine.ContainerSpec{Network: n.Name}, uint16(pathspec.ServerChoosesPort)
-		if mode == gatewayRouted {
+		if g.publishes() {
 			port = uint16(pathspec.FirstPort + pair - 1)
 			spec.Publish = []engine.Publish{{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}}
 		}
@@ -90,28 +112,37 @@ func (p *path) direct(ctx context.Context, mode string) error {
 			return err
 		}
 		at := b.container.Addresses()
-		p.AddPair(p.a.end(), b.end(), at, at, port)
+		dial := at
+		if g.translated {
+			dial = p.b.host.Addr[:len(at)]
+		}
+		p.AddPair(p.a.end(), b.end(), at, dial, port)
 		p.MustCarry(pair, p.b.Place, veth, pathspec.Transmits)
 		accept := acceptRule{side: p.b, pair: pair, port: port, to: at}
-		if mode == gatewayRouted || pair == 1 {
+		if g.publishes() || pair == 1 {
 			accepts = append(accepts, accept)
 		}
+		if g.mode == gatewayNAT {
+			ports = append(ports, portTo{port, at})
+			if err := p.idleProxies(port); err != nil {
+				return err
+			}
+		}
 		if pair == 1 {
-			p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth), accept.step(), p.b.device(gatewayBridge),
-				pathspec.PerPair(pathspec.DeviceStep(p.b.Place, veth)), pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth())), b.process())
+			steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth)}
+			if g.translated {
+				steps = append(steps, (&bridged{box: b, port: port}).dnatStep())
+			}
+			p.SetSteps(append(steps, accept.step(), p.b.device(gatewayBridge),
+				pathspec.PerPair(pathspec.DeviceStep(p.b.Place, veth)), pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth())), b.process())...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.lab.EnableForwarding(p.b.ns); err != nil {
+	if err := p.routeTo(g); err != nil {
 		return err
-	}
-	for i, subnet := range p.lab.Addresses(lab.NetOverlay, 0) {
-		if err := p.a.ns.Route(subnet.Masked(), p.b.host.Addr[i], ""); err != nil {
-			return err
-		}
 	}
 	p.MustCarry(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: gatewayBridge}, pathspec.Transmits)
 	for _, d := range []string{docker0, lo} {
@@ -123,7 +154,37 @@ func (p *path) direct(ctx context.Context, mode string) error {
 			return err
 		}
 	}
-	return p.untranslated(accepts)
+	if g.mode != gatewayNAT {
+		return p.untranslated(accepts)
+	}
+	if err := p.watchPublished(ctx, g, ports); err != nil || g.translated {
+		return err
+	}
+	return p.watchDirect(ctx, g)
+}
+
+// routeTo makes host b a router, and gives host a a route to the network unless it dials published
+// ports.
+func (p *path) routeTo(g gateway) error {
+	if err := p.lab.EnableForwarding(p.b.ns); err != nil || g.translated {
+		return err
+	}
+	for i, subnet := range p.lab.Addresses(lab.NetOverlay, 0) {
+		if err := p.a.ns.Route(subnet.Masked(), p.b.host.Addr[i], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idleProxies requires that the processes docker-proxy of a published port of host b forward nothing,
+// or that there are none if the engine runs without.
+func (p *path) idleProxies(port uint16) error {
+	if p.config.NoProxy {
+		return p.withoutProxies(p.b, port)
+	}
+	p.AddRules(driver.Rule{Counter: runTimeCounter(p.b, port), Expect: driver.ProcessIdle})
+	return p.watchProxies(p.b, port)
 }
 
 // acceptRule is the rule by which a host's engine lets connections into a container, or into all
@@ -229,7 +290,7 @@ func (p *path) untranslated(accepts []acceptRule) error {
 // isolated: two containers for each pair on a bridge of a on which the host has no address. Frames go
 // from port to port.
 func (p *path) isolated(ctx context.Context) error {
-	n, err := p.gatewayNetwork(ctx, p.a, gatewayIsolated)
+	n, err := p.gatewayNetwork(ctx, p.a, gateway{mode: gatewayIsolated})
 	if err != nil {
 		return err
 	}

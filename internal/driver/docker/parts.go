@@ -34,7 +34,7 @@ func partsOf(mode string) []driver.Part {
 		ids = []string{partConntrack, partDNAT, partProxy}
 	case "docker/overlay":
 		ids = []string{partConntrack, partResolver}
-	case "docker/routed", "docker/nat-unprotected", "docker/isolated", "docker/macvlan", "docker/ipvlan", "docker/overlay-encrypted", "docker/network", "docker/driver":
+	case "docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected", "docker/isolated", "docker/macvlan", "docker/ipvlan", "docker/overlay-encrypted", "docker/network", "docker/driver":
 		ids = []string{partResolver}
 	}
 	var parts []driver.Part

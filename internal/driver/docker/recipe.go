@@ -45,6 +45,8 @@ func recipes() map[string]recipe {
 		"docker/userland-proxy":    {engines: onA, raw: onA, build: (*path).userlandProxy},
 		"docker/routed":            {engines: onB, raw: onA, build: (*path).routed},
 		"docker/nat-unprotected":   {engines: onB, raw: onA, build: (*path).natUnprotected},
+		"docker/nat":               {engines: onB, raw: onA, build: (*path).nat},
+		"docker/direct-routing":    {engines: onB, raw: onA, build: (*path).directRouting},
 		"docker/isolated":          {engines: onA, build: (*path).isolated},
 		"docker/macvlan":           {engines: both, build: (*path).macvlan},
 		"docker/ipvlan":            {engines: both, build: (*path).ipvlan},

@@ -30,6 +30,8 @@ var shorts = []struct {
 	{"docker-proxy for DNAT, the rule gone", "docker/bridge", ruleGone, "b/dnat:5201.packets"},
 	{"a route round the bridge", "docker/published", routeRoundBridge, "b/server.veth.tx_bytes"},
 	{"no masquerade, routed back", "docker/bridge", withoutMasquerade, "a/docker0.masquerade.packets"},
+	{"docker-proxy for DNAT on a user-defined network", "docker/nat", ruleByPassed, "b/dnat:5201.packets"},
+	{"the published port for direct routing", "docker/direct-routing", throughPort, "b/dnat:5201.packets"},
 	{"DNAT for docker-proxy", "docker/userland-proxy", translatedLoopback, "a/docker-proxy:5201.run_ns"},
 	{"a cable between the containers", "docker/colocated", cable, "a/client.veth"},
 	{"a cable to the host", "docker/to-host", cable, "a/client.veth"},
@@ -97,6 +99,16 @@ func run(ns *linuxnet.NS, args ...string) error {
 // and accepts the connections.
 func ruleByPassed(s *drivertest.Setup) error {
 	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-I", "PREROUTING", "-j", "RETURN")
+}
+
+// throughPort translates the container's own address to the published port of its host.
+func throughPort(s *drivertest.Setup) error {
+	own, port := s.Path.Pairs[0].Server.Listen[0], netip.AddrPortFrom(s.Lab.B.Addr[0], 5201)
+	var errs []error
+	for _, proto := range []string{"tcp", "udp"} {
+		errs = append(errs, run(s.Lab.A.NS, "iptables", "-t", "nat", "-A", "OUTPUT", "-p", proto, "-d", own.Addr().String(), "-j", "DNAT", "--to-destination", port.String()))
+	}
+	return errors.Join(errs...)
 }
 
 // ruleGone removes the rules of all published ports.

@@ -10,13 +10,16 @@ type Config struct {
 	// Firewall is the backend for the engine's rules: study.FirewallIptables,
 	// study.FirewallNftables, or empty for the engine's default.
 	Firewall string
-	NoProxy  bool     // published ports have no docker-proxy
-	Args     []string // further arguments of dockerd
+	NoProxy  bool // published ports have no docker-proxy
+	// DirectRouting is study.On or study.Off for the engine's option --allow-direct-routing, or empty
+	// for its default.
+	DirectRouting string
+	Args          []string // further arguments of dockerd
 }
 
 // ConfigOf returns the configuration of the private engines that a study asks for. It fails if this
 // machine has no such engine.
 func ConfigOf(asked study.Engine) (Config, error) {
 	i, err := Find(asked.Lab)
-	return Config{Installation: i, Firewall: asked.Firewall, NoProxy: asked.UserlandProxy == study.Off}, err
+	return Config{Installation: i, Firewall: asked.Firewall, NoProxy: asked.UserlandProxy == study.Off, DirectRouting: asked.DirectRouting}, err
 }

@@ -11,8 +11,11 @@ import (
 	"tare/internal/study"
 )
 
-// firewallFlag is known to engines from 29 on.
-const firewallFlag = "--firewall-backend"
+// firewallFlag is known to engines from 29 on, and directFlag to those from 28.2 on.
+const (
+	firewallFlag = "--firewall-backend"
+	directFlag   = "--allow-direct-routing"
+)
 
 // flags returns the arguments of dockerd for the settings.
 func (c Config) flags() []string {
@@ -22,6 +25,12 @@ func (c Config) flags() []string {
 	}
 	if c.NoProxy {
 		flags = append(flags, "--userland-proxy=false")
+	}
+	switch c.DirectRouting {
+	case study.On:
+		flags = append(flags, directFlag)
+	case study.Off:
+		flags = append(flags, directFlag+"=false")
 	}
 	return append(flags, c.Args...)
 }
@@ -33,6 +42,9 @@ func (c Config) oldDefault() bool { return c.Firewall == study.FirewallIptables 
 func (c Config) explain(err error) error {
 	if c.Firewall != "" && strings.Contains(err.Error(), "unknown flag: "+firewallFlag) {
 		return fmt.Errorf("it has no firewall backend %s (%w); name an engine of version 29 or later in engine: lab", c.Firewall, err)
+	}
+	if c.DirectRouting != "" && strings.Contains(err.Error(), "unknown flag: "+directFlag) {
+		return fmt.Errorf("it has no option %s (%w); leave out direct_routing, or name an engine of version 28.2 or later in engine: lab", directFlag, err)
 	}
 	return err
 }

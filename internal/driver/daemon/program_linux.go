@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Program is an installed program to run.
@@ -80,4 +82,26 @@ func exitText(text string) string {
 		last = strings.ToValidUTF8(last[:longest], "") + "..."
 	}
 	return fate + ": " + last
+}
+
+// versionTimeout limits how long a program may take to print its version.
+const versionTimeout = 5 * time.Second
+
+// longestVersion is the maximum length of the line with a version, in bytes.
+const longestVersion = 200
+
+// VersionLine returns the first line that an installed program prints when it is asked for its
+// version. A program that fails, or whose line does not begin with prefix, is too old or another one.
+func VersionLine(ctx context.Context, path, flag, prefix string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	said, err := exec.CommandContext(ctx, path, flag).Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	if err == nil && !strings.HasPrefix(line, prefix) {
+		err = fmt.Errorf("unexpected output %.80q", line)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the version of %s: %w", path, err)
+	}
+	return line[:min(len(line), longestVersion)], nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,9 +35,9 @@ func startBinary(ctx context.Context, p *tunnel.Path, both endpointConfigs) (pee
 	if err := needTUN(p.Mode); err != nil {
 		return peers, err
 	}
-	version, err := versionOf(ctx, path)
+	version, err := daemon.VersionLine(ctx, path, "--version", program+" ")
 	if err != nil {
-		return peers, &driver.Unsupported{Mode: p.Mode, Reason: err.Error()}
+		return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("%v; install a %s that reports it, or leave this mode out", err, program)}
 	}
 	var up [2]*binaryPeer
 	for i, s := range p.Sides() {
@@ -72,22 +71,6 @@ func startBinary(ctx context.Context, p *tunnel.Path, both endpointConfigs) (pee
 	}
 	p.AddFact("WireGuard", fmt.Sprintf("%s (%s)", version, path))
 	return peers, nil
-}
-
-// versionOf returns the version that wireguard-go reports. A program that reports none is
-// too old or a different one.
-func versionOf(ctx context.Context, path string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	said, err := exec.CommandContext(ctx, path, "--version").Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	if err == nil && !strings.HasPrefix(line, program+" ") {
-		err = fmt.Errorf("unexpected output %.80q", line)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the version of %s: %w; install a %s that reports it, or leave this mode out", path, err, program)
-	}
-	return line, nil
 }
 
 // waitReady waits until the process listens on its socket, which exists a moment before.

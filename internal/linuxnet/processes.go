@@ -3,7 +3,9 @@
 package linuxnet
 
 import (
+	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,29 +128,49 @@ func RunTime(pid int) (sum uint64, err error) {
 // Listeners lists the processes that listen on a TCP port in the namespace, on any address.
 // Only root sees processes of other users.
 func (ns *NS) Listeners(port uint16) ([]int, error) {
-	sockets := map[string]bool{}
-	err := ns.Do(func() error {
-		for _, family := range []string{"tcp", "tcp6"} {
-			text, err := os.ReadFile("/proc/thread-self/net/" + family)
-			if os.IsNotExist(err) {
-				continue // a kernel without IPv6
-			}
-			if err != nil {
-				return err
-			}
-			for line := range strings.Lines(string(text)) {
-				if inode, ok := listening(line, port); ok {
-					sockets["socket:["+inode+"]"] = true
-				}
-			}
-		}
-		return nil
-	})
+	pids, err := ns.socketOwners(func(s tcpSocket) bool { return s.listens && s.port == port })
 	if err != nil {
 		return nil, fmt.Errorf("find the listeners on port %d in namespace %s: %w", port, ns.name, err)
 	}
-	if len(sockets) == 0 {
-		return nil, nil
+	return pids, nil
+}
+
+// ConnectionOwners lists the processes that have a TCP connection with these addresses in the
+// namespace. Only root sees processes of other users.
+func (ns *NS) ConnectionOwners(local, remote netip.AddrPort) ([]int, error) {
+	own, peer := procAddress(local), procAddress(remote)
+	pids, err := ns.socketOwners(func(s tcpSocket) bool { return s.local == own && s.remote == peer })
+	if err != nil {
+		return nil, fmt.Errorf("find the process with the connection from %s to %s in namespace %s: %w", local, remote, ns.name, err)
+	}
+	return pids, nil
+}
+
+// OpenConnections counts the TCP sockets in the namespace that have a local port from first to
+// last, or a remote one, and are neither listening nor in TIME_WAIT.
+func (ns *NS) OpenConnections(first, last uint16) (n int, err error) {
+	within := func(port uint16) bool { return port >= first && port <= last }
+	err = ns.eachTCPSocket(func(s tcpSocket) {
+		if !s.listens && !s.waits && (within(s.port) || within(s.remotePort)) {
+			n++
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the connections in namespace %s: %w", ns.name, err)
+	}
+	return n, nil
+}
+
+// socketOwners lists the processes that have a socket which matches.
+func (ns *NS) socketOwners(match func(tcpSocket) bool) ([]int, error) {
+	sockets := map[string]bool{}
+	err := ns.eachTCPSocket(func(s tcpSocket) {
+		if match(s) {
+			sockets["socket:["+s.inode+"]"] = true
+		}
+	})
+	if err != nil || len(sockets) == 0 {
+		return nil, err
 	}
 	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {
@@ -168,16 +190,59 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 	return pids, nil
 }
 
-// listening parses a line of /proc/net/tcp (kernel:
+// eachTCPSocket calls fn with each TCP socket in the namespace.
+func (ns *NS) eachTCPSocket(fn func(tcpSocket)) error {
+	return ns.Do(func() error {
+		for _, family := range []string{"tcp", "tcp6"} {
+			text, err := os.ReadFile("/proc/thread-self/net/" + family)
+			if os.IsNotExist(err) {
+				continue // a kernel without IPv6
+			}
+			if err != nil {
+				return err
+			}
+			for line := range strings.Lines(string(text)) {
+				if s, ok := parseTCPSocket(line); ok {
+					fn(s)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// tcpSocket is a line of /proc/net/tcp. Its addresses are as there, with the port.
+type tcpSocket struct {
+	local, remote    string
+	port, remotePort uint16
+	listens, waits   bool // waits: in TIME_WAIT
+	inode            string
+}
+
+// parseTCPSocket parses a line of /proc/net/tcp (kernel:
 // Documentation/networking/proc_net_tcp.rst): number, local address, remote address, state,
 // ..., inode as the tenth column.
-func listening(line string, port uint16) (inode string, ok bool) {
-	const listen = "0A"
+func parseTCPSocket(line string) (s tcpSocket, ok bool) {
+	const timeWait, listen = "06", "0A"
 	f := strings.Fields(line)
-	if len(f) < 10 || f[3] != listen {
-		return "", false
+	if len(f) < 10 {
+		return s, false
 	}
-	_, at, _ := strings.Cut(f[1], ":")
-	n, err := strconv.ParseUint(at, 16, 16)
-	return f[9], err == nil && uint16(n) == port
+	port := func(address string) (uint16, error) {
+		_, at, _ := strings.Cut(address, ":")
+		n, err := strconv.ParseUint(at, 16, 16)
+		return uint16(n), err
+	}
+	own, err := port(f[1])
+	peer, errPeer := port(f[2])
+	return tcpSocket{local: f[1], remote: f[2], port: own, remotePort: peer, listens: f[3] == listen, waits: f[3] == timeWait, inode: f[9]}, err == nil && errPeer == nil
+}
+
+// procAddress formats an address as in /proc/net/tcp: words of 32 bits in the CPU's byte order.
+func procAddress(a netip.AddrPort) string {
+	var text strings.Builder
+	for word := range slices.Chunk(a.Addr().AsSlice(), 4) {
+		fmt.Fprintf(&text, "%08X", binary.NativeEndian.Uint32(word))
+	}
+	return fmt.Sprintf("%s:%04X", &text, a.Port())
 }

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
+	"tare/internal/linuxnet"
 )
 
 // markerBytes is the length of the message that checkCrossing sends.
@@ -58,7 +59,8 @@ func (p *path) crosses(ctx context.Context, listen, dial netip.AddrPort) error {
 		return err
 	}
 	defer frames.Close()
-	if err := p.echo(ctx, message, listen, dial); err != nil {
+	from, at := p.PairNamespaces(1)
+	if err := echo(ctx, from, at, message, listen, dial, nil); err != nil {
 		return p.explain(err)
 	}
 	crossed, err := frames.Frames()
@@ -93,9 +95,9 @@ func checkFrames(frames [][]byte, message []byte, encrypted bool) error {
 	return nil
 }
 
-// echo sends a message from the first client to its server and back.
-func (p *path) echo(ctx context.Context, message []byte, listen, dial netip.AddrPort) error {
-	from, at := p.PairNamespaces(1)
+// echo sends a message from a client in a namespace to a server in another and back. While both
+// have their connections, met checks their addresses, unless it is nil.
+func echo(ctx context.Context, from, at *linuxnet.NS, message []byte, listen, dial netip.AddrPort, met func(client, server net.Conn) error) error {
 	var server net.Listener
 	err := at.Do(func() (err error) {
 		server, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(listen))
@@ -105,13 +107,23 @@ func (p *path) echo(ctx context.Context, message []byte, listen, dial netip.Addr
 		return err
 	}
 	defer server.Close()
+	accepted := make(chan net.Conn, 1)
+	defer func() {
+		server.Close()
+		if c, ok := <-accepted; ok {
+			c.Close()
+		}
+	}()
+	end, _ := ctx.Deadline()
 	go func() {
+		defer close(accepted)
 		c, err := server.Accept()
 		if err != nil {
 			return
 		}
-		defer c.Close()
+		_ = c.SetDeadline(end)                     // without it the copy ends with the client's connection
 		_, _ = io.CopyN(c, c, int64(len(message))) // a failure is the client's, too
+		accepted <- c
 	}()
 	var client net.Conn
 	err = from.Do(func() (err error) {
@@ -122,10 +134,8 @@ func (p *path) echo(ctx context.Context, message []byte, listen, dial netip.Addr
 		return err
 	}
 	defer client.Close()
-	if end, limited := ctx.Deadline(); limited {
-		if err := client.SetDeadline(end); err != nil {
-			return err
-		}
+	if err := client.SetDeadline(end); err != nil {
+		return err
 	}
 	if _, err := client.Write(message); err != nil {
 		return err
@@ -137,7 +147,12 @@ func (p *path) echo(ctx context.Context, message []byte, listen, dial netip.Addr
 	if !bytes.Equal(got, message) {
 		return errors.New("another message returned")
 	}
-	return nil
+	if met == nil {
+		return nil
+	}
+	c := <-accepted // the message has returned
+	defer c.Close()
+	return met(client, c)
 }
 
 // explain adds the proxies' reason to an error.

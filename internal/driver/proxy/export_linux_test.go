@@ -5,3 +5,6 @@ type Path = path
 
 // CheckFrames is exported for its test.
 var CheckFrames = checkFrames
+
+// NegotiatedIn is exported for its tests.
+var NegotiatedIn = negotiatedIn

@@ -34,7 +34,7 @@ func stand() error {
 		return err
 	}
 	p, err := proxy.Driver{}.Provision(context.Background(), drivertest.SpecOn(lab.Spec{
-		Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: "proxy/tls", Pairs: 1}))
+		Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: os.Getenv(doomed), Pairs: 1}))
 	if err != nil {
 		return err
 	}
@@ -46,12 +46,18 @@ func stand() error {
 // A killed run takes its proxies with it. One that could not exit because it was stopped is in
 // gc's list; removing it ends it.
 func TestKilledRun(t *testing.T) {
-	drivertest.NeedLab(t)
+	for _, mode := range []string{"proxy/tls", "proxy/l4"} {
+		t.Run(mode, func(t *testing.T) { killedRun(t, mode) })
+	}
+}
+
+func killedRun(t *testing.T, mode string) {
+	drivertest.NeedProgram(t, "haproxy")
 	if !linuxnet.RealRoot() {
 		t.Skip("needs root: only root sees all that a dead run left")
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Env = append(os.Environ(), doomed+"=1")
+	cmd.Env = append(os.Environ(), doomed+"="+mode)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package proxy builds modes with the layer 4 data path of a service mesh: on each host a
-// proxy that terminates the TCP connections of the sandboxes and forwards their bytes to the
-// other host's proxy, in the clear or inside mutual TLS.
+// Package proxy builds modes with layer 4 proxies between client and server, in the clear or with
+// mutual TLS between them: the shared proxy of each host of a service mesh, a sidecar beside an
+// endpoint, or a proxy on a host between. The proxies are HAProxy or this program.
 package proxy
 
 import (
@@ -14,6 +14,7 @@ const Command = "proxy"
 // The modes.
 const (
 	plain  = "proxy/plain"
+	layer4 = "proxy/l4"
 	sealed = "proxy/tls"
 )
 
@@ -27,6 +28,7 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
 		{ID: plain, Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", TCPOnly: tcpOnly},
-		{ID: sealed, Title: "the same with mutual TLS between the proxies", Baseline: "host", TCPOnly: tcpOnly},
+		{ID: layer4, Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", TCPOnly: tcpOnly, Own: settings(layer4)},
+		{ID: sealed, Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", TCPOnly: tcpOnly, Own: settings(sealed)},
 	}
 }

@@ -20,6 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	drivertest.UseProxies()
 	if os.Getenv(doomed) != "" && len(os.Args) == 1 {
 		if err := stand(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -30,7 +31,10 @@ func TestMain(m *testing.M) {
 	drivertest.Main(m)
 }
 
-func TestBrief(t *testing.T) { drivertest.Brief(t, proxy.Driver{}) }
+func TestBrief(t *testing.T) {
+	drivertest.NeedProgram(t, "haproxy")
+	drivertest.Brief(t, proxy.Driver{})
+}
 
 // modes lists the modes with tests of their own.
 func modes() []string { return []string{"proxy/plain", "proxy/tls"} }

@@ -33,8 +33,8 @@ func (Credentials) GoString() string { return "credentials" }
 // that is set back.
 const lifetime = 400 * 24 * time.Hour
 
-// nameOf is the name in the certificate of a side.
-func nameOf(s Side) string { return string(s) + ".proxy.tare" }
+// NameOf is the name in the certificate of a side.
+func NameOf(s Side) string { return string(s) + ".proxy.tare" }
 
 // Issue creates a certificate authority and the credentials of both sides. The authority's
 // private key is not kept.
@@ -49,11 +49,11 @@ func Issue(now time.Time) (client, server *Credentials, err error) {
 		return nil, nil, err
 	}
 	issue := func(s Side) (*Credentials, error) {
-		leaf, err := newCertificate(nameOf(s), now)
+		leaf, err := newCertificate(NameOf(s), now)
 		if err != nil {
 			return nil, err
 		}
-		leaf.template.DNSNames = []string{nameOf(s)}
+		leaf.template.DNSNames = []string{NameOf(s)}
 		leaf.template.KeyUsage = x509.KeyUsageDigitalSignature
 		leaf.template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 		if s == Server {
@@ -124,7 +124,7 @@ func (c *Credentials) load() (*security, error) {
 		CurvePreferences:            []tls.CurveID{tls.X25519},
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true,
-		RootCAs:                     roots, ServerName: nameOf(Server),
+		RootCAs:                     roots, ServerName: NameOf(Server),
 		ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert,
 	}}, nil
 }

@@ -1,0 +1,81 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+)
+
+// A connection to a port of the range is counted once, with its TLS hello; one to another port and
+// one in the clear have none. Whoever has a connection is found by its addresses.
+func TestTCPIngress(t *testing.T) {
+	a, b := joined(t)
+	if err := b.CountTCPIngress("tare", "x0", 5201, 5202, true); err != nil {
+		t.Fatal(err)
+	}
+	var in net.Listener
+	open := func(port uint16) (client, server net.Conn) {
+		t.Helper()
+		to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 2}), port)
+		err := b.Do(func() (err error) {
+			in, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(to))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		err = a.Do(func() (err error) {
+			client, err = net.Dial("tcp", to.String())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close() })
+		if server, err = in.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { server.Close() })
+		return client, server
+	}
+	say := func(port uint16, encrypted bool) (client, server net.Conn) {
+		t.Helper()
+		client, server = open(port)
+		if encrypted {
+			go func() { _ = tls.Client(client, &tls.Config{ServerName: "x"}).Handshake() }() // nobody answers
+		} else if _, err := client.Write([]byte("in the clear")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Read(make([]byte, 64)); err != nil { // so it has been counted
+			t.Fatal(err)
+		}
+		return client, server
+	}
+	say(5201, true)
+	say(5203, true)
+	client, server := say(5202, false)
+	got, err := b.IngressCounts("tare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[CountOpened].Packets != 2 || got[CountClientHello].Packets != 1 || got[CountServerHello].Packets != 0 || got[CountToPorts].Packets < 6 ||
+		got[CountFromPorts].Packets != 0 || got[CountOtherTCP].Packets < 3 {
+		t.Errorf("counters %+v", got)
+	}
+	local, remote := server.LocalAddr().(*net.TCPAddr).AddrPort(), client.LocalAddr().(*net.TCPAddr).AddrPort()
+	if who, err := b.ConnectionOwners(local, remote); err != nil || !slices.Equal(who, []int{os.Getpid()}) {
+		t.Errorf("the connection is of %v, %v", who, err)
+	}
+	if who, err := b.ConnectionOwners(remote, local); err != nil || who != nil {
+		t.Errorf("a connection of the other namespace is of %v, %v", who, err)
+	}
+	if n, err := b.OpenConnections(5201, 5202); err != nil || n != 2 {
+		t.Errorf("%d connections, %v", n, err)
+	}
+}

@@ -42,9 +42,9 @@ type foundEngine struct {
 func (a App) enginesCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "engines", Short: "List the Docker Engines that docker modes can use",
-		Long: "List the Docker Engines that docker modes can use: programs that tare can start for a lab, which a mode of a study names as\n" +
-			"engine: {lab: NAME}, and engines that run, which --engine names. The age is that of the first release of a version's line,\n" +
+		Use: "engines", Short: "List the Docker Engines that docker modes can use, and the Podman of podman modes",
+		Long: "List the Docker Engines that docker modes can use, and the Podman of podman modes: programs that tare can start for a lab,\n" +
+			"which a mode of a study names as engine: {lab: NAME}, and engines that run, which --engine names. The age is that of the first release of a version's line,\n" +
 			"such as 20.10. Nothing is started or changed.",
 		Example: "  tare engines\n  tare engines --json",
 		Args:    exactly(0),
@@ -65,7 +65,7 @@ func (a App) enginesCommand() *cobra.Command {
 // enginesHere returns the private engines, then those that run.
 func enginesHere(ctx context.Context) []foundEngine {
 	installed, running := private.Installations(), enginesRunning()
-	all := make([]foundEngine, len(installed)+len(running))
+	all := make([]foundEngine, len(installed)+len(running), len(installed)+len(running)+1)
 	var wg sync.WaitGroup
 	for i, in := range installed {
 		wg.Go(func() {
@@ -78,7 +78,19 @@ func enginesHere(ctx context.Context) []foundEngine {
 		wg.Go(func() { all[len(installed)+i] = describeRunning(ctx, target) })
 	}
 	wg.Wait()
+	if c, err := private.DescribePodman(ctx); err == nil {
+		all = append(all, describePodman(c))
+	}
 	return all
+}
+
+// describePodman describes the Podman that the podman modes start.
+func describePodman(c private.Podman) foundEngine {
+	f := foundEngine{Use: "podman modes", Path: c.Path, Version: c.Version, Rootless: true}
+	if c.Version == "" {
+		f.Error = "it does not report its version"
+	}
+	return f
 }
 
 func describeInstalled(ctx context.Context, in private.Installation) foundEngine {

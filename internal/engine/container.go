@@ -37,6 +37,9 @@ type ContainerSpec struct {
 	Sysctls   map[string]string // of the container's network namespace, with dots; empty on HostNetwork
 	// Unfiltered leaves out the engine's seccomp profile.
 	Unfiltered bool
+	// CgroupParent is the control group below which the container's are created; empty for that of
+	// the engine.
+	CgroupParent string
 }
 
 // Publish makes a container's port reachable at an address of its host, for both TCP and UDP.
@@ -149,7 +152,8 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 			CapAdd:      []string{"NET_ADMIN"},
 			SecurityOpt: security,
 			Resources: container.Resources{
-				NanoCPUs: nanoCPUs(spec.Limit), Memory: int64(spec.Limit.Memory),
+				CgroupParent: spec.CgroupParent,
+				NanoCPUs:     nanoCPUs(spec.Limit), Memory: int64(spec.Limit.Memory),
 				// The same limit with and without swap makes it a hard limit.
 				MemorySwap: int64(spec.Limit.Memory),
 			},

@@ -198,5 +198,6 @@ func goArch(name string) string {
 // Daemons returns the names of engine programs that forward or serve traffic, as the kernel
 // truncates them to 15 characters. Programs in containers are not included.
 func Daemons() []string {
-	return []string{"dockerd", "docker-proxy", "containerd", "containerd-shim", "rootlesskit", "rootlesskit-doc", "slirp4netns", "vpnkit"}
+	return []string{"dockerd", "docker-proxy", "containerd", "containerd-shim", "rootlesskit", "rootlesskit-doc", "slirp4netns", "vpnkit",
+		"podman", "conmon", "rootlessport", "rootlessport-ch", "pasta", "pasta.avx2", "passt", "passt.avx2"}
 }

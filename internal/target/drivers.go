@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
+	"tare/internal/driver/podman"
 	"tare/internal/driver/proxy"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
@@ -41,6 +42,8 @@ func Drivers(trusted ...string) []Registration {
 		// engines, including those of the baseline and of other modes.
 		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerChanges,
 			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
+		{Name: "podman", Driver: podman.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: podmanChanges,
+			Rights: "root, for the Podmans of the podman modes, also those that run as an ordinary user"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
 		{Name: "proxy", Driver: proxy.Driver{}},

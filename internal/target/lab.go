@@ -140,6 +140,15 @@ func dockerChanges(s study.Study) string {
 	return text
 }
 
+// podmanChanges says which Podmans are started.
+func podmanChanges(s study.Study) string {
+	text := "podman: private Podmans on the lab's hosts, with their data in memory, stopped at the end of the run"
+	if hasMode(s, "podman/rootless") {
+		text += "; those of the rootless modes run as the user nobody"
+	}
+	return text
+}
+
 // hasMode reports whether a study has a mode with this prefix.
 func hasMode(s study.Study, prefix string) bool {
 	return slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, prefix) })

@@ -101,7 +101,7 @@ func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error)
 	if h == "" || c.Limit.CPUs > 0 || unified && c.Limit != (study.Limit{}) {
 		return 0, true, nil
 	}
-	list, err := os.ReadFile(filepath.Join(h, p.cgroup, c.ID, groupProcesses))
+	list, err := os.ReadFile(filepath.Join(h, p.cgroup, p.groups+c.ID, groupProcesses))
 	if err != nil {
 		return 0, false, fmt.Errorf("share the CPU between client and server: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +17,8 @@ import (
 	"tare/internal/process"
 )
 
-// logName is the file in an engine's directory to which dockerd and its parent process write.
-const logName = "dockerd.log"
+// logName is the file in an engine's directory to which its daemon and its first process write.
+const logName = "engine.log"
 
 // initProcess is the first process of a private engine, seen from outside. It is the first process
 // of a PID namespace, so all processes of the engine exit with it. It exits when its stdin is
@@ -27,21 +28,25 @@ type initProcess struct {
 	reason func() string // set once done: how it exited
 }
 
-// startInit starts the running program as the first process of an engine. start chooses the network
-// namespace, and path is the PATH of the engine's processes.
-func startInit(run, dir, path string, start func(*exec.Cmd) error, dockerd []string) (*initProcess, error) {
+// engineEnvironment returns the environment of an engine's processes. It has nothing of the user's,
+// because DOCKER_*, proxies and the sockets of a service manager would affect the engine.
+func engineEnvironment(path string) []string {
+	return []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
+}
+
+// startInit starts the running program as the first process of an engine. flags are Init's between
+// the engine's directory and the command of its daemon, and start chooses the network namespace.
+func startInit(run, dir string, flags, environment []string, start func(*exec.Cmd) error, daemon []string) (*initProcess, error) {
 	logFile := filepath.Join(dir, logName)
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	p := process.NewSelf("its first process", append([]string{InitCommand, "--run", run, "--dir", dir, "--"}, dockerd...)...)
+	p := process.NewSelf("its first process", slices.Concat([]string{InitCommand, "--run", run, "--dir", dir}, flags, []string{"--"}, daemon)...)
 	p.Stdin = true
 	p.Cmd.Stdout, p.Cmd.Stderr = log, log
-	// The environment is empty, because DOCKER_*, proxies and the sockets of a service manager
-	// would affect dockerd.
-	p.Cmd.Env = []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
+	p.Cmd.Env = environment
 	p.Cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true, // not affected by Ctrl-C in the terminal
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
@@ -85,7 +90,7 @@ func logExitReason(log string) string {
 // usagePrefixes starts the line in which dockerd reports an unknown flag.
 const usagePrefixes = "Status: "
 
-// exitReasonIn does that for the end of a log. dockerd's lines are plain or of the form time="..."
+// exitReasonIn does that for the end of a log. The lines of an engine are plain or of the form time="..."
 // level=fatal msg="...".
 func exitReasonIn(text string) string {
 	var reason, last string

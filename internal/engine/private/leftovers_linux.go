@@ -35,7 +35,7 @@ func Leftovers(alive runid.Claims) ([]engine.Leftover, error) {
 		if alive.Hold(run, 0) {
 			continue
 		}
-		what := "Docker Engine " + name
+		what := "engine " + name
 		if strings.HasSuffix(name, cpuGroupSuffix) {
 			what = "control group " + lab.Prefix + name
 		}
@@ -127,7 +127,7 @@ func removePrivate(ctx context.Context, name string) error {
 	}
 	errs = append(errs, RemoveCgroups(lab.Prefix+name), removeDir(filepath.Join(privateBase, name)))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("remove Docker Engine %s: %w", name, err)
+		return fmt.Errorf("remove engine %s: %w", name, err)
 	}
 	return nil
 }

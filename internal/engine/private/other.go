@@ -69,3 +69,16 @@ func (p *Engine) ShareCPU(*engine.Container) (moved int, held bool, err error) {
 
 // JoinCPUGroup does nothing on this system.
 func JoinCPUGroup(string) (leave func() error, err error) { return func() error { return nil }, nil }
+
+// FindPodman always fails on this system.
+func FindPodman(context.Context, string, ...string) (Podman, error) {
+	return Podman{}, linuxnet.ErrSystem
+}
+
+// DescribePodman always fails on this system.
+func DescribePodman(context.Context) (Podman, error) { return Podman{}, linuxnet.ErrSystem }
+
+// Start always fails on this system.
+func (c Podman) Start(context.Context, *lab.Lab, *lab.Host) (*Engine, PodmanInfo, error) {
+	return nil, PodmanInfo{}, linuxnet.ErrSystem
+}

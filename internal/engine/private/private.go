@@ -29,7 +29,9 @@ const privateBase = "/var/lib/tare/engines"
 // with Close, and with this process however that exits.
 type Engine struct {
 	*engine.Engine
-	Program string // the executable of its dockerd, as the kernel names it
+	Program string // the executable of its dockerd or podman, as the kernel names it
+	kind    string // what it is, for messages
+	groups  string // what the names of its containers' groups begin with, before their ids
 	host    string // of the lab
 	dir     string // below privateBase
 	cgroup  string // parent of the groups of all its containers, at the root of each hierarchy

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +83,7 @@ func (c Config) StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err er
 // engine runs until Close. On error nothing remains.
 func (c Config) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, error) {
 	name := nameOf(l.Spec, h.Name)
-	p := &Engine{host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
+	p := &Engine{kind: "Docker Engine", host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
 	err := p.start(ctx, l, h, c)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab %s: %w", h.Name, l.Spec.Label, err), p.Close())
@@ -116,15 +117,11 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 		"--mtu=" + strconv.Itoa(l.Spec.MTU),
 	}, addressFlags(l, h)...)
 	flags = slices.Concat([]string{dockerd}, flags, c.flags())
-	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, c.Installation.searchPath(), h.NS.Start, flags); err != nil {
+	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, nil, engineEnvironment(c.Installation.searchPath()), h.NS.Start, flags); err != nil {
 		return err
 	}
-	local := engine.Local{
-		Proc:    filepath.Join(p.init.root(), "proc"),
-		Plugins: []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")},
-		Gone:    func() string { return p.exitReasonWithin(exitReasonTimeout) },
-	}
-	if p.Engine, err = engine.New(h.Name, local, client.WithHost("unix://"+p.Socket())); err != nil {
+	plugins := []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")}
+	if err := p.connect(p.Socket(), plugins...); err != nil {
 		return err
 	}
 	if err := p.ready(ctx); err != nil {
@@ -139,6 +136,17 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 	return c.check(p, dockerd)
 }
 
+// connect creates the client of the engine's API, at a socket on this machine.
+func (p *Engine) connect(socket string, plugins ...string) (err error) {
+	local := engine.Local{
+		Proc:    filepath.Join(p.init.root(), "proc"),
+		Plugins: plugins,
+		Gone:    func() string { return p.exitReasonWithin(exitReasonTimeout) },
+	}
+	p.Engine, err = engine.New(p.host, local, client.WithHost("unix://"+socket))
+	return err
+}
+
 // exitReasonTimeout bounds how long after an engine stopped answering its exit may become known.
 const exitReasonTimeout = 2 * time.Second
 
@@ -151,14 +159,17 @@ func Swarm(ctx context.Context, l *lab.Lab, a, b *Engine) error {
 
 // addressFlags returns the flags that keep an engine's own networks within the run's addresses.
 func addressFlags(l *lab.Lab, h *lab.Host) []string {
-	bridge, pool := lab.NetA, l.Pool(lab.PoolA)
+	gateway, pool := addressesOf(l, h)
+	return []string{"--bip=" + gateway.String(), fmt.Sprintf("--default-address-pool=base=%s,size=%d", pool, lab.PoolBits)}
+}
+
+// addressesOf returns the address of the default bridge of an engine on a host, and the pool of its
+// other networks.
+func addressesOf(l *lab.Lab, h *lab.Host) (gateway, pool netip.Prefix) {
 	if h == l.B {
-		bridge, pool = lab.NetB, l.Pool(lab.PoolB)
+		return l.Addresses(lab.NetB, 1)[0], l.Pool(lab.PoolB)
 	}
-	return []string{
-		"--bip=" + l.Addresses(bridge, 1)[0].String(),
-		fmt.Sprintf("--default-address-pool=base=%s,size=%d", pool, lab.PoolBits),
-	}
+	return l.Addresses(lab.NetA, 1)[0], l.Pool(lab.PoolA)
 }
 
 // makeDir creates the engine's directory. Another run that ends may at that moment be removing its
@@ -262,7 +273,7 @@ func (p *Engine) end() error {
 		errs = append(errs, RemoveCgroups(p.cgroup), removeDir(p.dir))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("end the Docker Engine on host %s: %w", p.host, err)
+		return fmt.Errorf("end the %s on host %s: %w", p.kind, p.host, err)
 	}
 	return nil
 }

@@ -87,19 +87,6 @@ func (i Installation) ask(ctx context.Context, program string, args ...string) (
 	return string(text), err
 }
 
-// versionIn returns the version in the first line that a program prints for --version: the first
-// word that starts with a digit, after a v if there is one.
-func versionIn(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	for word := range strings.FieldsSeq(line) {
-		word = strings.TrimSuffix(strings.TrimPrefix(word, "v"), ",")
-		if word != "" && word[0] >= '0' && word[0] <= '9' {
-			return word
-		}
-	}
-	return ""
-}
-
 // MissingRequirements returns what this machine lacks for private engines and how to fix it; nil if
 // nothing is missing.
 func MissingRequirements(ctx context.Context) error {

@@ -1,0 +1,275 @@
+package podman_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/podman"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(doomed) != "" && len(os.Args) == 1 {
+		if err := stand(os.Getenv(doomed)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	drivertest.MainInNamespaces(m)
+}
+
+// needPodman skips the test if there is no Podman, and says what is missing.
+func needPodman(t *testing.T) {
+	t.Helper()
+	drivertest.NeedEngine(t)
+	if _, err := private.FindPodman(t.Context(), "", "iptables", "slirp4netns", "rootlessport"); err != nil {
+		t.Skipf("no Podman can be had (scripts/setup-podman unpacks one): %v", err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	needPodman(t)
+	drivertest.Brief(t, podman.Driver{})
+}
+
+// The backend cni is proven as netavark is.
+func TestCNI(t *testing.T) {
+	needPodman(t)
+	o := drivertest.ModeSpec(t, "podman/bridge", 2, nil)
+	o.Options = map[string]string{"backend": "cni"}
+	s := drivertest.Build(t, podman.Driver{}, o)
+	for _, kind := range []string{"tcp_stream", "udp_rr"} {
+		if _, err := s.TrialPairs(t, drivertest.Params(kind), false, 2); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// Each keeps the traffic flowing on a path that is not the mode's, which must be void.
+func TestShortcutsAreVoid(t *testing.T) {
+	needPodman(t)
+	for _, tt := range []struct {
+		name, mode string
+		open       func(*drivertest.Setup) error
+		want       string
+	}{
+		{"another rule", "podman/published", otherRule, "b/dnat:5201.packets"},
+		{"no masquerade, routed back", "podman/bridge", withoutMasquerade, "a/masquerade.packets"},
+		{"a second link", "podman/host", cable, "a/eth0.tx_bytes"},
+		{"a rule for rootlessport", "podman/rootless-slirp4netns", cableToServer, "b/rootlessport:5201.run_ns"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := drivertest.Provision(t, podman.Driver{}, tt.mode, nil)
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Fatalf("before the shortcut: %v", err)
+			}
+			if err := tt.open(s); err != nil {
+				t.Fatal(err)
+			}
+			s.WaitReachable(t)
+			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
+		})
+	}
+}
+
+// otherRule translates the published port by a rule that is not Podman's.
+func otherRule(s *drivertest.Setup) error {
+	at := s.Path.Pairs[0].Server.Listen[0]
+	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-I", "PREROUTING", "-p", "tcp", "--dport", fmt.Sprint(at.Port()), "-j", "DNAT", "--to-destination", at.String())
+}
+
+// withoutMasquerade keeps the client's own address and adds a route back on b.
+func withoutMasquerade(s *drivertest.Setup) error {
+	return errors.Join(
+		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
+		s.Lab.B.NS.Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""))
+}
+
+func cable(s *drivertest.Setup) error { return connect(s, s.Lab.B.NS) }
+
+// cableToServer leads packets for the published port straight into the server's container.
+func cableToServer(s *drivertest.Setup) error {
+	server, _ := podman.ServerNamespace(s.Path)
+	to := s.Path.Pairs[0].Server.Dial[0].Addr()
+	s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, s.Path.Pairs[0].Server.Listen[0].Port())
+	return errors.Join(connect(s, server), server.Address("cable1", netip.PrefixFrom(to, 32)))
+}
+
+// connect joins host a and a namespace by a veth, and routes the dialled address over it.
+func connect(s *drivertest.Setup, server *linuxnet.NS) error {
+	a := s.Lab.A.NS
+	return errors.Join(
+		a.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		a.Up("cable0"), server.Up("cable1"),
+		a.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		a.Route(netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32), netip.MustParseAddr("198.19.255.2"), "cable0"))
+}
+
+// run runs a program in a namespace.
+func run(ns *linuxnet.NS, args ...string) error {
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it exits at once
+	err := ns.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// What cannot be had is said in one line, with what to do.
+func TestUnsupported(t *testing.T) {
+	needPodman(t)
+	for name, tt := range map[string]struct {
+		mode, script, want string
+		options            map[string]string
+		unsupported        bool
+	}{
+		"too old":            {"podman/host", "echo podman version 3.4.4", "Podman 3.4.4 ", nil, true},
+		"no version":         {"podman/host", "exit 1", "does not report its version; install Podman 4", nil, true},
+		"does not start":     {"podman/host", `[ "$1" = --version ] && { echo podman version 4.9.0; exit; }; echo no luck >&2; exit 7`, "ended (exit status 7): no luck", nil, false},
+		"no pasta":           {"podman/rootless-pasta", "echo podman version 4.3.1", "has no network pasta; install 4.4 or newer", nil, true},
+		"no cni":             {"podman/bridge", "echo podman version 5.0.0", "has no network backend cni", map[string]string{"backend": "cni"}, true},
+		"an unknown backend": {"podman/bridge", "echo podman version 5.0.0", `no network backend "x"`, map[string]string{"backend": "x"}, true},
+		"an unknown option":  {"podman/host", "echo podman version 5.0.0", "unknown option backend", map[string]string{"backend": "cni"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "podman")
+			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
+				t.Fatal(err)
+			}
+			// conmon and the runtime of the real one.
+			t.Setenv("PATH", programs(t)+":"+os.Getenv("PATH"))
+			t.Setenv(private.PodmanVariable, program)
+			spec := drivertest.Spec(t, nil)
+			_, err := podman.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
+				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
+			}
+			nothingLeft(t, spec.Claim.ID)
+		})
+	}
+}
+
+// programs returns the directory of the real Podman.
+func programs(t *testing.T) string {
+	t.Helper()
+	c, err := private.DescribePodman(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(c.Path)
+}
+
+// doomed is the environment variable that makes this test binary a run of a mode, which waits until
+// it is killed.
+const doomed = "TARE_TEST_DOOMED"
+
+func stand(mode string) error {
+	claim, err := lab.Standalone()
+	if err != nil {
+		return err
+	}
+	p, err := podman.Driver{}.Provision(context.Background(), drivertest.SpecOn(
+		lab.Spec{Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: true}, driver.ModeSpec{Mode: mode, Pairs: 1}))
+	if err != nil {
+		return err
+	}
+	fmt.Println(claim.ID, len(p.Processes()))
+	select {}
+}
+
+// After kill -9 nothing runs, and gc removes the rest.
+func TestKilledRun(t *testing.T) {
+	needPodman(t)
+	for _, mode := range []string{"podman/bridge", "podman/rootless-slirp4netns"} {
+		t.Run(mode, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+			cmd.Env = append(os.Environ(), doomed+"="+mode)
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			id, _, _ := strings.Cut(line, " ")
+			children, below := linuxnet.Descendants(cmd.Process.Pid)
+			if killed := cmd.Process.Kill(); err != nil || below != nil || killed != nil || len(children) < 4 {
+				t.Fatalf("it says %q: %v, %v, %v; %d processes", line, err, below, killed, len(children))
+			}
+			_ = cmd.Wait() // it was killed
+			for _, pid := range children {
+				waitGone(t, pid)
+			}
+			alive, err := lab.Alive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := private.Leftovers(alive)
+			if err != nil || len(found) == 0 {
+				t.Errorf("gc finds %v, %v", found, err)
+			}
+			for _, l := range found {
+				if err := l.Remove(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			labs, err := lab.Leftovers()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range labs {
+				if err := l.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+			nothingLeft(t, id)
+		})
+	}
+}
+
+// waitGone waits until a process has exited, reaped or not.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+	}
+	t.Errorf("process %d has not exited", pid)
+}
+
+// nothingLeft checks that a run has left nothing on this machine.
+func nothingLeft(t *testing.T, run string) {
+	t.Helper()
+	names, err := linuxnet.Pinned(lab.Prefix + run)
+	if err != nil || len(names) > 0 {
+		t.Errorf("namespaces are left: %v, %v", names, err)
+	}
+	for _, pattern := range []string{"/var/lib/tare/engines/" + run + "*", "/sys/fs/cgroup/*/tare-" + run + "*", "/sys/fs/cgroup/tare-" + run + "*", "/dev/shm/libpod*", "/run/netns/netns-*", "/sys/fs/cgroup/*/libpod*"} {
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+	}
+}

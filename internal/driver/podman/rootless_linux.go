@@ -1,0 +1,155 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/pathspec"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// The programs that connect an ordinary user's containers.
+const (
+	rootlessport = "rootlessport"
+	slirp4netns  = "slirp4netns"
+	pastaProgram = "pasta"
+)
+
+// slirp: process on a, underlay, rootlessport on b, which connects to the server over the loopback
+// device of its container. slirp4netns, which connects the container to the outside, sees nothing of
+// that.
+func (p *path) slirp(ctx context.Context) error {
+	subnet := p.lab.Addresses(lab.NetB, 0)[0].Masked()
+	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), rootlessport, func(s *box) error {
+		p.MustCarryBothAtLeast(s.pair, s.Place, pathspec.Device{Name: lo})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: s.device})
+		idle, err := p.helpers(s, slirp4netns)
+		if err != nil {
+			return err
+		}
+		p.AddRules(driver.Rule{Counter: p.watchRunTime(s, slirp4netns, idle), Expect: driver.ProcessIdle})
+		return nil
+	})
+}
+
+// pasta: process on a, underlay, pasta on b, which listens there and sends packets to the container's
+// device. Its defaults are the address and the gateway of the host's default route, which a lab's host
+// does not have.
+func (p *path) pasta(ctx context.Context) error {
+	own, gateway := p.lab.Addresses(lab.NetB, 15)[0], p.lab.Addresses(lab.NetB, 2)[0].Addr()
+	network := fmt.Sprintf("pasta:--ipv4-only,--interface,%s,--address,%s,--netmask,%d,--gateway,%s", lab.Underlay, own.Addr(), own.Bits(), gateway)
+	return p.behindProcess(ctx, network, pastaProgram, func(s *box) error {
+		p.MustCarryAtLeast(s.pair, s.Place, pathspec.Device{Name: s.device}, pathspec.Receives)
+		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+		return nil
+	})
+}
+
+// behindProcess starts the servers on host b on a network, each with a published port at which a
+// program listens. inside adds what a container's devices must show.
+func (p *path) behindProcess(ctx context.Context, network, program string, inside func(*box) error) error {
+	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: lab.Underlay}, pathspec.Transmits)
+	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: lab.Underlay}, pathspec.Receives)
+	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
+	p.MustBeIdle(p.b.Place, pathspec.Device{Name: lo})
+	return p.ForEachPair(func(pair int) error {
+		s, err := p.run(ctx, p.b, containers.Server, pair, network, portOf(pair))
+		if err != nil {
+			return err
+		}
+		listener, err := p.listener(s, program)
+		if err != nil {
+			return err
+		}
+		p.AddPair(p.a.end(), s.end(), []netip.Addr{s.addr}, p.b.host.Addr[:1], s.port)
+		counter := p.watchRunTime(s, program, []int{listener})
+		p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
+		if err := inside(s); err != nil {
+			return err
+		}
+		if pair > 1 {
+			return nil
+		}
+		of, _ := result.Of(counter)
+		steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.hostStep(lab.Underlay), p.b.hostStep(lab.Underlay),
+			pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(p.b.Place, "process", program), of))}
+		device := s.device
+		if program == rootlessport {
+			device = lo
+		}
+		p.SetSteps(append(steps, pathspec.PerPair(pathspec.DeviceStep(s.Place, pathspec.Device{Name: device})), s.process())...)
+		return nil
+	})
+}
+
+// listener returns the process that listens at the published port of a container, which must be the
+// given program, started by this Podman.
+func (p *path) listener(s *box, program string) (int, error) {
+	own, err := p.helpers(s, program)
+	if err != nil {
+		return 0, err
+	}
+	at, err := p.b.ns.Listeners(s.port)
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range at {
+		if slices.Contains(own, pid) {
+			return pid, nil
+		}
+	}
+	return 0, fmt.Errorf("find %s at port %d of host %s: it does not listen there", program, s.port, s.Host)
+}
+
+// helpers returns the processes of a program that Podman has started for its containers.
+func (p *path) helpers(s *box, program string) (pids []int, err error) {
+	all, err := linuxnet.Descendants(s.side.podman.Root())
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range all {
+		exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+		if err != nil {
+			continue // it has just exited
+		}
+		// passt.avx2 is what pasta executes on most CPUs.
+		name, _, _ := strings.Cut(filepath.Base(exe), ".")
+		if name == program || program == pastaProgram && name == "passt" {
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) == 0 {
+		return nil, fmt.Errorf("find %s of container %s on host %s: no such process was started", program, s.container.Name, s.Host)
+	}
+	return pids, nil
+}
+
+// watchRunTime reads the CPU time of processes before and after each trial. It returns the name of
+// the counter.
+func (p *path) watchRunTime(s *box, program string, pids []int) (counter string) {
+	counter = pathspec.CounterName(p.b.At, fmt.Sprintf("%s:%d", program, s.port), "run_ns")
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		var sum uint64
+		for _, pid := range pids {
+			n, err := linuxnet.RunTime(pid)
+			if err != nil {
+				return errors.Join(fmt.Errorf("read the CPU time of %s of port %d on host %s", program, s.port, p.b.At), err)
+			}
+			sum += n
+		}
+		into[counter] = sum
+		return nil
+	})
+	return counter
+}

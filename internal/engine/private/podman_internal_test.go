@@ -1,0 +1,37 @@
+package private
+
+import "testing"
+
+// What Podman reports is read, and nothing is made up.
+func TestPodmanInfo(t *testing.T) {
+	got, err := parsePodmanInfo([]byte(`{"host": {"networkBackend": "netavark", "networkBackendInfo": {"version": "netavark 1.8.0"},
+"ociRuntime": {"name": "crun", "version": "crun version 1.8.1\ncommit: x"}, "slirp4netns": {"version": "slirp4netns version 1.2.0\n"},
+"pasta": {"version": "pasta 0.0~git20230309\nCopyright"}, "security": {"rootless": true}}}`))
+	want := PodmanInfo{Backend: "netavark", BackendVersion: "1.8.0", Runtime: "crun 1.8.1", Slirp: "1.2.0", Pasta: "0.0~git20230309", Rootless: true}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, text := range []string{"", "{}", `{"host": 1}`} {
+		if _, err := parsePodmanInfo([]byte(text)); err == nil {
+			t.Errorf("%q passed", text)
+		}
+	}
+}
+
+func TestPodmanVersions(t *testing.T) {
+	for version, want := range map[string]bool{"4.3.1": false, "4.4": true, "4.10.0-dev": true, "5.0.0": true, "3.9": false, "": false, "x.y": false} {
+		if got := (Podman{Version: version}).AtLeast(4, 4); got != want {
+			t.Errorf("%q is at least 4.4: %t", version, got)
+		}
+	}
+}
+
+// Whatever it reports, an answer that passes names the network backend.
+func FuzzPodmanInfo(f *testing.F) {
+	f.Add([]byte(`{"host": {"networkBackend": "cni"}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if got, err := parsePodmanInfo(text); err == nil && got.Backend == "" {
+			t.Errorf("passed without a backend: %+v", got)
+		}
+	})
+}

@@ -239,7 +239,7 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 		if !ok {
 			continue
 		}
-		if b, ok := first[m.Baseline]; ok && asked.WriteSize > 0 && b.Client.MSS != t.Client.MSS {
+		if b, ok := first[m.Baseline]; ok && asked.WriteSize > 0 && b.Client.MSS != 0 && t.Client.MSS != 0 && b.Client.MSS != t.Client.MSS { // 0 is unknown
 			which := "part of the cost is the smaller MTU"
 			if t.Client.MSS > b.Client.MSS {
 				which = "the larger MTU hides part of the cost"

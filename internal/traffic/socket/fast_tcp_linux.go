@@ -204,9 +204,6 @@ func (l *fastListener) FD() int      { return l.socket }
 func (l *fastListener) Close()       { unix.Close(l.socket) }
 
 func (l *fastListener) Accept(others []Stream) (Stream, error) {
-	if len(others) == 0 {
-		return l.accept()
-	}
 	return l.acceptWithin(PollTimeout, others)
 }
 

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -30,6 +31,9 @@ type fastWire struct {
 	events []unix.EpollEvent
 	wait   time.Duration // of epoll
 	gro    bool
+	// polls is set where recvmmsg does not know MSG_WAITFORONE, as on gVisor: the first datagram is
+	// waited for by a poll.
+	polls bool
 	// listening is the server's port, -1 at the client.
 	listening int
 	peers     []netip.AddrPort // of the flows, at the server
@@ -111,7 +115,7 @@ func (w *fastWire) Receive(in *Inbox) error {
 		if in.NonBlocking {
 			return w.receiveOn(0, in, unix.MSG_DONTWAIT)
 		}
-		return w.receiveOn(0, in, unix.MSG_WAITFORONE)
+		return w.receiveFirst(in)
 	}
 	if len(w.ready) == 0 {
 		wait := int(w.wait.Milliseconds())
@@ -135,6 +139,21 @@ func (w *fastWire) Receive(in *Inbox) error {
 	flow := w.ready[last]
 	w.ready = w.ready[:last]
 	return w.receiveOn(flow, in, unix.MSG_DONTWAIT)
+}
+
+// receiveFirst waits for a datagram of the only flow, and receives what else is there.
+func (w *fastWire) receiveFirst(in *Inbox) error {
+	if !w.polls {
+		err := w.receiveOn(0, in, unix.MSG_WAITFORONE)
+		if !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		w.polls = true
+	}
+	if ready, err := PollFD(w.fds[0], unix.POLLIN, w.wait); !ready {
+		return cmp.Or(err, ErrAgain)
+	}
+	return w.receiveOn(0, in, unix.MSG_DONTWAIT)
 }
 
 // ReceiveWithin waits with ppoll, whose timeout is finer than that of the sockets and of epoll.
@@ -254,15 +273,22 @@ func (w *fastWire) Messenger(flow int) Messenger { return fastMessenger(w.fds[fl
 // fastMessenger bypasses the Go scheduler, like the messenger of a TCP stream.
 type fastMessenger int
 
-func (m fastMessenger) Send(b []byte) (int, error) { return m.move(unix.SYS_SENDTO, b) }
-func (m fastMessenger) Recv(b []byte) (int, error) { return m.move(unix.SYS_RECVFROM, b) }
+func (m fastMessenger) Send(b []byte) (int, error) {
+	n, err := Send(int(m), b)
+	return n, messageError(err)
+}
 
-func (m fastMessenger) move(call uintptr, b []byte) (int, error) {
-	n, err := raw(call, int(m), b)
-	if err != nil {
-		err = udpError(err)
+func (m fastMessenger) Recv(b []byte) (int, error) {
+	n, err := Recv(int(m), b)
+	return n, messageError(err)
+}
+
+// messageError is udpError without its cost where there is no error.
+func messageError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return n, err
+	return udpError(err)
 }
 
 // maxSegments is the most datagrams per super-packet of any kernel. Older kernels allow 64.

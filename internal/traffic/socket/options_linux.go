@@ -121,13 +121,22 @@ func kernelInfo(fd int) TCPInfo {
 	if err != nil {
 		return TCPInfo{}
 	}
-	st := TCPInfo{
-		Known: true, MSS: int(info.Snd_mss), RTT: float64(info.Rtt) / 1e6, Segments: uint64(info.Segs_out), Retransmits: int64(info.Total_retrans),
-		Sent: info.Bytes_sent, Resent: info.Bytes_retrans, Received: info.Bytes_received,
-		Times: chronographOf(&info, size),
-	}
+	st := infoOf(&info, size)
 	st.Congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	st.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
 	st.ReceiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	return st
+}
+
+// infoOf converts TCP_INFO. Every kernel of Linux reports a maximum segment size. gVisor's fills in the
+// whole structure, but has no counters in it, and counts round trips in milliseconds.
+func infoOf(info *unix.TCPInfo, size uintptr) TCPInfo {
+	if info.Snd_mss == 0 {
+		return TCPInfo{}
+	}
+	return TCPInfo{
+		Known: true, MSS: int(info.Snd_mss), RTT: float64(info.Rtt) / 1e6, Segments: uint64(info.Segs_out), Retransmits: int64(info.Total_retrans),
+		Sent: info.Bytes_sent, Resent: info.Bytes_retrans, Received: info.Bytes_received,
+		Times: chronographOf(info, size),
+	}
 }

@@ -8,18 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send sends, and waits for at most the socket's timeout.
-func Send(fd int, b []byte) (int, error) { return raw(unix.SYS_SENDTO, fd, b) }
+// Send sends, and waits for at most the socket's timeout. The calls of this file bypass the Go
+// scheduler's system call entry. The socket's timeout bounds how long the runtime may have to wait for
+// the thread.
+func Send(fd int, b []byte) (int, error) {
+	return rawFlags(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL)
+}
 
 // Recv receives, and waits for at most the socket's timeout. It returns 0 when the peer has closed
 // its direction.
-func Recv(fd int, b []byte) (int, error) { return raw(unix.SYS_RECVFROM, fd, b) }
-
-// raw bypasses the Go scheduler's system call entry. The socket's timeout bounds how long the
-// runtime may have to wait for this thread.
-func raw(call uintptr, fd int, b []byte) (int, error) {
-	return rawFlags(call, fd, b, unix.MSG_NOSIGNAL)
-}
+func Recv(fd int, b []byte) (int, error) { return rawFlags(unix.SYS_RECVFROM, fd, b, 0) }
 
 func rawFlags(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)

@@ -35,6 +35,7 @@ type crrServerLoop struct {
 	free              []int
 	waiting           int // of parked
 	polling           bool
+	pollsAccept       bool  // a blocking accept does not time out here, so it is called when there is a connection
 	closing           []int // queue of answered connections that wait for the client's FIN or RST
 	request, response []byte
 	crrServed
@@ -50,7 +51,7 @@ const listenerID = -1
 func serveCRRFast(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error) {
 	s := &crrServerLoop{crrTrial: t, listener: l, listenFD: l.FD(), control: control,
 		request: make([]byte, min(t.requestBytes(), maxMessageCall)), response: make([]byte, min(t.ResponseSize, maxMessageCall)),
-		closing: make([]int, 0, 4*t.Streams+64)}
+		closing: make([]int, 0, 4*t.Streams+64), pollsAccept: !socket.WaitsInAccept()}
 	err := thread.Run(1, t.CPU, func(int) (err error) {
 		var stop func() bool
 		s.over, stop = thread.Cancelled(ctx)
@@ -128,6 +129,11 @@ func (s *crrServerLoop) step() (idle bool, err error) {
 	if s.waiting == 0 {
 		if err := s.blocking(true); err != nil {
 			return false, err
+		}
+		if s.pollsAccept {
+			if ready, err := socket.PollFD(s.listenFD, unix.POLLIN, crrPollTimeout); !ready || err != nil {
+				return !ready, err
+			}
 		}
 		return s.acceptOne()
 	}

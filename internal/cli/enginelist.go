@@ -32,6 +32,7 @@ type foundEngine struct {
 	Released   string   `json:"released,omitempty"` // a date
 	Containerd string   `json:"containerd,omitempty"`
 	Runc       string   `json:"runc,omitempty"`
+	Runsc      string   `json:"runsc,omitempty"`             // of gVisor, for programs
 	Firewalls  []string `json:"firewall_backends,omitempty"` // those that it can use, or the one of a running engine
 	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, rootlesskit is installed
 	Error      string   `json:"error,omitempty"`             // why it cannot be used
@@ -95,7 +96,7 @@ func describePodman(c private.Podman) foundEngine {
 
 func describeInstalled(ctx context.Context, in private.Installation) foundEngine {
 	d := in.Describe(ctx)
-	f := foundEngine{Use: "lab: " + in.Name, Path: d.Path, Version: d.Version, Containerd: d.Containerd, Runc: d.Runc,
+	f := foundEngine{Use: "lab: " + in.Name, Path: d.Path, Version: d.Version, Containerd: d.Containerd, Runc: d.Runc, Runsc: d.Runsc,
 		Firewalls: d.Firewalls, Rootless: d.Rootless}
 	f.date(d.Released)
 	if d.Version == "" {
@@ -149,23 +150,26 @@ func (f *foundEngine) date(at time.Time) {
 
 func printFound(w io.Writer, all []foundEngine, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ENGINE\tVERSION\tAGE\tCONTAINERD\tRUNC\tFIREWALL\tROOTLESS\tWHERE")
+	fmt.Fprintln(t, "ENGINE\tVERSION\tAGE\tCONTAINERD\tRUNC\tRUNSC\tFIREWALL\tROOTLESS\tWHERE")
 	for _, f := range all {
 		if f.Current {
 			f.Use += " or " + study.CurrentEngine
 		}
 		if f.Error != "" && f.Version == "" {
-			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t-\t-\t%s\n", f.Use, strings.TrimSpace(f.Path+" "+f.Error))
+			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t-\t-\t-\t%s\n", f.Use, strings.TrimSpace(f.Path+" "+f.Error))
 			continue
 		}
-		age, rootless := "unknown", "no"
+		age, rootless, noRunsc := "unknown", "no", "unknown"
+		if strings.HasPrefix(f.Use, "lab: ") {
+			noRunsc = "none"
+		}
 		if !f.released.IsZero() {
 			age = wording.Age(now.Sub(f.released))
 		}
 		if f.Rootless {
 			rootless = "yes"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Use, f.Version, age, or(f.Containerd, "unknown"), or(f.Runc, "unknown"),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Use, f.Version, age, or(f.Containerd, "unknown"), or(f.Runc, "unknown"), or(f.Runsc, noRunsc),
 			or(strings.Join(f.Firewalls, ", "), "unknown"), rootless, f.Path)
 	}
 	return t.Flush()

@@ -18,10 +18,10 @@ func TestPrintFound(t *testing.T) {
 	}
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
-		"ENGINE VERSION AGE CONTAINERD RUNC FIREWALL ROOTLESS WHERE",
-		"lab: v1 or current 29.0.1 1 year 2.2.0 1.3.3 iptables, nftables yes /x/dockerd",
-		"docker 99 unknown unknown unknown unknown no unix:///x",
-		"unix:///y - - - - - - permission denied",
+		"ENGINE VERSION AGE CONTAINERD RUNC RUNSC FIREWALL ROOTLESS WHERE",
+		"lab: v1 or current 29.0.1 1 year 2.2.0 1.3.3 none iptables, nftables yes /x/dockerd",
+		"docker 99 unknown unknown unknown unknown unknown no unix:///x",
+		"unix:///y - - - - - - - permission denied",
 	} {
 		if i >= len(got) || strings.Join(strings.Fields(got[i]), " ") != want {
 			t.Errorf("line %d of %q, want %q", i+1, got, want)

@@ -46,7 +46,8 @@ func (c *Container) isFirst(dir string) error {
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):
 			return err
-		case bytes.Contains(line, []byte("\x00"+c.Name+"\x00")):
+		// A sandbox of gVisor has the container's id as its last argument.
+		case bytes.Contains(line, []byte("\x00"+c.Name+"\x00")), bytes.HasSuffix(line, []byte("\x00"+c.ID+"\x00")):
 			return nil
 		case err != nil, time.Now().After(until):
 			return fmt.Errorf("process %d is not its first process: the container has exited, or engine %s runs on another machine", c.pid, c.engine.Name)

@@ -13,6 +13,14 @@ const (
 	FirewallNftables = "nftables"
 )
 
+// The runtimes of an engine's containers: runc, gVisor with the network stack of its sandbox, and
+// gVisor that uses the kernel's network stack.
+const (
+	RuntimeRunc         = "runc"
+	RuntimeRunsc        = "runsc"
+	RuntimeRunscHostnet = "runsc-hostnet"
+)
+
 // Engine is the private Docker Engine of a mode, and its settings. The zero Engine is the packaged
 // one with its defaults.
 type Engine struct {
@@ -20,6 +28,7 @@ type Engine struct {
 	Firewall      string // FirewallIptables or FirewallNftables; empty for the engine's default
 	UserlandProxy string // On or Off; empty for the engine's default
 	DirectRouting string // On or Off; empty for the engine's default
+	Runtime       string // of its containers: RuntimeRunc, RuntimeRunsc or RuntimeRunscHostnet; empty for RuntimeRunc
 }
 
 // Fields declares the keys of an Engine and their rules.
@@ -30,5 +39,7 @@ func (e *Engine) Fields() []Field {
 		key("firewall", choice(&e.Firewall, FirewallIptables, FirewallNftables), "backend of the engine's rules; the engine's default when absent"),
 		key("userland_proxy", choice(&e.UserlandProxy, On, Off), "docker-proxy beside the rules of published ports; the engine's default, on, when absent"),
 		key("direct_routing", choice(&e.DirectRouting, On, Off), "other hosts reach containers at their own addresses, where the gateway mode is nat (--allow-direct-routing); the engine's default, off since version 28, when absent"),
+		key("runtime", choice(&e.Runtime, RuntimeRunc, RuntimeRunsc, RuntimeRunscHostnet),
+			"what runs its containers: runsc is gVisor with a network stack of its own, runsc-hostnet is gVisor with --network=host; runc when absent"),
 	}
 }

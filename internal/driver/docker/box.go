@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 )
 
 // The names of Docker's devices.
@@ -31,8 +32,9 @@ type box struct {
 	side           *side
 	container      *engine.Container
 	ns             *linuxnet.NS
-	own            bool // the container has its own namespace
-	leaveGroups    bool // its agents leave its control groups
+	own            bool     // the container has its own namespace
+	leaveGroups    bool     // its agents leave its control groups
+	sandbox        *sandbox // nil for a container whose processes are the host's
 }
 
 // run starts the container of one endpoint. spec selects its network; the rest is the same
@@ -59,11 +61,14 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 		}
 		b.ns, b.Stack = ns, pathspec.NamespaceStack{NS: ns}
 	}
+	if p.config.Sandboxed() {
+		err = p.enclose(b)
+	}
 	p.mu.Lock()
 	p.boxes = append(p.boxes, b)
 	p.mu.Unlock()
-	if !b.own {
-		return b, nil
+	if err != nil || !b.own {
+		return b, err
 	}
 	return b, p.segmentation(b)
 }
@@ -96,6 +101,9 @@ func (p *path) segmentation(b *box) error {
 
 // end returns the endpoint of the container's agent.
 func (b *box) end() pathspec.Endpoint {
+	if b.sandbox != nil {
+		return pathspec.Endpoint{Place: b.Place, Launcher: sandboxed{container: b.container, engine: b.side.engine}}
+	}
 	launcher := sharedCgroup{container: b.container, engine: b.side.engine}
 	if b.leaveGroups {
 		launcher.leave = b.ns
@@ -129,7 +137,12 @@ func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, 
 
 // process returns the step for the container's agent.
 func (b *box) process() pathspec.Step {
-	return containers.ProcessStep(b.Place, b.side.engine.Engine, b.container)
+	step := containers.ProcessStep(b.Place, b.side.engine.Engine, b.container)
+	if b.sandbox != nil {
+		of, _ := result.Of(b.sentryCounter())
+		step = pathspec.ProvenBy(pathspec.WithFacts(step, result.Fact{Name: "runtime", Value: b.sandbox.runtime}), of)
+	}
+	return step
 }
 
 // exitReason returns how the container exited, "" if it runs or if that is unknown.

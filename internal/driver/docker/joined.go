@@ -178,7 +178,7 @@ func (p *path) onlyDevice(pair int, b *box, forward pathspec.Direction) (pathspe
 	if err != nil {
 		return pathspec.Device{}, err
 	}
-	name, err := b.ns.DeviceWith(addr)
+	name, err := b.deviceWith(addr)
 	if err != nil {
 		return pathspec.Device{}, err
 	}

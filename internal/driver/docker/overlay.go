@@ -184,7 +184,7 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 		if err != nil {
 			return err
 		}
-		if device[b], err = b.ns.DeviceWith(addr); err != nil {
+		if device[b], err = b.deviceWith(addr); err != nil {
 			return err
 		}
 		if veth[b], err = p.vethIn(b, device[b], in.ns); err != nil {

@@ -62,7 +62,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		err = r.build(p, ctx)
 	}
 	if err == nil {
-		err = errors.Join(p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
+		err = errors.Join(p.proveSandboxes(), p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
 	}
 	if err == nil && !p.reached {
 		err = p.reachable(ctx, p.Pairs(), joinWait)
@@ -71,7 +71,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
 	return p.DriverPath(driver.Path{
-		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.versionFacts(), Processes: p.processes,
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: append(p.versionFacts(), p.runtimeFacts(ctx)...), Processes: p.processes,
 		Checks: p.checks, Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
 	}), nil
 }
@@ -136,7 +136,7 @@ func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
-	return config, nil
+	return config, checkRuntime(o.ModeSpec, config)
 }
 
 // images loads the containers' image into all engines in parallel, so that no container

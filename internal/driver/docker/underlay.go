@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
 // macvlan: containers on a network of the macvlan driver, whose parent is their host's
@@ -36,7 +37,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		Gateway: p.lab.Addresses(lab.NetUnderlay, unusedGateway)[0].Addr(),
 	}
 	spec.Name = engine.Name(spec.Run, kind)
-	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.lab.Addresses(lab.NetUnderlay, 0))
+	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.underlayAddresses(0))
 	for _, s := range p.sides() {
 		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
 			return p.explainMissingType(kind, err)
@@ -47,7 +48,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		if role == containers.Server {
 			number++
 		}
-		return engine.ContainerSpec{Network: spec.Name, Addresses: prefixAddresses(p.lab.Addresses(lab.NetUnderlay, number))}
+		return engine.ContainerSpec{Network: spec.Name, Addresses: prefixAddresses(p.underlayAddresses(number))}
 	})
 	if err != nil {
 		return p.explainMissingType(kind, err)
@@ -78,6 +79,17 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	p.SetSteps(from.process(), pathspec.PerPair(pathspec.DeviceStep(from.Place, from.eth())), p.a.device(eth),
 		p.b.device(eth), pathspec.PerPair(pathspec.DeviceStep(to.Place, to.eth())), to.process())
 	return nil
+}
+
+// underlayAddresses returns the addresses of a host number on the underlay. With the network stack of a
+// sandbox they are IPv4 only: such a device passes only the multicast groups that the kernel has
+// joined on it, so neighbour solicitations for the addresses of the sandbox do not arrive.
+func (p *path) underlayAddresses(number int) []netip.Prefix {
+	all := p.lab.Addresses(lab.NetUnderlay, number)
+	if p.config.Runtime == study.RuntimeRunsc {
+		return all[:1]
+	}
+	return all
 }
 
 // explainMissingType recognises from the engine's error a kernel without such devices.

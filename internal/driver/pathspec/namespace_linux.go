@@ -39,3 +39,17 @@ func (s NamespaceStack) Describe(_ context.Context, name string) (kind string, f
 	}
 	return kind, facts, err
 }
+
+// DevicesOnly is a network namespace of this machine as a Stack whose own sockets, routes and rules
+// have no part in the path, because a process reads and writes the frames of its devices.
+type DevicesOnly struct{ NS *linuxnet.NS }
+
+// Links reads the counters of devices.
+func (s DevicesOnly) Links(ctx context.Context, names []string) (map[string]Link, error) {
+	return NamespaceStack{s.NS}.Links(ctx, names)
+}
+
+// Describe reads type, MTU, queueing discipline and offloads.
+func (s DevicesOnly) Describe(ctx context.Context, name string) (kind string, facts []result.Fact, err error) {
+	return NamespaceStack{s.NS}.Describe(ctx, name)
+}

@@ -121,6 +121,49 @@ func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error)
 	return moved, false, nil
 }
 
+// Processes lists the processes in the CPU scheduling group of a container, by their ids on this
+// machine. Those that ShareCPU or ShareSandbox has moved are not among them. It is empty if the kernel
+// has no such groups.
+func (p *Engine) Processes(c *engine.Container) (pids []int, err error) {
+	h, _, _, err := cpuGroup()
+	if err != nil || h == "" {
+		return nil, err
+	}
+	list, err := os.ReadFile(filepath.Join(h, p.cgroup, c.ID, groupProcesses))
+	if err != nil {
+		return nil, fmt.Errorf("list the processes of container %s: %w", c.Name, err)
+	}
+	for word := range strings.FieldsSeq(string(list)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, fmt.Errorf("list the processes of container %s: %w", c.Name, err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// ShareSandbox is ShareCPU for a container in a sandbox of gVisor, whose agents are not processes of
+// this machine: it moves all processes of the sandbox, and what they start later is started there.
+func (p *Engine) ShareSandbox(c *engine.Container) error {
+	h, own, unified, err := cpuGroup()
+	if err != nil || h == "" || c.Limit.CPUs > 0 || unified && c.Limit != (study.Limit{}) {
+		return err
+	}
+	for {
+		pids, err := p.Processes(c)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			err := os.WriteFile(filepath.Join(h, own, groupProcesses), []byte(strconv.Itoa(pid)), 0)
+			if err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("share the CPU between client and server: move process %d of a sandbox: %w", pid, err)
+			}
+		}
+	}
+}
+
 // isAgent distinguishes an agent from the container's first process, and from the runtime that
 // starts it.
 func isAgent(pid string) bool {

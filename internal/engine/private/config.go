@@ -14,6 +14,7 @@ type Config struct {
 	// DirectRouting is study.On or study.Off for the engine's option --allow-direct-routing, or empty
 	// for its default.
 	DirectRouting string
+	Runtime       string   // of the containers: study.RuntimeRunc or another of them, or empty for runc
 	Args          []string // further arguments of dockerd
 }
 
@@ -21,5 +22,5 @@ type Config struct {
 // machine has no such engine.
 func ConfigOf(asked study.Engine) (Config, error) {
 	i, err := Find(asked.Lab)
-	return Config{Installation: i, Firewall: asked.Firewall, NoProxy: asked.UserlandProxy == study.Off, DirectRouting: asked.DirectRouting}, err
+	return Config{Installation: i, Firewall: asked.Firewall, NoProxy: asked.UserlandProxy == study.Off, DirectRouting: asked.DirectRouting, Runtime: asked.Runtime}, err
 }

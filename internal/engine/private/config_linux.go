@@ -1,6 +1,7 @@
 package private
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,8 +54,12 @@ func (c Config) explain(err error) error {
 // names a kind of namespace that it does not know.
 const unknownTimeNamespace = `namespace {"time"`
 
-// Explain adds to an error of the engine that its runc is too old for it, if that is the cause.
+// Explain adds to an error of the engine that its runc is too old for it, or that a sandbox of gVisor
+// cannot be created here, if that is the cause.
 func (p *Engine) Explain(err error) error {
+	if err != nil && p.Runsc != "" && strings.Contains(err.Error(), "OCI runtime") {
+		return fmt.Errorf("gVisor could not start a sandbox (%w); it needs CAP_SYS_ADMIN, ptrace(2) and seccomp(2): try %s --platform=systrap do true", oneLine(err), p.Runsc)
+	}
 	if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `\"`, `"`), unknownTimeNamespace) {
 		return err
 	}
@@ -110,4 +115,9 @@ func (p *Engine) Firewall() string {
 		name, _, _ := strings.Cut(got, "+") // iptables+firewalld
 		return name
 	}
+}
+
+// oneLine returns an error with the same text in one line.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }

@@ -29,6 +29,7 @@ type Description struct {
 	Version          string
 	Released         time.Time // see engine.ReleaseOf; zero if unknown
 	Containerd, Runc string
+	Runsc            string   // of gVisor, which may also be that of the cache
 	Firewalls        []string // backends of its rules that it can use
 	Rootless         bool     // rootlesskit is installed, with which an ordinary user can run it
 }

@@ -32,6 +32,7 @@ type Engine struct {
 	Program string // the executable of its dockerd or podman, as the kernel names it
 	kind    string // what it is, for messages
 	groups  string // what the names of its containers' groups begin with, before their ids
+	Runsc   string // the program of its default runtime if that is gVisor's, else empty
 	host    string // of the lab
 	dir     string // below privateBase
 	cgroup  string // parent of the groups of all its containers, at the root of each hierarchy

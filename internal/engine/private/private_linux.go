@@ -19,11 +19,6 @@ import (
 	"tare/internal/lab"
 )
 
-// ownConfig is an engine's configuration file. Engines from 29 on keep images in containerd's store by
-// default, which compresses the image of this program when it is loaded: that takes a second, and the
-// network of a container does not depend on it. Older engines ignore the feature.
-const ownConfig = `{"features": {"containerd-snapshotter": false}}` + "\n"
-
 // pidFile is the file in the directory of an engine with the process id of its dockerd.
 const pidFile = "dockerd.pid"
 
@@ -101,8 +96,17 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 	}
 	// A separate configuration: without one dockerd reads the user's.
 	config := filepath.Join(p.dir, "daemon.json")
-	if err := os.WriteFile(config, []byte(ownConfig), 0o600); err != nil {
+	text, err := c.daemonConfig()
+	if err != nil {
 		return err
+	}
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return err
+	}
+	if c.Sandboxed() {
+		if p.Runsc, err = c.Installation.lookupRunsc(); err != nil {
+			return err
+		}
 	}
 	flags := append([]string{
 		"--config-file=" + config,

@@ -59,6 +59,7 @@ func (i Installation) Describe(ctx context.Context) Description {
 	if text, err := i.ask(ctx, "runc", "--version"); err == nil {
 		d.Runc = versionIn(text)
 	}
+	d.Runsc = i.runscVersion(ctx)
 	if text, err := i.ask(ctx, "dockerd", "--help"); err == nil {
 		d.Firewalls = []string{study.FirewallIptables}
 		if strings.Contains(text, firewallFlag) {
@@ -79,6 +80,11 @@ func (i Installation) ask(ctx context.Context, program string, args ...string) (
 	if err != nil {
 		return "", err
 	}
+	return output(ctx, path, args...)
+}
+
+// output runs a program for at most 5 seconds and returns what it prints.
+func output(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -117,6 +123,10 @@ func (c Config) MissingRequirements(ctx context.Context) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("a Docker Engine on a host of the lab needs %s, which cannot be found in %s; install Docker Engine (Debian: apt-get install docker.io iptables nftables)",
 			strings.Join(missing, ", "), c.Installation.searchPath())
+	}
+	if c.Sandboxed() {
+		_, err := c.Installation.lookupRunsc()
+		return err
 	}
 	return nil
 }

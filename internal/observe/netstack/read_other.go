@@ -36,3 +36,25 @@ func Read(proc string) Reading {
 	}
 	return r
 }
+
+// ReadProtocols reads the counters of IP, ICMP, TCP and UDP of the network stack of the calling
+// thread. Those of IPv6 are absent if the kernel has none.
+func ReadProtocols(proc string) (Reading, error) {
+	var r Reading
+	for _, s := range sources() {
+		if s.file != "snmp" && s.file != "snmp6" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(proc, "thread-self/net", s.file))
+		if errors.Is(err, os.ErrNotExist) && s.optional {
+			continue
+		}
+		if err == nil {
+			err = s.parse(&r, text)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}

@@ -34,8 +34,10 @@ type foundEngine struct {
 	Runc       string   `json:"runc,omitempty"`
 	Runsc      string   `json:"runsc,omitempty"`             // of gVisor, for programs
 	Firewalls  []string `json:"firewall_backends,omitempty"` // those that it can use, or the one of a running engine
-	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, rootlesskit is installed
-	Error      string   `json:"error,omitempty"`             // why it cannot be used
+	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, RootlessKit is installed
+	// Rootlesskit is the version of RootlessKit that is installed with programs.
+	Rootlesskit string `json:"rootlesskit,omitempty"`
+	Error       string `json:"error,omitempty"` // why it cannot be used
 
 	released time.Time
 }
@@ -97,7 +99,7 @@ func describePodman(c private.Podman) foundEngine {
 func describeInstalled(ctx context.Context, in private.Installation) foundEngine {
 	d := in.Describe(ctx)
 	f := foundEngine{Use: "lab: " + in.Name, Path: d.Path, Version: d.Version, Containerd: d.Containerd, Runc: d.Runc, Runsc: d.Runsc,
-		Firewalls: d.Firewalls, Rootless: d.Rootless}
+		Firewalls: d.Firewalls, Rootless: d.Rootlesskit != "", Rootlesskit: d.Rootlesskit}
 	f.date(d.Released)
 	if d.Version == "" {
 		f.Error = "it does not report its version"
@@ -167,7 +169,7 @@ func printFound(w io.Writer, all []foundEngine, now time.Time) error {
 			age = wording.Age(now.Sub(f.released))
 		}
 		if f.Rootless {
-			rootless = "yes"
+			rootless = or(f.Rootlesskit, "yes")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Use, f.Version, age, or(f.Containerd, "unknown"), or(f.Runc, "unknown"), or(f.Runsc, noRunsc),
 			or(strings.Join(f.Firewalls, ", "), "unknown"), rootless, f.Path)

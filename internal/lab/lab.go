@@ -78,9 +78,18 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	}
 	l.spaces = append(l.spaces, ns)
 	l.names[ns] = name
+	if err := l.Prepare(ns); err != nil {
+		return nil, err
+	}
+	return ns, ns.Segmentation("lo", l.Spec.Offload)
+}
+
+// Prepare gives a namespace the settings that all namespaces of this lab share, where the lab has not
+// created it.
+func (l *Lab) Prepare(ns *linuxnet.NS) error {
 	for _, s := range l.Settings() {
 		if err := ns.Sysctl(s[0], s[1]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// Bridged frames are not passed to the IP hooks: whether br_netfilter happens to be
@@ -90,10 +99,10 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 			continue
 		}
 		if err := ns.Sysctl(name, "0"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return ns, ns.Segmentation("lo", l.Spec.Offload)
+	return nil
 }
 
 // Device describes a link of this lab, tagged with the run's id.

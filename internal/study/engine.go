@@ -21,6 +21,16 @@ const (
 	RuntimeRunscHostnet = "runsc-hostnet"
 )
 
+// The network drivers and port drivers of RootlessKit, with which an ordinary user runs an engine.
+const (
+	RootlessSlirp    = "slirp4netns"
+	RootlessPasta    = "pasta"
+	RootlessGvisor   = "gvisor-tap-vsock"
+	RootlessLXC      = "lxc-user-nic"
+	RootlessBuiltin  = "builtin"
+	RootlessImplicit = "implicit"
+)
+
 // Engine is the private Docker Engine of a mode, and its settings. The zero Engine is the packaged
 // one with its defaults.
 type Engine struct {
@@ -29,6 +39,9 @@ type Engine struct {
 	UserlandProxy string // On or Off; empty for the engine's default
 	DirectRouting string // On or Off; empty for the engine's default
 	Runtime       string // of its containers: RuntimeRunc, RuntimeRunsc or RuntimeRunscHostnet; empty for RuntimeRunc
+	// RootlessNet and RootlessPort are the network driver and the port driver of RootlessKit, for an
+	// engine of an ordinary user; empty for Docker's defaults.
+	RootlessNet, RootlessPort string
 }
 
 // Fields declares the keys of an Engine and their rules.
@@ -41,5 +54,7 @@ func (e *Engine) Fields() []Field {
 		key("direct_routing", choice(&e.DirectRouting, On, Off), "other hosts reach containers at their own addresses, where the gateway mode is nat (--allow-direct-routing); the engine's default, off since version 28, when absent"),
 		key("runtime", choice(&e.Runtime, RuntimeRunc, RuntimeRunsc, RuntimeRunscHostnet),
 			"what runs its containers: runsc is gVisor with a network stack of its own, runsc-hostnet is gVisor with --network=host; runc when absent"),
+		key("rootless_net", choice(&e.RootlessNet, RootlessSlirp, RootlessPasta, RootlessGvisor, RootlessLXC), "RootlessKit's network driver, of the rootless modes; Docker's default when absent"),
+		key("rootless_port", choice(&e.RootlessPort, RootlessBuiltin, RootlessSlirp, RootlessImplicit, RootlessGvisor), "RootlessKit's port driver, of the rootless modes; Docker's default when absent"),
 	}
 }

@@ -54,6 +54,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/nat", Title: "raw client, server in a container of a user-defined network with a published port (gateway mode nat)", Baseline: containers.Host},
 		{ID: "docker/direct-routing", Title: "raw client, server in a container that is reached by direct routing past its published port", Baseline: containers.Host},
 		{ID: "docker/isolated", Title: "two containers on one bridge without an address of the host (gateway mode isolated)", Baseline: containers.HostLocal},
+		{ID: rootlessMode, Title: "raw client, server in a container of an ordinary user's engine with a published port", Baseline: containers.Host, MTU: true},
+		{ID: rootlessOutMode, Title: "client in a container of an ordinary user's engine, raw server", Baseline: containers.Host, MTU: true},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: containers.Host, MTU: true},
@@ -66,6 +68,17 @@ func (Driver) Modes() []driver.Mode {
 			modes[i].Own = []driver.OwnSetting{trustedInterface()}
 		}
 		modes[i].Parts, modes[i].Settings, modes[i].Engine = partsOf(modes[i].ID), setting.Names(), true
+		if isRootless(modes[i].ID) {
+			modes[i].Settings = nil
+		}
 	}
 	return modes
 }
+
+// The modes whose engine runs as an ordinary user.
+const (
+	rootlessMode    = "docker/rootless"
+	rootlessOutMode = "docker/rootless-out"
+)
+
+func isRootless(mode string) bool { return mode == rootlessMode || mode == rootlessOutMode }

@@ -32,13 +32,18 @@ func partsOf(mode string) []driver.Part {
 		ids = []string{partConntrack, partMasquerade, partDNAT, partChains}
 	case "docker/userland-proxy":
 		ids = []string{partConntrack, partDNAT, partProxy}
+	case rootlessMode:
+		ids = []string{partProxy}
 	case "docker/overlay":
 		ids = []string{partConntrack, partResolver}
 	case "docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected", "docker/isolated", "docker/macvlan", "docker/ipvlan", "docker/overlay-encrypted", "docker/network", "docker/driver":
 		ids = []string{partResolver}
 	}
 	var parts []driver.Part
-	for _, id := range append(ids, partSeccomp, partCgroup) {
+	if ids = append(ids, partSeccomp); !isRootless(mode) { // whose containers have no control groups
+		ids = append(ids, partCgroup)
+	}
+	for _, id := range ids {
 		parts = append(parts, driver.Part{ID: id, Title: partTitle(stem, id)})
 	}
 	return parts

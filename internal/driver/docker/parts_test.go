@@ -156,7 +156,8 @@ func TestPartsMakeALadder(t *testing.T) {
 				t.Errorf("%s: part %s has no title", m.ID, p.ID)
 			}
 		}
-		if len(ids) < 2 || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
+		// The only part of docker/rootless-out is the seccomp profile.
+		if len(ids) < 2 && m.ID != "docker/rootless-out" || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
 			t.Errorf("%s has the parts %v", m.ID, ids)
 		}
 		for n := range ids {

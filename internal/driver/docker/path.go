@@ -24,6 +24,7 @@ type path struct {
 	config           private.Config
 	lab              *lab.Lab
 	a, b             *side
+	inner            *side      // the network namespace of a rootless engine; nil without one
 	mu               sync.Mutex // guards boxes while they are started in parallel
 	boxes            []*box
 	spaces           []*linuxnet.NS // opened for reading, in addition to those of boxes
@@ -91,7 +92,11 @@ func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 
 // flushConnections flushes the connection tracking of both hosts.
 func (p *path) flushConnections(ctx context.Context) error {
-	for _, s := range p.sides() {
+	all := p.sides()
+	if p.inner != nil {
+		all = append(all, p.inner)
+	}
+	for _, s := range all {
 		if err := s.ns.FlushConntrack(); err != nil {
 			return p.explainError(ctx, err)
 		}

@@ -54,7 +54,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		return nil, err
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, config: config, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
-	err = errors.Join(p.forward(r.engines), p.start(ctx, r.engines))
+	err = errors.Join(p.forward(r.engines), p.defaultRoutes(r.engines), p.start(ctx, r.engines))
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
 	}
@@ -126,6 +126,9 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 // engineFor returns the configuration of a mode's engines.
 func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error) {
 	config, err := private.ConfigOf(o.Engine)
+	if err == nil {
+		err = rootlessConfig(&config, o)
+	}
 	if err == nil {
 		err = config.MissingRequirements(ctx)
 	}

@@ -53,6 +53,9 @@ func (p *path) watchProxies(s *side, port uint16) error {
 	if err != nil {
 		return fmt.Errorf("find the docker-proxy process of port %d on host %s: %w", port, s.At, err)
 	}
+	if s == p.inner { // RootlessKit has moved it to a directory with an arbitrary name
+		program = filepath.Base(program)
+	}
 	p.facts = append(p.facts, result.Fact{Name: what, Value: program})
 	return nil
 }

@@ -48,6 +48,8 @@ func recipes() map[string]recipe {
 		"docker/nat":               {engines: onB, raw: onA, build: (*path).nat},
 		"docker/direct-routing":    {engines: onB, raw: onA, build: (*path).directRouting},
 		"docker/isolated":          {engines: onA, build: (*path).isolated},
+		rootlessMode:               {engines: onB, raw: onA, build: (*path).rootless},
+		rootlessOutMode:            {engines: onA, raw: onB, build: (*path).rootlessOut},
 		"docker/macvlan":           {engines: both, build: (*path).macvlan},
 		"docker/ipvlan":            {engines: both, build: (*path).ipvlan},
 		"docker/overlay":           {engines: both, build: (*path).overlay},

@@ -14,8 +14,9 @@ type Config struct {
 	// DirectRouting is study.On or study.Off for the engine's option --allow-direct-routing, or empty
 	// for its default.
 	DirectRouting string
-	Runtime       string   // of the containers: study.RuntimeRunc or another of them, or empty for runc
-	Args          []string // further arguments of dockerd
+	Runtime       string    // of the containers: study.RuntimeRunc or another of them, or empty for runc
+	Rootless      *Rootless // of an engine of an ordinary user; nil for one of root
+	Args          []string  // further arguments of dockerd
 }
 
 // ConfigOf returns the configuration of the private engines that a study asks for. It fails if this

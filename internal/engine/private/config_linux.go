@@ -94,6 +94,11 @@ func (c Config) check(p *Engine, dockerd string) error {
 	if p.Program != want {
 		return fmt.Errorf("the engine that answers is %s, not %s", p.Program, want)
 	}
+	return nil
+}
+
+// checkFirewall returns an error unless the engine uses the configured backend for its rules.
+func (c Config) checkFirewall(p *Engine) error {
 	if c.Firewall == "" {
 		return nil
 	}

@@ -1,5 +1,12 @@
 package private
 
+import (
+	"os"
+	"path/filepath"
+
+	"tare/internal/study"
+)
+
 // ExitReasonIn reads from the end of an engine's log how it exited.
 func ExitReasonIn(text string) string { return exitReasonIn(text) }
 
@@ -8,3 +15,11 @@ func (p *Engine) InitPID() int { return p.init.PID() }
 
 // Cgroup is the name of the control group above all the engine's containers.
 func (p *Engine) Cgroup() string { return p.cgroup }
+
+// RootlessIn is RootlessOf on a machine on which only the programs of a directory are installed.
+func RootlessIn(dir string, asked study.Engine, mtu int) (*Rootless, error) {
+	return rootlessWith(func(program string) error {
+		_, err := os.Stat(filepath.Join(dir, program))
+		return err
+	}, asked, mtu)
+}

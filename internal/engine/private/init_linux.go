@@ -16,13 +16,17 @@ import (
 // initPrefix starts each line that Init writes into the engine's log.
 const initPrefix = "tare " + InitCommand + ": "
 
+// rootlessFlag is the argument of Init for an engine of an ordinary user.
+const rootlessFlag = "--rootless"
+
 // longestName is the kernel's limit for a host name in bytes.
 const longestName = 64
 
 // Init is the first process of a private engine, in PID, mount and network namespaces that its
 // parent has created. Its arguments are those after the subcommand's name: --run ID --dir DIR
-// [--podman-user UID] -- DAEMON ARGS... . It mounts the engine's file systems, starts its daemon,
-// reaps orphans, and returns how the daemon ended. When stdin ends it exits at once. In both cases the kernel then kills all
+// [--rootless | --podman-user UID] -- PROGRAM ARGS... . It mounts the engine's file systems, starts the
+// program, which is dockerd, RootlessKit with dockerd, or podman, reaps orphans, and returns how the
+// program ended. When stdin ends it exits at once. In both cases the kernel then kills all
 // other processes of the engine.
 func Init(args []string) error {
 	return fmt.Errorf("%s%w", initPrefix, runInit(args))
@@ -41,11 +45,11 @@ func runInit(args []string) error {
 		os.Exit(0)
 	}()
 	// A separate host name distinguishes the nodes of a Swarm and identifies the engine to people.
-	name := filepath.Base(args[3])
-	if err := unix.Sethostname([]byte(name[:min(len(name), longestName)])); err != nil {
+	host := filepath.Base(args[3])
+	if err := unix.Sethostname([]byte(host[:min(len(host), longestName)])); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
-	user, err := prepare(args[3], args[4:at])
+	start, err := starterOf(args[4:at])
 	if err != nil {
 		return err
 	}
@@ -54,8 +58,8 @@ func runInit(args []string) error {
 		return err
 	}
 	command := args[at+1:]
-	called := filepath.Base(command[0])
-	daemon, err := os.StartProcess(command[0], command, &os.ProcAttr{Files: []*os.File{null, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Credential: user}})
+	name := filepath.Base(command[0])
+	program, err := start(args[3], command, []*os.File{null, os.Stdout, os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -66,33 +70,40 @@ func runInit(args []string) error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return fmt.Errorf("wait for %s: %w", called, err)
-		case pid == daemon.Pid && status.Signaled():
-			return fmt.Errorf("%s ended (signal: %v)", called, status.Signal())
-		case pid == daemon.Pid && status.Exited():
-			return fmt.Errorf("%s ended (exit status %d)", called, status.ExitStatus())
+			return fmt.Errorf("wait for %s: %w", name, err)
+		case pid == program.Pid && status.Signaled():
+			return fmt.Errorf("%s ended (signal: %v)", name, status.Signal())
+		case pid == program.Pid && status.Exited():
+			return fmt.Errorf("%s ended (exit status %d)", name, status.ExitStatus())
 		}
 	}
 }
 
-// prepare mounts an engine's file systems. It returns the user that its daemon runs as, nil for that
-// of this process. flags are Init's between the engine's directory and its daemon.
-func prepare(dir string, flags []string) (*syscall.Credential, error) {
-	if len(flags) == 0 {
-		return nil, makeMounts(dir)
+// starter makes the mounts of an engine, whose directory is given, and starts its program.
+type starter func(dir string, command []string, files []*os.File) (*os.Process, error)
+
+// starterOf returns the starter that the flags of Init between the engine's directory and its program
+// ask for.
+func starterOf(flags []string) (starter, error) {
+	switch {
+	case len(flags) == 0:
+		return startAsRoot, nil
+	case slices.Equal(flags, []string{rootlessFlag}):
+		return startAsUser, nil
+	case len(flags) == 2 && flags[0] == podmanUserFlag:
+		id, err := strconv.ParseUint(flags[1], 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", podmanUserFlag, err)
+		}
+		return podmanStarter(uint32(id)), nil
 	}
-	if len(flags) != 2 || flags[0] != podmanUserFlag {
-		return nil, fmt.Errorf("unknown flags %q", flags)
-	}
-	id, err := strconv.ParseUint(flags[1], 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", podmanUserFlag, err)
-	}
-	if err := podmanMounts(dir, int(id)); err != nil {
+	return nil, fmt.Errorf("unknown flags %q", flags)
+}
+
+// startAsRoot starts dockerd.
+func startAsRoot(dir string, command []string, files []*os.File) (*os.Process, error) {
+	if err := makeMounts(dir); err != nil {
 		return nil, err
 	}
-	if id == 0 {
-		return nil, nil
-	}
-	return &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}, nil
+	return os.StartProcess(command[0], command, &os.ProcAttr{Files: files})
 }

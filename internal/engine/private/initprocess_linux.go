@@ -35,15 +35,15 @@ func engineEnvironment(path string) []string {
 }
 
 // startInit starts the running program as the first process of an engine. flags are Init's between
-// the engine's directory and the command of its daemon, and start chooses the network namespace.
-func startInit(run, dir string, flags, environment []string, start func(*exec.Cmd) error, daemon []string) (*initProcess, error) {
+// the engine's directory and the command of its program, and start chooses the network namespace.
+func startInit(run, dir string, flags, environment []string, start func(*exec.Cmd) error, command []string) (*initProcess, error) {
 	logFile := filepath.Join(dir, logName)
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	p := process.NewSelf("its first process", slices.Concat([]string{InitCommand, "--run", run, "--dir", dir}, flags, []string{"--"}, daemon)...)
+	p := process.NewSelf("its first process", slices.Concat([]string{InitCommand, "--run", run, "--dir", dir}, flags, []string{"--"}, command)...)
 	p.Stdin = true
 	p.Cmd.Stdout, p.Cmd.Stderr = log, log
 	p.Cmd.Env = environment
@@ -90,6 +90,12 @@ func logExitReason(log string) string {
 // usagePrefixes starts the line in which dockerd reports an unknown flag.
 const usagePrefixes = "Status: "
 
+// isEcho reports whether a line is RootlessKit's, and only tells that one of its processes has exited.
+func isEcho(line string) bool {
+	_, said, ok := strings.Cut(line, "] error: ")
+	return ok && strings.HasPrefix(line, "[rootlesskit:") && (said == "EOF" || strings.HasPrefix(said, "child exited") || strings.HasPrefix(said, "command ["))
+}
+
 // exitReasonIn does that for the end of a log. The lines of an engine are plain or of the form time="..."
 // level=fatal msg="...".
 func exitReasonIn(text string) string {
@@ -98,6 +104,8 @@ func exitReasonIn(text string) string {
 		line = strings.TrimSpace(line)
 		if own, ok := strings.CutPrefix(line, initPrefix); ok {
 			reason = own
+		} else if isEcho(line) {
+			continue
 		} else if why, ok := strings.CutPrefix(last, usagePrefixes); ok && why != "" {
 			continue // a usage hint follows
 		} else if line != "" {

@@ -31,7 +31,7 @@ type Description struct {
 	Containerd, Runc string
 	Runsc            string   // of gVisor, which may also be that of the cache
 	Firewalls        []string // backends of its rules that it can use
-	Rootless         bool     // rootlesskit is installed, with which an ordinary user can run it
+	Rootlesskit      string   // the version of RootlessKit, with which an ordinary user can run it
 }
 
 // CacheVariable is the environment variable with the directory in which scripts/setup-engines has

@@ -9,15 +9,17 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
 // controller runs two engines with one container each until it is killed.
-func controller(t *testing.T) {
+func controller(t *testing.T, c private.Config) {
 	l := drivertest.Lab(t, nil)
-	a, b := enginetest.Both(t, l)
+	a, b, err := c.StartBoth(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
 	holder(t, l, a, "client", nil)
 	holder(t, l, b, "server", nil)
 	fmt.Printf("\nstands %s %d %d\n", l.Spec.Claim.ID, a.InitPID(), b.InitPID())
@@ -27,9 +29,19 @@ func controller(t *testing.T) {
 // Engines end with the process that started them, even if that is killed. What then remains is
 // found and removed, including an engine that was stopped and could not end. What a live run has is
 // not a leftover.
-func TestControllerKilled(t *testing.T) {
+func TestControllerKilled(t *testing.T) { controllerKilled(t, "controller") }
+
+// The same of engines of an ordinary user: their processes are in a user namespace, and their files are
+// subordinate users'.
+func TestRootlessControllerKilled(t *testing.T) {
+	rootlessConfig(t)
+	controllerKilled(t, "rootless controller")
+}
+
+func controllerKilled(t *testing.T, what string) {
+	t.Helper()
 	live, p := startOnLab(t)
-	cmd := inRole(t, "controller")
+	cmd := inRole(t, what)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -36,10 +36,10 @@ func Isolate() error {
 	}
 	// dockerd raises a limit of the whole machine there. It works without that.
 	const limits = "/proc/sys/kernel/keys"
-	if _, err := os.Stat(limits); err == nil {
-		return readOnly(limits)
+	if _, err := os.Stat(limits); err != nil {
+		return nil //nolint:nilerr // the kernel has no such limit
 	}
-	return nil
+	return readOnly(limits)
 }
 
 // isolate is Isolate without a protection that would keep an ordinary user from mounting a /proc.

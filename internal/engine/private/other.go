@@ -58,6 +58,9 @@ func (p *Engine) Exec() string { return "" }
 // Root returns 0: no engine was started.
 func (p *Engine) Root() int { return 0 }
 
+// RootlessNetwork always fails on this system.
+func (p *Engine) RootlessNetwork() (*linuxnet.NS, error) { return nil, linuxnet.ErrSystem }
+
 // Done returns a channel that is never closed: no engine was started.
 func (p *Engine) Done() <-chan struct{} { return nil }
 

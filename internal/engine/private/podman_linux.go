@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,20 @@ const (
 	podmanSettings = "containers"
 	podmanLink     = "programs"
 )
+
+// podmanStarter returns a starter of Podman as the user of that id.
+func podmanStarter(user uint32) starter {
+	return func(dir string, command []string, files []*os.File) (*os.Process, error) {
+		if err := podmanMounts(dir, int(user)); err != nil {
+			return nil, err
+		}
+		attr := &os.ProcAttr{Files: files}
+		if user != 0 {
+			attr.Sys = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		}
+		return os.StartProcess(command[0], command, attr)
+	}
+}
 
 // FindPodman returns the Podman of this machine, with its version, or what to install. backend is as
 // in Podman, and needs are further programs that it must find.

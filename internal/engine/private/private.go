@@ -20,6 +20,9 @@ import (
 // InitCommand is the hidden subcommand of the first process of a private engine; see Init.
 const InitCommand = "engine-init"
 
+// socketFile is the file name of an engine's API socket.
+const socketFile = "docker.sock"
+
 // privateBase has one directory per running private engine, named after its run, so that tare gc
 // finds what a dead run has left.
 const privateBase = "/var/lib/tare/engines"
@@ -29,24 +32,26 @@ const privateBase = "/var/lib/tare/engines"
 // with Close, and with this process however that exits.
 type Engine struct {
 	*engine.Engine
-	Program string // the executable of its dockerd or podman, as the kernel names it
-	kind    string // what it is, for messages
-	groups  string // what the names of its containers' groups begin with, before their ids
-	Runsc   string // the program of its default runtime if that is gVisor's, else empty
-	host    string // of the lab
-	dir     string // below privateBase
-	cgroup  string // parent of the groups of all its containers, at the root of each hierarchy
-	made    bool   // whether this engine created the directory and groups
-	init    *initProcess
-	close   sync.Once
-	closed  error
+	Program   string // the executable of its dockerd or podman, as the kernel names it
+	kind      string // what it is, for messages
+	groups    string // what the names of its containers' groups begin with, before their ids
+	Runsc     string // the program of its default runtime if that is gVisor's, else empty
+	host      string // of the lab
+	dir       string // below privateBase
+	cgroup    string // parent of the groups of all its containers, at the root of each hierarchy
+	daemonPID int    // of a rootless engine's dockerd, on this machine
+	rootless  bool   // it is of RootlessKit
+	made      bool   // whether this engine created the directory and groups
+	init      *initProcess
+	close     sync.Once
+	closed    error
 }
 
 // Dir returns the engine's directory on this machine; only root can read it.
 func (p *Engine) Dir() string { return p.dir }
 
-// Socket returns the path of the engine's API socket.
-func (p *Engine) Socket() string { return filepath.Join(p.dir, "docker.sock") }
+// Socket returns the path of the API socket of an engine that runs as root.
+func (p *Engine) Socket() string { return filepath.Join(p.dir, socketFile) }
 
 // Plugins returns the directory in which the engine looks for the sockets of plugins. It sees no
 // other plugins.

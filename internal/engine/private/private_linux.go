@@ -19,6 +19,9 @@ import (
 	"tare/internal/lab"
 )
 
+// configFile is the file in the directory of an engine with its settings.
+const configFile = "daemon.json"
+
 // pidFile is the file in the directory of an engine with the process id of its dockerd.
 const pidFile = "dockerd.pid"
 
@@ -94,38 +97,36 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 	if err := p.makeDir(); err != nil {
 		return err
 	}
-	// A separate configuration: without one dockerd reads the user's.
-	config := filepath.Join(p.dir, "daemon.json")
-	text, err := c.daemonConfig()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(config, text, 0o600); err != nil {
-		return err
-	}
 	if c.Sandboxed() {
 		if p.Runsc, err = c.Installation.lookupRunsc(); err != nil {
 			return err
 		}
 	}
-	flags := append([]string{
-		"--config-file=" + config,
-		"--data-root=" + dataRoot,
-		"--exec-root=" + execRoot,
-		"--pidfile=" + filepath.Join(p.dir, pidFile),
-		"--host=unix://" + p.Socket(),
-		"--group=root",
-		"--log-level=warn",
-		"--exec-opt=native.cgroupdriver=cgroupfs",
-		"--cgroup-parent=/" + p.cgroup,
-		"--mtu=" + strconv.Itoa(l.Spec.MTU),
-	}, addressFlags(l, h)...)
-	flags = slices.Concat([]string{dockerd}, flags, c.flags())
-	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, nil, engineEnvironment(c.Installation.searchPath()), h.NS.Start, flags); err != nil {
+	config, err := c.daemonConfig()
+	if err != nil {
 		return err
 	}
-	plugins := []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")}
-	if err := p.connect(p.Socket(), plugins...); err != nil {
+	// A separate configuration: without one dockerd reads the user's.
+	if err := os.WriteFile(filepath.Join(p.dir, configFile), config, 0o600); err != nil {
+		return err
+	}
+	settings := slices.Concat([]string{"--group=root", "--log-level=warn", "--mtu=" + strconv.Itoa(l.Spec.MTU)}, addressFlags(l, h), c.flags())
+	command, err := p.command(l, c, dockerd, settings)
+	if err != nil {
+		return err
+	}
+	var flags []string // of the first process
+	if c.Rootless != nil {
+		p.rootless, flags = true, []string{rootlessFlag}
+	}
+	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, flags, engineEnvironment(c.Installation.searchPath()), h.NS.Start, command); err != nil {
+		return err
+	}
+	socket, plugins := p.Socket(), []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")}
+	if p.rootless {
+		socket, plugins = filepath.Join(p.home(), socketFile), nil
+	}
+	if err := p.connect(socket, plugins...); err != nil {
 		return err
 	}
 	if err := p.ready(ctx); err != nil {
@@ -134,10 +135,39 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 	if err := p.Identify(ctx); err != nil {
 		return err
 	}
+	if c.Rootless != nil {
+		return errors.Join(p.checkRootless(dockerd), c.checkFirewall(p))
+	}
 	if p.Program, err = p.program(); err != nil {
 		return err
 	}
-	return c.check(p, dockerd)
+	return errors.Join(c.check(p, dockerd), c.checkFirewall(p))
+}
+
+// command returns the command that runs dockerd with its files and the given further flags.
+func (p *Engine) command(l *lab.Lab, c Config, dockerd string, flags []string) ([]string, error) {
+	if c.Rootless != nil {
+		kit, err := c.Installation.rootlesskit()
+		return c.Rootless.command(l, kit, append([]string{
+			filepath.Base(dockerd),
+			"--rootless",
+			"--config-file=" + filepath.Join(rootlessHome, configFile),
+			"--data-root=" + p.dir,
+			"--exec-root=" + filepath.Join(rootlessHome, "docker"),
+			"--pidfile=" + filepath.Join(rootlessHome, pidFile),
+			"--host=unix://" + filepath.Join(rootlessHome, socketFile),
+		}, flags...)), err
+	}
+	return append([]string{
+		dockerd,
+		"--config-file=" + filepath.Join(p.dir, configFile),
+		"--data-root=" + dataRoot,
+		"--exec-root=" + execRoot,
+		"--pidfile=" + filepath.Join(p.dir, pidFile),
+		"--host=unix://" + p.Socket(),
+		"--exec-opt=native.cgroupdriver=cgroupfs",
+		"--cgroup-parent=/" + p.cgroup,
+	}, flags...), nil
 }
 
 // connect creates the client of the engine's API, at a socket on this machine.

@@ -234,6 +234,8 @@ func TestExitReasonIn(t *testing.T) {
 		{"failed to start\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): failed to start"},
 		{"time=\"2020\" level=fatal msg=\"no \\\"x\\\" here\" a=b\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): no \"x\" here"},
 		{"Status: unknown flag: --x\nSee 'dockerd --help'., Code: 125\n" + ended + "(exit status 1)", "dockerd ended (exit status 1): unknown flag: --x"},
+		{"[rootlesskit:parent] error: failed to set up\n[rootlesskit:child ] error: EOF\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): [rootlesskit:parent] error: failed to set up"},
+		{"bad flag\n[rootlesskit:child ] error: command [dockerd x] exited: exit status 1\n[rootlesskit:parent] error: child exited: exit status 1\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): bad flag"},
 		{"tare engine-init: mount x on y: no\n", "mount x on y: no"},
 		{"time=1 msg=\"cut\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): time=1 msg=\"cut"},
 		{strings.Repeat("é", 300) + "\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): " + strings.Repeat("é", 200) + "..."},

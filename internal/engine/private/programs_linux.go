@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -66,8 +67,11 @@ func (i Installation) Describe(ctx context.Context) Description {
 			d.Firewalls = append(d.Firewalls, study.FirewallNftables)
 		}
 	}
-	_, err := i.lookup("rootlesskit")
-	d.Rootless = err == nil
+	if kit, err := i.rootlesskit(); err == nil {
+		if text, err := i.ask(ctx, filepath.Base(kit), "--version"); err == nil {
+			d.Rootlesskit = versionIn(text)
+		}
+	}
 	if d.Released = i.Released; d.Released.IsZero() {
 		d.Released = engine.ReleaseOf(d.Version, "")
 	}
@@ -125,8 +129,12 @@ func (c Config) MissingRequirements(ctx context.Context) error {
 			strings.Join(missing, ", "), c.Installation.searchPath())
 	}
 	if c.Sandboxed() {
-		_, err := c.Installation.lookupRunsc()
-		return err
+		if _, err := c.Installation.lookupRunsc(); err != nil {
+			return err
+		}
+	}
+	if c.Rootless != nil {
+		return c.Rootless.missing(ctx, c.Installation)
 	}
 	return nil
 }

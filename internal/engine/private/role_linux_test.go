@@ -24,7 +24,9 @@ func TestRole(t *testing.T) {
 	switch os.Getenv(role) {
 	case "":
 	case "controller":
-		controller(t)
+		controller(t, private.Config{Installation: private.Packaged()})
+	case "rootless controller":
+		controller(t, rootlessConfig(t))
 	case "lacking":
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "stripped":

@@ -6,22 +6,29 @@ COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
 # The date of the commit, not today's: the same sources must give the same program.
 DATE := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
-GOBUILD := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+# Both binaries know the identity of their sources, and tare contains the agent's; see scripts/agents.
+TAGS := buildid,agentfile
+GOBUILD := go build -trimpath -buildvcs=false -tags=$(TAGS) -ldflags '$(LDFLAGS)'
 LINT := bin/golangci-lint
 export CGO_ENABLED := 0
 
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
 run: build
 	$(BIN) run --profile quick
 
-build:
+build: agents
 	$(GOBUILD) -o $(BIN) ./cmd/tare
+
+# The program of an agent, which tare contains, for the system that the build is for.
+AGENTS = $(shell go env GOOS)/$(shell go env GOARCH)
+agents:
+	env -u GOOS -u GOARCH go run ./scripts/agents $(AGENTS)
 
 # The files besides the program, in their installed layout.
 SHARE := bin/share
@@ -56,7 +63,8 @@ uninstall:
 # For a registry of several architectures, see .goreleaser.yaml.
 IMAGE ?= tare:$(VERSION)
 image: ARCH = $(shell go env GOARCH)
-image:
+image: AGENTS = linux/$(ARCH)
+image: agents
 	rm -rf bin/image
 	GOOS=linux $(GOBUILD) -o bin/image/linux/$(ARCH)/tare ./cmd/tare
 	docker build --build-arg TARGETPLATFORM=linux/$(ARCH) --label org.opencontainers.image.version=$(VERSION) \
@@ -101,7 +109,7 @@ LONG := ./internal/driver/docker ./internal/faults ./internal/cli ./internal/dri
 # then those with virtual machines; then the tests called TestAlone..., which change a
 # setting of the whole machine or compare values that other load would change. A package that
 # hangs fails long before the time limit.
-TEST := go test -count=1 -vet=all -timeout 30m
+TEST := go test -tags=$(TAGS) -count=1 -vet=all -timeout 30m
 define SUITE
 	$(TEST) -p 3 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(GUESTS))")
 	$(TEST) -p 1 $(GUESTS)
@@ -124,9 +132,9 @@ race: build
 
 # Of these tests, those of virtual machines as modes, and of kernel paths that this machine
 # may lack in one with a distribution's kernel: one at a time, with verbose output.
-test-guest:
+test-guest: agents
 	scripts/setup-tests
-	go test -count=1 -p 1 -v $(GUESTS)
+	$(TEST) -p 1 -v $(GUESTS)
 
 # Every fuzz target for FUZZTIME, with at most 256 MB of memory each. FUZZ is a regular
 # expression for some of them. What it finds is written to testdata/fuzz and becomes a test.
@@ -171,25 +179,25 @@ unit:
 # fails prints the command that repeats it.
 FAULTS ?= 200
 SEED ?= 1
-faults:
+faults: agents
 	scripts/setup-tests
 	$(TEST) -timeout 6h -v ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
 
 # Thousands of short trials in one run, and hundreds of endpoints at once: about half an hour.
-soak:
+soak: agents
 	scripts/setup-tests
 	$(TEST) -timeout 2h -v ./internal/faults -run '^(TestSoak|TestPairs)$$' -trials 5000 -pairs 200
 
 # On an otherwise idle machine: about 40 minutes.
 bench: build
 	scripts/setup-bench
-	go run ./bench -tare $(BIN)
+	go run -tags=$(TAGS) ./bench -tare $(BIN)
 
 # The method on the real lab: the host against itself, 40 times, about 10 minutes on
 # an otherwise idle machine. Similar sections, selected in the same way:
 # effect (a difference of known size) and protocol (two profiles that must agree).
 bench-aa: build
-	go run ./bench -tare $(BIN) -only aa
+	go run -tags=$(TAGS) ./bench -tare $(BIN) -only aa
 
 # Compile the eBPF programs after a change of their sources, and record the checksums of the
 # sources. Requires clang, llvm-strip and sha256sum.

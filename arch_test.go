@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -231,6 +232,48 @@ func TestDriversConform(t *testing.T) {
 			return err == nil && conforms.Match(text)
 		}) {
 			t.Errorf("internal/driver/%s has no conformance test", r.Name)
+		}
+	}
+}
+
+// modulesOfAgents are those that the agent alone may link, and why.
+var modulesOfAgents = map[string]string{
+	"golang.org/x/sys":                        "system calls",
+	"golang.org/x/net":                        "DNS messages",
+	"github.com/HdrHistogram/hdrhistogram-go": "distributions of round trips",
+	"github.com/google/nftables":              "by linuxnet, for the facts of a machine",
+	"github.com/mdlayher/genetlink":           "by linuxnet",
+	"github.com/mdlayher/netlink":             "by linuxnet",
+	"github.com/mdlayher/socket":              "by linuxnet",
+	"github.com/safchain/ethtool":             "by linuxnet",
+	"github.com/vishvananda/netlink":          "by linuxnet",
+	"github.com/vishvananda/netns":            "by linuxnet",
+	"golang.org/x/crypto":                     "by linuxnet",
+	"golang.org/x/sync":                       "by linuxnet",
+	"golang.zx2c4.com/wireguard/wgctrl":       "by linuxnet",
+}
+
+// The agent alone links only these modules: it is started at every endpoint and copied to
+// containers.
+func TestAgentLinksLittle(t *testing.T) {
+	found := map[string]bool{}
+	for _, system := range []string{"linux/amd64", "linux/arm64"} {
+		goos, arch, _ := strings.Cut(system, "/")
+		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/tare-agent")
+		list.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range strings.FieldsSeq(string(out)) {
+			if found[m] = true; modulesOfAgents[m] == "" {
+				t.Errorf("on %s the agent links %s: import a smaller package, or add it to modulesOfAgents with the reason", system, m)
+			}
+		}
+	}
+	for m := range modulesOfAgents {
+		if !found[m] {
+			t.Errorf("the agent does not link %s: remove it from modulesOfAgents", m)
 		}
 	}
 }

@@ -87,7 +87,8 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	if diff := cmp.Diff([]string{stamps.Replace(variable(t, "LDFLAGS"))}, b.Ldflags); diff != "" {
 		t.Errorf("ldflags (-Makefile +release):\n%s", diff)
 	}
-	command := "go build " + strings.Join(b.Flags, " ") + " -ldflags '$(LDFLAGS)'"
+	flags := strings.ReplaceAll(strings.Join(b.Flags, " "), variable(t, "TAGS"), "$(TAGS)")
+	command := "go build " + flags + " -ldflags '$(LDFLAGS)'"
 	if diff := cmp.Diff(variable(t, "GOBUILD"), command); diff != "" {
 		t.Errorf("command (-Makefile +release):\n%s", diff)
 	}
@@ -132,7 +133,7 @@ func TestMade(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, dir := range []string{"cmd", "internal", "studies"} {
+		for _, dir := range []string{"cmd", "internal", "studies", "scripts/agents"} {
 			if err := os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}

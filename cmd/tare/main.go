@@ -20,7 +20,7 @@ var (
 
 func main() {
 	ctx := context.Background()
-	// An agent skips the command line, because it must start quickly.
+	// What is started in sandboxes skips the command line, because it must start quickly.
 	done, err := subcommand.Run(ctx, os.Args, version)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,6 +15,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
+	"tare/internal/program/agentfile"
 	"tare/internal/traffic"
 )
 
@@ -49,7 +50,7 @@ func params(kind string) traffic.Params {
 
 func TestTrial(t *testing.T) {
 	client, server := begin(t), begin(t)
-	if client.Hello.Agent != wire.Version || client.Hello.Build != "test" || client.Hello.PID == server.Hello.PID {
+	if client.Hello.Agent != wire.Version || client.Hello.Build == "" || client.Hello.PID == server.Hello.PID {
 		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
 	}
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
@@ -229,7 +230,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
-	go func() { _, _ = io.WriteString(tells, `{"tare_agent":6}`+"\n") }()
+	go func() { _, _ = io.WriteString(tells, `{"tare_agent":6,"id":"`+agentfile.ID()+`"}`+"\n") }()
 	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
 	if err != nil {
 		t.Fatal(err)
@@ -260,15 +261,21 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 }
 
 func TestHandshakeFails(t *testing.T) {
+	noBuild := "start agent in there: it is build without an id of tare, and this program is build " + agentfile.ID()
+	if agentfile.ID() == "" {
+		noBuild = "" // two that were built without make are the same
+	}
 	for name, tt := range map[string]struct{ says, want string }{
 		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 6"},
+		"another build":   {`{"tare_agent":6,"id":"ffff\u001b"}` + "\n", "start agent in there: it is build ffff"},
+		"no build":        {`{"tare_agent":6}` + "\n", noBuild},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fake{strings.NewReader(tt.says), io.Discard, "exit status 127: no such file"}
 			_, err := agent.Start(t.Context(), f, "00000000", "there")
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
 		})

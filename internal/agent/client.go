@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/observe/netstack"
 	"tare/internal/printable"
+	"tare/internal/program/agentfile"
 	"tare/internal/traffic"
 )
 
@@ -79,8 +81,21 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	case c.Hello.Agent != wire.Version:
 		return nil, errors.Join(fmt.Errorf("start agent in %s: it uses protocol %d, this program uses %d; run the same version of tare on both sides", place, c.Hello.Agent, wire.Version), c.Close())
 	}
+	if err := sameBuild(c.Hello.ID, agentfile.ID()); err != nil {
+		return nil, errors.Join(fmt.Errorf("start agent in %s: %w", place, err), c.Close())
+	}
 	go c.read(r)
 	return c, nil
+}
+
+// sameBuild returns an error unless agent and controller were built from the same sources: with
+// others, they might measure differently.
+func sameBuild(agent, own string) error {
+	if agent == own {
+		return nil
+	}
+	return fmt.Errorf("it is build %s of tare, and this program is build %s; use the same build on both sides",
+		cmp.Or(clean(agent, maxFactName), "without an id"), cmp.Or(own, "without an id"))
 }
 
 // exitSuffix returns how an agent exited, in parentheses, to append to an error. It is empty if

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
+	"tare/internal/program/agentfile"
 )
 
 // scripted is an agent whose output is known beforehand; it starts to write when it has read as
@@ -49,7 +50,7 @@ func (g *gated) Read(b []byte) (int, error) {
 // FuzzReplies checks that whatever an agent answers, which may run in a hostile container, each
 // call ends with a result or an error on one line before its time limit.
 func FuzzReplies(f *testing.F) {
-	const hello = `{"tare_agent":6,"build":"x","pid":1}` + "\n"
+	hello := `{"tare_agent":6,"build":"x","id":"` + agentfile.ID() + `","pid":1}` + "\n"
 	f.Add(hello, `{"id":1,"report":{"sent":5,"window":{"seconds":1}}}`+"\n"+`{"id":2,"links":[{}],"from":"10.0.0.1"}`+"\n"+`{"id":3}`+"\n")
 	f.Add(hello, `{"id":1,"error":"a\nb\u001b[31m"}`+"\n"+`{"id":2,"from":"x"}`+"\n"+`{"id":3,"reading":{"counters":null}}`+"\n")
 	f.Add(hello, `{"id":1,"progress":{}}`+"\n"+`{"id":1,"report":null}`+"\n")

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/program/agentfile"
 	"tare/internal/runid"
 )
 
@@ -103,8 +104,8 @@ func findOrphans(alive runid.Claims) (found []Leftover, led runid.Claims, err er
 	return found, led, nil
 }
 
-// hasController reports whether a process's parent runs the same program for the same user
-// or for root.
+// hasController reports whether a process's parent runs the same program, or has an agent's program
+// open that the process runs, for the same user or for root.
 func hasController(dir string, owner int) bool {
 	own, err := os.Stat(filepath.Join(dir, "exe"))
 	if err != nil {
@@ -125,8 +126,9 @@ func hasController(dir string, owner int) bool {
 	if err != nil {
 		return false
 	}
-	parent, err := os.Stat(filepath.Join("/proc", fields[1], "exe"))
-	if err != nil || !os.SameFile(own, parent) {
+	above := filepath.Join("/proc", fields[1])
+	parent, err := os.Stat(filepath.Join(above, "exe"))
+	if err != nil || !os.SameFile(own, parent) && !agentfile.IsHeldBy(above, own) {
 		return false
 	}
 	leader, err := linuxnet.Owner(pid)

@@ -13,6 +13,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -101,6 +102,7 @@ func labHosts(s study.Study, machine []result.Fact, cpus []int) []result.Host {
 		{Name: "underlay", Value: fmt.Sprintf("veth, MTU %d, offload %s", s.Lab.MTU, s.Lab.Offload)},
 		{Name: "underlay rate limit", Value: rateText(s.Lab.Rate)},
 		{Name: "CPUs for trials", Value: fmt.Sprint(cpus)},
+		{Name: "agent", Value: agentfile.Describe()},
 	}
 	return []result.Host{
 		{Name: "a", Facts: append(slices.Clone(machine), common...)},

@@ -2,11 +2,14 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"time"
 
 	"tare/internal/process"
+	"tare/internal/program/agentfile"
 )
 
 // killTimeout bounds the wait for the last output of an agent that was killed.
@@ -22,10 +25,24 @@ type Local struct {
 	Namespace string
 }
 
-// Launch starts the running program with args. ctx bounds only the start: the agent runs until
-// Close, or until this process exits.
+// Launch starts the running program with args, or for an agent the agent's program, if there is
+// one. ctx bounds only the start: the agent runs until Close, or until this process exits.
 func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
-	p := process.NewSelf("agent", args...)
+	if len(args) > 0 && args[0] == AgentCommand {
+		if path, err := agentfile.Path(); err == nil {
+			p := process.New("agent", path, args...)
+			p.Cmd.Args[0] = "tare"
+			conn, err := l.start(p)
+			if !errors.Is(err, fs.ErrPermission) {
+				return conn, err
+			}
+			// Some security policies forbid to execute what is in memory only.
+		}
+	}
+	return l.start(process.NewSelf("agent", args...))
+}
+
+func (l Local) start(p *process.Process) (Conn, error) {
 	// The Go runtime interrupts a thread that stays in the same code for long, and it treats a raw
 	// system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
 	p.Cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// AgentCommand is the hidden subcommand that starts an agent.
+const AgentCommand = "agent"
+
 // Launcher starts an agent in one sandbox.
 type Launcher interface {
 	// Launch starts the program with args, without the program's name.

@@ -27,6 +27,7 @@ const MaxLine = 4 << 20
 type Hello struct {
 	Agent int    `json:"tare_agent"` // Version
 	Build string `json:"build"`
+	ID    string `json:"id,omitempty"` // see agentfile.ID
 	PID   int    `json:"pid"`
 }
 

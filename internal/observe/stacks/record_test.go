@@ -47,7 +47,12 @@ func TestTally(t *testing.T) {
 	syms := &symbols{addresses: []uint64{k - 1, k + 0x800}, names: []string{"tcp_sendmsg", "do_syscall_64"}}
 	got := tl.sampled(names{
 		kernel: syms, programs: map[int]observe.Program{7: {Name: "tare", Relation: observe.Agent}},
-		own: func(pid int) bool { return pid == 7 }, function: func(a uint64) string { return map[uint64]string{u: "write"}[a] },
+		function: func(pid int) func(uint64) string {
+			if pid != 7 {
+				return nil
+			}
+			return func(a uint64) string { return map[uint64]string{u: "write"}[a] }
+		},
 	})
 	want := map[string]int{
 		"generator (tare);write;write;do_syscall_64_[k];tcp_sendmsg_[k]": 2, // what returns to u+1 was called in what holds u

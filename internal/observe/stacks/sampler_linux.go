@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -183,7 +182,7 @@ func (s *Sampler) Stop(long time.Duration) (Profile, error) {
 			programs[pid] = p
 		}
 	}
-	out := s.tally.sampled(names{kernel: s.symbols, programs: programs, outside: len(s.own.Programs) > 0, function: function, own: s.ownBinary(programs)})
+	out := s.tally.sampled(names{kernel: s.symbols, programs: programs, outside: len(s.own.Programs) > 0, function: s.functions(programs)})
 	out.CPUs, out.Elapsed = len(s.rings), long
 	return out, nil
 }
@@ -205,36 +204,4 @@ func (s *Sampler) Close() error {
 	}
 	s.rings = nil
 	return errors.Join(errs...)
-}
-
-// function returns the name of a function of this program's binary.
-func function(address uint64) string {
-	if f := runtime.FuncForPC(uintptr(address)); f != nil {
-		return f.Name()
-	}
-	return ""
-}
-
-// ownBinary reports which agents run this same binary at the same addresses, so that this
-// program's function table applies to them. In a container the binary is another file of
-// the same size. It is nil for a position-independent binary.
-func (s *Sampler) ownBinary(programs map[int]observe.Program) func(int) bool {
-	self, err := os.Stat(filepath.Join(s.procRoot, "self", "exe"))
-	if err != nil || reflect.ValueOf(Open).Pointer() > 1<<32 {
-		return nil
-	}
-	known := map[int]bool{}
-	return func(pid int) bool {
-		if own, ok := known[pid]; ok {
-			return own
-		}
-		p := programs[pid].Relation
-		if p == observe.Agent || p == observe.Self {
-			its, err := os.Stat(filepath.Join(s.procRoot, strconv.Itoa(pid), "exe"))
-			known[pid] = err == nil && its.Size() == self.Size()
-		} else {
-			known[pid] = false
-		}
-		return known[pid]
-	}
 }

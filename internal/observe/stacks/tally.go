@@ -76,10 +76,9 @@ type names struct {
 	kernel   *symbols
 	programs map[int]observe.Program
 	outside  bool // see kind
-	// function returns the name of a function of tare's own binary, which agents run too;
-	// own reports which processes do. Both may be nil.
-	function func(address uint64) string
-	own      func(pid int) bool
+	// function returns what names the functions of a process by their addresses, nil for a
+	// process that is not of tare. It may be nil.
+	function func(pid int) func(address uint64) string
 }
 
 // stack symbolises a sample.
@@ -106,7 +105,11 @@ func (n names) stack(s sample) Stack {
 	if len(s.user) == 0 {
 		return out
 	}
-	if n.own == nil || !n.own(s.pid) {
+	var function func(uint64) string
+	if n.function != nil {
+		function = n.function(s.pid)
+	}
+	if function == nil {
 		out.User = []string{"[" + out.Name + "]"}
 		return out
 	}
@@ -114,7 +117,7 @@ func (n names) stack(s sample) Stack {
 		if i > 0 {
 			a--
 		}
-		if name := n.function(a); name != "" {
+		if name := function(a); name != "" {
 			out.User = append(out.User, name)
 		}
 	}

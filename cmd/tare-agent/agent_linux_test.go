@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/program/agentfile"
+	"tare/internal/traffic"
+)
+
+// program builds the agent as make does, with the identity of this test.
+func program(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a program of its own; run without -short")
+	}
+	path := filepath.Join(t.TempDir(), "tare-agent")
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "."}
+	if agentfile.ID() != "" {
+		args = append(args[:1], append([]string{"-tags=buildid"}, args[1:]...)...)
+	}
+	build := exec.Command("go", args...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// start starts an agent of that program.
+func start(t *testing.T, path string) *agent.Client {
+	t.Helper()
+	l := transport.Local{Start: func(c *exec.Cmd) error {
+		c.Path = path
+		return c.Start()
+	}}
+	c, err := agent.Start(t.Context(), l, "00000000", "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// maxResident is what an agent may have resident at most after trials, in kB.
+const maxResident = 10_000
+
+// The agent alone is small on disk and in memory, and carries trials of each kind.
+func TestAgent(t *testing.T) {
+	path := program(t)
+	if info, err := os.Stat(path); err != nil || info.Size() > agentfile.MaxSize {
+		t.Errorf("the program has %d bytes, more than %d (%v)", info.Size(), agentfile.MaxSize, err)
+	}
+	client, server := start(t, path), start(t, path)
+	for _, kind := range []string{"tcp_rr", "tcp_stream", "tcp_crr", "udp_rr", "udp_stream"} {
+		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 128 << 10, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
+			Rate: 100e6, Burst: 64, SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond}
+		if kind != "udp_stream" {
+			p.Rate = 0
+		}
+		trial, err := agent.Begin(t.Context(), client, server, p, p)
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if sent, got, err := trial.Run(t.Context()); err != nil || sent.Sent+got.Sent+sent.Messages+got.Messages == 0 {
+			t.Fatalf("%s: %+v, %+v: %v", kind, sent, got, err)
+		}
+	}
+	for who, c := range map[string]*agent.Client{"client": client, "server": server} {
+		dir := fmt.Sprintf("/proc/%d", c.Hello.PID)
+		if to, err := os.Readlink(dir + "/exe"); err != nil || to != path {
+			t.Fatalf("the %s is %s: %v", who, to, err)
+		}
+		if comm, err := os.ReadFile(dir + "/comm"); err != nil || string(comm) != "tare\n" {
+			t.Errorf("the %s is named %q (%v)", who, comm, err)
+		}
+		if kB := peak(t, dir); kB > maxResident {
+			t.Errorf("the %s had %d kB resident, more than %d", who, kB, maxResident)
+		}
+	}
+}
+
+// peak returns the most that a process had resident, in kB.
+func peak(t *testing.T, dir string) int {
+	t.Helper()
+	status, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(status), "VmHWM:")
+	kB, err := strconv.Atoi(strings.Fields(line)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kB
+}
+
+// Started by hand it says what it is, and what of tare it has.
+func TestByHand(t *testing.T) {
+	path := program(t)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+		ok   bool
+	}{
+		"nothing": {nil, "start tare instead", false},
+		"unknown": {[]string{"run"}, "start tare instead", false},
+		"version": {[]string{"version"}, "tare agent, build " + agentfile.ID(), true},
+		"hold":    {[]string{agent.PauseCommand, "end", "no-such-token"}, "", true},
+		"garbage": {[]string{agent.Command}, "tare agent: read request", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(path, c.args...)
+			cmd.Stdin = strings.NewReader("garbage\n")
+			out, err := cmd.CombinedOutput()
+			if (err == nil) != c.ok || !strings.Contains(string(out), c.want) || bytes.Count(out, []byte("\n")) > 2 {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}

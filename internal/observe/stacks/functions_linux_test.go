@@ -1,0 +1,68 @@
+package stacks
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tare/internal/observe"
+)
+
+// The functions of a stripped program are named by its own table, as they are of this program.
+func TestTableOf(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, named, err := tableOf(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := uint64(reflect.ValueOf(TestTableOf).Pointer())
+	if info, err := os.Stat(self); err != nil || size != info.Size() || named(at+1) != function(at+1) || !strings.HasSuffix(named(at), "stacks.TestTableOf") || named(1) != "" {
+		t.Errorf("%d bytes, %v, %q at %#x, which is %q", size, err, named(at+1), at, function(at+1))
+	}
+	if testing.Short() {
+		t.Skip("builds a program of its own; run without -short")
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() { main2() }\n\n//go:noinline\nfunc main2() { println() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, named, err = tableOf(program); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for a := uint64(0x401000); a < 0x600000 && !found; a += 16 {
+		found = named(a) == "main.main2"
+	}
+	if !found {
+		t.Error("no address is in main.main2")
+	}
+	if _, _, err := tableOf(source); err == nil {
+		t.Error("a text file has functions")
+	}
+}
+
+// Only processes of tare that run a known binary have named functions.
+func TestFunctions(t *testing.T) {
+	pid := os.Getpid()
+	s := &Sampler{procRoot: "/proc"}
+	for relation, want := range map[observe.Relation]bool{observe.Self: true, observe.Agent: true, observe.Unrelated: false, observe.Descendant: false} {
+		if got := s.functions(map[int]observe.Program{pid: {Relation: relation}})(pid); (got != nil) != want {
+			t.Errorf("relation %v: functions are named: %v", relation, got != nil)
+		}
+	}
+	if got := s.functions(map[int]observe.Program{1: {Relation: observe.Agent}})(1); got != nil {
+		t.Error("another program's functions are named")
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !buildid
+
+package agentfile
+
+const id = ""

@@ -1,0 +1,110 @@
+package agentfile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// name is the name of the file in memory, which the kernel shows as /memfd:tare-agent.
+const name = "tare-agent"
+
+// Path returns the file of the agent's program. It is in memory only, nothing can change it, and it
+// ends with the processes that use it. The path is valid in this process, and in its children until
+// they execute a program. The error says why there is none; the whole program is then the agent.
+func Path() (string, error) {
+	f, err := file()
+	if err != nil {
+		return "", err
+	}
+	return pathOf(f), nil
+}
+
+func pathOf(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+
+// file is open until this process ends.
+//
+//nolint:gochecknoglobals // it is made once
+var file = sync.OnceValues(func() (*os.File, error) { return create(compressed) })
+
+// create unpacks a gzip file into memory.
+func create(compressed string) (*os.File, error) {
+	if compressed == "" {
+		return nil, errors.New("tare was built without make")
+	}
+	var program bytes.Buffer
+	if err := unpack(&program, compressed); err != nil {
+		return nil, err
+	}
+	f, err := memory()
+	if err != nil {
+		return nil, fmt.Errorf("a program cannot be executed from memory here: %w", err)
+	}
+	_, err = f.Write(program.Bytes())
+	if err == nil {
+		// Without seals, any process of the user could change what root executes.
+		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("store the agent's program in memory: %w", err)
+	}
+	return f, nil
+}
+
+// memory creates a file in memory that may be executed. Before Linux 6.3 every such file may.
+func memory() (*os.File, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate(name, flags)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// IsHeldBy reports whether a process, whose directory in /proc is dir, has a file open that is an
+// agent's program. A process that starts agents does.
+func IsHeldBy(dir string, program os.FileInfo) bool {
+	open, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return false // it has exited, or belongs to another user
+	}
+	for _, fd := range open {
+		path := filepath.Join(dir, "fd", fd.Name())
+		if to, err := os.Readlink(path); err != nil || !strings.HasPrefix(to, "/memfd:"+name) {
+			continue
+		}
+		if held, err := os.Stat(path); err == nil && os.SameFile(held, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// unpack writes the content of a gzip file to w.
+func unpack(w io.Writer, compressed string) error {
+	r, err := gzip.NewReader(strings.NewReader(compressed))
+	if err != nil {
+		return fmt.Errorf("unpack the agent's program: %w", err)
+	}
+	n, err := io.Copy(w, io.LimitReader(r, MaxSize+1))
+	if err == nil && n > MaxSize {
+		err = fmt.Errorf("it has more than %d bytes", MaxSize)
+	}
+	if err != nil {
+		return fmt.Errorf("unpack the agent's program: %w", err)
+	}
+	return nil
+}

@@ -241,16 +241,7 @@ var modulesOfAgents = map[string]string{
 	"golang.org/x/sys":                        "system calls",
 	"golang.org/x/net":                        "DNS messages",
 	"github.com/HdrHistogram/hdrhistogram-go": "distributions of round trips",
-	"github.com/google/nftables":              "by linuxnet, for the facts of a machine",
-	"github.com/mdlayher/genetlink":           "by linuxnet",
-	"github.com/mdlayher/netlink":             "by linuxnet",
-	"github.com/mdlayher/socket":              "by linuxnet",
-	"github.com/safchain/ethtool":             "by linuxnet",
-	"github.com/vishvananda/netlink":          "by linuxnet",
-	"github.com/vishvananda/netns":            "by linuxnet",
-	"golang.org/x/crypto":                     "by linuxnet",
-	"golang.org/x/sync":                       "by linuxnet",
-	"golang.zx2c4.com/wireguard/wgctrl":       "by linuxnet",
+	"github.com/safchain/ethtool":             "what the drivers of devices tell",
 }
 
 // The agent alone links only these modules: it is started at every endpoint and copied to

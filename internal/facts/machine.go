@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -137,7 +137,7 @@ type kernelReader interface {
 	// Offloads returns the offloads of a device: tso, gso, gro, tx-checksum.
 	Offloads(device string) (map[string]bool, error)
 	// Filters returns the packet filters of this process's network stack.
-	Filters() ([]linuxnet.Filter, error)
+	Filters() ([]here.Filter, error)
 	// HypervisorSignatures returns what a hypervisor shows in CPUID, nil if there is none.
 	HypervisorSignatures() []string
 }
@@ -145,6 +145,6 @@ type kernelReader interface {
 // kernel queries the running kernel.
 type kernel struct{}
 
-func (kernel) Offloads(device string) (map[string]bool, error) { return linuxnet.HereOffloads(device) }
-func (kernel) Filters() ([]linuxnet.Filter, error)             { return linuxnet.HereFilters() }
+func (kernel) Offloads(device string) (map[string]bool, error) { return here.Offloads(device) }
+func (kernel) Filters() ([]here.Filter, error)                 { return here.Filters() }
 func (kernel) HypervisorSignatures() []string                  { return cpuidSignatures() }

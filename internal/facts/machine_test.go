@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 	"tare/internal/result"
 )
 
@@ -191,19 +191,19 @@ func TestReadFileErrors(t *testing.T) {
 // answers is a kernel with predefined results.
 type answers struct {
 	offloads map[string]bool
-	filters  []linuxnet.Filter
+	filters  []here.Filter
 	cpuid    []string
 	err      error
 }
 
 func (a answers) Offloads(string) (map[string]bool, error) { return a.offloads, a.err }
-func (a answers) Filters() ([]linuxnet.Filter, error)      { return a.filters, a.err }
+func (a answers) Filters() ([]here.Filter, error)          { return a.filters, a.err }
 func (a answers) HypervisorSignatures() []string           { return a.cpuid }
 
 func TestAsked(t *testing.T) {
 	files := tree(map[string]string{"sys/class/net/eth0/device/uevent": "DRIVER=e1000\n", "sys/class/net/eth0/mtu": "1500"})
-	rule := linuxnet.Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 4, Docker: true}
-	old := linuxnet.Filter{Family: "ip6", Table: "nat", Rules: 2, All: 2}
+	rule := here.Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 4, Docker: true}
+	old := here.Filter{Family: "ip6", Table: "nat", Rules: 2, All: 2}
 	tests := []struct {
 		name           string
 		ask            kernelReader
@@ -215,10 +215,10 @@ func TestAsked(t *testing.T) {
 			"e1000, speed unknown, MTU 1500, queues unknown, offloads gso tso", "none", "",
 		},
 		{
-			"Docker, and a card that cannot segment", answers{offloads: map[string]bool{"tso": false, "gro": true}, filters: []linuxnet.Filter{rule, old}},
+			"Docker, and a card that cannot segment", answers{offloads: map[string]bool{"tso": false, "gro": true}, filters: []here.Filter{rule, old}},
 			"e1000, speed unknown, MTU 1500, queues unknown, offloads gro", "ip filter forward: 1 rule, else drop; ip6 nat (old iptables): 2 rules", "host_filtered device_offloads",
 		},
-		{"chains without rules", answers{filters: []linuxnet.Filter{{Family: "inet", Table: "x", Chain: "c", Hook: "input"}}},
+		{"chains without rules", answers{filters: []here.Filter{{Family: "inet", Table: "x", Chain: "c", Hook: "input"}}},
 			"e1000, speed unknown, MTU 1500, queues unknown, offloads none", "inet x input: 0 rules", ""},
 		{
 			"it may not be asked", answers{err: errors.New("not permitted")},

@@ -9,25 +9,15 @@ package linuxnet
 import (
 	"errors"
 	"runtime"
+
+	"tare/internal/linuxnet/here"
 )
 
 // ErrSystem is returned on systems other than Linux.
 var ErrSystem = errors.New("network namespaces need Linux, and this is " + runtime.GOOS)
 
-// Filter is a chain of packet filter rules that the kernel calls at a hook. Rules is the
-// number of rules in the chain; All is the number in the whole table, whose other chains
-// are called by its rules.
-type Filter struct {
-	Family string // ip, ip6, inet, arp, bridge or netdev
-	Table  string
-	Chain  string // empty for a table of legacy iptables, whose chains are not read
-	Hook   string // prerouting, input, forward, output, postrouting, ingress; empty for a table of legacy iptables
-	Drops  bool   // policy: packets that match no rule are dropped
-	Rules  int    // in the chain
-	All    int    // in all chains of the chain's table
-	// Docker means that the table has chains created by Docker.
-	Docker bool
-}
+// Filter is a chain of packet filter rules, see here.Filter.
+type Filter = here.Filter
 
 // Bucket returns the sizes, in bytes, of the token bucket of a link of rate bit/s and of
 // the queue behind it. The bucket holds 2 ms or 32 full GSO packets, whichever is more; the

@@ -14,6 +14,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"tare/internal/linuxnet/here"
 )
 
 // Devices lists the names of the namespace's links in the order of their creation.
@@ -209,6 +211,20 @@ func (ns *NS) CarrierChanges() (map[string]uint64, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read carrier changes in namespace %s: %w", ns.name, err)
+	}
+	return out, nil
+}
+
+// Filters lists the packet filters of the namespace: base chains of nftables, which include
+// those of iptables-nft, and the tables of legacy iptables. It changes nothing.
+func (ns *NS) Filters() ([]Filter, error) {
+	var out []Filter
+	err := ns.Do(func() (err error) {
+		out, err = here.Filters()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("in namespace %s: %w", ns.name, err)
 	}
 	return out, nil
 }

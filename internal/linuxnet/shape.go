@@ -7,6 +7,8 @@ import (
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
+
+	"tare/internal/linuxnet/here"
 )
 
 // Limit limits what a link sends to rate bit/s with a token bucket. [Bucket] gives the
@@ -87,39 +89,15 @@ func (ns *NS) switchOff(name string, features []string, doing string) error {
 // Offloads reads which segmentation offloads and checksum offload of a link are enabled:
 // "tso", "gso", "gro", "tx-checksum".
 func (ns *NS) Offloads(name string) (map[string]bool, error) {
-	out := map[string]bool{}
-	err := ns.withEthtool(func(e *ethtool.Ethtool) error {
-		have, err := e.Features(name)
-		if err != nil {
-			return fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
-		}
-		out = inForce(have)
-		return nil
+	var out map[string]bool
+	err := ns.Do(func() (err error) {
+		out, err = here.Offloads(name)
+		return err
 	})
-	return out, err
-}
-
-// HereOffloads does the same for a device of the namespace that this process is in.
-func HereOffloads(name string) (map[string]bool, error) {
-	e, err := ethtool.NewEthtool()
 	if err != nil {
-		return nil, fmt.Errorf("open ethtool: %w", err)
+		return nil, fmt.Errorf("in namespace %s: %w", ns.name, err)
 	}
-	defer e.Close()
-	have, err := e.Features(name)
-	if err != nil {
-		return nil, fmt.Errorf("read offloads of %s: %w", name, err)
-	}
-	return inForce(have), nil
-}
-
-// inForce selects the features that determine the cost of a packet. Hardware may offer the
-// checksum of each address family separately.
-func inForce(have map[string]bool) map[string]bool {
-	return map[string]bool{
-		"tso": have["tx-tcp-segmentation"], "gso": have["tx-generic-segmentation"], "gro": have["rx-gro"],
-		"tx-checksum": have["tx-checksum-ip-generic"] || have["tx-checksum-ipv4"],
-	}
+	return out, nil
 }
 
 func (ns *NS) withEthtool(fn func(*ethtool.Ethtool) error) error {

@@ -3,7 +3,7 @@ package study
 import (
 	"fmt"
 	"math"
-	"math/big"
+	"math/bits"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,15 +97,22 @@ func parseRate(text string) (Rate, error) {
 		}
 	}
 	// Exact, so that 1.1Gbit/s is exactly 1100000000.
-	n, ok := new(big.Rat).SetString(digits)
-	if !ok {
+	whole, fraction, _ := strings.Cut(digits, ".")
+	n, err := strconv.ParseUint(whole, 10, 64)
+	high, low := bits.Mul64(n, scale)
+	for _, digit := range strings.TrimRight(fraction, "0") {
+		if scale%10 != 0 {
+			return 0, bad // less than 1 bit/s
+		}
+		scale /= 10
+		var carry uint64
+		low, carry = bits.Add64(low, uint64(digit-'0')*scale, 0)
+		high += carry
+	}
+	if err != nil || high != 0 {
 		return 0, bad
 	}
-	n.Mul(n, new(big.Rat).SetInt(new(big.Int).SetUint64(scale)))
-	if !n.IsInt() || !n.Num().IsUint64() {
-		return 0, bad
-	}
-	return Rate(n.Num().Uint64()), nil
+	return Rate(low), nil
 }
 
 // matches reports whether a quantity's text has the form of pattern.

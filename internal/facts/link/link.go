@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 	"tare/internal/result"
 )
 
@@ -66,12 +66,12 @@ func Toward(addr netip.Addr) (device string, facts []result.Fact) {
 
 // Route returns the device of this process's network namespace by which packets to an
 // address leave.
-func Route(addr netip.Addr) (device string, err error) { return linuxnet.HereRoute(addr) }
+func Route(addr netip.Addr) (device string, err error) { return here.Route(addr) }
 
 // Collect describes a device of the network namespace that this process is in. It cannot
 // fail; what cannot be read is unknown.
 func Collect(device string) []result.Fact {
-	return collect(os.DirFS("/"), device, linuxnet.HereDetails)
+	return collect(os.DirFS("/"), device, here.Details)
 }
 
 // allUnknown returns the facts of a device of which at most the name is known.
@@ -86,7 +86,7 @@ func allUnknown(device, why string) []result.Fact {
 	return c.facts
 }
 
-func collect(fsys fs.FS, device string, read func(string) (linuxnet.LinkDetails, error)) []result.Fact {
+func collect(fsys fs.FS, device string, read func(string) (here.LinkDetails, error)) []result.Fact {
 	top, err := read(device)
 	if err != nil {
 		return allUnknown(device, err.Error())
@@ -110,7 +110,7 @@ func (c *collector) add(name, value string) {
 }
 
 // card adds the facts of the network card.
-func (c *collector) card(fsys fs.FS, d linuxnet.LinkDetails) {
+func (c *collector) card(fsys fs.FS, d here.LinkDetails) {
 	c.add(Card, d.Name+", "+kindOf(d))
 	c.add(Driver, orUnknown(strings.TrimSpace(d.Driver+" "+d.DriverVersion), d, "driver"))
 	firmware := d.Firmware
@@ -131,17 +131,17 @@ func (c *collector) card(fsys fs.FS, d linuxnet.LinkDetails) {
 	} else {
 		c.add(Offloads, offloads(d.Features))
 	}
-	c.add(Rings, pointer(d, "rings", d.Rings, func(r linuxnet.Rings) string {
+	c.add(Rings, pointer(d, "rings", d.Rings, func(r here.Rings) string {
 		return fmt.Sprintf("receive %d of %d, send %d of %d", r.Rx, r.MaxRx, r.Tx, r.MaxTx)
 	}))
 	c.add(Channels, pointer(d, "channels", d.Channels, channels))
-	c.add(Coalescing, pointer(d, "coalescing", d.Coalesce, func(k linuxnet.Coalesce) string {
+	c.add(Coalescing, pointer(d, "coalescing", d.Coalesce, func(k here.Coalesce) string {
 		return fmt.Sprintf("receive %d µs or %d packets%s, send %d µs or %d packets%s", k.RxMicroseconds, k.RxPackets, adaptive(k.AdaptiveRx), k.TxMicroseconds, k.TxPackets, adaptive(k.AdaptiveTx))
 	}))
-	c.add(Pause, pointer(d, "pause", d.Pause, func(p linuxnet.Pause) string {
+	c.add(Pause, pointer(d, "pause", d.Pause, func(p here.Pause) string {
 		return fmt.Sprintf("obeyed %s, sent %s, negotiated %s", yesNo(p.Rx), yesNo(p.Tx), yesNo(p.Autonegotiated))
 	}))
-	c.add(RSS, pointer(d, "rss", d.RSS, func(r linuxnet.RSS) string {
+	c.add(RSS, pointer(d, "rss", d.RSS, func(r here.RSS) string {
 		ports := "unknown whether UDP by ports"
 		if r.UDPPorts != nil {
 			ports = "UDP by addresses only"
@@ -154,7 +154,7 @@ func (c *collector) card(fsys fs.FS, d linuxnet.LinkDetails) {
 	c.add(Steering, steering(fsys, d))
 	c.add(NUMANode, numaNode(fsys, d))
 	c.add(IRQs, irqs(fsys, d))
-	c.add(Counters, pointer(d, "coalescing", d.Coalesce, func(k linuxnet.Coalesce) string {
+	c.add(Counters, pointer(d, "coalescing", d.Coalesce, func(k here.Coalesce) string {
 		if k.StatsMicroseconds == 0 {
 			return unknown("the driver does not tell")
 		}
@@ -165,7 +165,7 @@ func (c *collector) card(fsys fs.FS, d linuxnet.LinkDetails) {
 // stackBelow follows a device down to the network card: what is between them in words, and
 // the card, which is the first member of several. Without a device below, the device is its
 // own card.
-func stackBelow(top linuxnet.LinkDetails, read func(string) (linuxnet.LinkDetails, error)) (below string, card linuxnet.LinkDetails) {
+func stackBelow(top here.LinkDetails, read func(string) (here.LinkDetails, error)) (below string, card here.LinkDetails) {
 	card = top
 	var parts []string
 	for range maxBelow {
@@ -199,7 +199,7 @@ func paravirtual() map[string]string {
 }
 
 // kindOf returns what a device is.
-func kindOf(d linuxnet.LinkDetails) string {
+func kindOf(d here.LinkDetails) string {
 	switch by, virtual := paravirtual()[d.Driver]; {
 	case d.Loopback:
 		return "loopback"
@@ -257,7 +257,7 @@ func offloads(features map[string]bool) string {
 
 // channels writes the numbers of queues: combined ones, and those of one direction if there
 // can be any.
-func channels(c linuxnet.Channels) string {
+func channels(c here.Channels) string {
 	var parts []string
 	for _, q := range []struct {
 		name     string
@@ -299,7 +299,7 @@ func unknown(why string) string {
 }
 
 // orUnknown returns a text, or why a part of a device is unknown if the text is empty.
-func orUnknown(text string, d linuxnet.LinkDetails, part string) string {
+func orUnknown(text string, d here.LinkDetails, part string) string {
 	if text == "" {
 		return unknown(d.Unknown[part])
 	}
@@ -307,7 +307,7 @@ func orUnknown(text string, d linuxnet.LinkDetails, part string) string {
 }
 
 // orReason returns a text unless a part of a device is unknown.
-func orReason(text string, d linuxnet.LinkDetails, part string) string {
+func orReason(text string, d here.LinkDetails, part string) string {
 	if why, missing := d.Unknown[part]; missing {
 		return unknown(why)
 	}
@@ -315,7 +315,7 @@ func orReason(text string, d linuxnet.LinkDetails, part string) string {
 }
 
 // pointer writes a part of a device that may be unknown.
-func pointer[T any](d linuxnet.LinkDetails, part string, v *T, write func(T) string) string {
+func pointer[T any](d here.LinkDetails, part string, v *T, write func(T) string) string {
 	if v == nil {
 		return unknown(d.Unknown[part])
 	}

@@ -10,37 +10,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 )
 
 func at[T any](v T) *T { return &v }
 
 // server is a machine whose link is a VLAN on a bond of two cards.
-func server(name string) (linuxnet.LinkDetails, error) {
+func server(name string) (here.LinkDetails, error) {
 	why := map[string]string{"speed": "the driver does not tell", "rings": "the driver does not tell", "channels": "the driver does not tell", "coalescing": "the driver does not tell",
 		"pause": "the driver does not tell", "rss": "the driver does not tell"}
-	card := linuxnet.LinkDetails{
+	card := here.LinkDetails{
 		Index: 2, Kind: "device", MAC: "3c:fd:fe:00:00:01", MTU: 9000, Bus: "pci", BusDevice: "0000:3b:00.0", Qdisc: "mq", Promisc: 1,
 		Driver: "ice", DriverVersion: "6.12.4", Firmware: "4.40 0x8001", Speed: at(uint32(100000)), FullDuplex: at(true),
 		Features: map[string]bool{"tx-tcp-segmentation": true, "rx-gro": true, "rx-lro": false, "tx-checksum-ipv4": true, "rx-vlan-filter": true},
-		Rings:    &linuxnet.Rings{Rx: 2048, Tx: 256, MaxRx: 8160, MaxTx: 8160}, Channels: &linuxnet.Channels{Combined: 16, MaxCombined: 64, MaxRx: 64},
-		Coalesce: &linuxnet.Coalesce{RxMicroseconds: 50, AdaptiveRx: true, TxMicroseconds: 50, StatsMicroseconds: 1000000},
-		Pause:    &linuxnet.Pause{Autonegotiated: true, Rx: true}, RSS: &linuxnet.RSS{Table: 512, Queues: 16, UDPPorts: at(false)},
+		Rings:    &here.Rings{Rx: 2048, Tx: 256, MaxRx: 8160, MaxTx: 8160}, Channels: &here.Channels{Combined: 16, MaxCombined: 64, MaxRx: 64},
+		Coalesce: &here.Coalesce{RxMicroseconds: 50, AdaptiveRx: true, TxMicroseconds: 50, StatsMicroseconds: 1000000},
+		Pause:    &here.Pause{Autonegotiated: true, Rx: true}, RSS: &here.RSS{Table: 512, Queues: 16, UDPPorts: at(false)},
 	}
 	switch name {
 	case "bond0.7":
-		return linuxnet.LinkDetails{Name: name, Index: 5, Kind: "vlan", MTU: 1500, Lower: []string{"bond0"}, Qdisc: "noqueue", Unknown: why}, nil
+		return here.LinkDetails{Name: name, Index: 5, Kind: "vlan", MTU: 1500, Lower: []string{"bond0"}, Qdisc: "noqueue", Unknown: why}, nil
 	case "bond0":
-		return linuxnet.LinkDetails{Name: name, Index: 4, Kind: "bond", MTU: 9000, Lower: []string{"ens1", "ens2"}, Unknown: why}, nil
+		return here.LinkDetails{Name: name, Index: 4, Kind: "bond", MTU: 9000, Lower: []string{"ens1", "ens2"}, Unknown: why}, nil
 	case "ens1":
 		card.Name = name
 		return card, nil
 	case "tun0":
-		return linuxnet.LinkDetails{Name: name, Index: 9, Kind: "macvlan", MAC: "02:00:00:00:00:01", MTU: 1500, Elsewhere: true, Unknown: map[string]string{"qdisc": "refused"}}, nil
+		return here.LinkDetails{Name: name, Index: 9, Kind: "macvlan", MAC: "02:00:00:00:00:01", MTU: 1500, Elsewhere: true, Unknown: map[string]string{"qdisc": "refused"}}, nil
 	case "eth0":
-		return linuxnet.LinkDetails{Name: name, Index: 3, Kind: "device", MAC: "02:00:00:00:00:02", MTU: 1460, Bus: "virtio", BusDevice: "virtio2", Driver: "virtio_net", Unknown: why, Qdisc: "fq"}, nil
+		return here.LinkDetails{Name: name, Index: 3, Kind: "device", MAC: "02:00:00:00:00:02", MTU: 1460, Bus: "virtio", BusDevice: "virtio2", Driver: "virtio_net", Unknown: why, Qdisc: "fq"}, nil
 	}
-	return linuxnet.LinkDetails{}, errors.New("no such device")
+	return here.LinkDetails{}, errors.New("no such device")
 }
 
 // files are what sysfs and procfs of that machine have.
@@ -149,8 +149,8 @@ link_counters_updated: unknown: the driver does not tell
 
 // Devices that refer to each other in a circle end.
 func TestStackBelowEnds(t *testing.T) {
-	facts := collect(files(), "x", func(name string) (linuxnet.LinkDetails, error) {
-		return linuxnet.LinkDetails{Name: name, Kind: "bridge", Lower: []string{name}}, nil
+	facts := collect(files(), "x", func(name string) (here.LinkDetails, error) {
+		return here.LinkDetails{Name: name, Kind: "bridge", Lower: []string{name}}, nil
 	})
 	if n := strings.Count(facts[2].Value, " on "); n != maxBelow-1 {
 		t.Errorf("%s: %d", facts[2].Value, n)

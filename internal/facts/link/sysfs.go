@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 )
 
 // read reads a file of one line, and returns "" if there is none.
@@ -23,7 +23,7 @@ func read(fsys fs.FS, name string) string {
 // sysDir is the directory of a device's class in sysfs. It is "" if sysfs shows the devices
 // of another network namespace, as it does to a process that entered one without mounting
 // it again.
-func sysDir(fsys fs.FS, d linuxnet.LinkDetails) string {
+func sysDir(fsys fs.FS, d here.LinkDetails) string {
 	dir := "sys/class/net/" + d.Name
 	if !fs.ValidPath(dir) || read(fsys, dir+"/ifindex") != strconv.Itoa(d.Index) || read(fsys, dir+"/address") != d.MAC {
 		return ""
@@ -33,7 +33,7 @@ func sysDir(fsys fs.FS, d linuxnet.LinkDetails) string {
 
 // steering describes over which CPUs the kernel distributes packets: received ones by RPS,
 // sent ones by XPS, as masks of CPUs by queue.
-func steering(fsys fs.FS, d linuxnet.LinkDetails) string {
+func steering(fsys fs.FS, d here.LinkDetails) string {
 	dir := sysDir(fsys, d)
 	if dir == "" {
 		return unknown("/sys shows the devices of another network namespace")
@@ -75,7 +75,7 @@ func maskList(masks map[string]int) string {
 }
 
 // busDir is the directory of a device's hardware, which every network namespace shows.
-func busDir(d linuxnet.LinkDetails) string {
+func busDir(d here.LinkDetails) string {
 	dir := "sys/bus/" + d.Bus + "/devices/" + d.BusDevice
 	if d.Bus == "" || d.BusDevice == "" || !fs.ValidPath(dir) {
 		return ""
@@ -83,7 +83,7 @@ func busDir(d linuxnet.LinkDetails) string {
 	return dir
 }
 
-func numaNode(fsys fs.FS, d linuxnet.LinkDetails) string {
+func numaNode(fsys fs.FS, d here.LinkDetails) string {
 	dir := busDir(d)
 	if dir == "" {
 		return "none"
@@ -120,7 +120,7 @@ const maxIRQs = 16
 // irqs lists the interrupts of a device with the CPUs that handle them. The kernel tells
 // the numbers of message-signalled interrupts of a PCI device; others are found by the
 // names that drivers give them.
-func irqs(fsys fs.FS, d linuxnet.LinkDetails) string {
+func irqs(fsys fs.FS, d here.LinkDetails) string {
 	if d.Bus == "" && d.BusDevice == "" {
 		return "none"
 	}

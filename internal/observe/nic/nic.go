@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 	"tare/internal/observe/netstack"
 )
 
@@ -40,7 +40,7 @@ const prefix = "nic/"
 // reading. A device whose driver keeps none adds nothing.
 func Read(r *netstack.Reading, devices []string) {
 	for _, device := range devices {
-		stats, err := linuxnet.HereDriverStats(device)
+		stats, err := here.DriverStats(device)
 		r.AddGap("statistics of the network card "+device, err)
 		Add(r, device, stats)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/here"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
 )
@@ -27,7 +28,7 @@ func TestRead(t *testing.T) {
 	var all map[string]uint64
 	err = ns.Do(func() (err error) {
 		nic.Read(&r, []string{"left", "lo", "none"})
-		all, err = linuxnet.HereDriverStats("left")
+		all, err = here.DriverStats("left")
 		return err
 	})
 	if err != nil {
@@ -55,7 +56,7 @@ func TestReadHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range devices {
-		details, err := linuxnet.HereDetails(d.Name)
+		details, err := here.Details(d.Name)
 		if err != nil || details.Kind != "device" || details.Loopback {
 			continue
 		}

@@ -1,4 +1,4 @@
-package linuxnet
+package here
 
 // LinkDetails is what the kernel and the driver of a link tell about it. A pointer is nil if
 // its part is unknown; Unknown then has the reason, by the name of the part.

@@ -1,46 +1,34 @@
-package linuxnet
+package here
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/netip"
 	"slices"
 	"unsafe"
 
 	"github.com/safchain/ethtool"
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
-// HereDetails reads a link of the namespace that this thread is in. It changes nothing. A
-// part that the driver does not tell is unknown.
-func HereDetails(name string) (LinkDetails, error) {
-	h, err := openNetlink(unix.NETLINK_ROUTE)
-	if err != nil {
-		return LinkDetails{}, fmt.Errorf("open netlink: %w", err)
-	}
-	defer h.Close()
-	var links []netlink.Link
-	err = complete(func() (err error) {
-		links, err = h.LinkList()
-		return err
-	})
+// Details reads a link of the namespace that this thread is in. A part that the driver does not
+// tell is unknown.
+func Details(name string) (LinkDetails, error) {
+	all, err := links()
 	if err != nil {
 		return LinkDetails{}, fmt.Errorf("list devices: %w", err)
 	}
-	i := slices.IndexFunc(links, func(l netlink.Link) bool { return l.Attrs().Name == name })
+	i := slices.IndexFunc(all, func(l link) bool { return l.Name == name })
 	if i < 0 {
 		return LinkDetails{}, fmt.Errorf("read device %s: no such device", name)
 	}
-	a := links[i].Attrs()
-	d := LinkDetails{
-		Name: a.Name, Index: a.Index, Kind: links[i].Type(), MAC: a.HardwareAddr.String(), MTU: a.MTU, TxQLen: a.TxQLen, Promisc: a.Promisc,
-		Up: a.RawFlags&unix.IFF_UP != 0, Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, Bus: a.ParentDevBus, BusDevice: a.ParentDev,
-		Unknown: map[string]string{},
-	}
-	d.lower(links[i], links)
-	d.readQdisc(h, links[i])
+	d := all[i].LinkDetails
+	d.Unknown = map[string]string{}
+	d.lower(all[i], all)
+	d.readQdisc()
 	e, err := ethtool.NewEthtool()
 	if err != nil {
 		return d, fmt.Errorf("open ethtool: %w", err)
@@ -50,60 +38,141 @@ func HereDetails(name string) (LinkDetails, error) {
 	return d, nil
 }
 
-// HereRoute returns the name of the link of the thread's namespace by which packets to an
-// address leave.
-func HereRoute(addr netip.Addr) (device string, err error) {
-	h, err := openNetlink(unix.NETLINK_ROUTE)
+// link is a link with what relates it to others. parent is the index of the link below it or of its
+// peer, master that of the bridge or bond it is attached to; 0 is none. away means that the parent is
+// in another network namespace.
+type link struct {
+	LinkDetails
+	parent, master int
+	away           bool
+}
+
+// links lists the links in the order of their creation.
+func links() ([]link, error) {
+	found, err := list(unix.NETLINK_ROUTE, unix.RTM_GETLINK, make([]byte, unix.SizeofIfInfomsg))
 	if err != nil {
-		return "", fmt.Errorf("open netlink: %w", err)
+		return nil, err
 	}
-	defer h.Close()
-	routes, err := h.RouteGet(addr.AsSlice())
-	if err == nil && len(routes) == 0 {
-		err = errors.New("the kernel returned none")
+	var out []link
+	for _, m := range found {
+		if m.kind == unix.RTM_NEWLINK && len(m.body) >= unix.SizeofIfInfomsg {
+			out = append(out, linkOf(m.body))
+		}
 	}
+	return out, nil
+}
+
+// linkOf reads a link's message: struct ifinfomsg and attributes (rtnetlink(7)).
+func linkOf(body []byte) link {
+	flags := number(body[8:])
+	l := link{LinkDetails: LinkDetails{Index: int(number(body[4:])), Kind: "device", Up: flags&unix.IFF_UP != 0, Loopback: flags&unix.IFF_LOOPBACK != 0}}
+	for kind, v := range attributes(body[unix.SizeofIfInfomsg:]) {
+		switch kind {
+		case unix.IFLA_IFNAME:
+			l.Name = text(v)
+		case unix.IFLA_ADDRESS:
+			if len(bytes.Trim(v, "\x00")) > 0 { // that of loopback is all zeros
+				l.MAC = net.HardwareAddr(v).String()
+			}
+		case unix.IFLA_MTU:
+			l.MTU = int(number(v))
+		case unix.IFLA_TXQLEN:
+			l.TxQLen = int(number(v))
+		case unix.IFLA_PROMISCUITY:
+			l.Promisc = int(number(v))
+		case unix.IFLA_LINK:
+			l.parent = int(number(v))
+		case unix.IFLA_MASTER:
+			l.master = int(number(v))
+		case unix.IFLA_LINK_NETNSID:
+			l.away = true
+		case unix.IFLA_PARENT_DEV_NAME:
+			l.BusDevice = text(v)
+		case unix.IFLA_PARENT_DEV_BUS_NAME:
+			l.Bus = text(v)
+		case unix.IFLA_LINKINFO:
+			for kind, v := range attributes(v) {
+				if kind == unix.IFLA_INFO_KIND {
+					l.Kind = text(v)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// Route returns the name of the link by which packets to an address leave.
+func Route(addr netip.Addr) (device string, err error) {
+	// struct rtmsg with the family and the length of the destination, and RTA_DST.
+	request := make([]byte, unix.SizeofRtMsg)
+	request[0], request[1] = unix.AF_INET, byte(addr.BitLen())
+	if addr.Is6() {
+		request[0] = unix.AF_INET6
+	}
+	found, err := ask(unix.NETLINK_ROUTE, unix.RTM_GETROUTE, appendAttribute(request, unix.RTA_DST, addr.AsSlice()))
 	if err != nil {
 		return "", fmt.Errorf("find the route to %s: %w", addr, err)
 	}
-	l, err := h.LinkByIndex(routes[0].LinkIndex)
+	index := 0
+	if len(found.body) >= unix.SizeofRtMsg {
+		for kind, v := range attributes(found.body[unix.SizeofRtMsg:]) {
+			if kind == unix.RTA_OIF {
+				index = int(number(v))
+			}
+		}
+	}
+	if index == 0 {
+		return "", fmt.Errorf("find the route to %s: the kernel returned none", addr)
+	}
+	l, err := net.InterfaceByIndex(index)
 	if err != nil {
 		return "", fmt.Errorf("find the device of the route to %s: %w", addr, err)
 	}
-	return l.Attrs().Name, nil
+	return l.Name, nil
 }
 
 // lower finds the links that carry the packets of l. The peer of a veth pair does not: the
 // pair itself is the link.
-func (d *LinkDetails) lower(l netlink.Link, all []netlink.Link) {
-	a := l.Attrs()
+func (d *LinkDetails) lower(l link, all []link) {
 	for _, o := range all {
-		if o.Attrs().MasterIndex == a.Index {
-			d.Lower = append(d.Lower, o.Attrs().Name)
+		if o.master == l.Index {
+			d.Lower = append(d.Lower, o.Name)
 		}
 	}
-	if l.Type() == "veth" || a.ParentIndex <= 0 || a.ParentIndex == a.Index {
+	if l.Kind == "veth" || l.parent <= 0 || l.parent == l.Index {
 		return
 	}
-	i := slices.IndexFunc(all, func(o netlink.Link) bool { return o.Attrs().Index == a.ParentIndex })
-	if d.Elsewhere = a.NetNsID >= 0 || i < 0; !d.Elsewhere {
-		d.Lower = append(d.Lower, all[i].Attrs().Name)
+	i := slices.IndexFunc(all, func(o link) bool { return o.Index == l.parent })
+	if d.Elsewhere = l.away || i < 0; !d.Elsewhere {
+		d.Lower = append(d.Lower, all[i].Name)
 	}
 }
 
-func (d *LinkDetails) readQdisc(h *netlink.Handle, l netlink.Link) {
-	var list []netlink.Qdisc
-	err := complete(func() (err error) {
-		list, err = h.QdiscList(l)
-		return err
-	})
+// From the kernel's uapi/linux/rtnetlink.h and pkt_sched.h. struct tcmsg has the index of the link
+// at 4 and the parent of the discipline at 12.
+const (
+	tcMessageSize = 20
+	tcIndexAt     = 4
+	tcParentAt    = 12
+	tcKind        = 1 // TCA_KIND
+	tcRoot        = 0xffffffff
+)
+
+func (d *LinkDetails) readQdisc() {
+	found, err := list(unix.NETLINK_ROUTE, unix.RTM_GETQDISC, make([]byte, tcMessageSize))
 	if err != nil {
 		d.Unknown["qdisc"] = err.Error()
 		return
 	}
 	d.Qdisc = "noqueue"
-	for _, q := range list {
-		if q.Attrs().Parent == netlink.HANDLE_ROOT {
-			d.Qdisc = q.Type()
+	for _, m := range found {
+		if len(m.body) < tcMessageSize || int(number(m.body[tcIndexAt:])) != d.Index || number(m.body[tcParentAt:]) != tcRoot {
+			continue
+		}
+		for kind, v := range attributes(m.body[tcMessageSize:]) {
+			if kind == tcKind {
+				d.Qdisc = text(v)
+			}
 		}
 	}
 }
@@ -234,9 +303,8 @@ func udpPortsHashed(name string) *bool {
 	return &ports
 }
 
-// HereDriverStats reads the counters that the driver of a link of the thread's namespace
-// keeps, as ethtool -S shows them.
-func HereDriverStats(name string) (map[string]uint64, error) {
+// DriverStats reads the counters that the driver of a link keeps, as ethtool -S shows them.
+func DriverStats(name string) (map[string]uint64, error) {
 	e, err := ethtool.NewEthtool()
 	if err != nil {
 		return nil, fmt.Errorf("open ethtool: %w", err)
@@ -250,4 +318,22 @@ func HereDriverStats(name string) (map[string]uint64, error) {
 		return nil, fmt.Errorf("read the driver's counters of %s: %w", name, err)
 	}
 	return stats, nil
+}
+
+// Offloads reads which segmentation offloads and checksum offload of a link are enabled: "tso",
+// "gso", "gro", "tx-checksum". Hardware may offer the checksum of each address family separately.
+func Offloads(name string) (map[string]bool, error) {
+	e, err := ethtool.NewEthtool()
+	if err != nil {
+		return nil, fmt.Errorf("open ethtool: %w", err)
+	}
+	defer e.Close()
+	have, err := e.Features(name)
+	if err != nil {
+		return nil, fmt.Errorf("read offloads of %s: %w", name, err)
+	}
+	return map[string]bool{
+		"tso": have["tx-tcp-segmentation"], "gso": have["tx-generic-segmentation"], "gro": have["rx-gro"],
+		"tx-checksum": have["tx-checksum-ip-generic"] || have["tx-checksum-ipv4"],
+	}, nil
 }

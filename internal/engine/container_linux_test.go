@@ -18,6 +18,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/enginetest"
 	"tare/internal/lab"
+	"tare/internal/program/agentfile"
 	"tare/internal/study"
 )
 
@@ -188,9 +189,30 @@ func TestHostNetwork(t *testing.T) {
 	}
 }
 
+// A container runs the agent's program, if tare has one, and else the whole program.
+func TestContainerRunsTheAgent(t *testing.T) {
+	path, err := agentfile.Path()
+	if err != nil {
+		path = "/proc/self/exe"
+	}
+	want, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	c := b.Container(t, b.Spec("small"))
+	b.Agent(t, c, "runs/small")
+	for what, pid := range map[string]int{"the first process": hostPID(t, c), "the agent": pidOf(t, "runs/small")} {
+		if got, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || got.Size() != want.Size() {
+			t.Errorf("%s has a program of %v, want %d bytes (%v)", what, got, want.Size(), err)
+		}
+	}
+}
+
 // The exit of an agent is reported with its cause.
 func TestExitReasons(t *testing.T) {
 	b := newBench(t)
+	b.Binary = "/proc/self/exe" // which can use too much memory
 	wait := func(t *testing.T, c *agent.Client) string {
 		t.Helper()
 		deadline := time.Now().Add(20 * time.Second)

@@ -7,10 +7,12 @@ import (
 
 	"tare/internal/machine"
 	"tare/internal/program"
+	"tare/internal/program/agentfile"
 )
 
-// executable returns the path of the program for the engine's system: Binary, the running program,
-// or another file with this program, see machine.Find.
+// executable returns the path of the program for the engine's system: Binary, the agent's program if
+// there is one for that system, the running program, or another file with this program, see
+// machine.Find.
 func (e *Engine) executable() (string, error) {
 	system, arch := e.Versions.OS, e.Versions.Arch
 	if system == "" || arch == "" {
@@ -18,6 +20,9 @@ func (e *Engine) executable() (string, error) {
 	}
 	if e.Binary != "" {
 		return e.Binary, checkExecutable(e.Binary, system, arch)
+	}
+	if path, err := agentfile.Path(); err == nil && system == runtime.GOOS && arch == runtime.GOARCH {
+		return path, nil
 	}
 	on := machine.System{OS: system, Arch: arch}
 	if path := machine.Find(on, ""); path != "" {

@@ -106,6 +106,7 @@ func children(t *testing.T, pid int) (found []string) {
 // A container's first process reaps orphans and exits on a signal.
 func TestPause(t *testing.T) {
 	b := newBench(t)
+	b.Binary = "/proc/self/exe" // which leaves an orphan
 	c := b.Container(t, b.Spec("client"))
 	hold := hostPID(t, c)
 	conn, err := c.Launch(t.Context(), parent)

@@ -24,6 +24,9 @@ const Port = "agent"
 // Program is the path of this program in the guest.
 const Program = "/tare"
 
+// agentProgram is the path of the agent's program in the guest.
+const agentProgram = "/tare-agent"
+
 // DeviceName is the name of the guest's network device.
 const DeviceName = "eth0"
 

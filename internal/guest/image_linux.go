@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
+	"tare/internal/program/agentfile"
 )
 
 // portModules are the modules that every guest needs for its serial port.
@@ -74,6 +75,9 @@ func fill(w io.Writer, modules []kernel.Module, more func(*initramfs.Archive) er
 	if err := a.Program(Program[1:], program); err != nil {
 		return err
 	}
+	if err := addAgent(a); err != nil {
+		return err
+	}
 	for i, m := range modules {
 		if err := a.File(fmt.Sprintf("%s/%03d-%s.ko", modulesDir[1:], i, m.Name), 0o644, bytes.NewReader(m.Content), int64(len(m.Content))); err != nil {
 			return err
@@ -85,4 +89,19 @@ func fill(w io.Writer, modules []kernel.Module, more func(*initramfs.Archive) er
 		}
 	}
 	return a.Close()
+}
+
+// addAgent adds the agent's program, which needs less memory in a guest and starts sooner. Without
+// one, its path is a link to Program.
+func addAgent(a *initramfs.Archive) error {
+	path, err := agentfile.Path()
+	if err != nil {
+		return a.Link(agentProgram[1:], Program)
+	}
+	agent, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the agent's program: %w", err)
+	}
+	defer agent.Close()
+	return a.Program(agentProgram[1:], agent)
 }

@@ -205,7 +205,11 @@ func (m *Machine) In(ns string) transport.Launcher { return launcher{m, ns} }
 
 // Launch starts the program with args, without the program's name.
 func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
-	return l.m.remote.run(ctx, l.ns, start{Program: Program, Args: append([]string{"tare"}, args...), Env: environment()})
+	program := Program
+	if len(args) > 0 && args[0] == transport.AgentCommand {
+		program = agentProgram
+	}
+	return l.m.remote.run(ctx, l.ns, start{Program: program, Args: append([]string{"tare"}, args...), Env: environment()})
 }
 
 // agentHandshakeTimeout bounds how long the handshake of an agent may take in a guest with an

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/machine"
 	"tare/internal/program"
+	"tare/internal/program/agentfile"
 )
 
 // Where an injected program is, in a volume of the pod that is writable for its user.
@@ -23,9 +24,13 @@ const awaitProgram = `until [ -x "$0" ]; do sleep 0.05; done; exec "$0" "$@"`
 // storeProgram writes stdin to $0, which appears only when it is complete.
 const storeProgram = `cat >"$0.part" && chmod 755 "$0.part" && mv "$0.part" "$0"`
 
-// injectProgram copies this program into the pod. It must be for the node's architecture.
+// injectProgram copies the agent's program into the pod, or this program if it has none. It must be
+// for the node's architecture.
 func (p *Pod) injectProgram(ctx context.Context) error {
-	path, _, err := source()
+	path, err := agentfile.Path()
+	if err != nil || os.Getenv(BinaryVariable) != "" {
+		path, _, err = source()
+	}
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build agents share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -29,6 +29,10 @@ build: agents
 AGENTS = $(shell go env GOOS)/$(shell go env GOARCH)
 agents:
 	env -u GOOS -u GOARCH go run ./scripts/agents $(AGENTS)
+
+# How large tare and its agent are, and what each library brings.
+size: build
+	go run ./scripts/size $(BIN)
 
 # The files besides the program, in their installed layout.
 SHARE := bin/share

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/agent/transport"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -61,7 +62,7 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	if b.Verbose {
 		cmd.Stderr = io.MultiWriter(&text, os.Stderr)
 	}
-	watch := watchMemory()
+	watch := watchMemory(out)
 	began := time.Now()
 	err = cmd.Run()
 	o := Outcome{Wall: time.Since(began), Memory: watch.stop()}
@@ -104,16 +105,17 @@ func (o Outcome) Values(mode, workload, metric string) []float64 {
 // Memory is the maximum resident memory of a controller and an agent, in bytes.
 type Memory struct{ Controller, Agent int }
 
-// memoryWatch periodically reads the peaks of all tare processes: a process keeps its own
-// high-water mark, so that no peak is missed.
+// memoryWatch periodically reads the peaks of the processes of the run with an output directory, and of
+// its agents: a process keeps its own high-water mark, so that no peak is missed.
 type memoryWatch struct {
+	out  string
 	done chan struct{}
 	wg   sync.WaitGroup
 	most Memory
 }
 
-func watchMemory() *memoryWatch {
-	w := &memoryWatch{done: make(chan struct{})}
+func watchMemory(out string) *memoryWatch {
+	w := &memoryWatch{out: out, done: make(chan struct{})}
 	w.wg.Go(func() {
 		for {
 			w.look()
@@ -133,10 +135,12 @@ func (w *memoryWatch) stop() Memory {
 	return w.most
 }
 
-var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+// peak finds the parent of a process and its most resident memory in its status.
+var peak = regexp.MustCompile(`(?s)PPid:\s+(\d+)\n.*VmHWM:\s+(\d+) kB`)
 
 func (w *memoryWatch) look() {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	controllers, agents := map[string]bool{}, map[string]int{} // by process id; the most of an agent by its parent's
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if err != nil {
@@ -151,12 +155,16 @@ func (w *memoryWatch) look() {
 		if err != nil || m == nil {
 			continue
 		}
-		kb, _ := strconv.Atoi(string(m[1]))
-		switch args[1] {
-		case "agent":
-			w.most.Agent = max(w.most.Agent, kb<<10)
-		case "run":
+		kb, _ := strconv.Atoi(string(m[2]))
+		switch {
+		case args[1] == transport.AgentCommand:
+			agents[string(m[1])] = max(agents[string(m[1])], kb<<10)
+		case slices.Contains(args, w.out):
+			controllers[filepath.Base(dir)] = true
 			w.most.Controller = max(w.most.Controller, kb<<10)
 		}
+	}
+	for pid := range controllers {
+		w.most.Agent = max(w.most.Agent, agents[pid])
 	}
 }

@@ -69,7 +69,7 @@ func TestCreateFails(t *testing.T) {
 	full := packed(t, bytes.Repeat([]byte("x"), 1000))
 	for name, c := range map[string]struct{ compressed, want string }{
 		"none":      {"", "built without make"},
-		"no gzip":   {"something else", "unpack the agent's program"},
+		"no gzip":   {"something else", "unpack the agent's program into memory"},
 		"truncated": {full[:len(full)-9], "unexpected EOF"},
 		"changed":   {full[:len(full)-8] + "12345678", "checksum"},
 		"too large": {packed(t, make([]byte, MaxSize+1)), "more than"},

@@ -1,7 +1,6 @@
 package agentfile
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -41,22 +40,17 @@ func create(compressed string) (*os.File, error) {
 	if compressed == "" {
 		return nil, errors.New("tare was built without make")
 	}
-	var program bytes.Buffer
-	if err := unpack(&program, compressed); err != nil {
-		return nil, err
-	}
 	f, err := memory()
 	if err != nil {
 		return nil, fmt.Errorf("a program cannot be executed from memory here: %w", err)
 	}
-	_, err = f.Write(program.Bytes())
-	if err == nil {
+	if err = unpack(f, compressed); err == nil {
 		// Without seals, any process of the user could change what root executes.
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("store the agent's program in memory: %w", err)
+		return nil, fmt.Errorf("unpack the agent's program into memory: %w", err)
 	}
 	return f, nil
 }
@@ -97,14 +91,14 @@ func IsHeldBy(dir string, program os.FileInfo) bool {
 func unpack(w io.Writer, compressed string) error {
 	r, err := gzip.NewReader(strings.NewReader(compressed))
 	if err != nil {
-		return fmt.Errorf("unpack the agent's program: %w", err)
+		return err
 	}
 	n, err := io.Copy(w, io.LimitReader(r, MaxSize+1))
 	if err == nil && n > MaxSize {
 		err = fmt.Errorf("it has more than %d bytes", MaxSize)
 	}
 	if err != nil {
-		return fmt.Errorf("unpack the agent's program: %w", err)
+		return err
 	}
 	return nil
 }

@@ -91,8 +91,9 @@ func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
 	if err := w.check(p); err != nil {
 		return nil, err
 	}
+	var own buffers
 	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
-		return transfer(ctx, w.path, c, p, false)
+		return own.transfer(ctx, w.path, c, p, false)
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (tra
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	r, err := transfer(ctx, w.path, c, p, true)
+	r, err := new(buffers).transfer(ctx, w.path, c, p, true)
 	if err != nil {
 		return traffic.Report{}, err
 	}
@@ -138,6 +139,7 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (tra
 type streamSession struct {
 	work    stream
 	p       traffic.Params
+	own     buffers
 	total   traffic.Report
 	restore func()
 }
@@ -164,7 +166,7 @@ func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {
 	if err != nil {
 		return err
 	}
-	r, err := transfer(ctx, s.work.path, c, p, true)
+	r, err := s.own.transfer(ctx, s.work.path, c, p, true)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,36 @@ import (
 	"tare/internal/traffic/thread"
 )
 
+// buffers are what the connections of an endpoint send from and read into. They are kept from slice
+// to slice of a trial, during which the garbage collector does not run. The zero value is ready.
+type buffers struct {
+	payload []byte
+	read    [][]byte
+}
+
+// sent returns the data to send.
+func (b *buffers) sent(size int) []byte {
+	if len(b.payload) != size {
+		b.payload = payload(size) // the kernel only reads it, so all connections share it
+	}
+	return b.payload
+}
+
+// received returns the i-th buffer to read into.
+func (b *buffers) received(i, size int) []byte {
+	for len(b.read) <= i {
+		b.read = append(b.read, nil)
+	}
+	if len(b.read[i]) != size {
+		b.read[i] = make([]byte, size)
+	}
+	return b.read[i]
+}
+
 // transfer runs one endpoint of the trial, sending or receiving on all connections.
-func transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
+func (b *buffers) transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
 	defer c.close()
-	ends := streamEnds(n, c, p, client)
+	ends := streamEnds(n, c, p, client, b)
 	if err := driveStreams(ctx, n, ends, p); err != nil {
 		return traffic.Report{}, fmt.Errorf("tcp_stream: %w", err)
 	}
@@ -20,9 +46,7 @@ func transfer(ctx context.Context, n path, c conns, p traffic.Params, client boo
 }
 
 // streamEnds prepares everything that a transfer needs, and starts its clock.
-func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
-	payload := payload(p.WriteSize) // the kernel only reads it, so all share it
-	var scratch []byte
+func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*streamEnd {
 	ends := make([]*streamEnd, len(c))
 	gauges := p.Meter.Begin(receiverCount(p, len(c), client))
 	for i, s := range c {
@@ -37,19 +61,16 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 		switch {
 		case e.send:
 			e.yieldCPU = p.SameCPU && e.thread != nil
-			e.buf, e.batch = payload, min(max(1, batchSize/p.WriteSize), maxBatchWrites)
+			e.buf, e.batch = b.sent(p.WriteSize), min(max(1, batchSize/p.WriteSize), maxBatchWrites)
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
 		case n.threads != nil && p.CPU >= 0 && shareScratch:
 			// Threads on the same CPU read into one buffer, which then stays in its cache. The
 			// contents are not used.
-			if scratch == nil {
-				scratch = make([]byte, readSizeFor(p))
-			}
-			e.buf = scratch
+			e.buf = b.received(0, readSizeFor(p))
 		default:
-			e.buf = make([]byte, readSizeFor(p))
+			e.buf = b.received(i, readSizeFor(p))
 		}
 		ends[i] = e
 	}

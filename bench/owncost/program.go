@@ -37,7 +37,7 @@ func Program(ctx context.Context, b harness.Options) error {
 		return err
 	}
 	var own, whole started
-	for range starts { // in turns, because the machine's speed varies
+	for range starts { // interleaved, because the machine's speed varies
 		if err := errors.Join(own.start(ctx, path), whole.start(ctx, b.Tare)); err != nil {
 			return err
 		}

@@ -24,11 +24,7 @@ func program(t *testing.T) string {
 		t.Skip("builds a program of its own; run without -short")
 	}
 	path := filepath.Join(t.TempDir(), "tare-agent")
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "."}
-	if agentfile.ID() != "" {
-		args = append(args[:1], append([]string{"-tags=buildid"}, args[1:]...)...)
-	}
-	build := exec.Command("go", args...)
+	build := exec.Command("go", "build", "-tags="+agentfile.Tags(), "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

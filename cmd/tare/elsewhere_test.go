@@ -20,6 +20,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
+	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/traffic"
@@ -78,7 +79,7 @@ func elsewhere(t *testing.T) string {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := exec.Command("go", "build", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-tags="+agentfile.Tags(), "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build without Linux's files: %v\n%s", err, text)
 	}
 	return binary

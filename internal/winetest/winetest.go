@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/process"
+	"tare/internal/program/agentfile"
 )
 
 // loaders and servers are Wine's programs, where Debian's packages have them and where others do.
@@ -199,7 +200,7 @@ func Tests(t testing.TB, packages ...string) string {
 
 func build(t testing.TB, args ...string) {
 	t.Helper()
-	args = slices.Insert(args, 1, "-trimpath", "-buildvcs=false")
+	args = slices.Insert(args, 1, "-tags="+agentfile.Tags(), "-trimpath", "-buildvcs=false")
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root(t)
 	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")

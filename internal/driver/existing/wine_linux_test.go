@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
+	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/winetest"
 )
@@ -51,7 +52,7 @@ func TestDesktopUnderWine(t *testing.T) {
 	})
 	program := winetest.Program(t)
 	dir := filepath.Dir(program)
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(dir, "tare-linux-amd64"), "tare/cmd/tare")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags="+agentfile.Tags(), "-trimpath", "-buildvcs=false", "-o", filepath.Join(dir, "tare-linux-amd64"), "tare/cmd/tare")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the program of the containers: %v\n%s", err, out)

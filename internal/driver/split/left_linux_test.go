@@ -135,15 +135,16 @@ func state(t *testing.T, ns *linuxnet.NS) map[string]string {
 		{"nft", "list", "ruleset"}, {"ip", "-d", "link"}, {"ip", "address"}, {"ip", "-4", "route", "show", "table", "all"}, {"ip", "-6", "route", "show", "table", "all"},
 		{"ip", "rule"}, {"tc", "qdisc"},
 	} {
-		var text bytes.Buffer
+		// ip complains on stderr of namespaces of others that end while it lists them.
+		var text, said bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-		cmd.Stdout, cmd.Stderr = &text, &text
+		cmd.Stdout, cmd.Stderr = &text, &said
 		err := ns.Start(cmd)
 		if err == nil {
 			err = cmd.Wait()
 		}
 		if err != nil {
-			t.Fatalf("%v: %v: %s", args, err, &text)
+			t.Fatalf("%v: %v: %s", args, err, &said)
 		}
 		out[strings.Join(args, " ")] = text.String()
 	}

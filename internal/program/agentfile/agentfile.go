@@ -12,6 +12,14 @@ const MaxSize = 5_500_000
 // each other's agents. It is empty if the program was built without make: it is then its own agent.
 func ID() string { return strings.TrimSpace(id) }
 
+// Tags returns the build tags with which another program has the same ID, for go build.
+func Tags() string {
+	if ID() == "" {
+		return ""
+	}
+	return "buildid"
+}
+
 // Describe says which program an agent on this machine is, for people.
 func Describe() string {
 	if _, err := Path(); err != nil {

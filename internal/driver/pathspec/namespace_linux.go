@@ -46,10 +46,10 @@ type DevicesOnly struct{ NS *linuxnet.NS }
 
 // Links reads the counters of devices.
 func (s DevicesOnly) Links(ctx context.Context, names []string) (map[string]Link, error) {
-	return NamespaceStack{s.NS}.Links(ctx, names)
+	return NamespaceStack(s).Links(ctx, names)
 }
 
 // Describe reads type, MTU, queueing discipline and offloads.
 func (s DevicesOnly) Describe(ctx context.Context, name string) (kind string, facts []result.Fact, err error) {
-	return NamespaceStack{s.NS}.Describe(ctx, name)
+	return NamespaceStack(s).Describe(ctx, name)
 }

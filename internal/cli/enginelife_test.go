@@ -88,7 +88,7 @@ func TestKilledWithEngines(t *testing.T) {
 			until(t, "the engines to end", func() bool {
 				return len(processes(func(args []string, _ int) bool { return len(args) > 3 && args[3] == run })) == 0
 			})
-			if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "removed Docker Engine "+run) {
+			if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "removed engine "+run) {
 				t.Errorf("gc of run %s:\n%s%s", run, p.stdout.String(), p.stderr.String())
 			}
 			if found := append(left(t, run), enginesLeft(t, run)...); len(found) > 0 {

@@ -25,8 +25,8 @@ const RunFlag = "--run"
 // Find searches for a program in PATH, in the administrator's directories, and in the
 // directories of more.
 func Find(program string, more ...string) (string, error) {
-	dirs := slices.Concat(filepath.SplitList(os.Getenv("PATH")), []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, more)
-	for _, dir := range dirs {
+	known := slices.Concat([]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, more)
+	for _, dir := range slices.Concat(filepath.SplitList(os.Getenv("PATH")), known) {
 		path := filepath.Join(dir, program)
 		if !filepath.IsAbs(path) {
 			continue
@@ -35,5 +35,5 @@ func Find(program string, more ...string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("find %s in %s: %w", program, strings.Join(dirs, string(filepath.ListSeparator)), fs.ErrNotExist)
+	return "", fmt.Errorf("find %s in PATH, %s: %w", program, strings.Join(known, ", "), fs.ErrNotExist)
 }

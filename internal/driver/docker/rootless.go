@@ -227,8 +227,8 @@ func (p *path) portDriver(ctx context.Context, servers []*bridged) (pathspec.Ste
 	var none pathspec.Step
 	name := portProgram(p.config.Rootless)
 	pid := 0
-	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(listenWait))
-	defer cancel()
+	wait := driver.ScaleTimeout(listenWait)
+	late := time.After(wait)
 	for _, s := range servers {
 		for {
 			var err error
@@ -237,8 +237,10 @@ func (p *path) portDriver(ctx context.Context, servers []*bridged) (pathspec.Ste
 			}
 			select {
 			case <-ctx.Done():
+				return none, context.Cause(ctx)
+			case <-late:
 				if name == study.RootlessPasta {
-					err = &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("pasta has not opened port %d within %v, as versions before 2023_12_04 do not (%v); install a newer one, or use another rootless_net", s.port, listenWait, err)}
+					err = &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("pasta has not opened port %d within %v, as versions before 2023_12_04 do not (%v); install a newer one, or use another rootless_net", s.port, wait, err)}
 				}
 				return none, err
 			case <-time.After(20 * time.Millisecond):

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
+	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -47,21 +48,24 @@ func (p *path) directRouting(ctx context.Context) error {
 	if !remote.IsUnreachable(err) {
 		return err
 	}
-	return p.explainDropped(ctx, err)
+	return p.explainDropped(ctx, g, err)
 }
 
 // explainDropped names the rule by which the engine of host b dropped packets to a container's own
 // address, if there is one.
-func (p *path) explainDropped(ctx context.Context, cause error) error {
+func (p *path) explainDropped(ctx context.Context, g gateway, cause error) error {
+	fix := fmt.Sprintf("allow them with engine: {direct_routing: on}, or with the setting %s: on, which trusts the device %s", settingTrusted, eth)
+	if g.trusted { // 28.0 and 28.1 have the rule and do not know the option
+		fix = fmt.Sprintf("the network trusts the device %s, which engines before 28.2 ignore; name a newer one in engine: lab", eth)
+	}
 	for _, at := range p.servers() {
 		rules, err := p.b.dropRules(ctx, at)
 		if err != nil {
 			return errors.Join(cause, err)
 		}
 		if n := packets(rules); n > 0 {
-			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-				"the engine's rule in %s of host %s for packets to %s dropped %d of them; allow them with engine: {direct_routing: on}, or with the setting %s: on, which trusts the device %s",
-				p.b.tableName("raw"), p.b.At, at, n, settingTrusted, eth)}
+			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the engine's rule in %s of host %s for packets to %s dropped %d of them; %s",
+				p.b.tableOf(familyOf(at), "raw"), p.b.At, at, n, fix)}
 		}
 	}
 	return cause
@@ -80,27 +84,22 @@ func (p *path) servers() (all []netip.Addr) {
 // dropRules returns the rules with which the engine of a host drops packets to a container's own
 // address before they are tracked.
 func (s *side) dropRules(ctx context.Context, at netip.Addr) ([]firewallRule, error) {
-	rules, err := s.rawRules(ctx, familyOf(at))
+	f := familyOf(at)
+	if has, err := s.hasRaw(f); err != nil || !has {
+		return nil, err
+	}
+	rules, err := s.rules(ctx, f, "raw")
 	return slices.DeleteFunc(rules, func(r firewallRule) bool { return r.Target != "DROP" || r.Dest != at }), err
 }
 
-// rawRules returns the rules of a host's table raw. Reading them does not create the table, which
-// would process every packet.
-func (s *side) rawRules(ctx context.Context, f family) ([]firewallRule, error) {
-	if !s.nftables() {
-		filters, err := s.ns.Filters()
-		if err != nil {
-			return nil, err
-		}
-		have := false
-		for _, x := range filters {
-			have = have || x.Family == string(f) && x.Table == "raw" && x.All > 0
-		}
-		if !have {
-			return nil, nil
-		}
+// hasRaw reports whether the rules that iptables has in a host's table raw can be read. Reading a table
+// of iptables that does not exist would create it, and it would then process every packet.
+func (s *side) hasRaw(f family) (bool, error) {
+	if s.nftables() {
+		return true, nil
 	}
-	return s.rules(ctx, f, "raw")
+	filters, err := s.ns.Filters()
+	return slices.ContainsFunc(filters, func(x linuxnet.Filter) bool { return x.Family == string(f) && x.Table == "raw" && x.All > 0 }), err
 }
 
 // watchDirect requires what lets packets to the servers' own addresses pass: no rule of the engine that
@@ -120,9 +119,9 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 			into[counter] += packets(rules)
 			switch known := p.b.engine.KnowsGateway(gatewayUnprotected); {
 			case p.config.DirectRouting == study.On && len(rules) > 0:
-				return fmt.Errorf("%s of host %s has a rule that drops packets to %s, although the engine allows direct routing", p.b.tableName("raw"), p.b.At, at)
+				return fmt.Errorf("%s of host %s has a rule that drops packets to %s, although the engine allows direct routing", p.b.tableOf(familyOf(at), "raw"), p.b.At, at)
 			case g.trusted && known && len(rules) == 0:
-				return fmt.Errorf("find the rule that exempts %s from dropping packets to %s on host %s: %s has none; name an engine of version 28.2 or later", eth, at, p.b.At, p.b.tableName("raw"))
+				return fmt.Errorf("find the rule that exempts %s from dropping packets to %s on host %s: %s has none; name an engine of version 28.2 or later", eth, at, p.b.At, p.b.tableOf(familyOf(at), "raw"))
 			}
 		}
 		return nil
@@ -134,7 +133,7 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 	case p.config.DirectRouting == study.On:
 		how = "no rule drops packets to " + join(servers) + " (--allow-direct-routing)"
 	case g.trusted && p.b.engine.KnowsGateway(gatewayUnprotected):
-		how = "the rules in " + p.b.tableName("raw") + " that drop packets to " + join(servers) + " exempt those from " + eth
+		how = "the rules that drop packets exempt those from " + eth + ": " + p.b.tablesOf(servers, "raw")
 	}
 	p.facts = append(p.facts, result.Fact{Name: p.b.At + " direct routing", Value: how})
 	return read(ctx, driver.Counters{})
@@ -176,11 +175,7 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 		}
 		p.AddRules(rule)
 	}
-	var tables []string
-	for _, at := range servers[0].to {
-		tables = append(tables, fmt.Sprintf("to %s in %s", at, p.b.tableOf(familyOf(at), "nat")))
-	}
-	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: strings.Join(tables, "; ")})
+	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.tablesOf(servers[0].to, "nat")})
 	return read(ctx, driver.Counters{})
 }
 
@@ -188,12 +183,4 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 type portTo struct {
 	port uint16
 	to   []netip.Addr
-}
-
-// tableOf names where a host's rules of a family are that iptables has in a table.
-func (s *side) tableOf(f family, table string) string {
-	if s.nftables() {
-		return "the chains " + table + " of table " + string(f) + " " + bridgesTable
-	}
-	return "table " + table + " of " + f.iptables("")
 }

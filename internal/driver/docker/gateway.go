@@ -240,7 +240,7 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 			}
 			found := slices.DeleteFunc(rules, func(r firewallRule) bool { return !a.is(r) })
 			if len(found) == 0 {
-				return fmt.Errorf("find the rule that accepts connections to %s on host %s: %s has none", at, a.side.At, a.side.tableName("filter"))
+				return fmt.Errorf("find the rule that accepts connections to %s on host %s: %s has none", at, a.side.At, a.side.tableOf(familyOf(at), "filter"))
 			}
 			into[a.counter()] += packets(found)
 		}

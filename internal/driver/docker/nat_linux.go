@@ -68,12 +68,21 @@ func (s *side) nftables() bool {
 	return s.engine != nil && s.engine.Firewall() == study.FirewallNftables
 }
 
-// tableName names for messages where a host's rules of a table of iptables are.
-func (s *side) tableName(table string) string {
+// tableOf names for people where a host's rules of a family are that iptables has in a table.
+func (s *side) tableOf(f family, table string) string {
 	if s.nftables() {
-		return "the chains " + table + " of table ip " + bridgesTable
+		return "the chains " + table + " of table " + string(f) + " " + bridgesTable
 	}
-	return "table " + table
+	return "table " + table + " of " + f.iptables("")
+}
+
+// tablesOf names where the rules for addresses are.
+func (s *side) tablesOf(addresses []netip.Addr, table string) string {
+	var all []string
+	for _, a := range addresses {
+		all = append(all, fmt.Sprintf("to %s in %s", a, s.tableOf(familyOf(a), table)))
+	}
+	return strings.Join(all, "; ")
 }
 
 // save returns a table of a host with its counters, as iptables-save prints it.
@@ -149,7 +158,7 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	for _, w := range t.ports {
 		found := published(rules, w.port, w.to)
 		if len(found) == 0 {
-			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: %s has none", w.port, t.side.At, w.to, t.side.tableName("nat"))
+			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: %s has none", w.port, t.side.At, w.to, t.side.tableOf(ipv4, "nat"))
 			continue
 		}
 		into[dnatCounter(t.side, w.port)] = packets(found)
@@ -159,7 +168,7 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	}
 	found := masquerading(rules, docker0)
 	if len(found) == 0 {
-		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: %s has none", docker0, t.side.At, t.side.tableName("nat")), nil
+		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: %s has none", docker0, t.side.At, t.side.tableOf(ipv4, "nat")), nil
 	}
 	into[masqueradeCounter(t.side)] = packets(found)
 	return missing, nil

@@ -9,7 +9,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
-	"tare/internal/linuxnet"
 )
 
 // removeRules removes rules of IPv4 of a table of a host, and returns how many.
@@ -20,7 +19,7 @@ func (s *side) removeRules(ctx context.Context, table string, pick func(firewall
 	}
 	for _, c := range commands {
 		if _, err := runIn(ctx, s.ns, c...); err != nil {
-			return 0, fmt.Errorf("remove a rule from %s of host %s: %w", s.tableName(table), s.At, err)
+			return 0, fmt.Errorf("remove a rule from %s of host %s: %w", s.tableOf(ipv4, table), s.At, err)
 		}
 	}
 	return len(commands), nil
@@ -70,7 +69,7 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*bridged) err
 	if err := s.allowDirect(ctx, ports); err != nil {
 		return err
 	}
-	p.leftOut(partDNAT, "%d rules removed from %s of host %s; dialled at %s", n, s.tableName("nat"), s.At, ports[0].to)
+	p.leftOut(partDNAT, "%d rules removed from %s of host %s; dialled at %s", n, s.tableOf(ipv4, "nat"), s.At, ports[0].to)
 	return p.check(func() error {
 		rules, err := s.nat(context.Background())
 		for _, w := range ports {
@@ -84,22 +83,17 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*bridged) err
 
 // noneToLeaveOut returns the error that an engine has written no such rule.
 func (p *path) noneToLeaveOut(part string, s *side) error {
-	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("there is no %s to leave out: %s of host %s has no such rule", part, s.tableName("nat"), s.At)}
+	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("there is no %s to leave out: %s of host %s has no such rule", part, s.tableOf(ipv4, "nat"), s.At)}
 }
 
 // allowDirect removes the rules with which engines from 28 on drop packets to a container's own
 // address before they are tracked.
 func (s *side) allowDirect(ctx context.Context, ports []publishedPort) error {
-	if !s.nftables() {
-		filters, err := s.ns.Filters()
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(filters, func(f linuxnet.Filter) bool { return f.Family == "ip" && f.Table == "raw" && f.All > 0 }) {
-			return nil // asking for its rules would create it
-		}
+	has, err := s.hasRaw(ipv4)
+	if err != nil || !has {
+		return err
 	}
-	_, err := s.removeRules(ctx, "raw", func(r firewallRule) bool {
+	_, err = s.removeRules(ctx, "raw", func(r firewallRule) bool {
 		return r.Target == "DROP" && slices.ContainsFunc(ports, func(w publishedPort) bool { return r.Dest == w.to })
 	})
 	return err
@@ -115,7 +109,7 @@ func (p *path) withoutMasquerade(ctx context.Context, s, other *side) error {
 	if n == 0 {
 		return p.noneToLeaveOut(partMasquerade, s)
 	}
-	p.leftOut(partMasquerade, "%d rule removed from %s of host %s", n, s.tableName("nat"), s.At)
+	p.leftOut(partMasquerade, "%d rule removed from %s of host %s", n, s.tableOf(ipv4, "nat"), s.At)
 	if err := other.ns.Route(p.lab.Addresses(s.bridgeNet(), 0)[0].Masked(), s.host.Addr[0], ""); err != nil {
 		return err
 	}

@@ -35,7 +35,19 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	return nil
 }
 
-func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) (err error) {
+func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) error {
+	return p.withAgents(ctx, pair, func(client, server *agent.Client) error {
+		for i, dial := range pair.Server.Dial {
+			if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withAgents calls do with agents at the endpoints of a pair.
+func (p *path) withAgents(ctx context.Context, pair driver.Pair, do func(client, server *agent.Client) error) (err error) {
 	run := p.lab.Spec.Claim.ID
 	client, err := agent.Start(ctx, pair.Client.Launcher, run, pair.Client.Name)
 	if err != nil {
@@ -47,10 +59,5 @@ func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duratio
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	for i, dial := range pair.Server.Dial {
-		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
-			return err
-		}
-	}
-	return nil
+	return do(client, server)
 }

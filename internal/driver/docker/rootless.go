@@ -328,29 +328,20 @@ func (p *path) busyStep(s *side, name string, pid int, expect driver.Expect) pat
 
 // seenByServers waits until all pairs have exchanged a few bytes, and adds the fact which address of the
 // client the first server sees: a process on the path may connect from its own.
-func (p *path) seenByServers(ctx context.Context) (err error) {
+func (p *path) seenByServers(ctx context.Context) error {
 	pairs := p.Pairs()
 	if err := p.reachable(ctx, pairs, joinWait); err != nil {
 		return err
 	}
 	p.reached = true
-	run, pair := p.lab.Spec.Claim.ID, pairs[0]
-	client, err := agent.Start(ctx, pair.Client.Launcher, run, pair.Client.Name)
-	if err != nil {
+	return p.withAgents(ctx, pairs[0], func(client, server *agent.Client) error {
+		at := pairs[0].Server
+		met, err := agent.CheckReachability(ctx, client, server, "tcp", at.Listen[0], at.Dial[0], joinWait)
+		if err == nil {
+			p.facts = append(p.facts, result.Fact{Name: "client address that the server sees", Value: p.ownerOf(met.Seen.Addr(), met.From.Addr())})
+		}
 		return err
-	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	server, err := agent.Start(ctx, pair.Server.Launcher, run, pair.Server.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	met, err := agent.CheckReachability(ctx, client, server, "tcp", pair.Server.Listen[0], pair.Server.Dial[0], joinWait)
-	if err != nil {
-		return err
-	}
-	p.facts = append(p.facts, result.Fact{Name: "client address that the server sees", Value: p.ownerOf(met.Seen.Addr().Unmap(), met.From.Addr())})
-	return nil
+	})
 }
 
 // ownerOf describes an address by what has it.

@@ -83,10 +83,8 @@ func TestRootlessDrivers(t *testing.T) {
 			}) {
 				t.Errorf("the DNAT rule is not %s", d.translated)
 			}
-			for _, f := range s.Path.Facts {
-				if f.Name == "client address that the server sees" && !strings.Contains(f.Value, d.seen) {
-					t.Errorf("the server sees %s, want %s", f.Value, d.seen)
-				}
+			if got := fact(s.Path.Facts, "client address that the server sees"); !strings.Contains(got, d.seen) {
+				t.Errorf("the server sees %q, want %s", got, d.seen)
 			}
 		})
 	}

@@ -104,24 +104,32 @@ func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error)
 	if h == "" || c.Limit.CPUs > 0 || unified && c.Limit != (study.Limit{}) {
 		return 0, true, nil
 	}
-	list, err := os.ReadFile(filepath.Join(h, p.cgroup, p.groups+c.ID, groupProcesses))
+	pids, err := p.Processes(c)
 	if err != nil {
-		return 0, false, fmt.Errorf("share the CPU between client and server: %w", err)
+		return 0, false, err
 	}
-	for pid := range strings.FieldsSeq(string(list)) {
+	for _, pid := range pids {
 		if !isAgent(pid) {
 			continue
 		}
-		err := os.WriteFile(filepath.Join(h, own, groupProcesses), []byte(pid), 0)
+		err := moveProcess(pid, filepath.Join(h, own))
 		if errors.Is(err, unix.ESRCH) {
 			continue // it has exited
 		}
 		if err != nil {
-			return 0, false, fmt.Errorf("share the CPU between client and server: move process %s: %w", pid, err)
+			return 0, false, err
 		}
 		moved++
 	}
 	return moved, false, nil
+}
+
+// moveProcess moves a process into a CPU scheduling group.
+func moveProcess(pid int, group string) error {
+	if err := os.WriteFile(filepath.Join(group, groupProcesses), []byte(strconv.Itoa(pid)), 0); err != nil {
+		return fmt.Errorf("share the CPU between client and server: move process %d: %w", pid, err)
+	}
+	return nil
 }
 
 // Processes lists the processes in the CPU scheduling group of a container, by their ids on this
@@ -132,7 +140,7 @@ func (p *Engine) Processes(c *engine.Container) (pids []int, err error) {
 	if err != nil || h == "" {
 		return nil, err
 	}
-	list, err := os.ReadFile(filepath.Join(h, p.cgroup, c.ID, groupProcesses))
+	list, err := os.ReadFile(filepath.Join(h, p.cgroup, p.groups+c.ID, groupProcesses))
 	if err != nil {
 		return nil, fmt.Errorf("list the processes of container %s: %w", c.Name, err)
 	}
@@ -153,24 +161,26 @@ func (p *Engine) ShareSandbox(c *engine.Container) error {
 	if err != nil || h == "" || c.Limit.CPUs > 0 || unified && c.Limit != (study.Limit{}) {
 		return err
 	}
-	for {
+	// What a process has started meanwhile is in the next list. One that exits may stay in the group.
+	for moved := map[int]bool{}; ; {
 		pids, err := p.Processes(c)
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return moved[pid] })
 		if err != nil || len(pids) == 0 {
 			return err
 		}
 		for _, pid := range pids {
-			err := os.WriteFile(filepath.Join(h, own, groupProcesses), []byte(strconv.Itoa(pid)), 0)
-			if err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("share the CPU between client and server: move process %d of a sandbox: %w", pid, err)
+			if err := moveProcess(pid, filepath.Join(h, own)); err != nil && !errors.Is(err, unix.ESRCH) {
+				return err
 			}
+			moved[pid] = true
 		}
 	}
 }
 
 // isAgent distinguishes an agent from the container's first process, and from the runtime that
 // starts it.
-func isAgent(pid string) bool {
-	line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+func isAgent(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	args := strings.Split(string(line), "\x00")
 	return err == nil && len(args) > 1 && args[0] == engine.Program && args[1] == agent.Command
 }

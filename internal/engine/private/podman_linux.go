@@ -56,14 +56,14 @@ func FindPodman(ctx context.Context, backend string, needs ...string) (Podman, e
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	var missing []string
+	var missing, packages []string
 	for _, program := range append([]string{"conmon"}, needs...) {
 		if _, err := c.lookup(program); err != nil {
-			missing = append(missing, program)
+			missing, packages = append(missing, program), append(packages, debianPackage(program))
 		}
 	}
 	if len(missing) > 0 {
-		return c, fmt.Errorf("Podman needs %s, which cannot be found; install it (Debian: apt-get install %[1]s)", strings.Join(missing, " "))
+		return c, fmt.Errorf("Podman needs %s, which cannot be found; install it (Debian: apt-get install %s)", strings.Join(missing, ", "), strings.Join(packages, " "))
 	}
 	if _, err := c.runtime(); err != nil {
 		return c, err
@@ -332,7 +332,7 @@ func podmanMounts(dir string, user int) error {
 			return err
 		}
 	}
-	// The lower layers must not be changed.
+	// Without a layer, what is missing would be created on the machine itself.
 	const settings = "/etc/containers"
 	etc := Layer("/etc")
 	if _, err := os.Stat(settings); err != nil {

@@ -97,6 +97,21 @@ func output(ctx context.Context, path string, args ...string) (string, error) {
 	return string(text), err
 }
 
+// debianPackage returns the package of Debian that has a program.
+func debianPackage(program string) string {
+	switch program {
+	case "newuidmap", "newgidmap":
+		return "uidmap"
+	case "nsenter":
+		return "util-linux"
+	case "pasta":
+		return "passt"
+	case "rootlessport":
+		return "podman"
+	}
+	return program
+}
+
 // MissingRequirements returns what this machine lacks for private engines and how to fix it; nil if
 // nothing is missing.
 func MissingRequirements(ctx context.Context) error {

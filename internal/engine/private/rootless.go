@@ -76,15 +76,11 @@ func defaultNet(find func(program string) error, port string) string {
 	return study.RootlessGvisor
 }
 
-// programs returns the programs that a rootless engine needs beside those of every engine, each
-// with the Debian package that has it.
-func (r *Rootless) programs() [][2]string {
-	needed := [][2]string{{"newuidmap", "uidmap"}, {"newgidmap", "uidmap"}, {"nsenter", "util-linux"}}
-	switch r.Net {
-	case study.RootlessSlirp:
-		needed = append(needed, [2]string{"slirp4netns", "slirp4netns"})
-	case study.RootlessPasta:
-		needed = append(needed, [2]string{"pasta", "passt"})
+// programs returns the programs that a rootless engine needs beside those of every engine.
+func (r *Rootless) programs() []string {
+	needed := []string{"newuidmap", "newgidmap", "nsenter"}
+	if r.Net == study.RootlessSlirp || r.Net == study.RootlessPasta { // each is named after its program
+		needed = append(needed, r.Net)
 	}
 	return needed
 }

@@ -44,8 +44,8 @@ func (r *Rootless) missing(ctx context.Context, i Installation) error {
 		return fmt.Errorf("a rootless engine needs rootlesskit, which cannot be found in %s; build it with scripts/setup-engines of tare's source and use engine: {lab: current}", i.searchPath())
 	}
 	for _, p := range r.programs() {
-		if _, err := i.lookup(p[0]); err != nil {
-			return fmt.Errorf("a rootless engine needs %s, which cannot be found in %s; install it (Debian: apt-get install %s)", p[0], i.searchPath(), p[1])
+		if _, err := i.lookup(p); err != nil {
+			return fmt.Errorf("a rootless engine needs %s, which cannot be found in %s; install it (Debian: apt-get install %s)", p, i.searchPath(), debianPackage(p))
 		}
 	}
 	for _, file := range []string{"/etc/passwd", "/etc/group", "/etc/subuid", "/etc/subgid"} {

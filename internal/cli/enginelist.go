@@ -34,7 +34,7 @@ type foundEngine struct {
 	Runc       string   `json:"runc,omitempty"`
 	Runsc      string   `json:"runsc,omitempty"`             // of gVisor, for programs
 	Firewalls  []string `json:"firewall_backends,omitempty"` // those that it can use, or the one of a running engine
-	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, RootlessKit is installed
+	Rootless   bool     `json:"rootless"`                    // a running engine is; for programs, an ordinary user can run them
 	// Rootlesskit is the version of RootlessKit that is installed with programs.
 	Rootlesskit string `json:"rootlesskit,omitempty"`
 	Error       string `json:"error,omitempty"` // why it cannot be used
@@ -99,7 +99,7 @@ func describePodman(c private.Podman) foundEngine {
 func describeInstalled(ctx context.Context, in private.Installation) foundEngine {
 	d := in.Describe(ctx)
 	f := foundEngine{Use: "lab: " + in.Name, Path: d.Path, Version: d.Version, Containerd: d.Containerd, Runc: d.Runc, Runsc: d.Runsc,
-		Firewalls: d.Firewalls, Rootless: d.Rootlesskit != "", Rootlesskit: d.Rootlesskit}
+		Firewalls: d.Firewalls, Rootless: d.Rootless, Rootlesskit: d.Rootlesskit}
 	f.date(d.Released)
 	if d.Version == "" {
 		f.Error = "it does not report its version"

@@ -31,7 +31,8 @@ type Description struct {
 	Containerd, Runc string
 	Runsc            string   // of gVisor, which may also be that of the cache
 	Firewalls        []string // backends of its rules that it can use
-	Rootlesskit      string   // the version of RootlessKit, with which an ordinary user can run it
+	Rootless         bool     // it has RootlessKit, with which an ordinary user can run it
+	Rootlesskit      string   // the version of RootlessKit; empty if that does not tell
 }
 
 // CacheVariable is the environment variable with the directory in which scripts/setup-engines has

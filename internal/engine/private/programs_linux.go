@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,7 +67,8 @@ func (i Installation) Describe(ctx context.Context) Description {
 		}
 	}
 	if kit, err := i.rootlesskit(); err == nil {
-		if text, err := i.ask(ctx, filepath.Base(kit), "--version"); err == nil {
+		d.Rootless = true
+		if text, err := output(ctx, kit, "--version"); err == nil {
 			d.Rootlesskit = versionIn(text)
 		}
 	}

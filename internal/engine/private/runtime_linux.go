@@ -57,7 +57,9 @@ func (c Config) daemonConfig() ([]byte, error) {
 func (i Installation) lookupRunsc() (string, error) {
 	dirs := filepath.SplitList(i.searchPath())
 	for _, cached := range Cached() {
-		dirs = append(dirs, cached.Dir)
+		if !slices.Contains(dirs, cached.Dir) {
+			dirs = append(dirs, cached.Dir)
+		}
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, runsc)
@@ -75,7 +77,7 @@ func (i Installation) lookupRunsc() (string, error) {
 		return path, nil
 	}
 	return "", fmt.Errorf("the runtime runsc of gVisor cannot be found in %s; install it (https://gvisor.dev/docs/user_guide/install), or build it with scripts/setup-engines of tare's source",
-		strings.Join(slices.Compact(dirs), string(filepath.ListSeparator)))
+		strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
 // RuntimeVersion returns the runtime of the engine's containers with the version and the path of its

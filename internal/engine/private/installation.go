@@ -29,7 +29,7 @@ type Description struct {
 	Version          string
 	Released         time.Time // see engine.ReleaseOf; zero if unknown
 	Containerd, Runc string
-	Runsc            string   // of gVisor, which may also be that of the cache
+	Runsc            string   // of gVisor, which may also be that of the cache; unknown if it does not tell
 	Firewalls        []string // backends of its rules that it can use
 	Rootless         bool     // it has RootlessKit, with which an ordinary user can run it
 	Rootlesskit      string   // the version of RootlessKit; empty if that does not tell

@@ -1,6 +1,7 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,9 @@ func (i Installation) Describe(ctx context.Context) Description {
 	if text, err := i.ask(ctx, "runc", "--version"); err == nil {
 		d.Runc = versionIn(text)
 	}
-	d.Runsc = i.runscVersion(ctx)
+	if _, err := i.lookupRunsc(); err == nil {
+		d.Runsc = cmp.Or(i.runscVersion(ctx), "unknown")
+	}
 	if text, err := i.ask(ctx, "dockerd", "--help"); err == nil {
 		d.Firewalls = []string{study.FirewallIptables}
 		if strings.Contains(text, firewallFlag) {

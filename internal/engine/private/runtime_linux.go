@@ -90,19 +90,22 @@ func (c Config) RuntimeVersion(ctx context.Context) string {
 	return strings.TrimSpace(c.Runtime+" "+c.Installation.runscVersion(ctx)) + " (" + path + ")"
 }
 
-// runscVersion returns the version that a runsc reports, "" if it does not.
+// runscVersion returns the version that runsc reports, "" if it does not, or there is none.
 func (i Installation) runscVersion(ctx context.Context) string {
 	path, err := i.lookupRunsc()
 	if err != nil {
 		return ""
 	}
-	// runsc version 20260905-160fafc42237
 	text, err := output(ctx, path, "--version")
 	if err != nil {
 		return ""
 	}
-	return versionIn(text)
+	return runscVersionIn(text)
 }
+
+// runscVersionIn returns the version in what runsc prints for --version: "runsc version" and
+// release-20250407.0 from gVisor, 20260905-160fafc42237 from scripts/setup-engines.
+func runscVersionIn(text string) string { return versionIn(strings.Replace(text, "release-", "", 1)) }
 
 // Sentry reports whether a process of this machine runs the program of the engine's sandboxes.
 func (p *Engine) Sentry(pid int) (bool, error) {

@@ -4,6 +4,7 @@ package linuxnet
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
@@ -55,14 +56,14 @@ func (ns *NS) CountTCPIngress(table, dev string, first, last uint16, hellos bool
 	}
 	err := ns.countIngress(table, dev, kinds)
 	if hellos && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) {
-		return errors.Join(ErrPayloadMatch, err)
+		return fmt.Errorf("%w: %w", ErrPayloadMatch, err)
 	}
 	return err
 }
 
 // ErrPayloadMatch is the error that the kernel's packet filter cannot read what follows the
 // transport header.
-var ErrPayloadMatch = errors.New("the kernel's nftables cannot match the payload of TCP: it is older than 5.16")
+var ErrPayloadMatch = errors.New("the kernel's nftables cannot match the payload of TCP, which needs Linux 5.16 or later")
 
 // overTCP is the TCP packets over IPv4 and IPv6 that match all clauses.
 func overTCP(name string, clauses ...[]expr.Any) kind {

@@ -4,6 +4,7 @@ package linuxnet
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -15,7 +16,11 @@ import (
 // one in the clear have none. Whoever has a connection is found by its addresses.
 func TestTCPIngress(t *testing.T) {
 	a, b := joined(t)
-	if err := b.CountTCPIngress("tare", "x0", 5201, 5202, true); err != nil {
+	err := b.CountTCPIngress("tare", "x0", 5201, 5202, true)
+	if errors.Is(err, ErrPayloadMatch) {
+		t.Skip(err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	var in net.Listener

@@ -103,6 +103,7 @@ func linkOf(body []byte) link {
 
 // Route returns the name of the link by which packets to an address leave.
 func Route(addr netip.Addr) (device string, err error) {
+	addr = addr.Unmap() // package net writes IPv4 addresses with 16 bytes, too
 	// struct rtmsg with the family and the length of the destination, and RTA_DST.
 	request := make([]byte, unix.SizeofRtMsg)
 	request[0], request[1] = unix.AF_INET, byte(addr.BitLen())

@@ -24,7 +24,7 @@ type message struct {
 const dumpTries = 5
 
 // errInterrupted means that a list changed while it was read.
-var errInterrupted = errors.New("it changes all the time")
+var errInterrupted = fmt.Errorf("it changed during each of %d reads; try again when fewer devices and rules are created", dumpTries)
 
 // list asks for all objects of a kind.
 func list(family int, kind uint16, body []byte) (out []message, err error) {
@@ -126,7 +126,7 @@ func messages(packet []byte) (out []message, done bool, err error) {
 			continue
 		}
 		if m.flags&unix.NLM_F_DUMP_INTR != 0 {
-			err = errInterrupted // all else has to be read as well
+			err = errInterrupted // unless the kernel reports an error further on
 		}
 		switch m.kind {
 		case unix.NLMSG_ERROR, unix.NLMSG_DONE:

@@ -261,13 +261,13 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 }
 
 func TestHandshakeFails(t *testing.T) {
-	noBuild := "start agent in there: it is build without an id of tare, and this program is build " + agentfile.ID()
+	noBuild := "start agent in there: the id of its build is none, as after a go build without make, and that of this program is " + agentfile.ID()
 	if agentfile.ID() == "" {
 		noBuild = "" // two that were built without make are the same
 	}
 	for name, tt := range map[string]struct{ says, want string }{
 		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 6"},
-		"another build":   {`{"tare_agent":6,"id":"ffff\u001b"}` + "\n", "start agent in there: it is build ffff"},
+		"another build":   {`{"tare_agent":6,"id":"ffff\u001b"}` + "\n", "start agent in there: the id of its build is ffff"},
 		"no build":        {`{"tare_agent":6}` + "\n", noBuild},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},

@@ -94,8 +94,9 @@ func sameBuild(agent, own string) error {
 	if agent == own {
 		return nil
 	}
-	return fmt.Errorf("it is build %s of tare, and this program is build %s; use the same build on both sides",
-		cmp.Or(clean(agent, maxFactName), "without an id"), cmp.Or(own, "without an id"))
+	const none = "none, as after a go build without make"
+	return fmt.Errorf("the id of its build is %s, and that of this program is %s; use the same build on both sides",
+		cmp.Or(clean(agent, maxFactName), none), cmp.Or(own, none))
 }
 
 // exitSuffix returns how an agent exited, in parentheses, to append to an error. It is empty if

@@ -93,9 +93,14 @@ const longestVersion = 200
 // VersionLine returns the first line that an installed program prints when it is asked for its
 // version. A program that fails, or whose line does not begin with prefix, is too old or another one.
 func VersionLine(ctx context.Context, path, flag, prefix string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, versionTimeout, fmt.Errorf("timed out after %s", versionTimeout))
 	defer cancel()
-	said, err := exec.CommandContext(ctx, path, flag).Output()
+	cmd := exec.CommandContext(ctx, path, flag)
+	cmd.WaitDelay = time.Second // for a child that keeps its stdout open
+	said, err := cmd.Output()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 	if err == nil && !strings.HasPrefix(line, prefix) {
 		err = fmt.Errorf("unexpected output %.80q", line)

@@ -27,6 +27,9 @@ func starter(ctx context.Context, mode, program string) (startProxy, error) {
 		return nil, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install haproxy), or set program: %s", programHAProxy, err, programOwn)}
 	}
 	version, err := daemon.VersionLine(ctx, path, "-v", "HAProxy version ")
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // interrupted, which does not tell whether it can be used
+	}
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: mode, Reason: err.Error() + "; install a current haproxy, or leave this mode out"}
 	}

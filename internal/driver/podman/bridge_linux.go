@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
+	"tare/internal/driver/daemon"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -198,10 +199,14 @@ func (p *path) watch(ctx context.Context, s *side, read func([]rule, driver.Coun
 
 // nat reads the rules of a host's table nat.
 func (s *side) nat(ctx context.Context) ([]rule, error) {
+	program, err := daemon.Find("iptables-save") // where Podman finds iptables
+	if err != nil {
+		return nil, fmt.Errorf("read the table nat of host %s: %w; install it (Debian: apt-get install iptables)", s.At, err)
+	}
 	var out, words bytes.Buffer
-	cmd := exec.CommandContext(ctx, "iptables-save", "-c", "-t", "nat")
+	cmd := exec.CommandContext(ctx, program, "-c", "-t", "nat")
 	cmd.Stdout, cmd.Stderr = &out, &words
-	err := s.ns.Start(cmd)
+	err = s.ns.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 	}

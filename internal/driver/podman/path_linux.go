@@ -83,7 +83,7 @@ func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	return c, p.explainError(ctx, err)
 }
 
-// flushConnections flushes the connection tracking of both hosts.
+// flushConnections flushes the connection tracking of the hosts that have a Podman.
 func (p *path) flushConnections(ctx context.Context) error {
 	for _, s := range p.sides() {
 		if err := s.ns.FlushConntrack(); err != nil {

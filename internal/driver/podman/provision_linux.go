@@ -120,6 +120,9 @@ func installed(ctx context.Context, o labdriver.ModeSpec, r recipe) (private.Pod
 	}
 	lacking := func(reason string) error { return &driver.Unsupported{Mode: o.Mode, Reason: reason} }
 	c, err := private.FindPodman(ctx, o.Options[optionBackend], r.needs...)
+	if ctx.Err() != nil {
+		return c, ctx.Err() // interrupted, which does not tell whether it can be used
+	}
 	if err != nil {
 		return c, lacking(err.Error())
 	}

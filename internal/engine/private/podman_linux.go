@@ -88,7 +88,8 @@ func DescribePodman(ctx context.Context) (Podman, error) {
 	return c, ctx.Err()
 }
 
-// lookup finds a program beside podman, or where Podman and its packages install helpers.
+// lookup finds a program where Podman and its packages install helpers, in the directory of
+// scripts/setup-podman, or in PATH.
 func (c Podman) lookup(program string) (string, error) {
 	dirs := c.helpers()
 	if c.Cache != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
@@ -161,13 +162,28 @@ func (p *path) start(ctx context.Context, c private.Podman, r recipe) error {
 	return cmp.Or(errs...) // a common cause is reported once
 }
 
+// parallelExchanges is the maximum number of pairs whose agents start at the same time: Podman starts
+// several programs for each agent, and with more of them agents would exceed the time limits of their
+// start.
+const parallelExchanges = 8
+
 // reachable waits until all pairs have exchanged a few bytes.
 func (p *path) reachable(ctx context.Context) error {
 	pairs := p.Pairs()
 	errs := make([]error, len(pairs))
+	free := make(chan struct{}, parallelExchanges)
 	var wg sync.WaitGroup
+	var failed atomic.Bool // the others need not be tried
 	for i, pair := range pairs {
-		wg.Go(func() { errs[i] = p.exchange(ctx, pair) })
+		if free <- struct{}{}; failed.Load() {
+			break
+		}
+		wg.Go(func() {
+			if errs[i] = p.exchange(ctx, pair); errs[i] != nil {
+				failed.Store(true)
+			}
+			<-free
+		})
 	}
 	wg.Wait()
 	for _, err := range errs { // the first error is enough

@@ -31,12 +31,17 @@ const (
 // that.
 func (p *path) slirp(ctx context.Context) error {
 	subnet := p.lab.Addresses(lab.NetB, 0)[0].Masked()
+	var known []int // of the containers before
 	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), rootlessport, func(s *box) error {
 		p.MustCarryBothAtLeast(s.pair, s.Place, pathspec.Device{Name: lo})
 		p.MustBeIdle(s.Place, pathspec.Device{Name: s.device})
-		idle, err := p.helpers(s, slirp4netns)
+		all, err := p.helpers(s, slirp4netns)
 		if err != nil {
 			return err
+		}
+		idle := slices.DeleteFunc(slices.Clone(all), func(pid int) bool { return slices.Contains(known, pid) })
+		if known = all; len(idle) == 0 {
+			return fmt.Errorf("find %s of container %s on host %s: it has none of its own", slirp4netns, s.container.Name, s.Host)
 		}
 		p.AddRules(driver.Rule{Counter: p.watchRunTime(s, slirp4netns, idle), Expect: driver.ProcessIdle})
 		return nil

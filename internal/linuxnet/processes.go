@@ -4,6 +4,7 @@ package linuxnet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -100,37 +101,17 @@ func Descendants(pid int) ([]int, error) {
 	return all, nil
 }
 
-// RunTime returns the CPU time of the current threads of a process, in ns.
-func RunTime(pid int) (sum uint64, err error) {
-	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
-	if err != nil {
-		return 0, err
-	}
-	if len(files) == 0 {
-		return 0, fmt.Errorf("process %d has ended", pid)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return 0, err
-		}
-		// Run time, wait time and time slices (kernel, Documentation/scheduler).
-		on, _, _ := strings.Cut(string(text), " ")
-		n, err := strconv.ParseUint(on, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", f, err)
-		}
-		sum += n
-	}
-	return sum, nil
-}
-
-// CPUTime reads the CPU time of a process in nanoseconds, with that of its threads that have ended.
+// CPUTime reads the CPU time of a process in nanoseconds, with that of its threads that have ended:
+// those of a Go program come and go.
 func CPUTime(pid int) (uint64, error) {
 	// clock_getcpuclockid(3): the complement of the id, and CPUCLOCK_SCHED.
 	const sched = 2
 	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|sched), &t); err != nil { //nolint:gosec // the kernel's encoding
+	err := unix.ClockGettime(int32(^pid<<3|sched), &t) //nolint:gosec // the kernel's encoding
+	if errors.Is(err, unix.EINVAL) {
+		return 0, fmt.Errorf("process %d has ended", pid)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
 	}
 	return uint64(t.Nano()), nil //nolint:gosec // it does not run backwards

@@ -4,8 +4,10 @@ package linuxnet
 
 import (
 	"io"
+	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +28,19 @@ func TestProcesses(t *testing.T) {
 	}
 	if got, err := b.Processes(); err != nil || len(got) != 0 {
 		t.Errorf("processes of b: %v, %v, want none", got, err)
+	}
+}
+
+// The CPU time of a process is known, and one that has ended is reported as that.
+func TestCPUTime(t *testing.T) {
+	if n, err := CPUTime(os.Getpid()); err != nil || n == 0 {
+		t.Errorf("this process: %d, %v", n, err)
+	}
+	cmd := exec.CommandContext(t.Context(), "true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := CPUTime(cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("a process that has ended: %d, %v", n, err)
 	}
 }

@@ -2,15 +2,12 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
@@ -106,7 +103,7 @@ func isProxy(args []string, port uint16) bool {
 func (x proxies) readRunTime(_ context.Context, into driver.Counters) error {
 	var sum uint64
 	for _, pid := range x.pids {
-		n, err := cpuTime(pid)
+		n, err := linuxnet.CPUTime(pid)
 		if err != nil {
 			return fmt.Errorf("read the CPU time of docker-proxy of port %d on host %s: %w", x.port, x.side.At, err)
 		}
@@ -114,14 +111,4 @@ func (x proxies) readRunTime(_ context.Context, into driver.Counters) error {
 	}
 	into[runTimeCounter(x.side, x.port)] = sum
 	return nil
-}
-
-// cpuTime returns the CPU time of a process, in ns, with that of its threads that have ended: those of
-// a Go program come and go.
-func cpuTime(pid int) (uint64, error) {
-	n, err := linuxnet.CPUTime(pid)
-	if errors.Is(err, unix.EINVAL) {
-		err = fmt.Errorf("process %d has ended", pid)
-	}
-	return n, err
 }

@@ -314,7 +314,7 @@ func isNamed(pid int, name string) bool {
 func (p *path) busyStep(s *side, name string, pid int, expect driver.Expect) pathspec.Step {
 	counter := pathspec.CounterName(s.At, name, "run_ns")
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		n, err := cpuTime(pid)
+		n, err := linuxnet.CPUTime(pid)
 		if err != nil {
 			return fmt.Errorf("read the CPU time of %s on host %s: %w", name, s.At, err)
 		}

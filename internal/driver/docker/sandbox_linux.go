@@ -96,7 +96,7 @@ func (p *path) proveSandbox(b *box) error {
 	busy := b.sentryCounter()
 	sockets := pathspec.CounterName(b.At, "kernel_sockets", "packets")
 	read := func(_ context.Context, into driver.Counters) (err error) {
-		if into[busy], err = cpuTime(b.sandbox.pid); err != nil {
+		if into[busy], err = linuxnet.CPUTime(b.sandbox.pid); err != nil {
 			return fmt.Errorf("read the CPU time of the sandbox of container %s: %w", b.At, err)
 		}
 		into[sockets], err = socketPackets(b.ns)

@@ -147,7 +147,7 @@ func (p *path) watchRunTime(s *box, program string, pids []int) (counter string)
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		var sum uint64
 		for _, pid := range pids {
-			n, err := linuxnet.RunTime(pid)
+			n, err := linuxnet.CPUTime(pid)
 			if err != nil {
 				return errors.Join(fmt.Errorf("read the CPU time of %s of port %d on host %s", program, s.port, p.b.At), err)
 			}

@@ -82,7 +82,7 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 		return err
 	}
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		n, err := linuxnet.RunTime(pid)
+		n, err := linuxnet.CPUTime(pid)
 		if err != nil {
 			return fmt.Errorf("read the CPU time of %s: %w", d.Name, err)
 		}

@@ -86,7 +86,7 @@ func (p *placedPath) count(l leg) error {
 func (p *placedPath) mustBeBusy(x placedProxy) {
 	counter := pathspec.CounterName(x.At, x.name, "run_ns")
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		n, err := linuxnet.RunTime(x.pid)
+		n, err := linuxnet.CPUTime(x.pid)
 		if err != nil {
 			return fmt.Errorf("read the CPU time of %s: %w", x.proc.Name, err)
 		}

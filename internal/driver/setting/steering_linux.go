@@ -76,7 +76,7 @@ func threadTime(w place, dev string) (sum uint64, err error) {
 		return 0, err
 	}
 	for _, pid := range threads[dev] {
-		n, err := linuxnet.RunTime(pid)
+		n, err := linuxnet.CPUTime(pid)
 		if err != nil {
 			return 0, err
 		}

@@ -132,7 +132,7 @@ func (p *path) helperOf(pair int) *process.Process {
 func (p *path) runs(pair, pid int) {
 	name := pathspec.CounterName(p.lab.A.Name, lab.PairName("passt", pair), "run_ns")
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
-		n, err := linuxnet.RunTime(pid)
+		n, err := linuxnet.CPUTime(pid)
 		if err != nil {
 			return fmt.Errorf("read the CPU time of passt: %w", err)
 		}

@@ -8,28 +8,32 @@ import (
 	"tare/internal/driver/daemon"
 )
 
-// proxiesVariable names the directory of scripts/setup-proxies, if it is not in the user's cache.
-const proxiesVariable = "TARE_PROXIES"
-
 // UseProxies puts the programs that scripts/setup-proxies has made first in PATH. Call it from
 // TestMain.
-func UseProxies() {
-	dir := os.Getenv(proxiesVariable)
+func UseProxies() { usePrograms("TARE_PROXIES", "proxies") }
+
+// UseNebula does so with scripts/setup-nebula.
+func UseNebula() { usePrograms("TARE_NEBULA", "nebula") }
+
+// usePrograms puts the programs of a directory first in PATH: that which variable names, or the
+// one with the given name in the user's cache.
+func usePrograms(variable, name string) {
+	dir := os.Getenv(variable)
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
 			return // NeedProgram says what is missing
 		}
-		dir = filepath.Join(cache, "tare", "proxies")
+		dir = filepath.Join(cache, "tare", name)
 	}
 	_ = os.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// NeedProgram skips the test unless a program of scripts/setup-proxies can be found.
+// NeedProgram skips the test unless a program of scripts/setup-tests can be found.
 func NeedProgram(t testing.TB, name string) {
 	t.Helper()
 	NeedLab(t)
 	if _, err := daemon.Find(name); err != nil {
-		t.Skipf("no %s (scripts/setup-proxies makes it): %v", name, err)
+		t.Skipf("no %s (scripts/setup-tests makes it): %v", name, err)
 	}
 }

@@ -1,159 +1,19 @@
 package wireguard_test
 
 import (
-	"bufio"
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/tunnel"
+	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/driver/wireguard"
-	"tare/internal/lab"
-	"tare/internal/linuxnet"
 )
 
-// doomed is the environment variable that makes this test binary a run that waits until it
-// is killed.
-const doomed = "TARE_TEST_DOOMED"
-
-// stand provisions both modes that have processes, prints the run's id and their process
-// ids, and waits.
-func stand() error {
-	claim, err := lab.Standalone()
-	if err != nil {
-		return err
-	}
-	said := []string{claim.ID}
-	for _, mode := range strings.Fields(os.Getenv(doomed)) {
-		p, err := wireguard.Driver{}.Provision(context.Background(), drivertest.SpecOn(lab.Spec{
-			Claim: claim, Label: mode, MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: mode, Pairs: 1}))
-		if err != nil {
-			return err
-		}
-		for _, pid := range p.Internal.(*tunnel.Path).PIDs() {
-			said = append(said, strconv.Itoa(pid))
-		}
-	}
-	fmt.Println(strings.Join(said, " "))
-	time.Sleep(time.Minute)
-	return nil
-}
-
-// A killed run takes its tunnels with it. Processes that could not exit because they were
-// stopped, and the namespaces, are in gc's list; removing them leaves nothing.
+// A killed run takes the processes of both modes that have them with it.
 func TestKilledRun(t *testing.T) {
-	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root: only root sees all that a dead run left")
-	}
 	modes := []string{"wireguard/userspace"}
 	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "wireguard/go-binary"}}); err == nil {
 		modes = append(modes, "wireguard/go-binary")
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Env = append(os.Environ(), doomed+"="+strings.Join(modes, " "))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	words := strings.Fields(line)
-	if err != nil || len(words) != 1+2*len(modes) {
-		_ = cmd.Process.Kill()
-		t.Fatalf("it says %q, %v", line, err)
-	}
-	run, pids := words[0], words[1:]
-	stopped := pids[len(pids)-2:]
-	for _, pid := range stopped {
-		signal(t, pid, syscall.SIGSTOP)
-		stops(t, pid)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // it was killed
-	for _, pid := range pids[:len(pids)-2] {
-		ends(t, pid)
-	}
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var what []string
-	for _, l := range found {
-		if l.Run != run {
-			continue
-		}
-		what = append(what, l.What)
-		if err := l.Remove(); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, pid := range stopped {
-		if !slices.Contains(what, "process "+pid) {
-			t.Errorf("process %s was stopped and is not among what is left: %v", pid, what)
-		}
-		ends(t, pid)
-	}
-	if !slices.ContainsFunc(what, func(w string) bool { return strings.HasPrefix(w, "namespace ") }) {
-		t.Errorf("no namespace is left of a run that was killed: %v", what)
-	}
-}
-
-func signal(t *testing.T, pid string, s syscall.Signal) {
-	t.Helper()
-	n, err := strconv.Atoi(pid)
-	if err == nil {
-		err = syscall.Kill(n, s)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stops waits until all threads of a process are stopped: until then one of them can still see
-// that the run has ended.
-func stops(t *testing.T, pid string) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		threads, err := filepath.Glob("/proc/" + pid + "/task/*/stat")
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs := slices.ContainsFunc(threads, func(thread string) bool {
-			stat, err := os.ReadFile(thread)
-			return err != nil || !strings.Contains(string(stat), ") T ")
-		})
-		if len(threads) > 0 && !runs {
-			return
-		}
-	}
-	t.Fatalf("process %s has not stopped", pid)
-}
-
-// ends waits until a process has exited.
-func ends(t *testing.T, pid string) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Errorf("process %s has not ended", pid)
+	tunneltest.KilledRun(t, modes...)
 }

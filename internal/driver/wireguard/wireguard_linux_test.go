@@ -2,7 +2,6 @@ package wireguard_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,13 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(doomed) != "" && len(os.Args) == 1 {
-		if err := stand(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	tunneltest.StandIfDoomed(wireguard.Driver{})
 	drivertest.Main(m)
 }
 

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver/docker"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/mesh"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/podman"
@@ -46,6 +47,7 @@ func Drivers(trusted ...string) []Registration {
 			Rights: "root, for the Podmans of the podman modes, also those that run as an ordinary user"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
+		{Name: "mesh", Driver: mesh.Driver{}},
 		{Name: "proxy", Driver: proxy.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},
 		{Name: "ovs", Driver: ovs.Driver{}},

@@ -108,7 +108,7 @@ func stem(m driver.Mode) string {
 
 // isTunnel reports whether a mode encapsulates packets, which limits them to 64 KiB.
 func isTunnel(m driver.Mode) bool {
-	return slices.ContainsFunc([]string{"vxlan", "geneve", "overlay", "wireguard", "ipsec"}, func(s string) bool { return strings.Contains(stem(m), s) })
+	return slices.ContainsFunc([]string{"vxlan", "geneve", "overlay", "wireguard", "nebula", "ipsec"}, func(s string) bool { return strings.Contains(stem(m), s) })
 }
 
 // bridgeFilterIsOn reports whether a mode has a bridge whose frames traverse the IP hooks:

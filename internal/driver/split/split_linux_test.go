@@ -114,6 +114,7 @@ func TestModesAreProven(t *testing.T) {
 		{"netns/colocated", 1, nil, brief},
 		{"wireguard/userspace", 1, nil, brief},
 		{"wireguard/go-binary", 1, nil, brief},
+		{"mesh/nebula", 1, nil, brief},
 		{"ipsec/userspace", 1, nil, brief},
 		{"ovs/vxlan-netdev", 1, nil, brief},
 		{"rootless/pasta", 1, nil, brief},

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/mesh"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/proxy"
@@ -65,7 +66,7 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 
 // SplitDrivers lists the drivers of labs whose modes can be split between two machines.
 func SplitDrivers() []labdriver.Driver {
-	return []labdriver.Driver{netns.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}}
+	return []labdriver.Driver{netns.Driver{}, ipsec.Driver{}, wireguard.Driver{}, mesh.Driver{}, rootless.Driver{}, ovs.Driver{}}
 }
 
 func prefixError(who string, err error) error {

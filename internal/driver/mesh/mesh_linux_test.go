@@ -1,0 +1,223 @@
+package mesh_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/daemon"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/mesh"
+	"tare/internal/driver/tunnel"
+	"tare/internal/driver/tunnel/tunneltest"
+	"tare/internal/linuxnet"
+)
+
+func TestMain(m *testing.M) {
+	drivertest.UseNebula()
+	tunneltest.StandIfDoomed(mesh.Driver{})
+	drivertest.Main(m)
+}
+
+// nebula is the mode.
+const nebula = "mesh/nebula"
+
+func TestBrief(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	drivertest.Brief(t, mesh.Driver{})
+}
+
+// What bypasses the overlay is not at its port.
+func TestShortcutsAreVoid(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	tunneltest.Shortcuts(t, mesh.Driver{}, nebula, tunneltest.RouteInClear, "/eth0.sealed_bytes")
+}
+
+// Without its processes the overlay lets nothing through, and nothing leaves in clear.
+func TestDown(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	tunneltest.CheckTunnelDown(t, mesh.Driver{}, nebula, func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
+}
+
+// A killed run takes its processes with it.
+func TestKilledRun(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	tunneltest.KilledRun(t, nebula, nebula)
+}
+
+// The facts have the version and the cipher of each variant; the MTU is the requested one; keys
+// and configuration are readable by root alone, in memory.
+func TestFactsAndSecrets(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	for cipher, want := range map[string]string{"": "aes, ", "chachapoly": "chachapoly, "} {
+		t.Run("cipher "+cipher, func(t *testing.T) {
+			o := driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: 1400}
+			if cipher != "" {
+				o.With = map[string]string{"cipher": cipher}
+			}
+			s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), o))
+			p := s.Path.Internal.(*tunnel.Path)
+			facts := map[string]string{}
+			for _, f := range s.Path.Facts {
+				facts[f.Name] = f.Value
+			}
+			if facts["inner MTU"] != "1400" || !strings.HasPrefix(facts["cipher"], want) || !strings.Contains(facts["Nebula"], "/nebula)") {
+				t.Errorf("facts %v", facts)
+			}
+			for _, side := range p.Sides() {
+				if st, err := side.NS.Stats("nebula1"); err != nil || st.MTU != 1400 {
+					t.Errorf("the MTU of nebula1 is %d, %v", st.MTU, err)
+				}
+			}
+			tunneltest.CheckNoSecrets(t, p)
+			checkFiles(t, p)
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// checkFiles checks who can read the files of both processes.
+func checkFiles(t *testing.T, p *tunnel.Path) {
+	t.Helper()
+	for _, pid := range p.PIDs() {
+		dir := filepath.Join("/proc", strconv.Itoa(pid), "root/run")
+		for _, name := range []string{"", "nebula.yml", "host.key"} {
+			s, err := os.Stat(filepath.Join(dir, name))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if s.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s of process %d is %v", name, pid, s.Mode())
+			}
+		}
+	}
+}
+
+// An MTU that leaves no space for the headers is rejected in one line.
+func TestMTUWithoutRoom(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	for _, mtu := range []int{1441, 1279} {
+		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: mtu}))
+		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("MTU %d: %v", mtu, err)
+		}
+	}
+}
+
+// A program that is another, too old or fails makes the mode unsupported or failed, with one
+// line that says what to do or what it reported last, and nothing is left.
+func TestBadPrograms(t *testing.T) {
+	drivertest.NeedLab(t)
+	const version = "#!/bin/sh\n[ \"$1\" = -version ] && { echo 'Version: 1.11.0'; exit; }\n"
+	for name, tt := range map[string]struct {
+		script, want string
+		unsupported  bool
+	}{
+		"another program": {"#!/bin/sh\necho something else\n", "install Nebula 1.10", true},
+		"too old":         {"#!/bin/sh\necho 'Version: 1.9.7'\n", "is Nebula 1.9.7, which has no certificates for IPv6; install Nebula 1.10", true},
+		"ends at once":    {version + "echo first; echo no luck; exit 7\n", "nebula of host a has ended: nebula ended (exit status 7): no luck", false},
+		"gives up":        {version + "echo failed to set mtu 1300 on the default route; exit 1\n", "(exit status 1): failed to set mtu", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "nebula"), []byte(tt.script), 0o755); err != nil { //nolint:gosec // it is to be run
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+			_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v", err)
+			}
+			if _, is := driver.AsUnsupported(err); is != tt.unsupported && (tt.unsupported || linuxnet.CheckTUN() == nil) {
+				t.Errorf("unsupported: %t, %v", is, err)
+			}
+		})
+	}
+}
+
+// A Nebula that gives up because the kernel takes long to complete its address is started again.
+func TestStartedAgain(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	dir := t.TempDir()
+	path, err := daemon.Find("nebula")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(`#!/bin/sh
+if [ "$1" != -version ] && mkdir %s/once 2>/dev/null; then
+	echo failed to set mtu 1300 on the default route
+	exit 1
+fi
+exec %s "$@"
+`, dir, path)
+	if err := os.WriteFile(filepath.Join(dir, "nebula"), []byte(script), 0o755); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	if _, err := os.Stat(filepath.Join(dir, "once")); err != nil {
+		t.Error(err)
+	}
+	if pids := s.Path.Processes(); len(pids) != 2 {
+		t.Errorf("the path has the processes %v, want 2", pids)
+	}
+}
+
+// Without Nebula the mode is unsupported, with what to install in one line.
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if path, err := daemon.Find("nebula"); err == nil {
+		t.Skipf("it is installed: %s", path)
+	}
+	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "nebula is not installed") || !strings.Contains(u.Reason, "install Nebula 1.10") || strings.Contains(u.Reason, "\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A host's certificate is byte for byte that of nebula-cert 1.11.0, which verified and used the
+// authority's: nebula-cert sign -version 2 -in-pub host.pub -name a -networks ... -unsafe-networks ...
+func TestCertificate(t *testing.T) {
+	const want = `-----BEGIN NEBULA CERTIFICATE V2-----
+MIHPoGmAAWGhGgQFxhIDARgEESABAAIAAAADAAAAAAAAAAFAohoEBcYSAQAYBBEg
+AQACAAAAAQAAAAAAAAAAQIUEawRDgYYEazsyAYcgdyTH2W17LqwtmKIp0zNwYgn0
+PuZ3TFr6tlYfHbKRbvOCIM6NOtHMtjPse3DBeBSlx27NApaFBQ00R0W6BYcOWH1Z
+g0BTgRSczv4IK2nvE++c3wF3+Qt6JfE5csn3Q/ZCkGT39bMxkfHRW/C01JNNf6KN
+XrM0gG8eMw63nBHZcKjcaGUD
+-----END NEBULA CERTIFICATE V2-----
+`
+	prefixes := func(texts ...string) (all []netip.Prefix) {
+		for _, s := range texts {
+			all = append(all, netip.MustParsePrefix(s))
+		}
+		return all
+	}
+	own, behind := prefixes("198.18.3.1/24", "2001:2:0:3::1/64"), prefixes("198.18.1.0/24", "2001:2:0:1::/64")
+	from, until := time.Date(2026, 11, 23, 13, 45, 37, 0, time.UTC), time.Date(2027, 1, 4, 5, 45, 37, 0, time.UTC)
+	got, err := mesh.Issue(bytes.Repeat([]byte{1}, 32), from, until, "a", own, behind, bytes.Repeat([]byte{2}, 32))
+	if err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if _, err := mesh.Issue(bytes.Repeat([]byte{1}, 32), from, until, "a", own, behind, nil); err == nil {
+		t.Error("a certificate without a key was issued")
+	}
+}
+
+// Credentials are not printed.
+func TestCredentialsAreNotPrinted(t *testing.T) {
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		if got := mesh.Print(format, "hidden"); strings.Contains(got, "hidden") {
+			t.Errorf("%s prints %s", format, got)
+		}
+	}
+}

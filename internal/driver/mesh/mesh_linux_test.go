@@ -145,25 +145,26 @@ func TestBadPrograms(t *testing.T) {
 	}
 }
 
-// A Nebula that gives up because the kernel takes long to complete its address is started again.
-func TestStartedAgain(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
-	dir := t.TempDir()
+// wrap puts a script before Nebula: commands run at the first start on a host, and never again.
+func wrap(t *testing.T, commands string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	path, err := daemon.Find("nebula")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf(`#!/bin/sh
-if [ "$1" != -version ] && mkdir %s/once 2>/dev/null; then
-	echo failed to set mtu 1300 on the default route
-	exit 1
-fi
-exec %s "$@"
-`, dir, path)
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" != -version ] && mkdir %s/once 2>/dev/null; then\n%s\nfi\nexec %s \"$@\"\n", dir, commands, path)
 	if err := os.WriteFile(filepath.Join(dir, "nebula"), []byte(script), 0o755); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return dir
+}
+
+// A Nebula that gives up because the kernel takes long to complete its address is started again.
+func TestStartedAgain(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	dir := wrap(t, "echo failed to set mtu 1300 on the default route; exit 1")
 	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
 	if _, err := os.Stat(filepath.Join(dir, "once")); err != nil {
 		t.Error(err)
@@ -171,6 +172,19 @@ exec %s "$@"
 	if pids := s.Path.Processes(); len(pids) != 2 {
 		t.Errorf("the path has the processes %v, want 2", pids)
 	}
+}
+
+// Two hosts with different ciphers complete no handshake. The error has what each process
+// reported last, in one line.
+func TestCiphersDiffer(t *testing.T) {
+	drivertest.NeedProgram(t, "nebula")
+	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
+	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	if err == nil || !strings.Contains(err.Error(), "packets routed into it do not arrive; nebula of host a reported last: ") ||
+		!strings.Contains(err.Error(), "; nebula of host b reported last: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	t.Log(err)
 }
 
 // Without Nebula the mode is unsupported, with what to install in one line.

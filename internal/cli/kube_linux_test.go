@@ -184,11 +184,7 @@ func (k *onKube) ended(t *testing.T) {
 		t.Fatalf("%d modes, %+v", len(run.Modes), run.Trials)
 	}
 	t.Logf("the first trial began after %.1f s", trials[0].Started.Sub(began).Seconds())
-	for _, tr := range trials {
-		if tr.Status == result.TrialFailed {
-			t.Errorf("%s %s is %s: %s", tr.Mode, tr.Workload, tr.Status, tr.Reason)
-		}
-	}
+	noneFailed(t, trials)
 	checkGentle(t, p.stdout.String(), run, trials)
 	nodes := map[string]string{}
 	for _, h := range run.Hosts {

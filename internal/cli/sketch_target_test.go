@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/cli"
 	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
@@ -168,4 +169,19 @@ func loaded(t *testing.T, path string) (result.Run, []result.Trial) {
 		t.Fatal(fmt.Errorf("load %s: %w", path, err))
 	}
 	return run, trials
+}
+
+// noneFailed fails for trials that failed for another reason than a busy machine, on which a trial is
+// repeated.
+func noneFailed(t *testing.T, trials []result.Trial) {
+	t.Helper()
+	for _, tr := range trials {
+		switch {
+		case tr.Status != result.TrialFailed:
+		case drivertest.LoadExplains(tr.Reason):
+			t.Logf("%s %s in block %d, attempt %d: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
+		default:
+			t.Errorf("%s %s in block %d failed: %s", tr.Mode, tr.Workload, tr.Block, tr.Reason)
+		}
+	}
 }

@@ -51,13 +51,14 @@ func TestOrdinaryUser(t *testing.T) {
 		}
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
-	run := readRun(t, out)
+	run, trials := loaded(t, out)
+	noneFailed(t, trials)
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured {
 			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
 		}
 	}
-	if run.Trials.OK != 28 || run.Trials.Failed != 0 {
+	if run.Trials.OK != 28 {
 		t.Errorf("trials %+v, want 28", run.Trials)
 	}
 	if found := left(t, run.ID); found != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -183,10 +182,6 @@ func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	return run.Modes[i]
 }
 
-// busy are the reasons for which a trial may fail on a machine that does other things:
-// its ends were held up, and so carried too little for a proof or missed a deadline.
-var busy = regexp.MustCompile(`too little to tell the path from background packets|timed out|timeout|deadline exceeded|no answer within|the machine did not schedule the endpoints`)
-
 // tried returns the trials that a test judges, and takes those that failed out of the
 // tally. Of these there may be at most one in four, rounded up, for a reason that is a
 // busy machine's, and the run has to have tried each again: all that it must have
@@ -201,7 +196,7 @@ func tried(t *testing.T, run *result.Run, trials []result.Trial) []result.Trial 
 			continue
 		}
 		failed = append(failed, fmt.Sprintf("block %d, %s: %s", tr.Block, tr.Mode, tr.Reason))
-		if !busy.MatchString(tr.Reason) {
+		if !drivertest.LoadExplains(tr.Reason) {
 			t.Errorf("a trial failed for no reason that a busy machine gives: %s", failed[len(failed)-1])
 		}
 		if !slices.ContainsFunc(trials[i+1:], func(next result.Trial) bool {

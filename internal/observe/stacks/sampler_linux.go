@@ -122,7 +122,8 @@ func (s *Sampler) Start() error {
 			return errors.Join(err, s.disable())
 		}
 	}
-	s.stop = make(chan struct{})
+	stop := make(chan struct{}) // not the field, which halt clears while samples are read
+	s.stop = stop
 	s.stopped.Add(1)
 	go func() {
 		defer s.stopped.Done()
@@ -132,7 +133,7 @@ func (s *Sampler) Start() error {
 			select {
 			case <-tick.C:
 				s.drain()
-			case <-s.stop:
+			case <-stop:
 				return
 			}
 		}

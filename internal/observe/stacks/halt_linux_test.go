@@ -1,0 +1,28 @@
+package stacks
+
+import (
+	"testing"
+	"time"
+)
+
+// A sampler ends while samples are read.
+func TestHaltWhileReading(t *testing.T) {
+	s := &Sampler{}
+	s.mu.Lock() // reading waits for it
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * drainEvery) // most often it waits by then
+	halted := make(chan struct{})
+	go func() {
+		defer close(halted)
+		s.halt()
+	}()
+	time.Sleep(drainEvery)
+	s.mu.Unlock()
+	select {
+	case <-halted:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the sampler does not end")
+	}
+}

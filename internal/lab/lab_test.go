@@ -174,7 +174,7 @@ func TestSpecIsApplied(t *testing.T) {
 		}
 		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0",
 			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1",
-			"net/ipv4/ip_local_reserved_ports": "2377,4500,4789,5201-5300,7946,51820"} {
+			"net/ipv4/ip_local_reserved_ports": "2377,4500,4789,5201-5400,7946,51820"} {
 			if got, err := h.NS.ReadSysctl(name); err != nil || got != want {
 				t.Errorf("%s: %s is %q (%v), want %q", h.Name, name, got, err, want)
 			}

@@ -277,7 +277,8 @@ func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
 		if change != nil {
 			change(s)
 		}
-		s.Blocks, s.Workloads[0].Duration = 1, study.Duration(time.Second) // the kill must find the trial under way
+		s.Blocks = 1
+		untilKilled(s)
 	}
 	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, long, killer(t, "host", 1, end))
 	if err != nil {
@@ -302,9 +303,12 @@ func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
 	}
 }
 
+// untilKilled makes trials last until their killer has found them, also on a busy machine.
+func untilKilled(s *study.Study) { s.Workloads[0].Duration = study.Duration(2 * time.Second) }
+
 // Killed twice, the mode is failed and the run goes on.
 func TestAgentKilledTwice(t *testing.T) {
-	run, _, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "netns/published", 2, ""))
+	run, _, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, untilKilled, killer(t, "netns/published", 2, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,8 +101,11 @@ func TestAnswerBelowTheLimit(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text := "[]"
-		if strings.HasSuffix(r.URL.Path, "/containers/json") {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/containers/json"):
 			text = `[{"Id":"` + strings.Repeat("x", maxAnswer/2) + `"}]`
+		case strings.HasSuffix(r.URL.Path, "/info"):
+			text = "{}"
 		}
 		_, _ = io.WriteString(w, text)
 	}))

@@ -55,6 +55,7 @@ type Container struct {
 	Limit     study.Limit // as the engine reports it
 	Endpoints []Endpoint  // by network name; empty on HostNetwork
 	engine    *Engine
+	service   *service // of which it is the only task; nil if it belongs to none
 	pid       int
 }
 
@@ -146,10 +147,8 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 		},
 		HostConfig: &container.HostConfig{
 			NetworkMode: container.NetworkMode(on), PortBindings: bound, Sysctls: spec.Sysctls,
-			LogConfig: container.LogConfig{Type: "none"},
-			// Agents set the congestion control and force buffer sizes, as they can in a namespace
-			// of the netns driver.
-			CapAdd:      []string{"NET_ADMIN"},
+			LogConfig:   container.LogConfig{Type: noLog},
+			CapAdd:      capabilities(),
 			SecurityOpt: security,
 			Resources: container.Resources{
 				CgroupParent: spec.CgroupParent,
@@ -172,6 +171,13 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 	}
 	return o
 }
+
+// noLog is the log driver that keeps nothing.
+const noLog = "none"
+
+// capabilities returns what containers may do beside an engine's default: agents set the congestion
+// control and force buffer sizes, as they can in a namespace of the netns driver.
+func capabilities() []string { return []string{"NET_ADMIN"} }
 
 func ports(list []Publish) (network.PortSet, network.PortMap) {
 	if len(list) == 0 {
@@ -197,6 +203,13 @@ func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []st
 	if _, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
 		return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
 	}
+	return c.started(ctx, spec, began, warnings)
+}
+
+// started reads what the engine reports of a container that it began to start at a time, and checks
+// that it runs with the limits of spec.
+func (c *Container) started(ctx context.Context, spec ContainerSpec, began time.Time, warnings []string) error {
+	e := c.engine
 	got, err := c.inspect(ctx)
 	if err != nil {
 		return err
@@ -251,8 +264,12 @@ func (c *Container) Addresses() []netip.Addr {
 // PID returns the process id of the container's first process in the engine's namespace.
 func (c *Container) PID() int { return c.pid }
 
-// Remove kills and removes the container. A missing container is not an error.
+// Remove kills and removes the container, and the service that it belongs to. A missing container is
+// not an error.
 func (c *Container) Remove(ctx context.Context) error {
+	if c.service != nil {
+		return c.service.remove(ctx, c)
+	}
 	return c.engine.removeContainer(ctx, c.ID, c.Name)
 }
 

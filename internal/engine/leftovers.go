@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
 	"tare/internal/runid"
@@ -18,15 +16,15 @@ import (
 // Leftover is an object of a dead run on an engine.
 type Leftover struct {
 	Run    string
-	What   string                      // for people: container NAME, network NAME, image NAME
+	What   string                      // for people: service NAME, container NAME, network NAME, image NAME
 	Owner  int                         // the user whose run made it, or runid.UnknownUser
 	Remove func(context.Context) error // not an error if the object is already gone
 }
 
 // Leftovers returns what dead runs of this machine have left on the engine, in an order in which it
-// can be removed: containers, networks, Swarm memberships, then images. It finds only objects with
-// the labels of a run, and of an image only the tag of the dead run. Objects of other machines are
-// ignored.
+// can be removed: services, containers, networks, Swarm memberships, then images. It finds only
+// objects with the labels of a run, and of an image only the tag of the dead run. Objects of other
+// machines are ignored.
 func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
@@ -47,6 +45,17 @@ func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover,
 			*to = append(*to, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), owner, remove})
 		}
 	}
+	swarm, err := e.Swarm(ctx)
+	if err != nil {
+		return nil, err
+	}
+	services, err := e.services(ctx, swarm)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range services { // first, so that no Swarm is busy with the containers of its tasks
+		add(&out, deadRun(s.Spec.Labels, alive), ownerOf(s.Spec.Labels), "service", s.Spec.Name, func(ctx context.Context) error { return e.removeService(ctx, s.ID, s.Spec.Name) })
+	}
 	for _, c := range containers.Items {
 		name := c.ID
 		if len(c.Names) > 0 {
@@ -58,12 +67,8 @@ func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover,
 		}
 		add(&out, deadRun(c.Labels, alive), ownerOf(c.Labels), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
 	}
-	manager, err := e.manager(ctx, networks.Items)
-	if err != nil {
-		return nil, err
-	}
 	for _, n := range networks.Items {
-		if n.Scope == ScopeSwarm && !manager {
+		if n.Scope == ScopeSwarm && !swarm.Manager {
 			continue // the Swarm's managers list it as well, and only they can remove it
 		}
 		add(&out, deadRun(n.Labels, alive), ownerOf(n.Labels), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
@@ -81,15 +86,6 @@ func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover,
 
 // ScopeSwarm is the scope of a network that all engines of a Swarm share.
 const ScopeSwarm = "swarm"
-
-// manager reports whether the engine may remove those of the networks that belong to a Swarm.
-func (e *Engine) manager(ctx context.Context, networks []network.Summary) (bool, error) {
-	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == ScopeSwarm }) {
-		return false, nil
-	}
-	s, err := e.Swarm(ctx)
-	return s.Manager, err
-}
 
 func (e *Engine) removeImage(ctx context.Context, tag string) error {
 	_, err := e.api.ImageRemove(ctx, tag, client.ImageRemoveOptions{PruneChildren: true})

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/linuxnet"
 )
 
@@ -34,14 +35,14 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 }
 
 // initExecTimeout bounds how long a container's first process may still be the runtime, which
-// executes this program shortly after the container counts as started.
+// executes this program shortly after the container counts as started, on a real CPU.
 const initExecTimeout = 2 * time.Second
 
 // isFirst returns an error unless dir is that of the container's first process. A socket forwarded
 // from another machine looks like a local one, and its process ids are then those of other
 // processes here.
 func (c *Container) isFirst(dir string) error {
-	for until := time.Now().Add(initExecTimeout); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(driver.ScaleTimeout(initExecTimeout)); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):

@@ -11,10 +11,15 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/moby/moby/client"
+
+	"tare/internal/driver"
 )
 
-// swarmTimeout bounds how long a Swarm may take until all its nodes are ready.
+// swarmTimeout bounds how long a Swarm may take until all its nodes are ready, on a real CPU.
 const swarmTimeout = 30 * time.Second
+
+// swarmInterval is the interval of reading the state of a Swarm while waiting for it to change.
+const swarmInterval = 20 * time.Millisecond
 
 // SwarmNode is an engine with its address for the other nodes of its Swarm, for control and data.
 type SwarmNode struct {
@@ -55,7 +60,8 @@ type Pool struct {
 // are ready, usually after a second and at most after half a minute. Subnets of its networks come
 // from pool. On error, engines that had joined leave again.
 func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...SwarmNode) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, swarmTimeout, fmt.Errorf("its nodes were not ready within %v", swarmTimeout))
+	within := driver.ScaleTimeout(swarmTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("its nodes were not ready within %v", within))
 	defer cancel()
 	in, err := joinAll(ctx, pool, manager, workers)
 	if err == nil {
@@ -105,7 +111,7 @@ func listen(a netip.Addr) string { return netip.AddrPortFrom(a, swarmPort).Strin
 
 // ready waits until a manager lists n nodes as ready.
 func ready(ctx context.Context, manager *Engine, n int) error {
-	poll := time.NewTicker(20 * time.Millisecond)
+	poll := time.NewTicker(swarmInterval)
 	defer poll.Stop()
 	for {
 		got, err := manager.api.NodeList(ctx, client.NodeListOptions{})

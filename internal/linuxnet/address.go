@@ -3,7 +3,6 @@
 package linuxnet
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -45,7 +44,7 @@ func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
 // HasAddress reports whether a link exists and has an address.
 func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 	l, err := ns.handle.LinkByName(name)
-	if errors.As(err, new(netlink.LinkNotFoundError)) {
+	if IsNoDevice(err) {
 		return false, nil
 	}
 	if err != nil {

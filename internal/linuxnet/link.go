@@ -3,6 +3,7 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -25,6 +26,9 @@ func (d Device) attrs() netlink.LinkAttrs {
 	a.Name, a.MTU = d.Name, d.MTU
 	return a
 }
+
+// IsNoDevice reports whether an error means that a namespace has no device of that name.
+func IsNoDevice(err error) bool { return errors.As(err, new(netlink.LinkNotFoundError)) }
 
 func (ns *NS) link(name string) (netlink.Link, error) {
 	l, err := ns.handle.LinkByName(name)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/nftables"
 	mdnetlink "github.com/mdlayher/netlink"
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // netlinkWait limits the wait for one netlink reply. The kernel replies within
@@ -49,4 +50,26 @@ func CheckGenlFamily(name string) error {
 		return fmt.Errorf("query the kernel for the netlink family %s: %w", name, err)
 	}
 	return nil
+}
+
+// askGenl sends a command of version 1 of a generic netlink family to the kernel, in the thread's
+// namespace, and returns the replies. Some families leave out the flag that says that more replies
+// follow, after which the library that is used elsewhere stops.
+func askGenl(family string, flags mdnetlink.HeaderFlags, command byte, attributes []byte) ([]mdnetlink.Message, error) {
+	f, err := netlink.GenlFamilyGet(family)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := mdnetlink.Dial(unix.NETLINK_GENERIC, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(netlinkWait)); err != nil {
+		return nil, err
+	}
+	return conn.Execute(mdnetlink.Message{
+		Header: mdnetlink.Header{Type: mdnetlink.HeaderType(f.ID), Flags: mdnetlink.Request | flags},
+		Data:   append([]byte{command, 1, 0, 0}, attributes...),
+	})
 }

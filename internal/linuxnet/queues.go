@@ -4,12 +4,10 @@ package linuxnet
 
 import (
 	"fmt"
-	"time"
 
 	mdnetlink "github.com/mdlayher/netlink"
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // Queues are the numbers of receive and transmit queues of a link, now and at most.
@@ -174,25 +172,9 @@ func (ns *NS) NAPIThreads() (map[string][]int, error) {
 	return out, nil
 }
 
-// dumpNAPI requests all NAPI instances of the thread's namespace. The replies lack the flag
-// that says that more follow, after which the library that is used elsewhere stops.
+// dumpNAPI requests all NAPI instances of the thread's namespace.
 func dumpNAPI() ([]mdnetlink.Message, error) {
-	family, err := netlink.GenlFamilyGet("netdev")
-	if err != nil {
-		return nil, err
-	}
-	conn, err := mdnetlink.Dial(unix.NETLINK_GENERIC, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(netlinkWait)); err != nil {
-		return nil, err
-	}
-	return conn.Execute(mdnetlink.Message{
-		Header: mdnetlink.Header{Type: mdnetlink.HeaderType(family.ID), Flags: mdnetlink.Request | mdnetlink.Dump},
-		Data:   []byte{netdevCmdNAPIGet, 1, 0, 0},
-	})
+	return askGenl("netdev", mdnetlink.Dump, netdevCmdNAPIGet, nil)
 }
 
 // napiThread reads the index of the device and the thread's id, 0 for none, of a reply.

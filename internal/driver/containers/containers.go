@@ -44,6 +44,8 @@ func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 			m.Limits = study.Ends{}
 		case slices.Contains([]string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected"}, m.ID):
 			m.Limits.Client = false
+		case m.ID == "docker/service-host-port", m.ID == "docker/ingress":
+			m.Limits.Client, m.SetupTime = false, SwarmSetupTime
 		case strings.HasPrefix(m.ID, "docker/rootless"): // its engine has no control groups
 			m.Limits = study.Ends{}
 		case m.ID == "docker/to-host":

@@ -49,7 +49,13 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	if b.own {
 		spec.Sysctls = containers.Sysctls(p.lab.Settings())
 	}
-	c, err := s.engine.Run(ctx, spec)
+	start := p.startContainer
+	if start == nil {
+		start = func(ctx context.Context, s *side, spec engine.ContainerSpec) (*engine.Container, error) {
+			return s.engine.Run(ctx, spec)
+		}
+	}
+	c, err := start(ctx, s, spec)
 	if err != nil {
 		return nil, s.engine.Explain(err)
 	}

@@ -8,6 +8,7 @@ package docker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tare/internal/driver"
@@ -40,6 +41,25 @@ func trustedInterface() driver.OwnSetting {
 	}
 }
 
+// The modes whose servers are tasks of a Swarm's services.
+const (
+	serviceHostPortMode = "docker/service-host-port"
+	ingressMode         = "docker/ingress"
+)
+
+// settingEndpoint is the setting of docker/ingress, and endpointOther its only value.
+const (
+	settingEndpoint = "endpoint"
+	endpointOther   = "other"
+)
+
+func endpoint() driver.OwnSetting {
+	return driver.OwnSetting{
+		SettingSpec: study.SettingSpec{Name: settingEndpoint, Values: endpointOther, Valid: func(v string) bool { return v == endpointOther }},
+		Title:       "the client dials a node on which no task of the service runs",
+	}
+}
+
 // Modes lists the modes of this package. Each is built by the recipe with its name.
 func (Driver) Modes() []driver.Mode {
 	modes := containers.Traits([]driver.Mode{
@@ -54,6 +74,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/nat", Title: "raw client, server in a container of a user-defined network with a published port (gateway mode nat)", Baseline: containers.Host},
 		{ID: "docker/direct-routing", Title: "raw client, server in a container that is reached by direct routing past its published port", Baseline: containers.Host},
 		{ID: "docker/isolated", Title: "two containers on one bridge without an address of the host (gateway mode isolated)", Baseline: containers.HostLocal},
+		{ID: serviceHostPortMode, Title: "raw client, server in a task of a Swarm service with a port published in mode host", Baseline: containers.Host},
+		{ID: ingressMode, Title: "raw client, server in a task of a Swarm service that is reached through the routing mesh (IPVS)", Baseline: containers.Host},
 		{ID: rootlessMode, Title: "raw client, server in a container of an ordinary user's engine with a published port", Baseline: containers.Host, MTU: true},
 		{ID: rootlessOutMode, Title: "client in a container of an ordinary user's engine, raw server", Baseline: containers.Host, MTU: true},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
@@ -64,15 +86,25 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)
 	for i := range modes {
-		if modes[i].ID == "docker/direct-routing" {
+		switch modes[i].ID {
+		case "docker/direct-routing":
 			modes[i].Own = []driver.OwnSetting{trustedInterface()}
+		case ingressMode:
+			modes[i].Own = []driver.OwnSetting{endpoint()}
 		}
 		modes[i].Parts, modes[i].Settings, modes[i].Engine = partsOf(modes[i].ID), setting.Names(), true
+		modes[i].Options = modes[i].Options || hasGatewayNetwork(modes[i].ID)
 		if isRootless(modes[i].ID) {
 			modes[i].Settings = nil
 		}
 	}
 	return modes
+}
+
+// hasGatewayNetwork reports whether the server of a mode is on a network that tare creates with Docker's
+// bridge driver, which takes options.
+func hasGatewayNetwork(mode string) bool {
+	return slices.Contains([]string{"docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected", "docker/isolated"}, mode)
 }
 
 // The modes whose engine runs as an ordinary user.

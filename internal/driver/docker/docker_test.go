@@ -102,6 +102,7 @@ func TestLimits(t *testing.T) {
 		"docker/published":      {Client: some},
 		"docker/to-host":        {Server: some},
 		"docker/userland-proxy": {Client: some},
+		"docker/ingress":        {Client: some},
 	} {
 		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, Limits: limits}))
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "host process") {

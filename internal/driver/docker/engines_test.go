@@ -70,7 +70,7 @@ func TestCurrentEngine(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	current := study.Engine{Lab: study.CurrentEngine}
-	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing"}})
+	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/service-host-port"}})
 	drivertest.Brief(t, on{docker.Driver{}, current, []string{"docker/overlay", "docker/routed"}})
 }
 
@@ -141,6 +141,7 @@ func TestBadEngines(t *testing.T) {
 	want(buildError(t, "docker/published", study.Engine{Lab: t.TempDir()}), "no program dockerd")
 	want(buildError(t, "docker/published", study.Engine{Lab: "v0.0.1"}), "find the Docker Engine v0.0.1", "the cache has")
 	want(buildError(t, "docker/overlay", study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}), "cannot form a Swarm")
+	want(buildError(t, "docker/ingress", study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}), "cannot form a Swarm")
 	for version, api := range map[string][2]string{"too old": {"1.24", "1.12"}, "too new": {"1.99", "1.98"}} {
 		self, err := os.Executable()
 		if err != nil {
@@ -211,5 +212,48 @@ func TestDirectRouting(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Options of a network reach the engine: with an IPv4 address to bind ports to, no port is published over
+// IPv6. Those that the mode sets itself, and those that the engine would ignore,
+// are rejected.
+func TestGatewayOptions(t *testing.T) {
+	t.Parallel()
+	needCurrent(t)
+	const binding, icc = "com.docker.network.bridge.host_binding_ipv4", "com.docker.network.bridge.enable_icc"
+	order := func(options map[string]string) labdriver.ModeSpec {
+		o := drivertest.ModeSpec(t, "docker/nat", 1, nil)
+		o.Engine, o.Options = study.Engine{Lab: study.CurrentEngine}, options
+		return o
+	}
+	s := drivertest.Build(t, docker.Driver{}, order(map[string]string{icc: "false"}))
+	if got := fact(s.Path.Facts, "b option "+icc); got != "false" {
+		t.Errorf("the fact of the option %s says %q; want false", icc, got)
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	type refused struct {
+		options map[string]string
+		want    string
+	}
+	all := []refused{
+		{map[string]string{"com.docker.network.bridge.gateway_mode_ipv4": "routed"}, "the mode sets the option com.docker.network.bridge.gateway_mode_ipv4 itself"},
+		{map[string]string{"enable_icc": "false"}, "ignores the option enable_icc"},
+	}
+	if lab.SupportsIPv6() {
+		all = append(all, refused{map[string]string{binding: "127.0.0.1"}, "find the rule that accepts connections to 2001:2:"})
+	}
+	for _, tt := range all {
+		o := order(tt.options)
+		p, err := docker.Driver{}.Provision(t.Context(), o)
+		if err == nil {
+			_ = p.Close(context.Background())
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("options %v: the error is %v; want %q in it", tt.options, err, tt.want)
+		}
+		nothingLeft(t, o.Lab.Claim.ID)
 	}
 }

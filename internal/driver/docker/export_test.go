@@ -3,6 +3,8 @@
 package docker
 
 import (
+	"path/filepath"
+
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/linuxnet"
@@ -29,3 +31,9 @@ func CheckParts(o driver.ModeSpec) error { return checkParts(o) }
 
 // UserNetwork returns the network namespace of a rootless engine.
 func UserNetwork(p *driver.Path) *linuxnet.NS { return p.Internal.(*path).inner.ns }
+
+// MeshNamespace returns the namespace with the load balancer of the routing mesh on host b.
+func MeshNamespace(p *driver.Path) (*linuxnet.NS, error) {
+	on := p.Internal.(*path)
+	return linuxnet.OpenNS("b/mesh", filepath.Join(on.b.engine.Exec(), "netns", meshSandbox))
+}

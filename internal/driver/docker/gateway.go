@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -32,10 +33,30 @@ const (
 
 // The options of Docker's bridge driver.
 const (
-	optionBridge   = "com.docker.network.bridge.name"
-	optionGateway4 = "com.docker.network.bridge.gateway_mode_ipv4"
-	optionGateway6 = "com.docker.network.bridge.gateway_mode_ipv6"
+	optionPrefix       = "com.docker.network."
+	bridgeOptionPrefix = optionPrefix + "bridge."
+
+	optionBridge   = bridgeOptionPrefix + "name"
+	optionGateway4 = bridgeOptionPrefix + "gateway_mode_ipv4"
+	optionGateway6 = bridgeOptionPrefix + "gateway_mode_ipv6"
 )
+
+// checkGatewayOptions rejects options of a study that its mode sets itself, and those that Docker's
+// bridge driver would ignore.
+func checkGatewayOptions(o driver.ModeSpec) error {
+	if !hasGatewayNetwork(o.Mode) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
+		switch {
+		case slices.Contains([]string{optionBridge, optionMTU, optionGateway4, optionGateway6, optionTrusted}, name):
+			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the mode sets the option %s itself; leave it out", name)}
+		case !strings.HasPrefix(name, optionPrefix):
+			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("Docker's bridge driver ignores the option %s; its own begin with %s, as in %senable_icc", name, optionPrefix, bridgeOptionPrefix)}
+		}
+	}
+	return nil
+}
 
 // gateway is how the host of a network connects it to the outside.
 type gateway struct {
@@ -72,11 +93,15 @@ func (p *path) gatewayNetwork(ctx context.Context, s *side, g gateway) (engine.N
 		return engine.Network{}, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("Docker Engine %s has no gateway mode %s (API %s; %s is required); name a newer one in the mode's engine: {lab: current}",
 			s.engine.Versions.Engine, g.mode, s.engine.Versions.API, engine.GatewayAPI(g.mode))}
 	}
+	maps.Copy(spec.Options, p.order.Options)
 	n, err := s.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		return n, err
 	}
 	p.facts = append(p.facts, result.Fact{Name: s.At + " gateway mode", Value: cmp.Or(n.Options[optionGateway4], gatewayNAT)})
+	for _, name := range slices.Sorted(maps.Keys(p.order.Options)) {
+		p.facts = append(p.facts, result.Fact{Name: s.At + " option " + name, Value: n.Options[name]})
+	}
 	return n, s.ns.Segmentation(gatewayBridge, p.lab.Spec.Offload)
 }
 

@@ -23,7 +23,7 @@ type requirement struct {
 func requirements(o driver.ModeSpec) []requirement {
 	const translated = "address translation works on tracked connections only"
 	switch o.Mode {
-	case "docker/published":
+	case "docker/published", serviceHostPortMode:
 		return []requirement{{partConntrack, []string{partDNAT}, translated}}
 	case "docker/bridge":
 		return []requirement{

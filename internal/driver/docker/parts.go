@@ -26,7 +26,7 @@ func partsOf(mode string) []driver.Part {
 	switch stem {
 	case "docker/host", "docker/to-host":
 		ids = []string{partConntrack}
-	case "docker/published":
+	case "docker/published", serviceHostPortMode:
 		ids = []string{partConntrack, partDNAT, partChains}
 	case "docker/bridge":
 		ids = []string{partConntrack, partMasquerade, partDNAT, partChains}

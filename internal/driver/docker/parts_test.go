@@ -46,6 +46,7 @@ var variants = []struct {
 	{"published without all", "docker/published", 2, []string{"conntrack", "dnat", "engine_chains", "seccomp", "cgroup"},
 		func(s *drivertest.Setup) error { return s.Lab.B.NS.DropChain("tare_notrack", "prerouting") },
 		"counter b/notrack:eth0_in.bytes moved by 0"},
+	{"service without all but seccomp", "docker/service-host-port", 2, []string{"conntrack", "dnat", "engine_chains", "cgroup"}, nil, ""},
 	{"bridge without masquerade", "docker/bridge", 1, []string{"masquerade"},
 		func(s *drivertest.Setup) error {
 			return run(s.Lab.A.NS, "iptables", "-t", "nat", "-A", "POSTROUTING", "!", "-o", "docker0", "-j", "MASQUERADE")

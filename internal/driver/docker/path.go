@@ -11,6 +11,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
+	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -31,7 +32,9 @@ type path struct {
 	facts            []result.Fact  // in addition to those of engines and limits
 	checks           []func() error // conditions that must hold after a trial
 	encryptedOverlay bool           // the overlay must be encrypted
-	reached          bool           // client and server reached each other while the path was built
+	// startContainer starts a container on a host in another way than by its engine alone; nil for that.
+	startContainer func(context.Context, *side, engine.ContainerSpec) (*engine.Container, error)
+	reached        bool // client and server reached each other while the path was built
 }
 
 // side is a host of the lab with its engine.

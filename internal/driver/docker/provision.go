@@ -20,7 +20,7 @@ import (
 
 // Probe builds the mode once, including engines, and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
-	if _, err := recipeFor(o.Mode); err != nil {
+	if _, err := recipeFor(o.ModeSpec); err != nil {
 		return err
 	}
 	if _, err := engineFor(ctx, o); err != nil {
@@ -32,7 +32,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 
 // Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	r, err := recipeFor(o.Mode)
+	r, err := recipeFor(o.ModeSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		return nil, err
 	}
 	if err := checkParts(o.ModeSpec); err != nil {
+		return nil, err
+	}
+	if err := checkGatewayOptions(o.ModeSpec); err != nil {
 		return nil, err
 	}
 	config, err := engineFor(ctx, o)
@@ -135,11 +138,16 @@ func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error
 	if err != nil {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	if config.Firewall == study.FirewallNftables && strings.HasPrefix(o.Mode, "docker/overlay") {
+	if config.Firewall == study.FirewallNftables && inSwarm(o.Mode) {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
 	return config, checkRuntime(o.ModeSpec, config)
+}
+
+// inSwarm reports whether a mode creates a Swarm.
+func inSwarm(mode string) bool {
+	return strings.HasPrefix(mode, "docker/overlay") || mode == serviceHostPortMode || mode == ingressMode
 }
 
 // images loads the containers' image into all engines in parallel, so that no container

@@ -21,17 +21,20 @@ type recipe struct {
 // hostSet is a set of hosts of a lab.
 type hostSet struct{ a, b bool }
 
-// recipeFor returns the recipe of a mode, and its parameter.
-func recipeFor(mode string) (recipe, error) {
-	if stem, open := strings.CutSuffix(mode, ":NAME"); open {
-		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
+// recipeFor returns the recipe of a mode with its settings.
+func recipeFor(o driver.ModeSpec) (recipe, error) {
+	if stem, open := strings.CutSuffix(o.Mode, ":NAME"); open {
+		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
 	}
 	for id, r := range recipes() {
-		if study.Fits(id, mode) {
+		if study.Fits(id, o.Mode) {
+			if o.With[settingEndpoint] == endpointOther {
+				r.engines = hostSet{a: true, b: true} // the node that is dialled, and that of the task
+			}
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("driver docker has no mode %q", mode)
+	return recipe{}, fmt.Errorf("driver docker has no mode %q", o.Mode)
 }
 
 func recipes() map[string]recipe {
@@ -48,6 +51,8 @@ func recipes() map[string]recipe {
 		"docker/nat":               {engines: onB, raw: onA, build: (*path).nat},
 		"docker/direct-routing":    {engines: onB, raw: onA, build: (*path).directRouting},
 		"docker/isolated":          {engines: onA, build: (*path).isolated},
+		serviceHostPortMode:        {engines: onB, raw: onA, build: (*path).serviceHostPort},
+		ingressMode:                {engines: onB, raw: onA, build: (*path).ingress},
 		rootlessMode:               {engines: onB, raw: onA, build: (*path).rootless},
 		rootlessOutMode:            {engines: onA, raw: onB, build: (*path).rootlessOut},
 		"docker/macvlan":           {engines: both, build: (*path).macvlan},

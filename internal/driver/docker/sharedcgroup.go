@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
+	"tare/internal/driver"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
@@ -24,8 +25,8 @@ type sharedCgroup struct {
 	leave *linuxnet.NS
 }
 
-// sharedTimeout limits how long an engine may take to start an agent; sharedPoll is the polling
-// interval.
+// sharedTimeout limits how long an engine may take to start an agent, on a real CPU; sharedPoll is the
+// polling interval.
 const (
 	sharedTimeout = 5 * time.Second
 	sharedPoll    = 2 * time.Millisecond
@@ -37,7 +38,8 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
+	within := driver.ScaleTimeout(sharedTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, within))
 	defer cancel()
 	if err := t.share(ctx, conn, args); err != nil {
 		// ctx ends, because nobody reads the agent's first message, without which it may not exit.

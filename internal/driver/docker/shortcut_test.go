@@ -31,6 +31,7 @@ var shorts = []struct {
 	{"a route round the bridge", "docker/published", routeRoundBridge, "b/server.veth.tx_bytes"},
 	{"no masquerade, routed back", "docker/bridge", withoutMasquerade, "a/docker0.masquerade.packets"},
 	{"docker-proxy for DNAT on a user-defined network", "docker/nat", ruleByPassed, "b/dnat:5201.packets"},
+	{"docker-proxy for DNAT to a task", "docker/service-host-port", ruleByPassed, "b/dnat:5201.packets"},
 	{"the published port for direct routing", "docker/direct-routing", throughPort, "b/dnat:5201.packets"},
 	{"DNAT for docker-proxy", "docker/userland-proxy", translatedLoopback, "a/docker-proxy:5201.run_ns"},
 	{"a cable between the containers", "docker/colocated", cable, "a/client.veth"},

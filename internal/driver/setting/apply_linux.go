@@ -98,6 +98,9 @@ func (a *application) findPlaces() error {
 		w := place{Place: at, ns: s.NS, kinds: kinds, masters: masters}
 		for _, name := range names {
 			stats, err := s.NS.Stats(name)
+			if linuxnet.IsNoDevice(err) {
+				continue // an engine has moved it to a container meanwhile
+			}
 			if err != nil {
 				return err
 			}

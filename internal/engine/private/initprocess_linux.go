@@ -31,7 +31,12 @@ type initProcess struct {
 // engineEnvironment returns the environment of an engine's processes. It has nothing of the user's,
 // because DOCKER_*, proxies and the sockets of a service manager would affect the engine.
 func engineEnvironment(path string) []string {
-	return []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
+	environment := []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
+	if onRamdisk() {
+		// runc then does without pivot_root(2), which the kernel's first file system rejects.
+		environment = append(environment, "DOCKER_RAMDISK=1")
+	}
+	return environment
 }
 
 // startInit starts the running program as the first process of an engine. flags are Init's between
@@ -58,6 +63,12 @@ func startInit(run, dir string, flags, environment []string, start func(*exec.Cm
 	return &initProcess{p, sync.OnceValue(func() string {
 		return cmp.Or(logExitReason(logFile), "its first process has exited ("+p.State()+")")
 	})}, nil
+}
+
+// onRamdisk reports whether the root is the kernel's first file system, as in a guest of tare.
+func onRamdisk() bool {
+	mounts, err := mounted()
+	return err == nil && mounts["/"] == "rootfs"
 }
 
 // root returns the path of the engine's root file system.

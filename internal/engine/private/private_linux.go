@@ -15,6 +15,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"tare/internal/driver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 )
@@ -25,8 +26,9 @@ const configFile = "daemon.json"
 // pidFile is the file in the directory of an engine with the process id of its dockerd.
 const pidFile = "dockerd.pid"
 
-// readyTimeout bounds how long an engine may take until it answers. It usually takes 0.5 s; about
-// 24 may be starting at once on a slow or busy machine. A failure is reported without waiting.
+// readyTimeout bounds how long an engine may take until it answers, on a real CPU. It usually takes
+// 0.5 s; about 24 may be starting at once on a slow or busy machine. A failure is reported without
+// waiting.
 const readyTimeout = 30 * time.Second
 
 // The directories of an engine for running containers and for everything else. Both are in its own
@@ -184,11 +186,21 @@ func (p *Engine) connect(socket string, plugins ...string) (err error) {
 // exitReasonTimeout bounds how long after an engine stopped answering its exit may become known.
 const exitReasonTimeout = 2 * time.Second
 
-// Swarm creates a Swarm of the two engines of a lab and waits until both are ready. Its networks
-// get subnets from the lab's addresses. It ends with the engines.
-func Swarm(ctx context.Context, l *lab.Lab, a, b *Engine) error {
-	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.PoolBits},
-		engine.SwarmNode{Engine: a.Engine, Addr: l.A.Addr[0]}, engine.SwarmNode{Engine: b.Engine, Addr: l.B.Addr[0]})
+// Swarm creates a Swarm of engines of a lab and waits until all are ready. Its networks get subnets
+// from the lab's addresses. It ends with the engines.
+func Swarm(ctx context.Context, l *lab.Lab, manager *Engine, workers ...*Engine) error {
+	node := func(p *Engine) engine.SwarmNode {
+		at := l.A
+		if p.host == l.B.Name {
+			at = l.B
+		}
+		return engine.SwarmNode{Engine: p.Engine, Addr: at.Addr[0]}
+	}
+	var others []engine.SwarmNode
+	for _, w := range workers {
+		others = append(others, node(w))
+	}
+	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.PoolBits}, node(manager), others...)
 }
 
 // addressFlags returns the flags that keep an engine's own networks within the run's addresses.
@@ -227,8 +239,9 @@ func (p *Engine) makeDir() error {
 
 // ready waits until the engine answers.
 func (p *Engine) ready(ctx context.Context) error {
-	late := fmt.Errorf("it did not answer within %v", readyTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, late)
+	within := driver.ScaleTimeout(readyTimeout)
+	late := fmt.Errorf("it did not answer within %v", within)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
 	defer cancel()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()

@@ -1,3 +1,5 @@
+//go:build linux
+
 package private
 
 import "testing"

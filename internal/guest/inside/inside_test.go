@@ -4,6 +4,7 @@ package inside_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,11 @@ func TestKernelPaths(t *testing.T) {
 				programs[tt.name] = build(t, "test", "./"+tt.folder)
 			}
 			m := g.boot(t, k, programs)
+			if g.engine {
+				if code, said := in(t, m, "/bin/mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"); code != 0 {
+					t.Fatalf("mount the control groups: exit code %d\n%s", code, said)
+				}
+			}
 			for i, modes := range g.runs {
 				measured(t, m, tare, studyPath(i), modes)
 			}
@@ -58,7 +65,7 @@ func TestKernelPaths(t *testing.T) {
 func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *vm.Machine {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
-	s := vm.Spec{Run: l.Spec.Claim.ID, Label: g.name, Place: "the guest of " + g.name, Host: l.A.NS, Kernel: k, Accel: vm.TCG, Memory: 1024, Optional: optional}
+	s := vm.Spec{Run: l.Spec.Claim.ID, Label: g.name, Place: "the guest of " + g.name, Host: l.A.NS, Kernel: k, Accel: vm.TCG, Memory: cmp.Or(g.memory, 1024), Optional: optional}
 	var carried []string
 	for _, m := range slices.Concat(g.runs...) {
 		s.Modules = append(s.Modules, m.modules...)
@@ -84,6 +91,17 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 			defer f.Close()
 			if err := a.Program("bin/"+name, f); err != nil {
 				return err
+			}
+		}
+		if g.engine {
+			const group = "root:x:0:\n" // the owner of dockerd's socket
+			if err := a.File("etc/group", 0o644, strings.NewReader(group), int64(len(group))); err != nil {
+				return err
+			}
+			for _, name := range enginePrograms {
+				if err := a.Link("bin/"+name, filepath.Join(currentEngine(t), name)); err != nil {
+					return err
+				}
 			}
 		}
 		for i, modes := range g.runs {
@@ -113,6 +131,9 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 // holds runs a test in the guest and on this machine.
 func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	args := []string{"-test.v", "-test.run", "^" + tt.run + "$"}
+	if tt.short {
+		args = append(args, "-test.short")
+	}
 	code, said := in(t, m, append([]string{"/bin/" + tt.name}, args...)...)
 	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.missing) {
 		t.Errorf("in the guest: exit code %d\n%s", code, said)
@@ -127,35 +148,58 @@ func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 // studyPath is the path of the study file of one of the runs in a guest.
 func studyPath(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
 
+// mostRuns bounds how often a study is run in the guest because load explains that a mode failed: the
+// programs of a mode, such as an engine, have time limits of their own.
+const mostRuns = 3
+
 // measured runs a study in the guest and checks its modes on this machine.
 func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	t.Helper()
-	began := time.Now()
-	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study)
-	t.Logf("%d modes took %s", len(modes), time.Since(began).Round(100*time.Millisecond))
-	at := strings.Index(said, "{\n")
-	var run result.Run
-	if at < 0 || code != 0 && code != 4 { // 4: measured, but not fit to judge
-		t.Fatalf("exit code %d\n%s", code, said)
-	}
-	if err := json.NewDecoder(strings.NewReader(said[at:])).Decode(&run); err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	run, notes := runIn(t, m, study, "1")
+	for i := 2; i <= mostRuns && slices.ContainsFunc(run.Modes, failedByLoad); i++ {
+		t.Logf("run again, because load explains that a mode failed:\n%s", notes)
+		run, notes = runIn(t, m, study, strconv.Itoa(i))
 	}
 	for _, got := range run.Modes {
+		i := slices.IndexFunc(modes, func(m mode) bool { return m.name() == got.ID })
+		if i < 0 {
+			t.Errorf("the study has no mode %s", got.ID)
+			continue
+		}
 		if got.Status != result.ModeMeasured {
 			t.Errorf("in the guest %s is %s: %s", got.ID, got.Status, got.Reason)
 			continue
 		}
-		drivertest.CheckGoldenPath(t, got.ID, topologygolden.Normalise(*got.Topology, got.Proof.Findings))
-		outside, err := exec.CommandContext(t.Context(), tare, "modes", "--probe", got.ID).Output()
+		drivertest.CheckGoldenPath(t, modes[i].drawing(), topologygolden.Normalise(*got.Topology, got.Proof.Findings))
+		outside, err := exec.CommandContext(t.Context(), tare, "modes", "--probe", modes[i].id).Output()
 		if err != nil || !bytes.Contains(outside, []byte(" yes ")) && !bytes.Contains(outside, []byte(" unsupported ")) {
 			t.Errorf("%s on this machine: %v\n%s", got.ID, err, outside)
 		}
 		t.Logf("%s: this machine's kernel has it: %t", got.ID, bytes.Contains(outside, []byte(" yes ")))
 	}
 	if len(run.Modes) != len(modes) || run.Trials.OK < 2*len(modes) {
-		t.Errorf("%d of %d modes, %+v\n%s", len(run.Modes), len(modes), run.Trials, said[:at])
+		t.Errorf("%d of %d modes, %+v\n%s", len(run.Modes), len(modes), run.Trials, notes)
 	}
+}
+
+func failedByLoad(m result.Mode) bool {
+	return m.Status == result.ModeFailed && drivertest.LoadExplains(m.Reason)
+}
+
+// runIn runs a study in the guest, and returns the run and what was printed before it.
+func runIn(t *testing.T, m *vm.Machine, study, try string) (run result.Run, notes string) {
+	t.Helper()
+	began := time.Now()
+	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study+"-"+try)
+	t.Logf("the run took %s", time.Since(began).Round(100*time.Millisecond))
+	at := strings.Index(said, "{\n")
+	if at < 0 || code != 0 && code != 4 { // 4: measured, but not fit to judge
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	if err := json.NewDecoder(strings.NewReader(said[at:])).Decode(&run); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return run, said[:at]
 }
 
 // within bounds how long a program in the guest may take.

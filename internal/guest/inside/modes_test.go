@@ -3,18 +3,24 @@
 package inside_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tare/internal/driver/daemon"
+	"tare/internal/engine/private"
+	"tare/internal/study"
 )
 
 // mode is measured in the guest. Modules are loaded into the kernel for it, carried are the
 // programs and files that it needs.
 type mode struct {
 	id      string
+	with    string // settings of a variant, such as {endpoint: other}; empty for none
+	drawn   string // as which mode the path of a variant is drawn
 	modules []string
 	carried func(t *testing.T) []string // nil for nothing
 }
@@ -25,6 +31,10 @@ type guest struct {
 	name  string
 	runs  [][]mode
 	tests []tested
+	// engine puts the programs of the current Docker Engine into the guest, and mounts the control
+	// groups that it needs.
+	engine bool
+	memory int // MB; 0 for 1024
 }
 
 // guests run concurrently. To add a mode, add a line here.
@@ -44,6 +54,23 @@ var guests = []guest{
 			{id: "ipsec/kernel", modules: append([]string{"bridge", "nf_tables", "nft_objref"}, esp...), carried: strongSwan},
 		},
 	}},
+	{name: "swarm", engine: true, memory: 2048, runs: [][]mode{
+		{
+			{id: "host"},
+			{id: "docker/overlay-encrypted", modules: slices.Concat(dockerModules, swarmModules, esp), carried: dockerEngine},
+		}, {
+			{id: "host"},
+			{id: "docker/ingress", with: "{endpoint: other}", drawn: "docker/ingress-endpoint-other"},
+		},
+	}},
+	{name: "mesh", engine: true, memory: 2048, tests: []tested{
+		{name: "ingress", folder: "internal/driver/docker", run: "TestIngressShortcut", short: true, missing: "no IPVS (CONFIG_IP_VS)"},
+	}, runs: [][]mode{
+		{
+			{id: "host"},
+			{id: "docker/ingress", modules: slices.Concat(dockerModules, swarmModules), carried: dockerEngine},
+		},
+	}},
 	{name: "switches", tests: []tested{
 		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsAreVoid/ovs/geneve", missing: "lacks the Open vSwitch datapath"},
 	}, runs: [][]mode{
@@ -56,12 +83,62 @@ var guests = []guest{
 	}},
 }
 
+// dockerModules are the modules of a Docker Engine whose rules are those of iptables on nf_tables, and
+// swarmModules those of a Swarm's networks, with the routing mesh of published ports.
+var (
+	dockerModules = strings.Fields("bridge br_netfilter veth overlay nf_tables nft_objref nft_compat nft_chain_nat nf_conntrack_netlink " +
+		"xt_addrtype xt_conntrack xt_comment xt_tcpudp xt_nat xt_MASQUERADE xt_REDIRECT xt_mark xt_set ip_set ip_set_hash_net")
+	swarmModules = strings.Fields("vxlan xt_u32 xt_bpf xt_policy xt_ipvs ip_vs ip_vs_rr")
+)
+
+var enginePrograms = []string{"dockerd", "docker-proxy", "containerd", "containerd-shim-runc-v2", "runc"}
+
+// currentEngine returns the directory of the Docker Engine that scripts/setup-engines has built.
+func currentEngine(t *testing.T) string {
+	t.Helper()
+	found, err := private.Find(study.CurrentEngine)
+	if err != nil {
+		t.Skipf("the guest needs a current Docker Engine (scripts/setup-engines builds one): %v", err)
+	}
+	return found.Dir
+}
+
+// dockerEngine are the programs of the current Docker Engine and of iptables.
+func dockerEngine(t *testing.T) []string {
+	files := []string{"/bin/mount"}
+	for _, name := range enginePrograms {
+		files = append(files, filepath.Join(currentEngine(t), name))
+	}
+	for _, program := range []string{"iptables", "iptables-save", "ip6tables", "ip6tables-save"} {
+		files = append(files, installed(t, program))
+	}
+	for _, pattern := range []string{"libxt_*.so", "libipt_*.so", "libip6t_*.so"} {
+		found, err := filepath.Glob(filepath.Join("/usr/lib/x86_64-linux-gnu/xtables", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("find the extensions of iptables (%s): %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// drawing returns the mode as which the path is drawn, and name the mode's name in its study.
+func (m mode) drawing() string { return cmp.Or(m.drawn, m.id) }
+
+func (m mode) name() string {
+	if m.with == "" {
+		return m.id
+	}
+	return strings.ReplaceAll(m.drawing(), "/", "-")
+}
+
 // tested is a test of a package that runs in a guest. On a kernel without the feature it must print
 // the text missing, and on one with the feature it must not.
 type tested struct {
 	name, folder, run string
 	modules           []string
 	missing           string
+	short             bool // of a package whose longer tests need a root that can be replaced
 }
 
 // esp are the modules of IPsec with AES-GCM, which the kernel would load automatically if modprobe
@@ -105,7 +182,11 @@ func installed(t *testing.T, program string, more ...string) string {
 func studyText(modes []mode) string {
 	var names []string
 	for _, m := range modes {
-		names = append(names, m.id)
+		text := m.id
+		if m.with != "" {
+			text = fmt.Sprintf("{mode: %s, id: %s, with: %s}", m.id, m.name(), m.with)
+		}
+		names = append(names, text)
 	}
 	return fmt.Sprintf("name: inside\nblocks: 2\npilot: 0s\nsettle: 10ms\nevidence: {counters: off, drops: off, stacks: off}\ncost_pass: {rate: off}\n"+
 		"invalid: {steal: off, others: off, unsettled: off}\nmodes: [%s]\nworkloads: [{workload: tcp_stream, duration: 300ms, warmup: 50ms}]\n", strings.Join(names, ", "))

@@ -1,0 +1,112 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/linuxnet"
+	"tare/internal/study"
+)
+
+// A kernel without the load balancer of the routing mesh is asked, and named as the reason.
+func TestIngressWithoutIPVS(t *testing.T) {
+	drivertest.NeedEngine(t)
+	if linuxnet.ProbeIPVS() == nil {
+		t.Skip("this kernel has IPVS (CONFIG_IP_VS), so that its absence cannot be tested")
+	}
+	for _, with := range []map[string]string{nil, {"endpoint": "other"}} {
+		o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
+		o.With = with
+		_, err := docker.Driver{}.Provision(t.Context(), o)
+		if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "CONFIG_IP_VS") || strings.Contains(u.Reason, "\n") {
+			t.Errorf("with %v: %v", with, err)
+		}
+		nothingLeft(t, o.Lab.Claim.ID)
+	}
+}
+
+// Connections that are translated past the load balancer reach the task and are void. Package inside has
+// a kernel with that load balancer.
+func TestIngressShortcut(t *testing.T) {
+	drivertest.NeedEngine(t)
+	o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
+	p, err := docker.Driver{}.Provision(t.Context(), o)
+	if u, is := driver.AsUnsupported(err); is {
+		if !strings.Contains(u.Reason, "CONFIG_") {
+			t.Errorf("unsupported for another reason than the kernel's: %v", err)
+		}
+		t.Log(err)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := drivertest.StartAgents(t, p, o.ModeSpec)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Fatalf("before the shortcut: %v", err)
+	}
+	mesh, err := docker.MeshNamespace(s.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mesh.Close()
+	to := s.Path.Pairs[0].Server.Listen[0]
+	for _, proto := range []string{"tcp", "udp"} {
+		if err := run(mesh, "iptables", "-t", "nat", "-A", "PREROUTING", "-p", proto, "--dport", "5201", "-j", "DNAT", "--to-destination", to.String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The task answers to the mesh.
+	if err := run(mesh, "iptables", "-t", "nat", "-A", "POSTROUTING", "-d", to.Addr().String(), "-j", "MASQUERADE"); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitReachable(t)
+	for _, kind := range []string{"tcp_stream", "udp_stream"} {
+		s.Void(t, drivertest.Params(kind), "b/mesh/ipvs.in_bytes")
+	}
+}
+
+// A task of a service can be run without the seccomp profile of an engine that allows it, and with
+// limits.
+func TestServiceOfCurrentEngine(t *testing.T) {
+	t.Parallel()
+	needCurrent(t)
+	for name, with := range map[string]map[string]string{"seccomp": without("seccomp"), "limits": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := drivertest.ModeSpec(t, "docker/service-host-port", 1, nil)
+			o.Engine, o.With = study.Engine{Lab: study.CurrentEngine}, with
+			if with == nil {
+				o.Limits.Server = study.Limit{CPUs: 0.5, Memory: 96 << 20}
+			}
+			s := drivertest.Build(t, docker.Driver{}, o)
+			if got := fact(s.Path.Facts, "server limit"); with == nil && got != "0.5 CPUs, memory 96MiB" {
+				t.Errorf("the facts say of the limit %q", got)
+			}
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The seccomp profile of a service cannot be left out with an older engine.
+func TestServiceOfPackagedEngine(t *testing.T) {
+	t.Parallel()
+	drivertest.NeedEngine(t)
+	o := drivertest.ModeSpec(t, "docker/service-host-port", 1, nil)
+	o.With = without("seccomp")
+	p, err := docker.Driver{}.Provision(t.Context(), o)
+	if err == nil {
+		t.Cleanup(func() { _ = p.Close(t.Context()) })
+		t.Skip("the packaged engine creates services without its seccomp profile (API 1.44 or later), so that the answer of an older one cannot be tested")
+	}
+	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "1.44 is required") {
+		t.Errorf("without its seccomp profile: %v", err)
+	}
+}

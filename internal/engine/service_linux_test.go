@@ -1,0 +1,137 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
+	"tare/internal/study"
+)
+
+// serviceOf describes a service on the engine of a bench, with a port published in mode host.
+func serviceOf(b enginetest.Bench) engine.ServiceSpec {
+	spec := engine.ServiceSpec{ContainerSpec: b.Spec("server"), Node: b.Engine.Engine}
+	spec.Publish = []engine.Publish{{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), 5201), Port: 5201}}
+	return spec
+}
+
+// The task of a service is a container like any other, with its namespace, limits, sysctls and agents.
+// Its Remove removes the service.
+func TestService(t *testing.T) {
+	b := newBench(t)
+	if err := private.Swarm(t.Context(), b.Lab, b.Engine); err != nil {
+		t.Fatal(err)
+	}
+	spec := serviceOf(b.Bench)
+	spec.Limit = study.Limit{CPUs: 0.5, Memory: 64 << 20}
+	spec.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "1"}
+	c, err := b.RunService(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Agent(t, c, "service/server")
+	if c.Limit != spec.Limit || len(c.Addresses()) != 1 {
+		t.Errorf("limited to %+v, want %+v; addresses %v", c.Limit, spec.Limit, c.Addresses())
+	}
+	ns, err := c.Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
+		t.Errorf("the container's sysctl is %q: %v", v, err)
+	}
+	if got := leftoverKinds(t, b.Engine); !cmp.Equal(got, []string{"service", "container", "image"}) {
+		t.Errorf("a run that is dead would have left %q", got)
+	}
+	for range 2 { // idempotent
+		if err := c.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := c.State(t.Context()); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a removed container: %v", err)
+	}
+	if got := leftoverKinds(t, b.Engine); !cmp.Equal(got, []string{"image"}) {
+		t.Errorf("beside the service are left %q", got)
+	}
+}
+
+// leftoverKinds returns the kinds of objects of any run on an engine, in order of removal.
+func leftoverKinds(t *testing.T, p *private.Engine) (kinds []string) {
+	t.Helper()
+	left, err := p.Leftovers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range left {
+		kind, _, _ := strings.Cut(l.What, " ")
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+// A service that cannot run is reported on one line with the Swarm's reason, and nothing of it is left.
+func TestServiceFails(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.RunService(t.Context(), serviceOf(b.Bench)); err == nil || !strings.Contains(err.Error(), "swarm") {
+		t.Errorf("on an engine without a Swarm: %v", err)
+	}
+	if err := private.Swarm(t.Context(), b.Lab, b.Engine); err != nil {
+		t.Fatal(err)
+	}
+	spec := serviceOf(b.Bench)
+	spec.Sysctls = map[string]string{"net.ipv4.no_such_setting": "1"}
+	_, err := b.RunService(t.Context(), spec)
+	if err == nil || !strings.Contains(err.Error(), "its task has ended") || !strings.Contains(err.Error(), "no_such_setting") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a task that does not start: %v", err)
+	}
+	if got := leftoverKinds(t, b.Engine); !cmp.Equal(got, []string{"image"}) {
+		t.Errorf("after it are left %q", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.RunService(ctx, serviceOf(b.Bench)); err == nil {
+		t.Error("a service was started although the run was cancelled")
+	}
+}
+
+// A service of a dead run is a leftover on the manager, which removes it with its container on another
+// engine.
+func TestLeftoversOfService(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	a, b := enginetest.Both(t, l)
+	if err := private.Swarm(t.Context(), l, a, b); err != nil {
+		t.Fatal(err)
+	}
+	const dead = "00000001"
+	spec := engine.ServiceSpec{ContainerSpec: engine.ContainerSpec{Run: dead, Part: "server", Name: engine.Name(dead, strings.Repeat("long.", 20), "server")}, Node: b.Engine}
+	c, err := a.RunService(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := leftoverKinds(t, b); !cmp.Equal(got, []string{"container", "image"}) {
+		t.Errorf("the worker lists %q", got)
+	}
+	if got := leftoverKinds(t, a); !cmp.Equal(got, []string{"service"}) {
+		t.Errorf("the manager lists %q", got)
+	}
+	if err := a.RemoveRun(t.Context(), dead); err != nil {
+		t.Error(err)
+	}
+	if got := leftoverKinds(t, a); len(got) > 0 {
+		t.Errorf("the manager still lists %q", got)
+	}
+	if err := c.Remove(t.Context()); err != nil { // waits for the container
+		t.Error(err)
+	}
+}

@@ -58,7 +58,7 @@ func TestQuickRun(t *testing.T) {
 				continue
 			}
 			x := run.Cells[i]
-			if x.N != 4 || x.Value == nil || x.CI == nil {
+			if x.N != 7 || x.Value == nil || x.CI == nil {
 				t.Errorf("%s %s %s: n %d, value %v, interval %v", mode, c.workload, c.metric, x.N, x.Value, x.CI)
 			}
 			if baseline == "" {

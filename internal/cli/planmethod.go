@@ -61,8 +61,12 @@ func stopping(s study.Study) string {
 	if s.Stop == nil {
 		return fmt.Sprintf("stop: after %d blocks", s.Blocks)
 	}
-	return fmt.Sprintf("stop: from block %d on, once every ratio is known to within %s or shown to be the same, and %s more; after %d blocks always",
-		s.Stop.MinBlocks, wording.Percent(s.Stop.Width), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
+	until := "each mode with a workload once its ratio is"
+	if !plan.ModesLeave(s) {
+		until = "all modes once every ratio is"
+	}
+	return fmt.Sprintf("stop: from block %d on, %s %s, and %s more; after %d blocks always",
+		s.Stop.MinBlocks, until, wording.Settled(s.Stop.Width, s.Stop.EffectWidth), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
 }
 
 func piloting(s study.Study) string {

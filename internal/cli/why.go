@@ -20,12 +20,12 @@ import (
 
 // whyBlocks is how many blocks a ladder has unless a flag says otherwise: a part of 3 % of a
 // transaction is resolved.
-const whyBlocks = 6
+const whyBlocks = 12
 
-// whyClusterBlocks and whyClusterTime are the same for a cluster, whose ladders have up to six modes:
-// five blocks take 2.5 minutes, and on busy nodes no block begins that would end after four.
+// whyClusterBlocks and whyClusterTime are the same for a cluster, whose ladders have up to six modes.
+// No block begins that would end after the time.
 const (
-	whyClusterBlocks = 5
+	whyClusterBlocks = 9
 	whyClusterTime   = 220 * time.Second
 )
 

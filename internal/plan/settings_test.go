@@ -53,10 +53,10 @@ func TestExperimentIsPinned(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"host tcp_stream": "88c63dd065cad361", "host tcp_rr": "2b53546a87dc9450", "host cost_pass": "2c4f3f3a8afd7983",
+		"host tcp_stream": "04cc4df51c468b8c", "host tcp_rr": "16b712cb93fc99db", "host cost_pass": "5523e437e4630170",
 		// What decides the trials of the control are the settings of its baseline.
-		"control tcp_stream": "88c63dd065cad361", "control tcp_rr": "2b53546a87dc9450", "control cost_pass": "2c4f3f3a8afd7983",
-		"b tcp_stream": "4f7ed8f23e5fc481", "b tcp_rr": "7c8ce17436e332a7", "b cost_pass": "0fb51cfa0a2e075a",
+		"control tcp_stream": "04cc4df51c468b8c", "control tcp_rr": "16b712cb93fc99db", "control cost_pass": "5523e437e4630170",
+		"b tcp_stream": "01e7c0718be7dfaf", "b tcp_rr": "76be2e106ddd1d2a", "b cost_pass": "6c4dc03460e3782a",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-pinned +got):\n%s", diff)

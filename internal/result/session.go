@@ -10,13 +10,17 @@ type Stopping struct {
 	// beforehand.
 	MinBlocks  int `json:"min_blocks"`
 	MostBlocks int `json:"most_blocks"`
-	// ExtraBlocks is the number of blocks to run after all ratios have settled, and Width
-	// the relative half-width of a ratio's 95 % interval below which it is settled. Both
-	// are 0 if the number of blocks was fixed.
+	// ExtraBlocks is the number of blocks to run after a ratio has settled. It is settled when the
+	// relative half-width of its 95 % interval is at most Width, or at most EffectWidth of its distance
+	// from 1, both as logarithms. All are 0 if the number of blocks was fixed.
 	ExtraBlocks int     `json:"extra_blocks,omitempty"`
 	Width       float64 `json:"width,omitempty"`
-	// SettledAt is the first block after which every ratio was settled; 0: never.
+	EffectWidth float64 `json:"effect_width,omitempty"`
+	// SettledAt is the first block after which every ratio had settled; 0: never. Left is the number of
+	// modes with a workload that were not measured in later blocks, because their ratios had settled
+	// before.
 	SettledAt int `json:"settled_at,omitempty"`
+	Left      int `json:"left,omitempty"`
 	// Unsettled are the ratios that were not settled at the end.
 	Unsettled []Unsettled `json:"unsettled,omitempty"`
 }

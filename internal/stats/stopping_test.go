@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -27,20 +28,23 @@ func (s Stopping) run(t *testing.T, rng *rand.Rand, mean, sd float64) (LogRatio,
 
 // Method 5, item 5: stopping on width keeps the interval's word.
 func TestStoppingCoverage(t *testing.T) {
-	const mean = -0.22 // far from equivalence, so that only width settles
-	for _, c := range []struct{ sd, coverage, n, slack float64 }{
-		{0.02, 0.95, 8, 0.7}, {0.03, 0.94, 10, 1}, {0.05, 0.94, 18, 1.5},
+	// A ratio of 0.8 is far from equivalence, so that only the width settles. That of the effect settles
+	// where the ratio is far from 1.
+	const near = -0.22
+	for _, c := range []struct{ mean, sd, coverage, n, slack float64 }{
+		{near, 0.02, 0.95, 8, 0.7}, {near, 0.03, 0.94, 10, 1}, {near, 0.05, 0.94, 18, 1.5},
+		{-0.7, 0.03, 0.95, 8, 1}, {-0.7, 0.05, 0.94, 12, 2}, {-3, 0.1, 0.95, 7, 1}, {-4.4, 0.25, 0.94, 10, 2}, {1.4, 0.1, 0.94, 12, 2},
 	} {
-		rule := Stopping{MinBlocks: 5, ExtraBlocks: 2, MaxBlocks: 30, Width: 0.025, Margin: 0.05}
-		hits, n, wider := coverage(t, rule, mean, c.sd)
-		name := fmt.Sprintf("stop at 2.5 %%, spread %g: ", c.sd)
+		rule := Stopping{MinBlocks: 5, ExtraBlocks: 2, MaxBlocks: 30, Width: 0.025, EffectWidth: 0.05, Margin: 0.05}
+		hits, n, wider := coverage(t, rule, c.mean, c.sd)
+		name := fmt.Sprintf("stop at 2.5 %% or a twentieth, ratio %.3g, spread %g: ", math.Exp(c.mean), c.sd)
 		inRange(t, name+"coverage", hits, c.coverage-0.01, c.coverage+0.015)
 		inRange(t, name+"mean blocks", n, c.n-c.slack, c.n+c.slack)
 		inRange(t, name+"ends wider than the target", wider, 0, 0.2)
 	}
 	// What the rule's parts are for: netperf's scheme, from 3 and without the extra.
 	hasty := Stopping{MinBlocks: 3, MaxBlocks: 30, Width: 0.025}
-	hits, _, _ := coverage(t, hasty, mean, 0.03)
+	hits, _, _ := coverage(t, hasty, near, 0.03)
 	inRange(t, "from 3 blocks, none extra: coverage", hits, 0.88, 0.925)
 }
 
@@ -54,7 +58,7 @@ func coverage(t *testing.T, rule Stopping, mean, sd float64) (hits, blocks, wide
 		if lo, hi, ok := l.Interval(0.95); ok && lo <= truth && truth <= hi {
 			hits += 1.0 / reps
 		}
-		if h == Settled && l.HalfWidth(0.95) > rule.Width {
+		if h == Settled && l.HalfWidth(0.95) > rule.Width && l.logHalfWidth(0.95) > rule.EffectWidth*math.Abs(l.Mean) {
 			wider += 1.0 / reps
 		}
 	}
@@ -90,54 +94,51 @@ func TestStopWhenSignificant(t *testing.T) {
 }
 
 func TestStopping(t *testing.T) {
-	rule := Stopping{MinBlocks: 5, ExtraBlocks: 2, MaxBlocks: 12, Width: 0.025, Margin: 0.05}
+	rule := Stopping{MinBlocks: 5, ExtraBlocks: 2, MaxBlocks: 12, Width: 0.025, EffectWidth: 0.05, Margin: 0.05}
 	narrow := func(n int) LogRatio { return LogRatio{N: n, Mean: -0.2, SD: 0.01} }
 	same := func(n int) LogRatio { return LogRatio{N: n, Mean: 0.001, SD: 0.04} } // at 5: 90 % +-3.8 %, 95 % +-5 %
 	wide := func(n int) LogRatio { return LogRatio{N: n, Mean: -0.2, SD: 0.2} }
+	far := func(n int) LogRatio { return LogRatio{N: n, Mean: -3, SD: 0.1} } // at 5: +-0.12 of 3
 	for _, c := range []struct {
-		name   string
-		rule   Stopping
-		ratios func(n int) []LogRatio
-		n      int
-		halt   Halt
-		at     int
+		name  string
+		rule  Stopping
+		ratio func(n int) LogRatio
+		n     int
+		halt  Halt
+		at    int
 	}{
-		{"settled at once", rule, func(n int) []LogRatio { return []LogRatio{narrow(n), same(n)} }, 7, Settled, 5},
-		{"never settled", rule, func(n int) []LogRatio { return []LogRatio{narrow(n), wide(n)} }, 12, Capped, 0},
-		{"settled once, wide again", rule, func(n int) []LogRatio {
+		{"narrow at once", rule, narrow, 7, Settled, 5},
+		{"the same at once", rule, same, 7, Settled, 5},
+		{"never settled", rule, wide, 12, Capped, 0},
+		{"far from 1", rule, far, 7, Settled, 5},
+		{"far from 1, without the width of the effect", Stopping{MinBlocks: 5, ExtraBlocks: 2, MaxBlocks: 12, Width: 0.025}, far, 12, Capped, 0},
+		{"settled once, wide again", rule, func(n int) LogRatio {
 			if n == 6 {
-				return []LogRatio{narrow(n)}
+				return narrow(n)
 			}
-			return []LogRatio{wide(n)}
+			return wide(n)
 		}, 8, Settled, 6},
-		{"never all at the same time", rule, func(n int) []LogRatio {
-			if n%2 == 0 {
-				return []LogRatio{narrow(n), wide(n)}
-			}
-			return []LogRatio{wide(n), narrow(n)}
-		}, 12, Capped, 0},
-		{"settled just before the cap", rule, func(n int) []LogRatio {
+		{"settled just before the cap", rule, func(n int) LogRatio {
 			if n < 11 {
-				return []LogRatio{wide(n)}
+				return wide(n)
 			}
-			return []LogRatio{narrow(n)}
+			return narrow(n)
 		}, 12, Settled, 11},
-		{"a mode that failed in two blocks", rule, func(n int) []LogRatio { return []LogRatio{narrow(n), narrow(n - 2)} }, 9, Settled, 7},
-		{"a mode that always failed", rule, func(n int) []LogRatio { return []LogRatio{narrow(n), {}} }, 12, Capped, 0},
-		{"nothing to compare", rule, func(int) []LogRatio { return nil }, 7, Settled, 5},
-		{"no cap", Stopping{MinBlocks: 5, Width: 0.025}, func(n int) []LogRatio {
+		{"a mode that failed in two blocks", rule, func(n int) LogRatio { return narrow(n - 2) }, 9, Settled, 7},
+		{"a mode that always failed", rule, func(int) LogRatio { return LogRatio{} }, 12, Capped, 0},
+		{"no cap", Stopping{MinBlocks: 5, Width: 0.025}, func(n int) LogRatio {
 			if n < 50 {
-				return []LogRatio{wide(n)}
+				return wide(n)
 			}
-			return []LogRatio{narrow(n)}
+			return narrow(n)
 		}, 50, Settled, 50},
-		{"cap below the least", Stopping{MinBlocks: 5, MaxBlocks: 2, Width: 0.025}, func(n int) []LogRatio { return []LogRatio{narrow(n)} }, 2, Capped, 0},
-		{"one block has no width", Stopping{MinBlocks: 1, MaxBlocks: 9, Width: 0.1}, func(n int) []LogRatio { return []LogRatio{narrow(n)} }, 2, Settled, 2},
+		{"cap below the least", Stopping{MinBlocks: 5, MaxBlocks: 2, Width: 0.025}, narrow, 2, Capped, 0},
+		{"one block has no width", Stopping{MinBlocks: 1, MaxBlocks: 9, Width: 0.1}, narrow, 2, Settled, 2},
 	} {
 		s, h, n := c.rule, GoOn, 0
 		for h == GoOn && n < 100 {
 			n++
-			s, h = s.After(n, c.ratios(n)...)
+			s, h = s.After(n, c.ratio(n))
 		}
 		if n != c.n || h != c.halt || s.SettledAt != c.at {
 			t.Errorf("%s: %v after %d blocks, settled at %d; want %v after %d, settled at %d", c.name, h, n, s.SettledAt, c.halt, c.n, c.at)

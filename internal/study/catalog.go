@@ -67,6 +67,8 @@ type WorkloadSpec struct {
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate limit
 	// their trials are not sliced by default, with a warm-up of at least BulkWarmup.
 	Bulk bool
+	// ManyFlows means that the workload can have up to 10000 flows, not only 1000.
+	ManyFlows bool
 	// Metric is the workload's main metric, under its name in results: workloads with
 	// different metrics cannot be compared.
 	Metric string
@@ -74,10 +76,13 @@ type WorkloadSpec struct {
 
 // BulkWarmup is the minimum default warm-up of a bulk workload without slices on an
 // underlay with a rate limit, and WholeWarmup that of one without slices for another
-// reason. In interleaved trials each slice has its own warm-up.
+// reason. In interleaved trials each slice has its own warm-up. WholeDuration is the minimum
+// default duration of any workload without slices: a trial at once meets another state of the
+// machine than the next one, and is not repeated as often for the time that it takes.
 const (
-	BulkWarmup  = Duration(time.Second)
-	WholeWarmup = Duration(500 * time.Millisecond)
+	BulkWarmup    = Duration(time.Second)
+	WholeWarmup   = Duration(500 * time.Millisecond)
+	WholeDuration = Duration(1250 * time.Millisecond)
 )
 
 // Length is the warm-up and the timed window of a trial, and its slices; without a Slice

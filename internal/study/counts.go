@@ -19,6 +19,14 @@ func (c Counts) String() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
+// most is the largest of them, 0 of none.
+func (c Counts) most() int {
+	if len(c) == 0 {
+		return 0
+	}
+	return slices.Max(c)
+}
+
 // CountsValue is a whole number, or a list of them: One has the number and All the list. At
 // most one of the two is set.
 type CountsValue struct {
@@ -27,8 +35,8 @@ type CountsValue struct {
 }
 
 // counts is a number of flows or streams, or a list of such numbers.
-func counts(one *int, all *Counts) CountsValue {
-	single := count(one, 1, mostFlows)
+func counts(one *int, all *Counts, most float64) CountsValue {
+	single := count(one, 1, most)
 	number := single.(plain[int])
 	return CountsValue{single, sequence[Counts, int]{held[Counts]{all}, number.rule, number.form, "a whole number from %s, or a list of them, such as [1, 4, 16]"}}
 }
@@ -74,8 +82,11 @@ func (w Workload) Concurrency() (key string, list Counts) {
 
 // concurrency checks the lists of flows and streams.
 func (v *validator) concurrency(prefix string, w Workload, spec WorkloadSpec) {
-	v.ascending(prefix, "streams", counts(&w.Streams, &w.StreamCounts).All)
-	v.ascending(prefix, "flows", counts(&w.Flows, &w.FlowCounts).All)
+	v.ascending(prefix, "streams", counts(&w.Streams, &w.StreamCounts, mostStreams).All)
+	v.ascending(prefix, "flows", counts(&w.Flows, &w.FlowCounts, mostFlows).All)
+	if n := max(w.Flows, w.FlowCounts.most()); n > mostStreams && n <= mostFlows && !spec.ManyFlows {
+		v.add(prefix+"flows", "flows is %d; want at most %d for %s", n, mostStreams, spec.Kind)
+	}
 	key, list := w.Concurrency()
 	if len(list) == 0 {
 		return

@@ -9,12 +9,13 @@ import (
 )
 
 // Stop is the stopping rule of a run. It uses the width of intervals, never p. It is
-// evaluated between blocks, once there are MinBlocks, until each primary metric of each
-// mode is settled; then ExtraBlocks more blocks run. Study.Blocks is the maximum.
+// evaluated between blocks, once there are MinBlocks, for each mode and workload, until
+// the primary metrics are settled; then ExtraBlocks more blocks run. Study.Blocks is the
+// maximum.
 type Stop struct {
-	MinBlocks   int
-	Width       float64
-	ExtraBlocks int
+	MinBlocks          int
+	Width, EffectWidth float64
+	ExtraBlocks        int
 }
 
 // Fields declares the keys of a Stop and their rules.
@@ -22,7 +23,8 @@ func (s *Stop) Fields() []Field {
 	return []Field{
 		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are first checked"),
 		key("width", fraction(&s.Width, 0.001, 0.5), "relative half-width of a ratio's 95 % interval at which it is settled, such as 0.025"),
-		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks to run after all intervals are narrow enough"),
+		key("effect_width", fraction(&s.EffectWidth, 0.001, 0.5), "half-width as a share of the distance of the ratio from 1, both as logarithms, at which it is settled, too"),
+		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks to run after an interval is narrow enough"),
 	}
 }
 

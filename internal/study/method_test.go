@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,24 +24,24 @@ func resolved(t *testing.T, src string, cat study.Catalog) study.Study {
 // stop they are the most.
 func TestResolveStop(t *testing.T) {
 	stop := func(least int, width float64, extra int) *study.Stop {
-		return &study.Stop{MinBlocks: least, Width: width, ExtraBlocks: extra}
+		return &study.Stop{MinBlocks: least, Width: width, EffectWidth: 0.05, ExtraBlocks: extra}
 	}
 	for src, want := range map[string]struct {
 		blocks int
 		stop   *study.Stop
 	}{
-		"profile: quick":                                            {4, nil},
-		"profile: standard":                                         {12, stop(5, 0.025, 2)},
+		"profile: quick":                                            {7, nil},
+		"profile: standard":                                         {20, stop(5, 0.025, 2)},
 		"profile: paper":                                            {10, nil},
 		"profile: standard\nblocks: 8":                              {8, nil},
 		"profile: standard\nblocks: 8\nstop: {}":                    {8, stop(5, 0.025, 2)},
 		"profile: standard\nblocks: 3\nstop: {}":                    {3, stop(3, 0.025, 2)},
-		"profile: quick\nstop: {}":                                  {12, stop(5, 0.025, 2)},
+		"profile: quick\nstop: {}":                                  {20, stop(5, 0.025, 2)},
 		"profile: paper\nstop: {width: 0.01}":                       {10, stop(5, 0.01, 2)},
 		"profile: standard\nstop: {min_blocks: 20}":                 {22, stop(20, 0.025, 2)},
 		"profile: standard\nstop: {min_blocks: 999}":                {1000, stop(999, 0.025, 2)},
 		"profile: quick\nblocks: 30\nstop: {extra_blocks: 1}":       {30, stop(5, 0.025, 1)},
-		"profile: standard\nstop: {min_blocks: 5, extra_blocks: 9}": {14, stop(5, 0.025, 9)},
+		"profile: standard\nstop: {min_blocks: 5, extra_blocks: 9}": {20, stop(5, 0.025, 9)},
 	} {
 		s := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog())
 		if s.Blocks != want.blocks {
@@ -138,13 +139,13 @@ func TestResolveLengths(t *testing.T) {
 		profile, keys       string
 		low, duration, high study.Duration
 	}{
-		{"standard", "", 2 * s, 4 * s, 15 * s},
+		{"standard", "", s, 4 * s, 15 * s},
 		{"quick", "", 0, 3 * s / 2, 0},
 		{"paper", "", 0, 60 * s, 0},
 		{"standard", ", duration: 3s", 0, 3 * s, 0},
 		{"standard", ", duration: 1s, duration_max: 5s", s, s, 5 * s},
 		{"standard", ", duration: 30s, duration_min: 5s", 5 * s, 30 * s, 30 * s},
-		{"quick", ", duration_max: 10s", 2 * s, 2 * s, 10 * s},
+		{"quick", ", duration_max: 10s", s, 3 * s / 2, 10 * s},
 		{"standard", ", duration_max: 1s", s, s, s},
 		{"standard", ", duration_min: 20s", 20 * s, 20 * s, 20 * s},
 	} {
@@ -232,5 +233,45 @@ func TestApplyMethod(t *testing.T) {
 		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, studytest.Catalog())
 	if err != nil || len(s.Compare) > 0 {
 		t.Errorf("%v, %v", s.Compare, err)
+	}
+}
+
+// Many flows or pairs get longer slices and trials, unless the study says how long they are.
+func TestLengthsForManyFlows(t *testing.T) {
+	const ms = study.Duration(time.Millisecond)
+	resolve := func(w study.Workload, bulk, many bool) (study.Study, error) {
+		cat := studytest.Catalog()
+		spec := &cat.Workloads[2]
+		spec.Bulk, spec.ManyFlows = bulk, many
+		spec.Lengths = map[string]study.Length{study.Quick: {Warmup: 50 * ms, Duration: 300 * ms, Slice: 20 * ms}}
+		w.Kind = spec.Kind
+		return study.Resolve(study.Study{Modes: []study.Mode{{Mode: "host"}}, Workloads: []study.Workload{w}}, cat)
+	}
+	for _, c := range []struct {
+		asked           study.Workload
+		bulk            bool
+		slice, duration study.Duration
+	}{
+		{study.Workload{}, false, 20 * ms, 300 * ms},
+		{study.Workload{Flows: 200}, false, 20 * ms, 300 * ms},
+		{study.Workload{Flows: 1000}, false, 100 * ms, 500 * ms},
+		{study.Workload{FlowCounts: study.Counts{1, 10000}}, false, 1000 * ms, 5000 * ms},
+		{study.Workload{Flows: 10000, Duration: 2000 * ms}, false, 1000 * ms, 2000 * ms},
+		{study.Workload{Flows: 10000, Slice: 200 * ms}, false, 200 * ms, 5000 * ms},
+		{study.Workload{Pairs: 100}, false, 20 * ms, 3000 * ms},
+		{study.Workload{Flows: 50}, true, 100 * ms, 500 * ms},
+	} {
+		s, err := resolve(c.asked, c.bulk, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := s.Workloads[0]; w.Slice != c.slice || w.Duration != c.duration {
+			t.Errorf("%+v: slices of %s, %s timed; want %s and %s", c.asked, w.Slice, w.Duration, c.slice, c.duration)
+		}
+	}
+	for _, asked := range []study.Workload{{Flows: 1001}, {FlowCounts: study.Counts{1, 1001}}} {
+		if _, err := resolve(asked, false, false); err == nil || !strings.Contains(err.Error(), "flows is 1001; want at most 1000 for udp_stream") {
+			t.Errorf("1001 flows of a workload with at most 1000: %v", err)
+		}
 	}
 }

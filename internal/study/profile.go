@@ -6,6 +6,7 @@ import "time"
 // workload defines (see WorkloadSpec).
 type profile struct {
 	blocks   int  // in a run with a fixed number
+	wholes   int  // the same if trials of a workload run at once: these are longer
 	most     int  // in a run that stops on width
 	adaptive bool // stops on width by default
 	margin   float64
@@ -23,17 +24,17 @@ func profileOf(name string) profile {
 	wait := WaitOf(300 * time.Millisecond)
 	switch name {
 	case Standard:
-		return profile{most: 12, adaptive: true, margin: 0.05, settle: wait, pilot: WaitOf(15 * time.Second), renew: RenewAuto(), lengths: true}
+		return profile{most: 20, adaptive: true, margin: 0.05, settle: wait, pilot: WaitOf(10 * time.Second), renew: RenewAuto(), lengths: true}
 	case Paper:
 		// Its trials are long enough to serve as pilots.
-		return profile{blocks: 10, most: 10, margin: 0.05, settle: WaitOf(2 * time.Second), pilot: WaitOf(0), renew: RenewEvery(1)}
+		return profile{blocks: 10, wholes: 10, most: 10, margin: 0.05, settle: WaitOf(2 * time.Second), pilot: WaitOf(0), renew: RenewEvery(1)}
 	}
-	return profile{blocks: 4, most: 12, margin: 0.10, settle: wait, pilot: WaitOf(0), renew: RenewOnce()}
+	return profile{blocks: 7, wholes: 4, most: 20, margin: 0.10, settle: WaitOf(200 * time.Millisecond), pilot: WaitOf(0), renew: RenewOnce()}
 }
 
 // stopDefaults is the stopping rule of a run that stops on width, if the study does not
 // set it.
-func stopDefaults() Stop { return Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2} }
+func stopDefaults() Stop { return Stop{MinBlocks: 5, Width: 0.025, EffectWidth: 0.05, ExtraBlocks: 2} }
 
 // InvalidDefaults are the rules of every profile.
 func InvalidDefaults() Invalid {
@@ -42,7 +43,7 @@ func InvalidDefaults() Invalid {
 
 // The bounds within which a run may choose the length of a bulk trial.
 const (
-	ShortestChosen = Duration(2 * time.Second)
+	ShortestChosen = Duration(time.Second)
 	LongestChosen  = Duration(15 * time.Second)
 )
 

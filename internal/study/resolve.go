@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Resolve fills in everything that s leaves open: the profile and what follows from it,
@@ -27,6 +28,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	}
 	s.Profile = cmp.Or(s.Profile, Quick)
 	p := profileOf(s.Profile)
+	open := s.Blocks == 0 && s.Stop == nil && !p.adaptive
 	s = p.stopping(s)
 	s.Pilot = cmp.Or(s.Pilot, p.pilot)
 	s.Renew = cmp.Or(s.Renew, p.renew)
@@ -67,6 +69,9 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 		}
 		s.Workloads[i] = full
 	}
+	if open && slices.ContainsFunc(s.Workloads, Workload.atOnce) {
+		s.Blocks = min(s.Blocks, p.wholes)
+	}
 	if err := checkPace(s, cat); err != nil {
 		return Study{}, err
 	}
@@ -92,6 +97,7 @@ func (p profile) stopping(s Study) Study {
 		stop = *s.Stop
 	}
 	stop.Width = cmp.Or(stop.Width, def.Width)
+	stop.EffectWidth = cmp.Or(stop.EffectWidth, def.EffectWidth)
 	stop.ExtraBlocks = cmp.Or(stop.ExtraBlocks, def.ExtraBlocks)
 	s.Blocks = cmp.Or(s.Blocks, min(mostBlocks, max(p.most, cmp.Or(stop.MinBlocks, def.MinBlocks)+stop.ExtraBlocks)))
 	stop.MinBlocks = cmp.Or(stop.MinBlocks, min(def.MinBlocks, s.Blocks))
@@ -136,6 +142,31 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 	return all
 }
 
+// forFlows lengthens the default slices and the default duration of a workload with many flows, streams
+// or pairs, so that each carries enough in a slice, and in a trial enough to prove its path.
+func (w Workload) forFlows(asked Workload, bulk bool) Workload {
+	const perStream, perFlow, perPair, leastSlices = Duration(2 * time.Millisecond), Duration(100 * time.Microsecond), Duration(30 * time.Millisecond), 5
+	_, list := asked.Concurrency()
+	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), max(1, asked.Pairs)
+	if w.Slice == 0 || w.Slice == AtOnce || flows*pairs == 1 {
+		return w
+	}
+	each := perFlow
+	if bulk {
+		each = perStream
+	}
+	if needed := each * Duration(flows*pairs); needed > w.Slice {
+		w.Slice, w.Duration = needed, max(w.Duration, leastSlices*needed)
+	}
+	if pairs > 1 {
+		w.Duration = max(w.Duration, perPair*Duration(pairs))
+	}
+	return w
+}
+
+// atOnce reports whether the slice of a resolved workload is no shorter than its trials.
+func (w Workload) atOnce() bool { return w.Slice > 0 && w.Slice >= w.Duration }
+
 // whole says why a workload's trials cannot be interleaved, empty if they can.
 func whole(w Workload, spec WorkloadSpec) string {
 	switch {
@@ -174,6 +205,10 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 		if spec.Bulk {
 			def.Warmup = def.Warmup.atLeast(WholeWarmup)
 		}
+	}
+	def = def.forFlows(w, spec.Bulk)
+	if slices.Contains(spec.Params, "slice") && cmp.Or(w.Slice, def.Slice) >= def.Duration {
+		def.Duration = max(def.Duration, WholeDuration)
 	}
 	if w.PacketRate > 0 {
 		def.Rate = 0

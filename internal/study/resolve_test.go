@@ -58,7 +58,7 @@ workloads:
     placement: two_cores
     warmup: 500ms
     duration: 1.5s
-blocks: 4
+blocks: 7
 pilot: 0s
 renew: once
 invalid:
@@ -74,7 +74,7 @@ evidence:
 cost_pass:
   rate: "off"
 margin: 0.1
-settle: 300ms
+settle: 200ms
 lab:
   mtu: 1500
   offload: "on"
@@ -161,12 +161,13 @@ workloads:
     placement: free
     warmup: 0s
     duration: 1s
-blocks: 12
+blocks: 20
 stop:
   min_blocks: 5
   width: 0.025
+  effect_width: 0.05
   extra_blocks: 2
-pilot: 15s
+pilot: 10s
 renew: auto
 invalid:
   steal: 0.02

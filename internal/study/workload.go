@@ -35,8 +35,12 @@ type Workload struct {
 // mostPairs is the maximum of pairs, as driver.MaxPairs.
 const mostPairs = 100
 
-// mostFlows is the maximum of flows and of streams.
-const mostFlows = 1000
+// mostStreams is the maximum of streams, and of flows where the workload has no other, and mostFlows
+// that of a workload that can have more.
+const (
+	mostStreams = 1000
+	mostFlows   = 10000
+)
 
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
@@ -46,8 +50,8 @@ func (w *Workload) Fields() []Field {
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
 		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes"),
-		key("streams", counts(&w.Streams, &w.StreamCounts), "parallel connections; a list makes each number a separate workload"),
-		key("flows", counts(&w.Flows, &w.FlowCounts), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
+		key("streams", counts(&w.Streams, &w.StreamCounts, mostStreams), "parallel connections; a list makes each number a separate workload"),
+		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
 		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes per write call, such as 128KiB"),
 		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),

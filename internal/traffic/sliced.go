@@ -32,9 +32,10 @@ const SliceWarmup = 5
 const (
 	// StreamSlice has a counted part of one SeriesInterval.
 	StreamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
-	// ExchangeSlice is long compared with an exchange, and short compared with the seconds over
-	// which the speed of a virtual machine varies.
-	ExchangeSlice = study.Duration(10 * time.Millisecond)
+	// ExchangeSlice is short compared with the seconds over which the speed of a virtual machine varies.
+	// Its uncounted part is about as long as the 4.5 ms for which a CPU that was idle may be slower by
+	// a third (docs/performance.md).
+	ExchangeSlice = study.Duration(20 * time.Millisecond)
 )
 
 // WarmupTransfer returns the parameters of the transfer that starts a sliced trial and warms up the

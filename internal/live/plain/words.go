@@ -129,13 +129,13 @@ func provisional(e live.Provisional) string {
 	var ratios []string
 	for _, c := range e.Cells {
 		if m, ok := result.MetricNamed(c.Metric); ok && m.Primary && c.Ratio != nil {
-			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, wording.BareRatio(*c.Ratio)))
+			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, wording.Ratio(c.Ratio, c.RatioCI)))
 		}
 	}
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("provisional, after %s, without verdicts (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+	return fmt.Sprintf("provisional, after %s, without verdicts (ratios to the baseline, 95 %% intervals): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
 func recreated(e live.Recreated) string {

@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -68,6 +69,15 @@ func Percent(x float64) string {
 		d = 1
 	}
 	return fixed(v, d) + " %"
+}
+
+// Settled says when a ratio is settled: by the half-width of its interval relative to the ratio, and,
+// unless it is 0, relative to the distance of the ratio from 1.
+func Settled(width, effectWidth float64) string {
+	if effectWidth <= 0 {
+		return fmt.Sprintf("known to within %s, or shown to be the same", Percent(width))
+	}
+	return fmt.Sprintf("known to within %s, or within %s of its distance from 1, or shown to be the same", Percent(width), Percent(effectWidth))
 }
 
 // Change shows a ratio as a signed difference: 0.91 is "-9 %", 1.04 is "+4 %".

@@ -17,17 +17,20 @@ type set struct {
 }
 
 // requeued lists the trials that must be repeated, in the order in which their sets
-// became invalid: all trials of each set with an invalid trial, except sets that were
-// already repeated. The second outcome is final.
+// became invalid: all trials that ran of each set with an invalid trial, except sets that
+// were already repeated. The second outcome is final.
 func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial {
 	var sets []set
 	type again struct {
 		set
 		mode string
 	}
-	made := map[again]bool{}
+	made, measured := map[again]bool{}, map[again]bool{}
 	for _, t := range ran {
 		s := set{t.block, t.workload}
+		if !t.aside() {
+			measured[again{s, t.mode}] = true
+		}
 		switch {
 		case t.profiled, t.paces: // it counts in no cell
 		case t.requeued && t.status != result.TrialFailed:
@@ -39,7 +42,7 @@ func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial 
 	var out []plan.Trial
 	for _, s := range sets {
 		for _, t := range planned(s.block) {
-			if t.Workload.ID == s.workload && !made[again{s, t.Mode}] {
+			if a := (again{s, t.Mode}); t.Workload.ID == s.workload && measured[a] && !made[a] {
 				t.Requeued = true
 				out = append(out, t)
 			}

@@ -44,6 +44,7 @@ type Schedule struct {
 	timeUp  bool            // the time limit prevented another block
 	chosen  map[string]bool // workloads whose length has been decided
 	dropped []dropped
+	left    map[cell]bool // modes with a workload that have settled and left
 
 	outcomes   []outcome
 	earlier    int            // number of outcomes of the resumed run
@@ -60,7 +61,7 @@ type dropped struct{ mode, workload string }
 
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, searches: map[cell]*result.Search{}, passFrom: passFrom(cfg.Study)}
+	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, left: map[cell]bool{}, searches: map[cell]*result.Search{}, passFrom: passFrom(cfg.Study)}
 	for _, t := range cfg.Earlier {
 		sc.Record(t)
 	}

@@ -16,13 +16,16 @@ import (
 )
 
 // Enough decides before a block whether the run ends instead: either every ratio is
-// settled and the extra blocks have run, or the block would exceed the time limit. The
-// decision depends only on the trials, so that a resumed run decides in the same way.
+// settled and the extra blocks have run, or the block would exceed the time limit. It
+// removes the trials from the block of which all ratios are settled. The decision depends
+// only on the trials, so that a resumed run decides in the same way.
 func (sc *Schedule) Enough(block int) bool {
 	if block > 1 && sc.cfg.Study.Stop != nil {
-		if _, halt := sc.decide(block - 1); halt == stats.Settled {
+		d := sc.decide(block - 1)
+		if d.halt == stats.Settled {
 			return true
 		}
+		sc.leave(block, d)
 	}
 	sc.timeUp = !sc.inTime(sc.Estimate(sc.BlockTrials(block)) + sc.recreateTime(block))
 	return sc.timeUp
@@ -66,21 +69,6 @@ func (sc *Schedule) Limit() time.Duration {
 	return 0
 }
 
-// decide applies the stopping rule to blocks 1 to n in order.
-func (sc *Schedule) decide(n int) (stats.Stopping, stats.Halt) {
-	stop := sc.cfg.Study.Stop
-	rule := stats.Stopping{MinBlocks: stop.MinBlocks, ExtraBlocks: stop.ExtraBlocks, MaxBlocks: sc.Plan.Blocks, Width: stop.Width, Margin: sc.cfg.Study.Margin}
-	halt := stats.GoOn
-	for block := 1; block <= n && halt == stats.GoOn; block++ {
-		var ratios []stats.LogRatio
-		for _, o := range sc.ratios(block) {
-			ratios = append(ratios, o.Ratio)
-		}
-		rule, halt = rule.After(block, ratios...)
-	}
-	return rule, halt
-}
-
 // ratios are those that must settle: of workloads that run in every block, without those
 // that were dropped and those that have no ratio because a value is 0.
 func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
@@ -104,14 +92,15 @@ func (sc *Schedule) Stopped(n int) {
 	s := &result.Stopping{Blocks: n, MinBlocks: sc.Plan.Blocks, MostBlocks: sc.Plan.Blocks, Reason: result.StopFixed}
 	sc.cfg.Report.Stopping = s
 	if stop := sc.cfg.Study.Stop; stop != nil {
-		s.MinBlocks, s.ExtraBlocks, s.Width = min(stop.MinBlocks+stop.ExtraBlocks, sc.Plan.Blocks), stop.ExtraBlocks, stop.Width
-		rule, halt := sc.decide(n)
-		s.SettledAt, s.Reason = rule.SettledAt, result.StopCap
-		if halt == stats.Settled {
+		s.MinBlocks, s.ExtraBlocks = min(stop.MinBlocks+stop.ExtraBlocks, sc.Plan.Blocks), stop.ExtraBlocks
+		s.Width, s.EffectWidth = stop.Width, stop.EffectWidth
+		d := sc.decide(n)
+		s.SettledAt, s.Left, s.Reason = d.settledAt, len(sc.left), result.StopCap
+		if d.halt == stats.Settled {
 			s.Reason = result.StopSettled
 		}
 		for _, o := range sc.ratios(n) {
-			if !rule.Settles(o.Ratio) {
+			if rule, known := d.rules[metricOf(o)]; !known || !rule.Settles(o.Ratio) {
 				s.Unsettled = append(s.Unsettled, unsettled(o))
 			}
 		}
@@ -143,12 +132,15 @@ func unsettled(o analysis.ModeRatio) result.Unsettled {
 // stopText is the reason why a run stopped.
 func stopText(s result.Stopping) string {
 	blocks := wording.Count(s.Blocks, "block", "blocks")
-	aim := fmt.Sprintf("known to within %s, or shown to be the same", wording.Percent(s.Width))
+	aim := wording.Settled(s.Width, s.EffectWidth)
 	switch s.Reason {
 	case result.StopSettled:
 		text := fmt.Sprintf("stopped after %s: after block %d every ratio was %s", blocks, s.SettledAt, aim)
 		if extra := s.Blocks - s.SettledAt; extra > 0 {
 			text += fmt.Sprintf(", and %d more have run", extra)
+		}
+		if s.Left > 0 {
+			text += fmt.Sprintf("; %s settled before and left earlier", wording.Count(s.Left, "mode with a workload", "modes with a workload"))
 		}
 		return text
 	case result.StopCap:

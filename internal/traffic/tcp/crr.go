@@ -29,14 +29,15 @@ func (crr) Spec() traffic.Spec {
 		Metric: "connection_rate",
 		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"pairs", "tool"},
+		ManyFlows: true,
+		Optional:  []string{"pairs", "tool"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Close: study.FIN, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: crrSlice},
-			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(2 * time.Second), Slice: crrSlice},
+			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond), Slice: crrSlice},
+			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second), Slice: crrSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
 	}}

@@ -29,14 +29,15 @@ func (rr) Spec() traffic.Spec {
 		Metric: "transaction_rate",
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"transaction_rate", "pairs", "tool"},
+		ManyFlows: true,
+		Optional:  []string{"transaction_rate", "pairs", "tool"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
 	}}

@@ -38,8 +38,8 @@ func (rr) Spec() traffic.Spec {
 			Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
 	}}

@@ -28,8 +28,8 @@ func (stream) Spec() traffic.Spec {
 			Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: traffic.StreamSlice},
-			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(4 * time.Second), Slice: traffic.StreamSlice},
+			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(700 * time.Millisecond), Slice: traffic.StreamSlice},
+			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
 			study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
 		},
 		ReverseWhole: true,
@@ -206,8 +206,8 @@ func (w sweep) Spec() traffic.Spec {
 	s.Defaults.Rate = 0
 	s.Defaults.Rates = study.Rates{250e6, 500e6, 1e9, 2e9, 4e9}
 	s.Lengths = map[string]study.Length{
-		study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: traffic.StreamSlice},
-		study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(2 * time.Second), Slice: traffic.StreamSlice},
+		study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond), Slice: traffic.StreamSlice},
+		study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
 		study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
 	}
 	return s

@@ -35,6 +35,7 @@ func sections() []harness.Section {
 		{Name: "turns", Run: method.Turns},
 		{Name: "placement", Run: method.Placement},
 		{Name: "quick", Run: method.Quick},
+		{Name: "components", Run: method.Components},
 		{Name: "peers-tcp", Run: peers.TCP},
 		{Name: "peers-udp", Run: peers.UDP},
 		{Name: "peers-rr", Run: peers.RR},

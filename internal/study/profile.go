@@ -29,7 +29,7 @@ func profileOf(name string) profile {
 		// Its trials are long enough to serve as pilots.
 		return profile{blocks: 10, wholes: 10, most: 10, margin: 0.05, settle: WaitOf(2 * time.Second), pilot: WaitOf(0), renew: RenewEvery(1)}
 	}
-	return profile{blocks: 7, wholes: 4, most: 20, margin: 0.10, settle: WaitOf(200 * time.Millisecond), pilot: WaitOf(0), renew: RenewOnce()}
+	return profile{blocks: 7, wholes: 4, most: 20, margin: 0.10, settle: WaitOf(100 * time.Millisecond), pilot: WaitOf(0), renew: RenewAuto()}
 }
 
 // stopDefaults is the stopping rule of a run that stops on width, if the study does not

@@ -60,7 +60,7 @@ workloads:
     duration: 1.5s
 blocks: 7
 pilot: 0s
-renew: once
+renew: auto
 invalid:
   steal: 0.02
   others: 0.05
@@ -74,7 +74,7 @@ evidence:
 cost_pass:
   rate: "off"
 margin: 0.1
-settle: 200ms
+settle: 100ms
 lab:
   mtu: 1500
   offload: "on"

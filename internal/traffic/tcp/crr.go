@@ -21,7 +21,7 @@ import (
 type crr struct{ path path }
 
 // crrSlice is long enough for hundreds of connections.
-const crrSlice = study.Duration(25 * time.Millisecond)
+const crrSlice = study.Duration(50 * time.Millisecond)
 
 func (crr) Spec() traffic.Spec {
 	return traffic.Spec{Title: "TCP connect/request/response", WorkloadSpec: study.WorkloadSpec{

@@ -35,6 +35,7 @@ func sections() []harness.Section {
 		{Name: "turns", Run: method.Turns},
 		{Name: "placement", Run: method.Placement},
 		{Name: "quick", Run: method.Quick},
+		{Name: "resolution", Run: method.Resolution},
 		{Name: "components", Run: method.Components},
 		{Name: "peers-tcp", Run: peers.TCP},
 		{Name: "peers-udp", Run: peers.UDP},
@@ -83,6 +84,7 @@ func main() {
 	flag.DurationVar(&b.WatchLong, "watch-long", 1500*time.Millisecond, "timed window of each of these trials")
 	flag.Parse()
 	b.Protocols = strings.Split(protocols, ",")
+	b.PeerRatios = new([]float64)
 	err := chosen(only, names)
 	switch {
 	case err != nil:
@@ -108,6 +110,7 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	peers.Summary(*b.PeerRatios)
 }
 
 // chosen checks the names of -only.

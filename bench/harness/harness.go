@@ -20,6 +20,9 @@ type Options struct {
 	Runs  int    // repeats of a quick run
 	Pairs int    // interleaved pairs of a comparison with a peer
 
+	// PeerRatios collects, by row of these comparisons, how many times as good as the best peer tare is.
+	PeerRatios *[]float64
+
 	AARuns, EffectRuns int      // runs of a baseline against itself, and with a known effect
 	AAWorkload         string   // workload of the runs against itself
 	Protocols          []string // two profiles that must agree

@@ -25,8 +25,11 @@ type Outcome struct {
 	Run    result.Run
 	Trials []result.Trial
 	Wall   time.Duration
-	Exit   int // 0, or Unfit
-	Memory Memory
+	// FirstIntervals is when the run had intermediate results with intervals, since its start: when
+	// its third block began. 0 if it has fewer blocks.
+	FirstIntervals time.Duration
+	Exit           int // 0, or Unfit
+	Memory         Memory
 }
 
 // Unfit is the exit code of a run that was measured but is too noisy for verdicts.
@@ -57,18 +60,17 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	}
 	out := filepath.Join(dir, "run")
 	cmd := exec.CommandContext(ctx, b.Tare, append(append([]string{"run"}, args...), "--json", "--out", out)...)
-	var text bytes.Buffer // stdout repeats run.json
-	cmd.Stderr = &text
+	progress := &progress{began: time.Now()} // stdout repeats run.json
+	cmd.Stderr = progress
 	if b.Verbose {
-		cmd.Stderr = io.MultiWriter(&text, os.Stderr)
+		cmd.Stderr = io.MultiWriter(progress, os.Stderr)
 	}
 	watch := watchMemory(out)
-	began := time.Now()
 	err = cmd.Run()
-	o := Outcome{Wall: time.Since(began), Memory: watch.stop()}
+	o := Outcome{Wall: time.Since(progress.began), FirstIntervals: progress.third, Memory: watch.stop()}
 	if err != nil {
 		if o.Exit = cmd.ProcessState.ExitCode(); o.Exit != Unfit {
-			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text.Bytes())
+			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, progress.text.Bytes())
 		}
 	}
 	d, err := store.Open(out)
@@ -78,6 +80,21 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	defer d.Close()
 	o.Run, o.Trials, err = d.Load()
 	return o, err
+}
+
+// progress keeps what a run writes to stderr, and when its third block began.
+type progress struct {
+	began time.Time
+	third time.Duration
+	text  bytes.Buffer
+}
+
+func (p *progress) Write(b []byte) (int, error) {
+	n, err := p.text.Write(b)
+	if p.third == 0 && bytes.Contains(p.text.Bytes(), []byte("\nblock 3 of ")) {
+		p.third = time.Since(p.began)
+	}
+	return n, err
 }
 
 // Cell finds a cell of a run.

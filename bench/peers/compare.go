@@ -73,8 +73,25 @@ func medianOf[T any](all []T, take func(T) float64) float64 {
 	return harness.Median(harness.Column(all, take))
 }
 
+// Summary prints how tare compares with the best peer over all rows that were measured.
+func Summary(ratios []float64) {
+	if len(ratios) == 0 {
+		return
+	}
+	reached := 0
+	for _, r := range ratios {
+		if r >= 1 {
+			reached++
+		}
+	}
+	harness.Title("All rows of the comparison with other generators")
+	harness.Columns("what", "seen", "goal")
+	fmt.Printf("| times the best peer, median of the rows | %.2f | 1.1 |\n", harness.Median(ratios))
+	fmt.Printf("| rows with at least 1.0 | %d of %d | all |\n\n", reached, len(ratios))
+}
+
 // against compares the first generator with the others and prints the row.
-func (w work) against(ctx context.Context, n int, all []contestant) error {
+func (s *testbed) against(ctx context.Context, w work, n int, all []contestant) error {
 	values, err := interleaved(ctx, n, all)
 	if err != nil {
 		return notCompared(err, w.name, cpuPlacement{name: w.placement})
@@ -83,20 +100,31 @@ func (w work) against(ctx context.Context, n int, all []contestant) error {
 	for i, c := range all {
 		names[i] = c.name
 	}
-	fmt.Println(w.row(names, values))
+	s.print(w, names, values)
 	return nil
 }
 
 // columns prints the head of the table.
 func columns() {
-	harness.Columns("work", "placement", "tare", "best peer (the others)", "ratio, median (min-max)", "asked")
+	harness.Columns("work", "placement", "tare", "best peer (the others)", "ratio, median (min-max)", "goal")
 }
 
-// row is a line of the table: the best peer is the one with the worst median ratio for
+// print prints a row and adds its ratio to those of the bench.
+func (s *testbed) print(w work, names []string, values [][]float64) {
+	text, ratio := w.row(names, values)
+	fmt.Println(text)
+	if w.lower {
+		ratio = 1 / ratio
+	}
+	if s.ratios != nil && len(values) > 1 {
+		*s.ratios = append(*s.ratios, ratio)
+	}
+}
+
+// row is a line of the table, and its ratio: the best peer is the one with the worst median ratio for
 // tare.
-func (w work) row(names []string, values [][]float64) string {
+func (w work) row(names []string, values [][]float64) (text string, ratio float64) {
 	best := -1
-	var ratio float64
 	for i := 1; i < len(values); i++ {
 		r := harness.Median(harness.Ratios(values[0], values[i]))
 		if best < 0 || (r < ratio) != w.lower && r != ratio {
@@ -104,7 +132,7 @@ func (w work) row(names []string, values [][]float64) string {
 		}
 	}
 	if best < 0 {
-		return fmt.Sprintf("| %s | %s | %s | - | - | %s |", w.name, w.placement, w.figure(values[0]), w.ask)
+		return fmt.Sprintf("| %s | %s | %s | - | - | %s |", w.name, w.placement, w.figure(values[0]), w.ask), 0
 	}
 	var others []string
 	for i := 1; i < len(values); i++ {
@@ -118,7 +146,7 @@ func (w work) row(names []string, values [][]float64) string {
 	}
 	r := harness.Ratios(values[0], values[best])
 	return fmt.Sprintf("| %s | %s | %s | %s | %.3f (%.3f-%.3f) | %s |", w.name, w.placement, w.figure(values[0]), peer,
-		ratio, slices.Min(r), slices.Max(r), w.verdict(ratio))
+		ratio, slices.Min(r), slices.Max(r), w.verdict(ratio)), ratio
 }
 
 func (w work) figure(vs []float64) string {

@@ -25,7 +25,7 @@ func CPU(ctx context.Context, b harness.Options) error {
 		for _, at := range s.placements() {
 			l := load{streams: 1, size: 128 << 10, rate: cpuTCP, long: 2 * time.Second}
 			w := work{name: "tcp_stream at 5 Gbit/s", placement: at.name, unit: "ms/Gbit", scale: 1e-3, lower: true, ask: "<= 1.0", least: 1}
-			if err := w.against(ctx, b.Pairs, s.contestants(at, l, carried.cost, ours(), iperf3(), iperf2())); err != nil {
+			if err := s.against(ctx, w, b.Pairs, s.contestants(at, l, carried.cost, ours(), iperf3(), iperf2())); err != nil {
 				return err
 			}
 		}

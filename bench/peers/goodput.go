@@ -93,7 +93,7 @@ func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all [
 		if r.offload {
 			w.name, w.ask, w.least, w.aim = fmt.Sprintf("udp_stream, %d B, offload on", l.size), ">= 5", 5, 0
 		}
-		fmt.Println(w.row(names, figures))
+		s.print(w, names, figures)
 	}
 	var said []string
 	for _, r := range all {
@@ -118,7 +118,7 @@ func TCP(ctx context.Context, b harness.Options) error {
 						name: fmt.Sprintf("tcp_stream, %d streams", streams), placement: at.name, unit: "Gbit/s", scale: 1e9,
 						ask: ">= 1.0", least: 1, aim: 1.2,
 					}
-					if err := w.against(ctx, b.Pairs, s.contestants(at, l, carried.rate, ours(), iperf3(), iperf2())); err != nil {
+					if err := s.against(ctx, w, b.Pairs, s.contestants(at, l, carried.rate, ours(), iperf3(), iperf2())); err != nil {
 						return err
 					}
 				}

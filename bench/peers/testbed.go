@@ -26,6 +26,8 @@ type testbed struct {
 	tare  string // the binary under test, absolute path
 	cpus  []int
 	port  int // the last one used for a peer
+
+	ratios *[]float64 // see harness.Options
 }
 
 // cpuPlacement is the CPUs of both endpoints.
@@ -157,6 +159,7 @@ func onTestbed(ctx context.Context, b harness.Options, title string, peers []str
 	if err != nil {
 		return err
 	}
+	s.ratios = b.PeerRatios
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := run(ctx, s); err != nil {
 		return err

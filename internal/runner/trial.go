@@ -174,7 +174,7 @@ func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 			}
 		})
 	}
-	r.awaitQuiet(ctx, group, idleFor(r.schedule.Plan.Settle), func() observe.Window { return idleFor(quietWindow) })
+	r.awaitQuiet(ctx, group, idleFor(r.observer.SettleTime(r.schedule.Plan.Settle)), func() observe.Window { return idleFor(quietWindow) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -47,7 +47,7 @@ func (o *Observer) forgetIdle(block int) {
 	for i, p := range slices.Backward(o.idle) {
 		needed := p.block == block
 		for kernel, w := range p.cpuTime {
-			needed = needed || later[kernel] < leastIdle
+			needed = needed || later[kernel] < enoughIdle
 			later[kernel] += w.Length()
 		}
 		if !needed {
@@ -67,20 +67,35 @@ func otherCPUs(figures map[string]float64) *float64 {
 	return &share
 }
 
-// leastIdle is the minimum idle time for a baseline: the kernel counts idle time in steps
-// of 10 ms, which is 4 % of it.
-const leastIdle = 250 * time.Millisecond
+// A baseline needs at least leastIdle of idle time, because the kernel counts it in steps of
+// 10 ms, which is 4 % of that, and uses enoughIdle if the run had as much.
+const (
+	leastIdle  = 250 * time.Millisecond
+	enoughIdle = time.Second
+)
+
+// FirstWait is the minimum wait before a run's first trials, if the study has waits at all: their
+// cost needs a baseline, too.
+const FirstWait = enoughIdle / 2
+
+// SettleTime returns how long to wait before the next trials of a study with such waits.
+func (o *Observer) SettleTime(each time.Duration) time.Duration {
+	if each > 0 && len(o.idle) == 0 {
+		return max(each, FirstWait)
+	}
+	return each
+}
 
 // baseline is the mean number of busy CPUs of a machine without traffic, minus other
 // programs if these are known. It uses the waits of this block so far and, if these are
-// shorter than leastIdle, those of earlier blocks. The error says why the baseline is
+// shorter than enoughIdle, those of earlier blocks. The error says why the baseline is
 // unknown.
 func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	var all observe.CPUTime
 	var others float64 // CPU seconds
 	for i := len(o.idle) - 1; i >= 0; i-- {
 		w, seen := o.idle[i].cpuTime[kernel]
-		if !seen || o.idle[i].block != block && all.Length() >= leastIdle {
+		if !seen || o.idle[i].block != block && all.Length() >= enoughIdle {
 			continue
 		}
 		all = all.Plus(w)

@@ -92,10 +92,10 @@ func TestBaseline(t *testing.T) {
 		want float64
 		err  string
 	}{
-		{"the waits of the block are taken together", []idlePeriod{wait(1, 300, 30, nil), wait(2, 300, 3, nil), wait(2, 500, 13, nil)}, 0.2, ""},
+		{"the waits of the block are taken together", []idlePeriod{wait(1, 300, 30, nil), wait(2, 600, 9, nil), wait(2, 500, 13, nil)}, 0.2, ""},
 		{"other programs are taken off", []idlePeriod{wait(2, 300, 15, &others)}, 0.4, ""},
 		{"more of others than the machine worked leaves nothing, not less", []idlePeriod{wait(2, 500, 2, &others)}, 0, ""},
-		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 150, 0, nil), wait(2, 100, 5, nil)}, 0.2, ""},
+		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 900, 15, nil), wait(2, 100, 5, nil)}, 0.2, ""},
 		{"too short in all", []idlePeriod{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "the idle machine was observed for 200ms, but 250ms are required"},
 		{"none", nil, 0, "the idle machine was observed for 0s"},
 		{"of a reading that failed nothing is known", []idlePeriod{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
@@ -121,6 +121,20 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
+// The trials of a run's first wait have a baseline, too, however short its waits are; a study without
+// waits gets none.
+func TestFirstWait(t *testing.T) {
+	const each = 100 * time.Millisecond
+	o := &Observer{}
+	if first, none := o.SettleTime(each), o.SettleTime(0); first < leastIdle || none != 0 {
+		t.Errorf("the first wait is %s, of a study without any %s", first, none)
+	}
+	o.idle = []idlePeriod{{block: 1, cpuTime: CPUTime{LocalKernel: spent(t, 500, 1)}}}
+	if next := o.SettleTime(each); next != each {
+		t.Errorf("the next wait is %s", next)
+	}
+}
+
 // However many waits a run has, few are kept: those of the block, and as many before it as
 // make up for it.
 func TestFewWaitsAreKept(t *testing.T) {
@@ -140,8 +154,8 @@ func TestFewWaitsAreKept(t *testing.T) {
 	for _, p := range o.idle {
 		blocks = append(blocks, p.block)
 	}
-	if !slices.Equal(blocks, []int{49, 50, 50}) { // 0.1 s each
-		t.Errorf("kept are the waits before blocks %v, want 49, 50 and 50", blocks)
+	if want := []int{46, 46, 47, 47, 48, 48, 49, 49, 50, 50}; !slices.Equal(blocks, want) { // 0.1 s each
+		t.Errorf("kept are the waits before blocks %v, want %v", blocks, want)
 	}
 }
 

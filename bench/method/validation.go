@@ -25,7 +25,7 @@ func AA(ctx context.Context, b harness.Options) error {
 	}
 	study := "name: a-a\nprofile: quick\ncontrol: true\nmodes: [host]\nworkloads: [" + b.AAWorkload + "]\n"
 	found := map[result.Verdict]int{}
-	var widths, ratios []float64
+	var widths, ratios, variances []float64 // variances of the logarithm of the ratio, as the blocks of one run predict them
 	misses, noisy := 0, 0
 	began := time.Now()
 	for i := range b.AARuns {
@@ -44,6 +44,8 @@ func AA(ctx context.Context, b harness.Options) error {
 		text := "no ratio"
 		if c.Ratio != nil && c.RatioCI != nil {
 			ratios, widths = append(ratios, *c.Ratio), append(widths, harness.HalfWidth(c))
+			half := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2 / stats.TQuantile(0.975, float64(c.N-1))
+			variances = append(variances, half*half)
 			if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {
 				misses++
 			}
@@ -52,10 +54,10 @@ func AA(ctx context.Context, b harness.Options) error {
 		fmt.Fprintf(os.Stderr, "bench aa: run %d of %d, %s: %s, %s\n", i+1, b.AARuns, o.Wall.Round(time.Second/10), c.Verdict, text)
 	}
 	harness.Title("The host against itself: %d runs of the quick profile, %s", b.AARuns, b.AAWorkload)
-	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals without 1", "median ratio", "median half-width", "largest", "whole")
-	fmt.Printf("| %d | %d | %d | %d | %d | %d | %d | %.4f | %.1f %% | %.1f %% | %s |\n\n",
+	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals without 1", "median ratio", "median half-width", "largest", "ratios vary by", "their blocks predict", "whole")
+	fmt.Printf("| %d | %d | %d | %d | %d | %d | %d | %.4f | %.1f %% | %.1f %% | %.2f %% | %.2f %% | %s |\n\n",
 		found[result.Worse], found[result.Better], found[result.Small], found[result.Same], found[result.CannotTell], noisy, misses,
-		harness.Median(ratios), 100*harness.Median(widths), 100*most(widths), time.Since(began).Round(time.Second))
+		harness.Median(ratios), 100*harness.Median(widths), 100*most(widths), 100*harness.CV(ratios), 100*math.Sqrt(mean(variances)), time.Since(began).Round(time.Second))
 	if claimed := found[result.Worse] + found[result.Better]; claimed*40 > aaMost*b.AARuns {
 		return fmt.Errorf("%d of %d runs report a difference between the host and itself, more than %d of 40", claimed, b.AARuns, aaMost)
 	}

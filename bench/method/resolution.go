@@ -25,7 +25,7 @@ workloads: [tcp_crr, udp_stream, tcp_stream]
 cost_pass: {rate: 2Gbit/s}
 `
 
-// target is a row of the table: a figure of each run, or the half-width of the ratio of each mode in
+// target is a row of the table: a value of each run, or the half-width of the ratio of each mode in
 // each run.
 type target struct {
 	what             string

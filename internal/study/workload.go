@@ -21,7 +21,7 @@ type Workload struct {
 	MinRate, MaxRate                                  Rate
 	MaxSearch                                         Duration
 	TransactionRate, Burst                            int
-	Offload, Fragment, Close                          string
+	Offload, Fragment, Close, ZeroCopy                string
 	NoDelay                                           *bool
 	Direction, Family, Congestion                     string
 	SendBuffer, ReceiveBuffer                         BufferSize
@@ -54,6 +54,7 @@ func (w *Workload) Fields() []Field {
 		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
 		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes per write call, such as 128KiB"),
+		key("zero_copy", choice(&w.ZeroCopy, On, Off), "on or off: whether the sender's kernel sends from its buffers in place (MSG_ZEROCOPY); off when absent"),
 		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),
 		key("request_size", size(&w.RequestSize, 1, 16<<20), "bytes of a request"),
 		key("response_size", size(&w.ResponseSize, 1, 16<<20), "bytes of a response"),

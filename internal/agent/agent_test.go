@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -110,10 +111,11 @@ func TestOneEndpointFails(t *testing.T) {
 // If an agent is killed, its exit is reported, and not the error that follows at the other
 // endpoint.
 func TestOneAgentKilled(t *testing.T) {
-	for _, dies := range []string{"client", "server"} {
+	for i, dies := range []string{"client", "server", "client", "server"} {
 		client, server := begin(t), begin(t)
 		p := params("tcp_stream")
 		p.Duration = 5 * time.Minute
+		p.ZeroCopy = i >= 2 && runtime.GOOS == "linux"
 		trial, err := agent.Begin(t.Context(), client, server, p, p)
 		if err != nil {
 			t.Fatal(err)

@@ -51,6 +51,7 @@ func Metrics() []Metric {
 		{"duplicates", "datagrams", Lower, "Duplicates", false, true},
 		{"late", "datagrams", Lower, "Late", false, true},
 		{"retransmits", "segments", Lower, "Retransmits", false, false},
+		{"copied_ratio", "ratio", Lower, "Copied despite zero copy", false, false},
 		{"transaction_rate", "1/s", Higher, "Transaction rate", true, false},
 		{"connection_rate", "1/s", Higher, "Connection rate", true, false},
 		{"rtt_p50", "s", Lower, "Round trip, median", false, false},

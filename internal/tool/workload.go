@@ -162,6 +162,8 @@ func (w workload) checkSupported(j job) error {
 		return errors.New("the timed window has no length")
 	case j.Offload:
 		return errors.New("UDP offload is supported by the built-in generator only; set offload to off")
+	case j.ZeroCopy:
+		return errors.New("zero_copy is supported by the built-in generator only; set it to off")
 	case j.udp() && j.PayloadSize < 1:
 		return errors.New("the payload of a datagram has no size")
 	case j.side == atClient && j.port == 0:

@@ -19,12 +19,20 @@ type Report struct {
 	Window        Window     `json:"window"`
 	TCP           TCP        `json:"tcp"`
 	Datagrams     *Datagrams `json:"datagrams,omitempty"` // of the UDP workloads
+	ZeroCopy      *ZeroCopy  `json:"zero_copy,omitempty"` // of a sender with Params.ZeroCopy
 	SendBuffer    int        `json:"send_buffer"`         // granted, bytes
 	ReceiveBuffer int        `json:"receive_buffer"`      // granted, bytes
 	CPU           int        `json:"cpu"`                 // pinned to, -1 for none
 	CPUWait       *float64   `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
 	Tool          *ToolRun   `json:"tool,omitempty"`      // of an external generator
 	Notes         []Note     `json:"notes,omitempty"`     // circumstances that matter for reading the values
+}
+
+// ZeroCopy counts the sends of a sender that lets its kernel send from its buffers.
+type ZeroCopy struct {
+	Completed int64 `json:"completed"` // the kernel returned their buffers
+	Copied    int64 `json:"copied"`    // of Completed, copied by the kernel after all
+	Refused   int64 `json:"refused"`   // by the kernel for lack of memory, and repeated
 }
 
 // Note is a circumstance of a trial that affects its values. The codes are in docs/warnings.md.

@@ -32,6 +32,7 @@ func Sum(a, b Report) Report {
 	b.CPUWait = sumKnown(a.CPUWait, b.CPUWait)
 	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
+	b.ZeroCopy = a.ZeroCopy.Plus(b.ZeroCopy)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
 	w.Sent += v.Sent
@@ -49,6 +50,17 @@ func Sum(a, b Report) Report {
 	w.Limits = v.Limits.Plus(w.Limits)
 	w.RTT, w.Connect, w.FirstByte = mergeDistributions(v.RTT, w.RTT), mergeDistributions(v.Connect, w.Connect), mergeDistributions(v.FirstByte, w.FirstByte)
 	return b
+}
+
+// Plus returns the sum of both. Nil counts nothing.
+func (z *ZeroCopy) Plus(y *ZeroCopy) *ZeroCopy {
+	switch {
+	case z == nil:
+		return y
+	case y == nil:
+		return z
+	}
+	return &ZeroCopy{Completed: z.Completed + y.Completed, Copied: z.Copied + y.Copied, Refused: z.Refused + y.Refused}
 }
 
 // mergeNotes returns both lists of notes without duplicates.

@@ -158,6 +158,7 @@ const (
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"
 	ThreadsNotSet      Code = "threads_not_set"
+	ZeroCopyRefused    Code = "zero_copy_refused"
 	BaselineMissing    Code = "baseline_missing"
 	BeatsBaseline      Code = "beats_baseline"
 	ControlDiffers     Code = "control_differs"

@@ -127,13 +127,13 @@ func TestStreamAllocatesNothing(t *testing.T) {
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
 	p := params("tcp_stream")
-	l, err := socket.Fast{}.ListenTCP(p.Address, optionsOf(p))
+	l, err := socket.Fast{}.ListenTCP(p.Address, optionsOf(p, false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.Port())}
-	c, err := socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p))
+	c, err := socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p, true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (stream) Spec() traffic.Spec {
 		Bulk:   true,
 		Params: []string{"streams", "write_size", "rate", "no_delay", "direction", "family", "congestion_control",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional:   []string{"threads", "pairs", "tool", "verify_with"},
+		Optional:   []string{"threads", "zero_copy", "pairs", "tool", "verify_with"},
 		Directions: []string{study.Forward, study.Reverse, study.Both},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
@@ -50,8 +50,8 @@ const streamSlice = study.Duration(50 * time.Millisecond)
 // the system may refuse the process another thread, which crashes a Go program.
 const streamLimit = 2048
 
-// check refuses invalid parameters.
-func (w stream) check(p traffic.Params) error {
+// check refuses invalid parameters, and those that the client or the server does not support.
+func (w stream) check(p traffic.Params, client bool) error {
 	switch {
 	case p.Streams < 1:
 		return fmt.Errorf("tcp_stream: %d streams: use at least 1", p.Streams)
@@ -70,6 +70,9 @@ func (w stream) check(p traffic.Params) error {
 	}
 	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
 		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads to let that many drive the %d connections", n, streamLimit, connections(p))
+	}
+	if p.ZeroCopy && isSender(p, client) {
+		return w.checkZeroCopy(p)
 	}
 	return nil
 }
@@ -92,17 +95,17 @@ func threadCount(p traffic.Params) int {
 }
 
 func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
-	if err := w.check(p); err != nil {
+	if err := w.check(p, false); err != nil {
 		return nil, err
 	}
-	var own buffers
+	own := new(buffers)
 	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
 		return own.transfer(ctx, w.path, c, p, false)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return streamServer{s, w, p}, nil
+	return streamServer{s, w, p, own}, nil
 }
 
 // streamServer adds the notes on the whole trial.
@@ -110,9 +113,11 @@ type streamServer struct {
 	traffic.Server
 	work stream
 	p    traffic.Params
+	own  *buffers
 }
 
 func (s streamServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
+	defer s.own.free(s.work.path)
 	r, err := s.Server.Serve(ctx, peer)
 	if err != nil {
 		return traffic.Report{}, err
@@ -122,15 +127,17 @@ func (s streamServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Rep
 }
 
 func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
-	if err := w.check(p); err != nil {
+	if err := w.check(p, true); err != nil {
 		return traffic.Report{}, err
 	}
 	defer thread.PauseGC()()
+	own := new(buffers)
+	defer own.free(w.path)
 	c, err := connect(ctx, w.path, p)
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	r, err := new(buffers).transfer(ctx, w.path, c, p, true)
+	r, err := own.transfer(ctx, w.path, c, p, true)
 	if err != nil {
 		return traffic.Report{}, err
 	}
@@ -149,12 +156,12 @@ type streamSession struct {
 }
 
 func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
-	if err := w.check(p); err != nil {
+	if err := w.check(p, true); err != nil {
 		return nil, err
 	}
 	s := &streamSession{work: w, p: p, restore: thread.PauseGC()}
 	if err := s.drive(ctx, p.WarmupTransfer()); err != nil {
-		s.restore()
+		s.Close()
 		return nil, err
 	}
 	s.total.Window = traffic.Window{} // the warm-up does not count
@@ -180,6 +187,7 @@ func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {
 
 func (s *streamSession) Close() traffic.Report {
 	s.restore()
+	s.own.free(s.work.path)
 	s.total.Notes = s.work.notes(s.p, s.total)
 	return s.total
 }

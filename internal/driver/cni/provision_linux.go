@@ -157,7 +157,7 @@ func (p *path) withPlugins() []*side {
 // The numbers on the underlay of each host's own range of addresses: room for MaxPairs pairs.
 const (
 	firstOfA = 11
-	firstOfB = 111
+	firstOfB = firstOfA + driver.MaxPairs
 )
 
 // values are those of the placeholders on a side's host.

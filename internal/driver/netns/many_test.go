@@ -1,0 +1,48 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+)
+
+// All pairs carry traffic at once, and the path of each is proven.
+func TestMaxPairs(t *testing.T) {
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/bridge", Pairs: driver.MaxPairs}))
+	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, driver.MaxPairs); err != nil {
+		t.Error(err)
+	}
+}
+
+// One subnet has addresses for both ends of all pairs.
+func TestMaxPairsOnOneSubnet(t *testing.T) {
+	for _, mode := range []string{"netns/colocated", "netns/macvlan", "netns/vxlan"} {
+		t.Run(mode, func(t *testing.T) {
+			p, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[netip.Addr]bool{}
+			for i, pair := range p.Pairs {
+				for _, at := range pair.Server.Dial {
+					if seen[at.Addr()] {
+						t.Errorf("pair %d has the address %s of another", i+1, at.Addr())
+					}
+					seen[at.Addr()] = true
+				}
+			}
+			if len(p.Pairs) != driver.MaxPairs {
+				t.Errorf("%d pairs", len(p.Pairs))
+			}
+			if err := p.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
 )
 
 // rrWindow is one window of a trial at the client: its schedule and its counts. It may be used by
@@ -18,13 +19,14 @@ type rrWindow struct {
 	hist     *traffic.Distribution
 	streams  []int64
 	missed   int64
+	margin   *thread.WakeMargin
 	content  content // nil for zeros
 }
 
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams, content: s.content,
+		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams, margin: &s.margin, content: s.content,
 	}
 }
 

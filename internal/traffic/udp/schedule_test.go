@@ -6,7 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
 )
 
 func TestSchedule(t *testing.T) {
@@ -72,4 +74,41 @@ func TestPacer(t *testing.T) {
 			t.Fatalf("%d served and %d missed of %d, the largest burst was %d of %d", served, missed, end, p.largestBurst, burst)
 		}
 	})
+}
+
+func TestMannerOf(t *testing.T) {
+	for _, tt := range []struct {
+		gap  time.Duration
+		p    traffic.Params
+		want manner
+	}{
+		{time.Millisecond, traffic.Params{}, byTimer},
+		{10 * time.Microsecond, traffic.Params{}, overSlots},
+		{time.Microsecond, traffic.Params{}, polling},
+		{time.Millisecond, traffic.Params{FIFO: true}, byTimer},
+		{time.Microsecond, traffic.Params{FIFO: true}, overSlots},
+		{time.Millisecond, traffic.Params{Spin: true}, yielding},
+		{time.Microsecond, traffic.Params{Spin: true}, yielding},
+	} {
+		if got := mannerOf(tt.gap, tt.p); got != tt.want {
+			t.Errorf("slots every %s, %+v: %d, want %d", tt.gap, tt.p, got, tt.want)
+		}
+	}
+}
+
+// The thread is woken before its slot by what it learned of wake-ups. Only the manners that sleep do.
+func TestWait(t *testing.T) {
+	const late = 20 * time.Microsecond
+	for how, want := range map[manner]time.Duration{byTimer: time.Millisecond - late, overSlots: denseSleep, polling: -1, yielding: -1} {
+		now, slept := int64(0), time.Duration(-1)
+		w := slotWaiter{func(d time.Duration) {
+			now, slept = now+int64(d+late), d
+		}, func() int64 { return now }, &thread.WakeMargin{}, time.Millisecond, how}
+		for range 100 {
+			w.wait(int64(time.Millisecond))
+		}
+		if off := slept - want; off < -2*time.Microsecond || off > 2*time.Microsecond {
+			t.Errorf("manner %d slept %s of 1 ms, want %s", how, slept, want)
+		}
+	}
 }

@@ -86,17 +86,13 @@ func start(t *testing.T, w traffic.Workload, p traffic.Params) (stop func()) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 2)
-	go func() { _, err := s.Serve(ctx, nil); ended <- err }()
+	go func() { _, err := s.Serve(ctx, nil); t.Logf("%s: the server ended: %v", p.Kind, err); ended <- err }()
 	p.Address = "127.0.0.1:" + strconv.Itoa(int(s.Port()))
-	go func() { _, err := w.Dial(ctx, p, nil); ended <- err }()
+	go func() { _, err := w.Dial(ctx, p, nil); t.Logf("%s: the client ended: %v", p.Kind, err); ended <- err }()
 	return func() {
-		over := errors.New("the test has seen enough")
-		cancel(over)
+		cancel(errors.New("the test has seen enough"))
 		for range 2 {
-			// The first to end closes its sockets, which may end the other.
-			if err := <-ended; err == nil {
-				t.Errorf("%s ended before it was cancelled", p.Kind)
-			}
+			<-ended // one may end in order because the other has
 		}
 	}
 }

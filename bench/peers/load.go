@@ -15,7 +15,18 @@ type load struct {
 	size    int     // bytes per write, or of a datagram's payload
 	rate    float64 // payload bit/s, 0 for as fast as possible
 	offload bool    // UDP super-packets; tare only
+	waiting         // tare only
 	long    time.Duration
+}
+
+// waiting is how tare waits for its schedule, by the settings wait and scheduling of a workload.
+type waiting struct {
+	name       string
+	spin, fifo bool
+}
+
+func waitings() []waiting {
+	return []waiting{{name: "tare"}, {name: "tare, wait: spin", spin: true}, {name: "tare, scheduling: fifo", fifo: true}}
 }
 
 // The socket buffers of both endpoints, for all generators, in bytes.
@@ -88,6 +99,7 @@ func (l load) params() traffic.Params {
 	p := traffic.Params{
 		Kind: "tcp_stream", Streams: l.streams, WriteSize: l.size, Rate: uint64(l.rate),
 		SendBuffer: l.buffer(), ReceiveBuffer: l.buffer(), Duration: l.long,
+		Spin: l.spin, FIFO: l.fifo,
 	}
 	if l.udp {
 		p.Kind, p.WriteSize, p.PayloadSize, p.Burst, p.Offload = "udp_stream", 0, l.size, burst, l.offload

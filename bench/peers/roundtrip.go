@@ -16,6 +16,7 @@ type answered struct {
 	rate float64 // exchanges/s
 	p999 float64 // round trip, s; 0 if the generator does not report it
 	p50  float64 // the same
+	cpu  float64 // CPUs used by both agents, their starts included; tare only
 }
 
 // asker is a request/response generator over TCP with one flow. perSecond is the rate of
@@ -33,8 +34,12 @@ const sockperfMessage = "14"
 
 // tareAsk exchanges one byte each way.
 func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
+	return waiting{}.ask(ctx, s, at, perSecond)
+}
+
+func (w waiting) ask(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 	t, err := s.trial(ctx, at, traffic.Params{
-		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
+		Kind: "tcp_rr", Spin: w.spin, FIFO: w.fifo, Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
 		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
 	})
 	if err != nil {
@@ -46,7 +51,7 @@ func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (a
 	}
 	// From the distribution, because the metric may be missing for a closed loop.
 	rtt := t.client.Window.RTT
-	return answered{rate: rate, p50: rtt.Quantile(0.5), p999: rtt.Quantile(0.999)}, nil
+	return answered{rate: rate, p50: rtt.Quantile(0.5), p999: rtt.Quantile(0.999), cpu: t.cpu.Seconds() / askSeconds}, nil
 }
 
 // sockperfAsk runs sockperf in one of two modes: ping-pong sends the next message when
@@ -153,10 +158,14 @@ const gcRate = 10_000
 // GCPauses looks for pauses of the garbage collector in the round trips of an open loop
 // that leaves the machine mostly idle. sockperf is written in C++ and has none.
 func GCPauses(ctx context.Context, b harness.Options) error {
-	askers := []asker{{"tare", tareAsk}, {"sockperf, ping-pong", sockperfAsk("ping-pong")}, {"sockperf, under-load", sockperfAsk("under-load")}}
+	var askers []asker
+	for _, w := range waitings() {
+		askers = append(askers, asker{w.name, w.ask})
+	}
+	askers = append(askers, asker{"sockperf, ping-pong", sockperfAsk("ping-pong")}, asker{"sockperf, under-load", sockperfAsk("under-load")})
 	return onTestbed(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),
 		[]string{"sockperf"}, func(ctx context.Context, s *testbed) error {
-			harness.Columns("placement", "generator", "exchanges/s", "p50", "p99.9, median (min-max)")
+			harness.Columns("placement", "generator", "exchanges/s", "p50", "p99.9, median (min-max)", "CPUs of both agents")
 			for _, at := range s.placements() {
 				if err := notCompared(s.idleTrips(ctx, b.Pairs, at, askers), "tcp_rr", at); err != nil {
 					return err
@@ -186,9 +195,13 @@ func (s *testbed) idleTrips(ctx context.Context, n int, at cpuPlacement, askers 
 	}
 	for i, a := range askers {
 		p999 := harness.Column(seen[i], func(g answered) float64 { return g.p999 * 1e6 })
-		fmt.Printf("| %s | %s | %.0f | %.1f us | %s us |\n", at.name, a.name,
+		cpus := ""
+		if seen[i][0].cpu > 0 {
+			cpus = harness.Spread(harness.Column(seen[i], func(g answered) float64 { return g.cpu }))
+		}
+		fmt.Printf("| %s | %s | %.0f | %.1f us | %s us | %s |\n", at.name, a.name,
 			medianOf(seen[i], func(g answered) float64 { return g.rate }),
-			medianOf(seen[i], func(g answered) float64 { return g.p50 * 1e6 }), harness.Spread(p999))
+			medianOf(seen[i], func(g answered) float64 { return g.p50 * 1e6 }), harness.Spread(p999), cpus)
 	}
 	return nil
 }

@@ -69,6 +69,19 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// An endpoint that may not have the trial's scheduling tells that before the trial begins.
+func TestSchedulingRefused(t *testing.T) {
+	p := params("tcp_rr")
+	p.Spin, p.FIFO = true, true
+	c := begin(t)
+	if _, err := c.Listen(t.Context(), p); err == nil || !strings.Contains(err.Error(), "wait spin with scheduling fifo") {
+		t.Errorf("listen: %v", err)
+	}
+	if _, err := c.Dial(t.Context(), p); err == nil || !strings.Contains(err.Error(), "wait spin with scheduling fifo") {
+		t.Errorf("dial: %v", err)
+	}
+}
+
 // long makes a trial whose limit is longer than any test.
 func long(p traffic.Params) traffic.Params {
 	p.Limit = 10 * time.Minute

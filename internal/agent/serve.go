@@ -208,6 +208,9 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	peer := make(chan traffic.Report, 1)
 	s.peer = peer
 	work, err := tool.For(p)
+	if err == nil {
+		err = p.Threading().Check()
+	}
 	if err != nil {
 		fail(err)
 		return

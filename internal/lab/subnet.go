@@ -3,7 +3,7 @@ package lab
 import "net/netip"
 
 // Net numbers the subnets of a run: each is a /23 of 198.18.0.0/15 (RFC 2544), which holds
-// both ends of 200 pairs, and a /64 of 2001:2::/48 (RFC 5180).
+// the endpoints of 200 pairs, and a /64 of 2001:2::/48 (RFC 5180).
 type Net int
 
 // The subnets in use.

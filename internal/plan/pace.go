@@ -63,6 +63,7 @@ func FirstTrial(s study.Study, w study.Workload) study.Workload {
 	limit := limitOf(s, w)
 	first := variants(w)[0].Workload
 	first.Tool, first.VerifyWith, first.PacketRate, first.Rate = study.BuiltIn, "", 0, study.Unlimited
+	first.Wait, first.Scheduling = "", "" // it has no schedule
 	first.Every, first.Times, first.DurationMin, first.DurationMax, first.Slice = 0, 0, 0, 0, study.AtOnce
 	first.Warmup, first.Duration = study.WaitOf(FirstWarmup), study.Duration(FirstWindow)
 	if limit > 0 {

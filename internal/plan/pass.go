@@ -69,7 +69,7 @@ func first(s study.Study, kinds ...string) (study.Workload, bool) {
 // workload.
 func datagramsOf(w study.Workload) study.Workload {
 	return study.Workload{
-		Kind: "udp_stream", Pairs: w.Pairs, Flows: w.Flows, PayloadSize: w.PayloadSize, Burst: w.Burst, Offload: w.Offload, Fragment: w.Fragment,
+		Kind: "udp_stream", Pairs: w.Pairs, Flows: w.Flows, PayloadSize: w.PayloadSize, Burst: w.Burst, Wait: w.Wait, Scheduling: w.Scheduling, Offload: w.Offload, Fragment: w.Fragment,
 		Direction: w.Direction, Family: w.Family, SendBuffer: w.SendBuffer, ReceiveBuffer: w.ReceiveBuffer, Placement: w.Placement,
 	}
 }

@@ -63,6 +63,21 @@ func TestExperimentIsPinned(t *testing.T) {
 	}
 }
 
+// Trials that wait for their schedule in another way are others; a default that is written is none.
+func TestWaitDecidesTrials(t *testing.T) {
+	hash := func(w study.Workload) string {
+		w.Kind = "udp_stream"
+		return Settings(resolvedSample(t, func(s *study.Study) { s.Workloads = append(s.Workloads, w) })).Experiment("b", "udp_stream")
+	}
+	absent, spin, fifo := hash(study.Workload{}), hash(study.Workload{Wait: study.Spin}), hash(study.Workload{Scheduling: study.FIFOScheduling})
+	if absent == spin || absent == fifo || spin == fifo {
+		t.Errorf("hashes %s, with wait %s, with scheduling %s", absent, spin, fifo)
+	}
+	if got := hash(study.Workload{Wait: study.Sleep, Scheduling: study.OtherScheduling}); got != absent {
+		t.Errorf("the hash with the defaults written is %s, not %s", got, absent)
+	}
+}
+
 // Each key either changes the hash or is known not to: a new key is not forgotten.
 func TestWhatDecidesTrials(t *testing.T) {
 	base := Settings(resolvedSample(t, nil)).Experiment("b", "tcp_stream")

@@ -110,11 +110,11 @@ func TestFit(t *testing.T) {
 func TestParams(t *testing.T) {
 	yes := true
 	w := study.Workload{
-		Kind: "udp_stream", Tool: "iperf3", Flows: 3, Threads: 2, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11,
+		Kind: "udp_stream", Tool: "iperf3", Flows: 3, Threads: 2, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11, Wait: study.Spin, Scheduling: study.FIFOScheduling,
 		Offload: study.On, Fragment: study.On, Close: study.RST, NoDelay: &yes, Direction: study.Both, Congestion: "cubic", SendBuffer: study.Buffer(12), ReceiveBuffer: study.Buffer(13), Warmup: study.WaitOf(14), Duration: 15,
 	}
 	want := traffic.Params{
-		Kind: "udp_stream", Tool: "iperf3", Streams: 3, Threads: 2, Both: true, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11,
+		Kind: "udp_stream", Tool: "iperf3", Streams: 3, Threads: 2, Both: true, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11, Spin: true, FIFO: true,
 		Offload: true, Fragment: true, Reset: true, NoDelay: true, Congestion: "cubic", SendBuffer: 12, ReceiveBuffer: 13, Warmup: 14, Duration: 15,
 	}
 	if d := cmp.Diff(want, params(plan.Trial{Workload: w})); d != "" {

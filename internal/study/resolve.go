@@ -237,6 +237,13 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}
+	// The values that an absent key has: written or not, the trials are the same.
+	if w.Wait == Sleep {
+		w.Wait = ""
+	}
+	if w.Scheduling == OtherScheduling {
+		w.Scheduling = ""
+	}
 	ownLists(&w) // do not share the catalog's
 	if w.NoDelay != nil {
 		own := *w.NoDelay // do not share the catalog's or the source study's

@@ -176,11 +176,36 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	if w.Threads > 0 && n > 0 && w.Threads > n {
 		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
 	}
+	v.pacing(prefix, w, spec)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)
 	if why := whole(w, spec); why != "" && w.Slice > 0 && w.Duration > 0 && w.Slice < w.Duration {
 		fail("slice", "slice is %s, but %s; remove slice", w.Slice, why)
+	}
+}
+
+// pacing checks how a workload waits for its schedule. Another generator, or one that sends as fast as it
+// can, has none to wait for.
+func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
+	scheduled, load := true, "transaction_rate"
+	switch {
+	case slices.Contains(spec.Optional, "transaction_rate"):
+		scheduled = w.TransactionRate > 0
+	case w.Rate == Unlimited:
+		scheduled, load = false, "a rate"
+	}
+	for _, set := range []Setting{{"wait", w.Wait}, {"scheduling", w.Scheduling}} {
+		switch {
+		case set.Value == "" || !v.readable(prefix+set.Key) || !slices.Contains(spec.Keys(), set.Key):
+		case w.Tool != "" && w.Tool != BuiltIn:
+			v.add(prefix+set.Key, "%s is %q, which %s does not support; remove %s or tool", set.Key, set.Value, w.Tool, set.Key)
+		case !scheduled:
+			v.add(prefix+set.Key, "%s is %q, but %s has no schedule without %s; set it or remove %s", set.Key, set.Value, spec.Kind, load, set.Key)
+		}
+	}
+	if w.Wait == Spin && w.Scheduling == FIFOScheduling && v.readable(prefix+"scheduling") {
+		v.add(prefix+"scheduling", "scheduling is %q with wait %q: such a thread never leaves its CPU to the other endpoint, and the kernel stops it for 5 %% of the time; remove one of them", w.Scheduling, w.Wait)
 	}
 }
 

@@ -21,6 +21,7 @@ type Workload struct {
 	MinRate, MaxRate                                  Rate
 	MaxSearch                                         Duration
 	TransactionRate, Burst                            int
+	Wait, Scheduling                                  string
 	Offload, Fragment, Close, ZeroCopy                string
 	NoDelay                                           *bool
 	Direction, Family, Congestion                     string
@@ -72,6 +73,8 @@ func (w *Workload) Fields() []Field {
 		key("max_search", duration(&w.MaxSearch, time.Second, 24*time.Hour), "maximum time of the steps of a search; it then ends with its current bounds"),
 		key("transaction_rate", count(&w.TransactionRate, 1, 10e6), "transactions per second on a fixed schedule (open loop); as fast as possible when absent (closed loop)"),
 		key("burst", count(&w.Burst, 1, 1024), "maximum number of datagrams sent back to back to catch up with the schedule"),
+		key("wait", choice(&w.Wait, Sleep, Spin), "how a sender with a schedule waits for its next slot: sleep, or spin (polls the clock, which takes a whole CPU); sleep when absent"),
+		key("scheduling", choice(&w.Scheduling, OtherScheduling, FIFOScheduling), "scheduling of the threads of both endpoints of a workload with a schedule: other, or fifo (SCHED_FIFO, real-time priority); other when absent"),
 		key("offload", choice(&w.Offload, On, Off), "UDP segmentation and receive offload, on or off: on sends super-packets over the path"),
 		key("fragment", choice(&w.Fragment, On, Off), "on or off: whether IP may fragment what exceeds the path MTU"),
 		key("close", choice(&w.Close, FIN, RST), "how a connection ends: fin (orderly) or rst (reset)"),
@@ -118,6 +121,12 @@ const (
 	OneCore  = "one_core"
 	TwoCores = "two_cores"
 	Free     = "free"
+
+	Sleep = "sleep"
+	Spin  = "spin"
+
+	OtherScheduling = "other"
+	FIFOScheduling  = "fifo"
 
 	On  = "on"
 	Off = "off"

@@ -54,6 +54,12 @@ func (j job) notes() []traffic.Note {
 	if j.Burst > 1 {
 		add(NoteIgnored, "%s does not support a limit on bursts, so burst %d is ignored", j.Tool, j.Burst)
 	}
+	if j.Spin {
+		add(NoteIgnored, "%s waits for its schedule in its own way, so wait spin is ignored", j.Tool)
+	}
+	if j.FIFO {
+		add(NoteIgnored, "%s runs without real-time priority, so scheduling fifo is ignored", j.Tool)
+	}
 	if j.Tool == iperf3Name && j.side == atClient && j.Streams > 1 && j.build.before(3, 16) {
 		add(NoteOneThread, "iperf3 %s runs all %d streams on one thread; from 3.16 on each has its own", j.build.version, j.Streams)
 	}

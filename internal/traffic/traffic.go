@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/traffic/thread"
 )
 
 // Workload is one traffic pattern. The client dials and the server listens; Params.Reverse sets the
@@ -67,6 +68,8 @@ type Params struct {
 	Rate            uint64 `json:"rate,omitempty"`             // payload bit/s of all streams together in each direction; 0 is unlimited
 	PacketRate      uint64 `json:"packet_rate,omitempty"`      // the same in datagrams/s; at most one of the two is set
 	TransactionRate uint64 `json:"transaction_rate,omitempty"` // exchanges/s of all flows together, on a fixed schedule; 0 is a closed loop
+	Spin            bool   `json:"spin,omitempty"`             // a sender with a schedule polls the clock until its next slot instead of sleeping
+	FIFO            bool   `json:"fifo,omitempty"`             // the threads have real-time priority (SCHED_FIFO)
 	Burst           int    `json:"burst,omitempty"`            // most datagrams that may be sent back to back to catch up
 	Offload         bool   `json:"offload,omitempty"`          // UDP segmentation and receive offload: super-packets
 	Fragment        bool   `json:"fragment,omitempty"`         // let IP fragment what exceeds the path MTU
@@ -88,4 +91,9 @@ type Params struct {
 	// MinProgressInterval; 0 sends none.
 	Progress time.Duration `json:"progress,omitempty"`
 	Meter    *Meter        `json:"-"` // nil if progress is not requested
+}
+
+// Threading returns how the endpoint's threads run.
+func (p Params) Threading() thread.Settings {
+	return thread.Settings{CPU: p.CPU, FIFO: p.FIFO, Spin: p.Spin}
 }

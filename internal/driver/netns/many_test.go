@@ -20,7 +20,7 @@ func TestMaxPairs(t *testing.T) {
 	}
 }
 
-// One subnet has addresses for both ends of all pairs.
+// One subnet has addresses for the endpoints of all pairs.
 func TestMaxPairsOnOneSubnet(t *testing.T) {
 	for _, mode := range []string{"netns/colocated", "netns/macvlan", "netns/vxlan"} {
 		t.Run(mode, func(t *testing.T) {

@@ -69,7 +69,7 @@ func Catalog() study.Catalog {
 			Kind:   "udp_stream",
 			Params: []string{"flows", "payload_size", "rate", "burst", "offload", "fragment", "direction", "tool", "pairs", "slice", "warmup", "duration"},
 			Optional: []string{
-				"packet_rate", "threads", "verify_with",
+				"packet_rate", "wait", "scheduling", "threads", "verify_with",
 			},
 			ReverseWhole: true,
 			Tools:        []string{"iperf3", "iperf2"},

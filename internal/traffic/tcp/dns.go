@@ -31,7 +31,7 @@ func (w dnsQueries) Spec() traffic.Spec {
 	s := w.rr.Spec()
 	s.Title, s.Kind = "DNS queries over TCP", "tcp_dns"
 	s.Params = []string{"flows", "family", "congestion_control", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
-	s.Optional = []string{"transaction_rate", "pairs"}
+	s.Optional = []string{"transaction_rate", "wait", "scheduling", "pairs"}
 	s.Defaults.RequestSize, s.Defaults.ResponseSize = 0, 0
 	s.Defaults.Family = study.IPv4
 	return s

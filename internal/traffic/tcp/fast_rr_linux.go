@@ -20,7 +20,7 @@ const maxMessageCall = readSize
 
 // requestFast runs one flow with blocking calls, or several with epoll, on one thread.
 func requestFast(ctx context.Context, c conns, w *rrWindow) error {
-	return thread.Run(1, w.p.CPU, func(int) error {
+	return w.p.Threading().Run(1, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var err error
@@ -49,7 +49,7 @@ func withCause(ctx context.Context, err error) error {
 func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
 	slot, limit := w.firstSlot(0)
-	clock := newPreciseClock(w.open())
+	clock := newPreciseClock(w)
 	from, at, end := time.Duration(0), time.Duration(0), w.bins.End
 	for {
 		if w.open() {
@@ -128,7 +128,7 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 
 // respondFast answers one flow with blocking calls, or several with epoll, on one thread.
 func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n int64, err error) {
-	err = thread.Run(1, p.CPU, func(int) (err error) {
+	err = p.Threading().Run(1, func(int) (err error) {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		if len(c) == 1 {
@@ -168,24 +168,26 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 type preciseClock struct {
 	start clock.Instant
 	mono  int64 // CLOCK_MONOTONIC at start, ns
+
+	spin bool
 }
 
-// newPreciseClock starts a clock. If it is used to sleep, the thread gets the smallest timer slack:
-// the default delays every wake-up by 50 us.
-func newPreciseClock(sleeps bool) preciseClock {
-	if sleeps {
+// newPreciseClock starts the clock of a window. If it is used to sleep, the thread gets the smallest
+// timer slack: the default delays every wake-up by 50 us.
+func newPreciseClock(w *rrWindow) preciseClock {
+	if w.open() {
 		// If it fails, sends are later, which the round trips show.
 		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	}
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
-	return preciseClock{clock.Now(), ts.Nano()}
+	return preciseClock{clock.Now(), ts.Nano(), w.p.Spin}
 }
 
 func (c preciseClock) since() time.Duration { return c.start.Since() }
 
-// sleepUntil returns at or after a time. It never spins: if both endpoints share a CPU, that would
-// take time from the server.
+// sleepUntil returns at or after a time. It polls the clock only if the trial asks for that: if both
+// endpoints share a CPU, that takes time from the server.
 func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
 	for {
 		now := c.since()
@@ -194,6 +196,10 @@ func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
 		}
 		if over.Load() {
 			return errCancelled
+		}
+		if c.spin {
+			thread.Yield()
+			continue
 		}
 		// A raw call blocks the Go runtime, so it lasts no longer than PollTimeout.
 		socket.SleepUntil(c.mono + int64(min(at, now+socket.PollTimeout)))

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
 )
 
 // rrFlow is one of several flows at either endpoint.
@@ -99,7 +100,7 @@ func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
 	for i := range flows {
 		flows[i].slot, m.limit = w.firstSlot(i)
 	}
-	m.clock = newPreciseClock(w.open())
+	m.clock = newPreciseClock(w)
 	return m.run(over)
 }
 
@@ -117,6 +118,12 @@ func (m *rrMany) run(over *atomic.Bool) error {
 			var err error
 			if wait, err = m.sendDue(); err != nil {
 				return err
+			}
+			if m.p.Spin {
+				wait = 0
+			}
+			if wait == 0 {
+				thread.Yield() // the server may share the CPU
 			}
 		}
 		if over.Load() {

@@ -18,11 +18,12 @@ const portablePinned = 1000
 
 // eachFlow runs fn for each flow, on pinned threads if a CPU is given.
 func eachFlow(p traffic.Params, fn func(i int) error) error {
-	if p.CPU >= 0 && p.Streams > portablePinned {
-		return fmt.Errorf("%s: %d flows on CPU %d: the portable implementation pins at most %d; use placement free", p.Kind, p.Streams, p.CPU, portablePinned)
-	}
-	if p.CPU >= 0 {
-		return thread.Run(p.Streams, p.CPU, fn)
+	threads := p.CPU >= 0 || p.FIFO
+	switch {
+	case threads && p.Streams > portablePinned:
+		return fmt.Errorf("%s: %d flows on threads of their own: the portable implementation has at most %d; use placement free without scheduling", p.Kind, p.Streams, portablePinned)
+	case threads:
+		return p.Threading().Run(p.Streams, fn)
 	}
 	return thread.RunGoroutines(p.Streams, fn)
 }
@@ -63,6 +64,9 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 			}
 			from = w.schedule.due(slot)
 			slot += uint64(w.p.Streams)
+			for w.p.Spin && start.Since() < from && ctx.Err() == nil {
+				thread.Yield()
+			}
 			if err := pause(ctx, from-start.Since()); err != nil {
 				return err
 			}

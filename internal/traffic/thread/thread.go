@@ -14,13 +14,7 @@ import (
 // Threads are pinned to cpu unless that is negative. The threads end with their functions, so no
 // other work inherits the pinning.
 func Run(n, cpu int, fn func(i int) error) error {
-	return RunGoroutines(n, func(i int) error {
-		runtime.LockOSThread()
-		if err := Pin(cpu); err != nil {
-			return err
-		}
-		return fn(i)
-	})
+	return Settings{CPU: cpu}.Run(n, fn)
 }
 
 // RunGoroutines runs fn(0) .. fn(n-1) concurrently and returns the first error.

@@ -141,7 +141,7 @@ type dnsDrive struct {
 func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: timed}
 	d := &dnsDrive{dnsClient: s, warmup: warmup, timed: timed > 0, bins: traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)}
-	err := thread.Run(1, s.p.CPU, func(int) error {
+	err := s.p.Threading().Run(1, func(int) error {
 		var stop func() bool
 		d.over, stop = thread.Cancelled(ctx)
 		defer stop()
@@ -222,6 +222,12 @@ func (d *dnsDrive) run() error {
 func (d *dnsDrive) receive(wait time.Duration) error {
 	if d.open == nil {
 		return d.wire.Receive(d.in)
+	}
+	if d.p.Spin {
+		wait = 0
+	}
+	if wait == 0 {
+		thread.Yield() // the server may share the CPU
 	}
 	return d.wire.ReceiveWithin(d.in, wait)
 }

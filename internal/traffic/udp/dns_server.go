@@ -28,7 +28,7 @@ func (s *dnsServer) serve(ctx context.Context, peer traffic.Peer) (traffic.Repor
 	s.senders, s.answer = sendersOf(s.wire, s.p.Streams), make([]byte, s.p.ResponseSize)
 	s.counts = make([]traffic.FlowCount, s.p.Streams)
 	start := s.clock.now()
-	if err := thread.Run(1, s.p.CPU, func(int) error { return s.run(ctx, peer) }); err != nil {
+	if err := s.p.Threading().Run(1, func(int) error { return s.run(ctx, peer) }); err != nil {
 		return traffic.Report{}, err
 	}
 	var all traffic.FlowCount

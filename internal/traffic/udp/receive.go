@@ -113,7 +113,7 @@ func intervals(p traffic.Params) []float64 {
 // run receives until the sender's report and everything that can still arrive have arrived.
 func (r *receiver) run(ctx context.Context, peer traffic.Peer) (report traffic.Report, err error) {
 	var wait thread.CPUWait
-	err = thread.Run(1, r.p.CPU, func(int) error {
+	err = r.p.Threading().Run(1, func(int) error {
 		return wait.Measure(func() error {
 			report, err = r.receive(ctx, peer)
 			return err

@@ -32,7 +32,7 @@ func (rr) Spec() traffic.Spec {
 		Kind:     "udp_rr",
 		Metric:   "transaction_rate",
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"transaction_rate", "pairs"},
+		Optional: []string{"transaction_rate", "wait", "scheduling", "pairs"},
 		Defaults: study.Workload{
 			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 			Placement: study.OneCore,
@@ -140,11 +140,11 @@ type rrSession struct {
 func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: timed}
 	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
-	err := thread.Run(1, s.p.CPU, func(int) error {
+	err := s.p.Threading().Run(1, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var open *pacer
-		var sleeper slotSleeper
+		var waiter slotWaiter
 		start := s.clock.now()
 		if s.p.TransactionRate > 0 {
 			sched, err := newSchedule(1, s.p.TransactionRate)
@@ -152,7 +152,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 				return err
 			}
 			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.End))}
-			sleeper = newSlotSleeper(sched, s.net.Sleeper())
+			waiter = newSlotWaiter(sched, s.net, s.p)
 			s.window.Slots += open.end - sched.before(int64(warmup))
 		}
 		for at := time.Duration(0); at < b.End; {
@@ -163,7 +163,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 				}
 				begun = time.Duration(open.at(open.next))
 				if at < begun {
-					sleeper.wait(int64(begun - at))
+					waiter.wait(int64(begun - at))
 					at = time.Duration(s.clock.now() - start)
 					if over.Load() {
 						return context.Cause(ctx)
@@ -328,7 +328,7 @@ func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traf
 func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
 	var got, sent, foreign int64
 	start := e.clock.now()
-	err := thread.Run(1, p.CPU, func(int) error {
+	err := p.Threading().Run(1, func(int) error {
 		m := e.wire.Messenger(0)
 		buf := make([]byte, max(p.PayloadSize, maxMessage)+1)
 		answer := make([]byte, p.ResponseSize)

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math/bits"
 	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
 )
 
 // schedule is an endless sequence of evenly spaced slots without accumulated error: slot k is at
@@ -87,18 +91,31 @@ func (p *pacer) served(n int64) {
 // until returns the time until the next slot in ns.
 func (p *pacer) until(now int64) int64 { return p.start + p.at(p.next) - now }
 
-// slotSleeper waits for a slot. It sleeps while the slot is far away and polls the clock for the
-// rest.
-type slotSleeper struct {
+// slotWaiter waits for the slots of one schedule, on one thread.
+type slotWaiter struct {
 	sleep func(time.Duration)
-	dense bool // slots are too close to sleep between them
+	manner
 }
 
+// manner is how a thread waits for a slot.
+type manner int
+
+const (
+	// byTimer sleeps while the slot is far away and polls the clock for the rest.
+	byTimer manner = iota
+	// overSlots sleeps over some slots, which are then served together: at 1 Gbit/s this halved the CPU
+	// time, and departures were 10 us behind their slots at the median.
+	overSlots
+	// polling never sleeps.
+	polling
+	// yielding polls, too, and lets other threads of the CPU run before each reading of the clock.
+	yielding
+)
+
 // The kernel wakes a sleeping thread some microseconds late, so the end of a longer wait is spent
-// polling. If slots are closer than denseSlots, the thread sleeps over some of them and serves them
-// together: at 1 Gbit/s this halved the CPU time, and departures were 10 us behind their slots at
-// the median. If they are closer than tightSlots, there is no time to sleep. Sleeps are bounded, so
-// that the loop can check whether the trial was cancelled.
+// polling. If slots are closer than denseSlots, the thread sleeps over some of them. If they are closer than
+// tightSlots, there is no time to sleep. Sleeps are bounded, so that the loop can check whether the trial
+// was cancelled.
 const (
 	wakeMargin = 4 * time.Microsecond
 	minSleep   = 3 * time.Microsecond
@@ -108,19 +125,35 @@ const (
 	denseSleep = 20 * time.Microsecond
 )
 
-func newSlotSleeper(s schedule, sleep func(time.Duration)) slotSleeper {
-	gap := time.Duration(s.at(1))
-	if gap < tightSlots {
-		return slotSleeper{sleep: func(time.Duration) {}}
-	}
-	return slotSleeper{sleep, gap < denseSlots}
+// newSlotWaiter prepares the calling thread to wait for the slots of s.
+func newSlotWaiter(s schedule, n socket.UDP, p traffic.Params) slotWaiter {
+	return slotWaiter{n.Sleeper(), mannerOf(time.Duration(s.at(1)), p)}
 }
 
-// wait sleeps if the next slot, off ns away, is far enough. The caller then reads the clock again.
-func (n slotSleeper) wait(off int64) {
-	if n.dense {
-		n.sleep(denseSleep)
-	} else if d := time.Duration(off) - wakeMargin; d >= minSleep {
-		n.sleep(min(d, maxSleep))
+// mannerOf returns how to wait for slots with that distance. A real-time thread never polls: that would
+// keep all others from its CPU, the receiver included.
+func mannerOf(gap time.Duration, p traffic.Params) manner {
+	switch {
+	case p.Spin:
+		return yielding
+	case gap >= denseSlots:
+		return byTimer
+	case gap >= tightSlots || p.FIFO:
+		return overSlots
+	}
+	return polling
+}
+
+// wait waits for the next slot, which is off ns away, or shorter. The caller then reads the clock again.
+func (w slotWaiter) wait(off int64) {
+	switch w.manner {
+	case yielding:
+		thread.Yield()
+	case overSlots:
+		w.sleep(denseSleep)
+	case byTimer:
+		if d := time.Duration(off) - wakeMargin; d >= minSleep {
+			w.sleep(min(d, maxSleep))
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
 
@@ -72,4 +73,35 @@ func TestPacer(t *testing.T) {
 			t.Fatalf("%d served and %d missed of %d, the largest burst was %d of %d", served, missed, end, p.largestBurst, burst)
 		}
 	})
+}
+
+func TestMannerOf(t *testing.T) {
+	for _, tt := range []struct {
+		gap  time.Duration
+		p    traffic.Params
+		want manner
+	}{
+		{time.Millisecond, traffic.Params{}, byTimer},
+		{10 * time.Microsecond, traffic.Params{}, overSlots},
+		{time.Microsecond, traffic.Params{}, polling},
+		{time.Millisecond, traffic.Params{FIFO: true}, byTimer},
+		{time.Microsecond, traffic.Params{FIFO: true}, overSlots},
+		{time.Millisecond, traffic.Params{Spin: true}, yielding},
+		{time.Microsecond, traffic.Params{Spin: true}, yielding},
+	} {
+		if got := mannerOf(tt.gap, tt.p); got != tt.want {
+			t.Errorf("slots every %s, %+v: %d, want %d", tt.gap, tt.p, got, tt.want)
+		}
+	}
+}
+
+// The thread is woken shortly before its slot. Only the manners that sleep do.
+func TestWait(t *testing.T) {
+	for how, want := range map[manner]time.Duration{byTimer: time.Millisecond - wakeMargin, overSlots: denseSleep, polling: -1, yielding: -1} {
+		slept := time.Duration(-1)
+		w := slotWaiter{func(d time.Duration) { slept = d }, how}
+		if w.wait(int64(time.Millisecond)); slept != want {
+			t.Errorf("manner %d slept %s of 1 ms, want %s", how, slept, want)
+		}
+	}
 }

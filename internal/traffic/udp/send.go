@@ -94,7 +94,7 @@ func (s *sender) drive(ctx context.Context, warmup, timed time.Duration, first u
 	var stop func() bool
 	s.over, stop = thread.Cancelled(ctx)
 	defer stop()
-	return thread.Run(1, s.p.CPU, func(int) error {
+	return s.p.Threading().Run(1, func(int) error {
 		return s.cpuWait.Measure(func() (err error) {
 			start := s.clock.now()
 			if s.unlimited() {
@@ -142,7 +142,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Durat
 	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + timed))}
 	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
 	s.window.Slots += (p.end - warm) * unit
-	sleeper := newSlotSleeper(sched, s.net.Sleeper())
+	waiter := newSlotWaiter(sched, s.net, s.p)
 	for p.next < p.end {
 		if s.over.Load() {
 			return fmt.Errorf("send: %w", context.Cause(ctx))
@@ -150,7 +150,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Durat
 		now := s.clock.now()
 		n := p.due(now)
 		if n == 0 {
-			sleeper.wait(p.until(now))
+			waiter.wait(p.until(now))
 			continue
 		}
 		if s.unit > 1 || len(s.flows) > 1 {
@@ -176,6 +176,9 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Durat
 			return err
 		}
 		p.served(n)
+		if s.p.FIFO {
+			thread.Yield() // to a receiver on the same CPU, which a sender behind its schedule would never let run
+		}
 		s.largest = max(s.largest, p.largestBurst*unit)
 		s.nextFlow = (s.nextFlow + 1) % len(s.flows)
 	}

@@ -22,7 +22,7 @@ func (stream) Spec() traffic.Spec {
 		Bulk:   true,
 		Params: []string{"flows", "payload_size", "rate", "burst", "offload", "fragment", "direction", "family",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"packet_rate", "pairs", "tool", "verify_with"},
+		Optional: []string{"packet_rate", "wait", "scheduling", "pairs", "tool", "verify_with"},
 		Defaults: study.Workload{
 			Flows: 1, PayloadSize: 1400, Rate: 500e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
 			Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
@@ -202,7 +202,7 @@ func (w sweep) Spec() traffic.Spec {
 	s.Title, s.Kind, s.MadeOf = "UDP sweep", "udp_sweep", s.Kind
 	s.Params = []string{"rates", "flows", "payload_size", "burst", "offload", "fragment", "direction", "family",
 		"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
-	s.Optional = nil
+	s.Optional = []string{"wait", "scheduling"}
 	s.Defaults.Rate = 0
 	s.Defaults.Rates = study.Rates{250e6, 500e6, 1e9, 2e9, 4e9}
 	s.Lengths = map[string]study.Length{
@@ -224,6 +224,7 @@ func (w search) Spec() traffic.Spec {
 		Metric: traffic.ThroughputMetric(0, false),
 		Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search",
 			"flows", "payload_size", "burst", "offload", "fragment", "direction", "family", "send_buffer", "receive_buffer", "placement", "warmup"},
+		Optional: []string{"wait", "scheduling"},
 		Defaults: study.Workload{
 			LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(300 * time.Millisecond),
 			MinRate: 1e6, MaxRate: 10e9,

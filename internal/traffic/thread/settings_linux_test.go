@@ -1,0 +1,68 @@
+package thread
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func policy(t *testing.T, tid int) uint32 {
+	t.Helper()
+	a, err := unix.SchedGetAttr(tid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Policy
+}
+
+// The threads of Run have the priority, and a process that one starts does not.
+func TestRunFIFO(t *testing.T) {
+	s := Settings{CPU: -1, FIFO: true}
+	if err := s.Check(); err != nil {
+		t.Skip(err) // not allowed here
+	}
+	err := s.Run(2, func(int) error {
+		a, err := unix.SchedGetAttr(0, 0)
+		if err != nil {
+			return err
+		}
+		if a.Policy != unix.SCHED_FIFO || a.Priority != fifoPriority || a.Flags&unix.SCHED_FLAG_RESET_ON_FORK == 0 {
+			t.Errorf("policy %d, priority %d, flags %#x", a.Policy, a.Priority, a.Flags)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if p := policy(t, 0); p != unix.SCHED_NORMAL {
+		t.Errorf("the test's own thread has policy %d", p)
+	}
+}
+
+// Without the right to do so, the error names it, and no function runs.
+func TestRunFIFONotAllowed(t *testing.T) {
+	var none unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_RTPRIO, &none); err != nil || none.Cur != 0 {
+		t.Skipf("RLIMIT_RTPRIO allows it without the capability: %v, %v", none, err)
+	}
+	err := Run(1, -1, func(int) error { // a thread without capabilities, which ends here
+		header, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+		if err := unix.Capset(&header, &data[0]); err != nil {
+			return err
+		}
+		return setFIFO()
+	})
+	if err == nil || !strings.Contains(err.Error(), "scheduling fifo: operation not permitted: it requires CAP_SYS_NICE") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := (Settings{CPU: -1, Spin: true}).Check(); err != nil {
+		t.Error(err)
+	}
+	if err := (Settings{CPU: -1, Spin: true, FIFO: true}).Check(); err == nil {
+		t.Error("a spinning real-time thread is accepted")
+	}
+}

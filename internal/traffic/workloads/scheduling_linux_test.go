@@ -1,0 +1,98 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
+)
+
+// The main thread cannot end, so one that a trial ran on would keep its priority, without ever running
+// again. No trial gets it.
+func init() { runtime.LockOSThread() }
+
+// realTime counts the threads of this process that have real-time priority.
+func realTime(t *testing.T) (n int) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Policy == unix.SCHED_FIFO { // it may have ended
+			n++
+		}
+	}
+	return n
+}
+
+// await waits until n threads have real-time priority.
+func await(t *testing.T, what string, n int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		got := realTime(t)
+		if got == n {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %d threads have real-time priority, want %d", what, got, n)
+		}
+	}
+}
+
+// While a trial runs, both endpoints of every workload that takes a scheduling have it, in both
+// implementations, and no thread keeps it.
+func TestScheduling(t *testing.T) {
+	if err := (thread.Settings{CPU: -1, FIFO: true}).Check(); err != nil {
+		t.Skip(err) // not allowed here
+	}
+	for name, all := range map[string][]traffic.Workload{"fastest": All(), "portable": Portable()} {
+		for _, w := range all {
+			spec := w.Spec()
+			if !slices.Contains(spec.Optional, "scheduling") {
+				continue
+			}
+			await(t, "before "+spec.Kind, 0)
+			stop := start(t, w, traffic.Params{
+				Kind: spec.Kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, FIFO: true, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
+				Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Hour,
+			})
+			await(t, name+" "+spec.Kind, 2)
+			stop()
+			await(t, "after "+spec.Kind, 0)
+		}
+	}
+}
+
+// start begins a trial. stop cancels it.
+func start(t *testing.T, w traffic.Workload, p traffic.Params) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s, err := w.Listen(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 2)
+	go func() { _, err := s.Serve(ctx, nil); t.Logf("%s: the server ended: %v", p.Kind, err); ended <- err }()
+	p.Address = "127.0.0.1:" + strconv.Itoa(int(s.Port()))
+	go func() { _, err := w.Dial(ctx, p, nil); t.Logf("%s: the client ended: %v", p.Kind, err); ended <- err }()
+	return func() {
+		cancel(errors.New("the test has seen enough"))
+		for range 2 {
+			<-ended // one may end in order because the other has
+		}
+	}
+}

@@ -147,7 +147,7 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 // and end a slice takes 2 ms for each pair on two CPUs.
 func (w Workload) forFlows(asked Workload, bulk bool) Workload {
 	const perStream, perFlow, leastSlices = Duration(2 * time.Millisecond), Duration(100 * time.Microsecond), 5
-	const pairSlice, perPair = Duration(2 * time.Millisecond), Duration(60 * time.Millisecond)
+	const pairSlice, perPair = Duration(2 * time.Millisecond), Duration(100 * time.Millisecond)
 	_, list := asked.Concurrency()
 	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), max(1, asked.Pairs)
 	if w.Slice == 0 || w.Slice == AtOnce || flows*pairs == 1 {

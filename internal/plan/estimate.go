@@ -17,7 +17,7 @@ import (
 // PairSliceOverhead to a slice, because its agents take turns on the CPUs.
 const (
 	TrialOverhead     = 100 * time.Millisecond
-	ModeOverhead      = 400 * time.Millisecond
+	ModeOverhead      = 200 * time.Millisecond
 	ToolOverhead      = 400 * time.Millisecond
 	DrainOverhead     = 250 * time.Millisecond
 	PairOverhead      = 10 * time.Millisecond

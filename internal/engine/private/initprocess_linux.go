@@ -29,9 +29,10 @@ type initProcess struct {
 }
 
 // engineEnvironment returns the environment of an engine's processes. It has nothing of the user's,
-// because DOCKER_*, proxies and the sockets of a service manager would affect the engine.
+// because DOCKER_*, proxies and the sockets of a service manager would affect the engine. Its temporary
+// files are its own: dockerd makes a containerd that does not answer dump its stacks into one.
 func engineEnvironment(path string) []string {
-	environment := []string{"PATH=" + path, "HOME=/run", "LC_ALL=C"}
+	environment := []string{"PATH=" + path, "HOME=/run", "TMPDIR=/run", "LC_ALL=C"}
 	if onRamdisk() {
 		// runc then does without pivot_root(2), which the kernel's first file system rejects.
 		environment = append(environment, "DOCKER_RAMDISK=1")

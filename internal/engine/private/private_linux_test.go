@@ -131,7 +131,7 @@ func TestEngineIsIsolated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(env), "nowhere") || !strings.Contains(string(env), "/usr/sbin") {
+	if strings.Contains(string(env), "nowhere") || !strings.Contains(string(env), "/usr/sbin") || !strings.Contains(string(env), "TMPDIR=/run") {
 		t.Errorf("dockerd's environment is %q", env)
 	}
 	root := filepath.Join("/proc", strconv.Itoa(p.InitPID()), "root")

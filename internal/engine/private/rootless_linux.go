@@ -99,7 +99,7 @@ func startAsUser(dir string, command []string, files []*os.File) (*os.Process, e
 	return os.StartProcess(filepath.Join(enginePrograms, command[0]), command, &os.ProcAttr{
 		Dir:   rootlessHome,
 		Files: files,
-		Env:   []string{"PATH=" + path, "HOME=" + rootlessHome, "XDG_RUNTIME_DIR=" + rootlessHome, "LC_ALL=C"},
+		Env:   []string{"PATH=" + path, "HOME=" + rootlessHome, "XDG_RUNTIME_DIR=" + rootlessHome, "TMPDIR=" + rootlessHome, "LC_ALL=C"},
 		Sys:   &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: rootlessUser, Gid: rootlessUser}},
 	})
 }

@@ -50,7 +50,7 @@ func (o ModeSpec) Without(part string) bool { return o.With[part] == Off }
 
 // MaxPairs is the maximum number of pairs on a path: every subnet of a lab has addresses
 // for that many.
-const MaxPairs = 200
+const MaxPairs = 100
 
 // CheckPairs returns an error if the number of pairs is below 1 or above MaxPairs.
 func (o ModeSpec) CheckPairs() error {

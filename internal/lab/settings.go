@@ -3,11 +3,11 @@ package lab
 import "os"
 
 // listenedPorts are the ports on which something in a lab listens: Swarm's management (2377)
-// and gossip (7946), IPsec in UDP, VXLAN, the data ports of up to 200 pairs (from 5201, and
-// from 5401 where a lab is used as two machines), and WireGuard. A connection
+// and gossip (7946), IPsec in UDP, VXLAN, the data ports of up to 100 pairs (from 5201, and
+// from 5301 where a lab is used as two machines), and WireGuard. A connection
 // that got one as its source port keeps it busy for as long as it is in TIME_WAIT, and an
 // engine that finds it busy does not try again.
-const listenedPorts = "2377,4500,4789,5201-5600,7946,51820"
+const listenedPorts = "2377,4500,4789,5201-5400,7946,51820"
 
 // SandboxSettings returns the sysctls of IPv4 that every sandbox gets, as pairs of path below
 // /proc/sys and value, as far as all supported kernels have them. They replace the machine's

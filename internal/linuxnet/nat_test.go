@@ -10,7 +10,7 @@ import (
 // The rules of a table are one message to the kernel, which must accept that of many sandboxes.
 func TestGatewayOfManySandboxes(t *testing.T) {
 	ns := needNS(t)
-	const pairs = 200
+	const pairs = 100
 	g := Gateway{Table: "tare", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24"), netip.MustParsePrefix("2001:2:0:1::/64")}}
 	for i := range pairs {
 		for _, first := range []string{"198.18.1.2", "2001:2:0:1::2"} {

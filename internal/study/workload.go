@@ -34,7 +34,7 @@ type Workload struct {
 }
 
 // mostPairs is the maximum of pairs, as driver.MaxPairs.
-const mostPairs = 200
+const mostPairs = 100
 
 // mostStreams is the maximum of streams, and of flows where the workload has no other, and mostFlows
 // that of a workload that can have more.

@@ -89,7 +89,7 @@ func (p *path) startFlannel(ctx context.Context, backend string) (map[*lab.Host]
 	}
 	p.AddProcess(etcd)
 	config, err := json.Marshal(map[string]any{
-		"Network": p.flannelNetwork(), "SubnetLen": p.client.subnets[0].Bits(), "Backend": map[string]string{"Type": backend},
+		"Network": p.flannelNetwork(), "SubnetLen": 24, "Backend": map[string]string{"Type": backend},
 		"SubnetMin": p.OnLab.Addresses(lab.NetA, 0)[0].Addr(), "SubnetMax": p.OnLab.Addresses(lab.NetB, 0)[0].Addr(),
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func (p *path) ipvlan(ctx context.Context) error { return p.onUnderlay(ctx, "ipv
 // and the engine would otherwise reserve host a's address for it.
 const (
 	firstOnUnderlay = 11
-	unusedGateway   = lab.LastHost
+	unusedGateway   = 254
 )
 
 func (p *path) onUnderlay(ctx context.Context, kind string) error {

@@ -29,7 +29,7 @@ type Family struct {
 // FirstPort is the port of the second machine at which the first server of a run listens.
 // Each path uses the ports that follow, as many as it has pairs, for TCP and UDP. They are
 // fixed, so that a firewall can allow them.
-const FirstPort = 5401
+const FirstPort = 5301
 
 // The limits of the search for an address: how long one exchange may take, and how many
 // addresses of a machine are tried for each family.

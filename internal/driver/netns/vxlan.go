@@ -25,7 +25,7 @@ const vxlanID = 4097
 // The host numbers of the tunnel devices in the overlay's subnet, where nothing is bridged
 // and they have addresses. Those of the sandboxes are up to 2*MaxPairs+1.
 const (
-	nearTunnel = lab.LastHost - 1 + iota
+	nearTunnel = 251 + iota
 	farTunnel
 )
 

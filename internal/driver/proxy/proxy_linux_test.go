@@ -218,7 +218,7 @@ func TestImpossible(t *testing.T) {
 	drivertest.NeedLab(t)
 	for want, o := range map[string]driver.ModeSpec{
 		"has no mode":        {Mode: "proxy/none", Pairs: 1},
-		"use 1 to 200":       {Mode: "proxy/tls", Pairs: 201},
+		"use 1 to 100":       {Mode: "proxy/tls", Pairs: 101},
 		"limits are applied": {Mode: "proxy/tls", Pairs: 1, Limits: limits()},
 	} {
 		_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), o))

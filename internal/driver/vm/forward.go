@@ -76,7 +76,7 @@ func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
 		n.MTU = min(n.MTU, userMTU)
 		return p.boot(ctx, pair, guest.Attachment{Netdev: p.slirp(pair, own.Addr(), gw)}, n, nil, nil)
 	}
-	f, err := p.startPasst(ctx, pair, own, gw.Addr())
+	f, err := p.startPasst(ctx, pair, own.Addr(), gw.Addr())
 	if err != nil {
 		return vm{}, err
 	}
@@ -97,11 +97,11 @@ func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 }
 
 // startPasst starts passt for a guest and returns QEMU's end of the socket pair.
-func (p *path) startPasst(ctx context.Context, pair int, own netip.Prefix, gw netip.Addr) (*os.File, error) {
+func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
 	number := portOf(pair)
 	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
 	h, f, err := startHelper(lab.PairName("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
-		"--address", own.Addr().String(), "--netmask", strconv.Itoa(own.Bits()), "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
+		"--address", own.String(), "--netmask", "24", "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
 		"--tcp-ports", forward, "--udp-ports", forward, "--dns", "none", "--no-map-gw", "--runas", "0")
 	if err != nil {
 		return nil, err

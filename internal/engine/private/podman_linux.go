@@ -244,10 +244,9 @@ func (c Podman) settings(l *lab.Lab, h *lab.Host) (string, error) {
 		helpers = append([]string{filepath.Join(podmanPrograms, "root/usr/lib/podman")}, helpers...)
 		plugins = append([]string{filepath.Join(podmanPrograms, "root/usr/lib/cni")}, plugins...)
 	}
-	gateway, first, small := addressesOf(l, h)
+	gateway, pool := addressesOf(l, h)
 	var b strings.Builder
-	fmt.Fprintf(&b, "[network]\ndefault_subnet = %q\ndefault_subnet_pools = [{\"base\" = %q, \"size\" = %d}, {\"base\" = %q, \"size\" = %d}]\n",
-		gateway.Masked(), first, first.Bits(), small, lab.SmallBits)
+	fmt.Fprintf(&b, "[network]\ndefault_subnet = %q\ndefault_subnet_pools = [{\"base\" = %q, \"size\" = %d}]\n", gateway.Masked(), pool, lab.PoolBits)
 	// The counters of its rules show whether they translate; netavark's rules of nftables have none.
 	fmt.Fprintf(&b, "firewall_driver = \"iptables\"\ncni_plugin_dirs = [%s]\n", quoted(plugins))
 	if c.Backend != "" {
@@ -272,7 +271,7 @@ func quoted(words []string) string {
 // defaultNetwork returns netavark's description of the default network, in the lab's addresses and
 // with its MTU.
 func defaultNetwork(l *lab.Lab, h *lab.Host) map[string]any {
-	gateway, _, _ := addressesOf(l, h)
+	gateway, _ := addressesOf(l, h)
 	return map[string]any{
 		"name": "podman", "id": "2f259bab93aaaaa2542ba43ef33eb990d0999ee1b9924b557b7be53c0b7a1bb9", // Podman knows it by this id
 		"driver": "bridge", "network_interface": "podman0", "created": "2022-01-01T00:00:00Z",

@@ -200,27 +200,22 @@ func Swarm(ctx context.Context, l *lab.Lab, manager *Engine, workers ...*Engine)
 	for _, w := range workers {
 		others = append(others, node(w))
 	}
-	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.SwarmBits}, node(manager), others...)
+	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.PoolBits}, node(manager), others...)
 }
 
 // addressFlags returns the flags that keep an engine's own networks within the run's addresses.
 func addressFlags(l *lab.Lab, h *lab.Host) []string {
-	gateway, first, small := addressesOf(l, h)
-	pool := func(base netip.Prefix, size int) string {
-		return fmt.Sprintf("--default-address-pool=base=%s,size=%d", base, size)
-	}
-	return []string{"--bip=" + gateway.String(), pool(first, first.Bits()), pool(small, lab.SmallBits)}
+	gateway, pool := addressesOf(l, h)
+	return []string{"--bip=" + gateway.String(), fmt.Sprintf("--default-address-pool=base=%s,size=%d", pool, lab.PoolBits)}
 }
 
-// addressesOf returns the address of the default bridge of an engine on a host, the subnet of
-// its first other network, and the range of further ones.
-func addressesOf(l *lab.Lab, h *lab.Host) (gateway, first, small netip.Prefix) {
-	net, pool := lab.NetA, lab.PoolA
+// addressesOf returns the address of the default bridge of an engine on a host, and the pool of its
+// other networks.
+func addressesOf(l *lab.Lab, h *lab.Host) (gateway, pool netip.Prefix) {
 	if h == l.B {
-		net, pool = lab.NetB, lab.PoolB
+		return l.Addresses(lab.NetB, 1)[0], l.Pool(lab.PoolB)
 	}
-	first, small = l.Ranges(pool)
-	return l.Addresses(net, 1)[0], first, small
+	return l.Addresses(lab.NetA, 1)[0], l.Pool(lab.PoolA)
 }
 
 // makeDir creates the engine's directory. Another run that ends may at that moment be removing its

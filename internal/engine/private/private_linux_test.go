@@ -113,8 +113,8 @@ func TestAddressesOfEngines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first, _ := l.Ranges(e.pool); n.Subnets[0] != first {
-			t.Errorf("host %s: the first network is in %v, want %s", e.h.Name, n.Subnets, first)
+		if pool := l.Pool(e.pool); !pool.Contains(n.Subnets[0].Addr()) || n.Subnets[0].Bits() != lab.PoolBits {
+			t.Errorf("host %s: a network is in %v, want a /%d of %s", e.h.Name, n.Subnets, lab.PoolBits, pool)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *Cluster) calico(h *lab.Host, file func(base, text string) string, insta
 	install.Args = []string{"/bin/sh", "-c", `wget=$0; until "$wget" wget -q -O /dev/null http://127.0.0.1:9099/readiness; do sleep 0.1; done; cp "$1" "$2" && sleep infinity`, c.bin("busybox"), install.Args[1], install.Args[2]}
 	// The node's object exists only after its kubelet has registered it.
 	install.Once = false
-	patch := fmt.Sprintf(`{"metadata": {"annotations": {"projectcalico.org/IPv4Address": "%s/%d", "projectcalico.org/IPv4VXLANTunnelAddr": %q}}, "spec": {"podCIDR": "%s", "podCIDRs": ["%s"]}}`, h.Addr[0], c.Lab.Addresses(lab.NetUnderlay, 0)[0].Bits(), pods.Addr(), pods, pods)
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {"projectcalico.org/IPv4Address": "%s/24", "projectcalico.org/IPv4VXLANTunnelAddr": %q}}, "spec": {"podCIDR": "%s", "podCIDRs": ["%s"]}}`, h.Addr[0], pods.Addr(), pods, pods)
 	describe := append([]string{"/bin/sh", "-c", `until "$@"; do sleep 0.2; done; sleep infinity`, "describe"}, c.localKubectl("patch", "node", name, "--type=merge", "-p", patch)...)
 	return []step{
 		{Name: "describe", Args: describe},

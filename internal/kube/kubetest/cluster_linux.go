@@ -73,12 +73,12 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// The cluster's addresses, within those of its lab: pods have the subnet of a bridge.
-func (c *Cluster) pods() netip.Prefix { return c.Lab.Addresses(lab.NetA, 0)[0] }
+// The cluster's addresses, within those of its lab.
+func (c *Cluster) pods() netip.Prefix { return c.Lab.Pool(lab.PoolA) }
 
-// services returns the addresses of services: all pools, for two thousand of them.
+// services returns the addresses of services: two pools, for two thousand of them.
 func (c *Cluster) services() netip.Prefix {
-	return netip.PrefixFrom(c.Lab.Pool(lab.PoolA).Addr(), 21)
+	return netip.PrefixFrom(c.Lab.Pool(lab.PoolB).Addr(), 21)
 }
 
 // podsOf returns the addresses of a node's pods in a cluster without flannel, which assigns them

@@ -8,15 +8,11 @@ import (
 	"tare/internal/lab"
 )
 
-// The numbers of the cluster's IPv6 subnets, after those of the lab: four of pods, and one of
-// services.
-const (
-	firstOfPods lab.Net = 4
-	ofServices  lab.Net = 8
-)
-
-// subnet6 is invalid on a kernel without IPv6.
-func (c *Cluster) subnet6(n lab.Net) netip.Prefix { return ipv6(c.Lab.Addresses(n, 0)).Masked() }
+// The cluster's IPv6 addresses, numbered as the pools of IPv4 addresses in which its pods and
+// services are. They are invalid on a kernel without IPv6.
+func (c *Cluster) subnet6(pool lab.Pool, n int) netip.Prefix {
+	return ipv6(c.Lab.Addresses(lab.Net(int(pool)*4+n), 0)).Masked()
+}
 
 // ipv6 returns the second of the addresses of a lab, which is of IPv6.
 func ipv6(of []netip.Prefix) netip.Prefix {
@@ -29,19 +25,19 @@ func ipv6(of []netip.Prefix) netip.Prefix {
 // PodsIPv6 returns the IPv6 addresses of a node's pods.
 func (c *Cluster) PodsIPv6(h *lab.Host) netip.Prefix {
 	if h == c.Lab.B {
-		return c.subnet6(firstOfPods + 1)
+		return c.subnet6(lab.PoolA, 1)
 	}
-	return c.subnet6(firstOfPods)
+	return c.subnet6(lab.PoolA, 0)
 }
 
 // pods6 returns the addresses of all pods.
 func (c *Cluster) pods6() netip.Prefix {
-	return netip.PrefixFrom(c.subnet6(firstOfPods).Addr(), 62)
+	return netip.PrefixFrom(c.subnet6(lab.PoolA, 0).Addr(), 62)
 }
 
 // services6 returns those of services, of which an API server allows no more than 2^20.
 func (c *Cluster) services6() netip.Prefix {
-	return netip.PrefixFrom(c.subnet6(ofServices).Addr(), 112)
+	return netip.PrefixFrom(c.subnet6(lab.PoolB, 0).Addr(), 112)
 }
 
 // both returns the value of a flag for one address family, or for two.

@@ -48,21 +48,32 @@ const Off = "off"
 // Without reports whether the variant leaves a part of the mode out.
 func (o ModeSpec) Without(part string) bool { return o.With[part] == Off }
 
-// MaxPairs is the maximum number of pairs on a path: every subnet of a lab has addresses
-// for that many.
-const MaxPairs = 100
+// MaxPairs is the maximum number of pairs on a path, and ManyPairs that of the modes that
+// need no engine and have clients and servers in subnets of their own: each subnet of a lab
+// has 254 addresses.
+const (
+	MaxPairs  = 100
+	ManyPairs = 200
+)
 
 // CheckPairs returns an error if the number of pairs is below 1 or above MaxPairs.
-func (o ModeSpec) CheckPairs() error {
-	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return fmt.Errorf("provision %s: %d pairs of endpoints requested; use 1 to %d", o.Mode, o.Pairs, MaxPairs)
+func (o ModeSpec) CheckPairs() error { return o.checkPairs(MaxPairs) }
+
+func (o ModeSpec) checkPairs(most int) error {
+	if o.Pairs < 1 || o.Pairs > most {
+		return fmt.Errorf("provision %s: %d pairs of endpoints requested; use 1 to %d", o.Mode, o.Pairs, most)
 	}
 	return nil
 }
 
 // CheckNoLimits is CheckPairs for modes without a container engine: it also rejects limits.
-func (o ModeSpec) CheckNoLimits() error {
-	if err := o.CheckPairs(); err != nil {
+func (o ModeSpec) CheckNoLimits() error { return o.checkNoLimits(MaxPairs) }
+
+// CheckManyPairs is CheckNoLimits for modes that can have ManyPairs.
+func (o ModeSpec) CheckManyPairs() error { return o.checkNoLimits(ManyPairs) }
+
+func (o ModeSpec) checkNoLimits(most int) error {
+	if err := o.checkPairs(most); err != nil {
 		return err
 	}
 	if o.Limits != (study.Limits{}) {

@@ -104,7 +104,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 			if len(carried) > 1 {
 				who = fmt.Sprintf(" by pair %d", i+1)
 			}
-			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d are required)", total, who, ErrTooLittleTraffic, minTraffic)
+			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d are required); use longer trials, larger messages or fewer pairs", total, who, ErrTooLittleTraffic, minTraffic)
 		}
 	}
 	for _, r := range rules {

@@ -13,12 +13,15 @@ import (
 // a mode of namespaces takes to be set up and taken down, as measured by `make bench` on
 // two cores and rounded up. ToolOverhead is the additional time to start an external tool
 // at both endpoints, with its own handshakes; DrainOverhead is how long a receiver waits
-// for datagrams that were lost.
+// for datagrams that were lost. With several pairs each pair adds PairOverhead to a trial and
+// PairSliceOverhead to a slice, because its agents take turns on the CPUs.
 const (
-	TrialOverhead = 100 * time.Millisecond
-	ModeOverhead  = 200 * time.Millisecond
-	ToolOverhead  = 400 * time.Millisecond
-	DrainOverhead = 250 * time.Millisecond
+	TrialOverhead     = 100 * time.Millisecond
+	ModeOverhead      = 200 * time.Millisecond
+	ToolOverhead      = 400 * time.Millisecond
+	DrainOverhead     = 250 * time.Millisecond
+	PairOverhead      = 10 * time.Millisecond
+	PairSliceOverhead = 2 * time.Millisecond
 )
 
 // External reports whether an external tool generates a workload's traffic.
@@ -42,6 +45,12 @@ func (t Trial) Overhead() time.Duration {
 	}
 	if t.Workload.PayloadSize > 0 { // a stream of datagrams
 		long += DrainOverhead
+	}
+	if pairs := time.Duration(t.Workload.Pairs); pairs > 1 {
+		long += pairs * PairOverhead
+		if t.Sliced() {
+			long += pairs * time.Duration(t.Rounds()) * PairSliceOverhead
+		}
 	}
 	return long
 }

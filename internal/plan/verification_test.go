@@ -78,8 +78,10 @@ func TestOverhead(t *testing.T) {
 		w    study.Workload
 		want time.Duration
 	}{
-		"tare":      {study.Workload{Kind: "tcp_rr", Tool: study.BuiltIn}, TrialOverhead},
-		"a tool":    {study.Workload{Kind: "tcp_stream", Tool: "iperf3"}, TrialOverhead + ToolOverhead},
+		"tare":   {study.Workload{Kind: "tcp_rr", Tool: study.BuiltIn}, TrialOverhead},
+		"a tool": {study.Workload{Kind: "tcp_stream", Tool: "iperf3"}, TrialOverhead + ToolOverhead},
+		"pairs": {study.Workload{Kind: "tcp_rr", Pairs: 10, Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(160 * time.Millisecond)},
+			TrialOverhead + 10*(PairOverhead+10*PairSliceOverhead)},
 		"datagrams": {study.Workload{Kind: "udp_stream", PayloadSize: 1400}, TrialOverhead + DrainOverhead},
 	} {
 		if got := (Trial{Workload: tt.w}).Overhead(); got != tt.want {

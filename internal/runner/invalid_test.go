@@ -203,7 +203,8 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 				t.Errorf("noisy %q, tally %+v", run.Noisy, run.Trials)
 			}
 			for _, c := range run.Cells {
-				if c.N != 2 {
+				// Whether a CPU cost is known depends on what else the machine does.
+				if c.N != 2 && !strings.HasPrefix(c.Metric, "cpu_") {
 					t.Errorf("%s %s has %d blocks, want 2", c.Mode, c.Metric, c.N)
 				}
 			}

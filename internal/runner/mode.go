@@ -116,9 +116,14 @@ const minSetupTimeout = 20 * time.Second
 // timeout, so that a small, busy machine does not time out.
 const setupTimeFactor = 20
 
-// setupTimeout is the set-up timeout of a mode. It is longer on an emulated CPU.
-func setupTimeout(m driver.Mode) time.Duration {
-	return driver.ScaleTimeout(minSetupTimeout + setupTimeFactor*m.SetupTime)
+// pairSetupTimeout is added for each pair: two containers take half a second to start, and
+// longer the more there are.
+const pairSetupTimeout = 2 * time.Second
+
+// setupTimeout is the set-up timeout of a mode with a number of pairs. It is longer on an
+// emulated CPU.
+func setupTimeout(m driver.Mode, pairs int) time.Duration {
+	return driver.ScaleTimeout(minSetupTimeout + setupTimeFactor*m.SetupTime + time.Duration(pairs)*pairSetupTimeout)
 }
 
 // setUpAll sets up every mode of the plan. If a mode fails, it is recorded and the others
@@ -203,11 +208,14 @@ var ErrNothing = errors.New("no mode could be set up; the reasons are above")
 // setUp sets up the path and the agents of one mode.
 func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
-	wait := setupTimeout(s.mode)
+	wait := setupTimeout(s.mode, r.mostPairs())
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
 	defer cancel()
 	o := r.order(s)
 	path, err := s.driver.Provision(ctx, o)
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), err) // a probe would only say the same
+	}
 	if err != nil {
 		// The probe distinguishes a failure from an unsupported mode.
 		if _, lacking := driver.AsUnsupported(err); !lacking {

@@ -245,6 +245,9 @@ func (r *run) warnBeforeStart() {
 		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
+	if !r.cfg.Ground.Apart() {
+		r.warnNeighbours()
+	}
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // same placement as its source workload

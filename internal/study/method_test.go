@@ -258,7 +258,8 @@ func TestLengthsForManyFlows(t *testing.T) {
 		{study.Workload{FlowCounts: study.Counts{1, 10000}}, false, 1000 * ms, 5000 * ms},
 		{study.Workload{Flows: 10000, Duration: 2000 * ms}, false, 1000 * ms, 2000 * ms},
 		{study.Workload{Flows: 10000, Slice: 200 * ms}, false, 200 * ms, 5000 * ms},
-		{study.Workload{Pairs: 100}, false, 20 * ms, 3000 * ms},
+		{study.Workload{Pairs: 10}, false, 20 * ms, 1000 * ms},
+		{study.Workload{Pairs: 100}, false, 200 * ms, 10000 * ms},
 		{study.Workload{Flows: 50}, true, 100 * ms, 500 * ms},
 	} {
 		s, err := resolve(c.asked, c.bulk, true)

@@ -143,9 +143,11 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 }
 
 // forFlows lengthens the default slices and the default duration of a workload with many flows, streams
-// or pairs, so that each carries enough in a slice, and in a trial enough to prove its path.
+// or pairs, so that each carries enough in a slice, and in a trial enough to prove its path. To start
+// and end a slice takes 2 ms for each pair on two CPUs.
 func (w Workload) forFlows(asked Workload, bulk bool) Workload {
-	const perStream, perFlow, perPair, leastSlices = Duration(2 * time.Millisecond), Duration(100 * time.Microsecond), Duration(30 * time.Millisecond), 5
+	const perStream, perFlow, leastSlices = Duration(2 * time.Millisecond), Duration(100 * time.Microsecond), 5
+	const pairSlice, perPair = Duration(2 * time.Millisecond), Duration(100 * time.Millisecond)
 	_, list := asked.Concurrency()
 	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), max(1, asked.Pairs)
 	if w.Slice == 0 || w.Slice == AtOnce || flows*pairs == 1 {
@@ -155,7 +157,11 @@ func (w Workload) forFlows(asked Workload, bulk bool) Workload {
 	if bulk {
 		each = perStream
 	}
-	if needed := each * Duration(flows*pairs); needed > w.Slice {
+	needed := each * Duration(flows*pairs)
+	if pairs > 1 {
+		needed = max(needed, pairSlice*Duration(pairs))
+	}
+	if needed > w.Slice {
 		w.Slice, w.Duration = needed, max(w.Duration, leastSlices*needed)
 	}
 	if pairs > 1 {

@@ -33,8 +33,8 @@ type Workload struct {
 	Duration, DurationMin, DurationMax                Duration
 }
 
-// mostPairs is the maximum of pairs, as driver.MaxPairs.
-const mostPairs = 100
+// mostPairs is the maximum of pairs, as driver.ManyPairs; many modes have a lower limit.
+const mostPairs = 200
 
 // mostStreams is the maximum of streams, and of flows where the workload has no other, and mostFlows
 // that of a workload that can have more.
@@ -50,7 +50,7 @@ func (w *Workload) Fields() []Field {
 		required("workload", nameOf(&w.Kind), "which workload"),
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
-		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes"),
+		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes; more than 100 in some modes only"),
 		key("streams", counts(&w.Streams, &w.StreamCounts, mostStreams), "parallel connections; a list makes each number a separate workload"),
 		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),

@@ -129,6 +129,7 @@ const (
 	WorkloadFailed     Code = "workload_failed"
 	WorkloadLeftOut    Code = "workload_unsupported"
 	LimitsSkipped      Code = "limits_skipped"
+	NeighbourTable     Code = "neighbour_table"
 	MSSDiffers         Code = "mss_differs"
 	MTUDiffers         Code = "mtu_differs"
 	UDPFragments       Code = "udp_fragments"

@@ -50,13 +50,17 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	})
 }
 
-// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
+// Provision builds the mode in its own lab, with 1 to ManyPairs pairs, or MaxPairs on one subnet.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	build, err := builderWithRules(ctx, o.ModeSpec)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.CheckNoLimits(); err != nil {
+	check := o.CheckManyPairs
+	if onOneSubnet(o.Mode) {
+		check = o.CheckNoLimits
+	}
+	if err := check(); err != nil {
 		return nil, err
 	}
 	parts, err := o.KeptParts(d.mode(o.Mode), partNeeds())
@@ -85,6 +89,11 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 func (d Driver) mode(id string) driver.Mode {
 	modes := d.Modes()
 	return modes[slices.IndexFunc(modes, func(m driver.Mode) bool { return m.ID == id })]
+}
+
+// onOneSubnet reports whether the clients and servers of a mode share a subnet.
+func onOneSubnet(mode string) bool {
+	return slices.Contains([]string{"netns/colocated", "netns/macvlan", "netns/ipvlan", "netns/vxlan"}, mode)
 }
 
 // maxVethMTU is the maximum MTU of a veth and of a bridge, one byte less than that of

@@ -1,0 +1,54 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+)
+
+// All pairs carry traffic at once, and the path of each is proven. The kernel has one neighbour table for all
+// namespaces, which so many pairs nearly fill: other tests could not connect meanwhile.
+func TestAloneManyPairs(t *testing.T) {
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/bridge", Pairs: driver.ManyPairs}))
+	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, driver.ManyPairs); err != nil {
+		t.Error(err)
+	}
+}
+
+// One subnet has addresses for the endpoints of MaxPairs pairs, and not for more.
+func TestMaxPairsOnOneSubnet(t *testing.T) {
+	for _, mode := range []string{"netns/colocated", "netns/macvlan", "netns/vxlan"} {
+		t.Run(mode, func(t *testing.T) {
+			many := drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs + 1})
+			if _, err := (netns.Driver{}).Provision(t.Context(), many); err == nil || !strings.Contains(err.Error(), "use 1 to 100") {
+				t.Fatalf("%d pairs: %v", many.Pairs, err)
+			}
+			p, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[netip.Addr]bool{}
+			for i, pair := range p.Pairs {
+				for _, at := range pair.Server.Dial {
+					if seen[at.Addr()] {
+						t.Errorf("pair %d has the address %s of another", i+1, at.Addr())
+					}
+					seen[at.Addr()] = true
+				}
+			}
+			if len(p.Pairs) != driver.MaxPairs {
+				t.Errorf("%d pairs", len(p.Pairs))
+			}
+			if err := p.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

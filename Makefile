@@ -195,7 +195,7 @@ soak: agents
 # On an otherwise idle machine: about 40 minutes.
 bench: build
 	scripts/setup-bench
-	go run -tags=$(TAGS) ./bench -tare $(BIN)
+	peers=$$(scripts/setup-peers) && PATH="$${peers:+$$peers:}$$PATH" go run -tags=$(TAGS) ./bench -tare $(BIN)
 
 # The method on the real lab: the host against itself, 40 times, about 10 minutes on
 # an otherwise idle machine. Similar sections, selected in the same way:

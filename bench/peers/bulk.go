@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,21 +95,42 @@ func iperf2Load(ctx context.Context, s *testbed, at cpuPlacement, l load) (carri
 	return s.bulk(ctx, at, peerRun{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
 }
 
-// parseIperf2 parses the output of its server with -y C, one line for each connection:
-// date, addresses and ports, id, from-to, bytes, bit/s, and for UDP jitter, lost,
-// datagrams, share lost, out of order. Some versions print the sum of the connections in
-// an additional line with the id -1. The window is that of the longest connection,
-// computed from bytes and rate, because from-to has only one decimal.
+// classicIperf2 are the columns of lines without a header. Of TCP there are the first nine.
+const classicIperf2 = "time,srcaddress,srcport,dstaddr,dstport,transferid,interval,bytes,speed,jitter,errors,datagrams,errpercent,outoforder"
+
+// parseIperf2 parses the output of its server with -y C, one line for each connection. Since
+// 2.2 a line can have columns that a header names. Some versions print the sum of the
+// connections in an additional line with the id -1. The window is that of the longest
+// connection, computed from bytes and rate (bit/s), because the interval has few decimals.
 func parseIperf2(text string, l load) (carried, error) {
 	var c carried
+	var header []string
 	found := 0
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), ",")
-		if len(f) < 9 || f[5] == "-1" {
+		if f[0] == "time" {
+			header = f
 			continue
 		}
-		bytes, err1 := strconv.ParseFloat(f[7], 64)
-		bits, err2 := strconv.ParseFloat(f[8], 64)
+		columns := header
+		if len(f) != len(header) {
+			columns = strings.Split(classicIperf2, ",")
+		}
+		value := func(column string) (string, bool) {
+			i := slices.Index(columns, column)
+			if i < 0 || i >= len(f) {
+				return "", false
+			}
+			return f[i], true
+		}
+		id, ok := value("transferid")
+		rate, hasRate := value("speed")
+		if !ok || !hasRate || id == "-1" {
+			continue
+		}
+		size, _ := value("bytes")
+		bytes, err1 := strconv.ParseFloat(size, 64)
+		bits, err2 := strconv.ParseFloat(rate, 64)
 		if err := errors.Join(err1, err2); err != nil {
 			return carried{}, fmt.Errorf("parse the output of iperf2: %w", err)
 		}
@@ -118,8 +140,8 @@ func parseIperf2(text string, l load) (carried, error) {
 		found++
 		c.received += bytes
 		c.seconds = max(c.seconds, bytes*8/bits)
-		if l.udp && len(f) > 11 {
-			lost, err := strconv.ParseFloat(f[10], 64)
+		if errs, ok := value("errors"); l.udp && ok {
+			lost, err := strconv.ParseFloat(errs, 64)
 			if err != nil {
 				return carried{}, fmt.Errorf("parse the output of iperf2: %w", err)
 			}

@@ -28,6 +28,12 @@ func TestParseBulk(t *testing.T) {
 				"19700101000000,198.19.240.1,2,198.19.240.2,5202,2,0.0-2.0,3000,12000\n" +
 				"19700101000000,198.19.240.1,0,198.19.240.2,5202,-1,0.0-2.0,4000,16000\n",
 			carried{received: 4000, seconds: 2}, ""},
+		{"iperf2 TCP with a header", func(s string) (carried, error) { return parseIperf2(s, tcp) },
+			"time,srcaddress,srcport,dstaddr,dstport,transferid,istart,iend,bytes,speed,readcnt,bin0,bin1,bin2,bin3,bin4,bin5,bin6,bin7\n" +
+				"+0000:19700101000000.240955,198.19.240.1,1,198.19.240.2,5202,2,0.0,1.0,1000,8000,17854,1431,0,0,8,24,0,0,16391\n" +
+				"+0000:19700101000000.314761,198.19.240.1,2,198.19.240.2,5202,1,0.0,2.0,3000,12000,36097,1730,0,0,1,7,0,0,34359\n" +
+				"19700101000000,198.19.240.1,0,198.19.240.2,5202,-1,0.0-2.0,4000,16000\n",
+			carried{received: 4000, seconds: 2}, ""},
 		{"iperf2 lacks a connection", func(s string) (carried, error) { return parseIperf2(s, tcp) },
 			"19700101000000,198.19.240.1,1,198.19.240.2,5202,1,0.0-1.0,1000,8000\n", carried{}, "1 of 2 connections"},
 		{"nuttcp", func(s string) (carried, error) { return parseNuttcp(s, udp) },

@@ -15,17 +15,21 @@ const neighbourLimit = "/proc/sys/net/ipv4/neigh/default/gc_thresh3"
 // has one for its router, and the router one for it.
 const neighboursOfPair = 4
 
-// warnNeighbours warns if the run's pairs of endpoints need a larger neighbour table than this
-// machine has. Where the limit is not shown, as inside a network namespace, it is not known.
+// warnNeighbours warns if the pairs of the modes that were set up need a larger neighbour table
+// than this machine has. Where the limit is not shown, as inside a network namespace, it is not
+// known.
 func (r *run) warnNeighbours() {
+	if r.cfg.Ground.Apart() {
+		return
+	}
 	text, err := os.ReadFile(neighbourLimit)
 	if err != nil {
 		return
 	}
 	modes := 0
-	for _, m := range r.cfg.Study.Modes {
+	for _, s := range r.tested {
 		// The endpoints of a baseline are on the hosts themselves, and have their hosts' entries.
-		if _, spec, err := r.cfg.Drivers.For(m.Mode); err == nil && spec.Baseline != "" {
+		if s.path != nil && s.mode.Baseline != "" {
 			modes++
 		}
 	}

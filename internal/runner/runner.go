@@ -167,6 +167,7 @@ func (r *run) execute(ctx context.Context) error {
 	if err := r.setUpAll(ctx); err != nil {
 		return err
 	}
+	r.warnNeighbours()
 	r.describe(ctx)
 	if err := r.decide(ctx); err != nil {
 		return err
@@ -245,9 +246,6 @@ func (r *run) warnBeforeStart() {
 		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
-	if !r.cfg.Ground.Apart() {
-		r.warnNeighbours()
-	}
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // same placement as its source workload

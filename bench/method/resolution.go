@@ -14,8 +14,10 @@ import (
 	"tare/internal/result"
 )
 
-// defaultRun are the arguments of the default quick run.
-var defaultRun = []string{"--profile", "quick", "--workloads", "tcp_stream,tcp_rr", "--modes", "host,netns/published,netns/bridge,netns/macvlan,netns/vxlan"}
+// defaultRun returns the arguments of the default quick run.
+func defaultRun() []string {
+	return []string{"--profile", "quick", "--workloads", "tcp_stream,tcp_rr", "--modes", "host,netns/published,netns/bridge,netns/macvlan,netns/vxlan"}
+}
 
 // otherWorkloads is a quick run of what the default run does not measure.
 const otherWorkloads = `name: other-workloads
@@ -51,11 +53,11 @@ func Resolution(ctx context.Context, b harness.Options) error {
 	}
 	within := 0
 	for range b.Runs {
-		planned, err := estimate(ctx, b.Tare, defaultRun)
+		planned, err := estimate(ctx, b.Tare, defaultRun())
 		if err != nil {
 			return err
 		}
-		o, err := b.RunFit(ctx, "", defaultRun...)
+		o, err := b.RunFit(ctx, "", defaultRun()...)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // The main thread cannot end, so one that a trial ran on would keep its priority, without ever running
 // again. No trial gets it.
-func init() { runtime.LockOSThread() }
+func init() { runtime.LockOSThread() } //nolint:gochecknoinits // the main thread runs only these
 
 // realTime counts the threads of this process that have real-time priority.
 func realTime(t *testing.T) (n int) {
@@ -85,14 +86,12 @@ func start(t *testing.T, w traffic.Workload, p traffic.Params) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 2)
-	go func() { _, err := s.Serve(ctx, nil); t.Logf("%s: the server ended: %v", p.Kind, err); ended <- err }()
+	var ends sync.WaitGroup // one may end in order because the other has
+	ends.Go(func() { _, err := s.Serve(ctx, nil); t.Logf("%s: the server ended: %v", p.Kind, err) })
 	p.Address = "127.0.0.1:" + strconv.Itoa(int(s.Port()))
-	go func() { _, err := w.Dial(ctx, p, nil); t.Logf("%s: the client ended: %v", p.Kind, err); ended <- err }()
+	ends.Go(func() { _, err := w.Dial(ctx, p, nil); t.Logf("%s: the client ended: %v", p.Kind, err) })
 	return func() {
 		cancel(errors.New("the test has seen enough"))
-		for range 2 {
-			<-ended // one may end in order because the other has
-		}
+		ends.Wait()
 	}
 }

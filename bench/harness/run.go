@@ -60,6 +60,9 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	}
 	out := filepath.Join(dir, "run")
 	cmd := exec.CommandContext(ctx, b.Tare, append(append([]string{"run"}, args...), "--json", "--out", out)...)
+	// Killed at once, the run would leave its namespaces.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
 	progress := &progress{began: time.Now()} // stdout repeats run.json
 	cmd.Stderr = progress
 	if b.Verbose {

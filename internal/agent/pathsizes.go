@@ -71,9 +71,7 @@ func listenForSizes(ctx context.Context, k *wire.PathProbe) (port uint16, answer
 }
 
 func answerSizes(ctx context.Context, conn net.PacketConn, token string) pathResult {
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
+	defer closeAtEnd(ctx, func() { conn.Close() })()
 	expected := make([]byte, maxSize)
 	_, _ = io.ReadFull(pathContent(token), expected) // random bytes have no end
 	buf := make([]byte, maxSize)

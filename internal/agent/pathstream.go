@@ -40,9 +40,7 @@ func listenForStream(ctx context.Context, k *wire.PathProbe) (port uint16, answe
 func takeStreams(ctx context.Context, gate *admission.Gate, token string) pathResult {
 	var open sync.WaitGroup
 	defer open.Wait()
-	stop := context.AfterFunc(ctx, gate.Close) // ends a wait in Next
-	defer gate.Close()
-	defer stop()
+	defer closeAtEnd(ctx, gate.Close)() // ends a wait in Next
 	for {
 		conn, _, err := gate.Next()
 		if ctx.Err() != nil {

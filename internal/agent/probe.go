@@ -107,6 +107,18 @@ func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func
 	return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate) }, nil
 }
 
+// closeAtEnd closes a port when the context ends, which ends a wait on it. The function that it
+// returns closes the port too, and returns when that is done, whoever began: the next request may
+// open the same port.
+func closeAtEnd(ctx context.Context, closePort func()) (closed func()) {
+	var once sync.Once
+	stop := context.AfterFunc(ctx, func() { once.Do(closePort) })
+	return func() {
+		stop()
+		once.Do(closePort)
+	}
+}
+
 func portOf(a net.Addr) uint16 {
 	p, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -128,9 +140,7 @@ func answerTCPProbes(ctx context.Context, gate *admission.Gate) probeResult {
 	var answered atomic.Bool
 	var open sync.WaitGroup
 	defer open.Wait()
-	stop := context.AfterFunc(ctx, gate.Close) // ends a wait in Next
-	defer gate.Close()
-	defer stop()
+	defer closeAtEnd(ctx, gate.Close)() // ends a wait in Next
 	slots := make(chan struct{}, maxProbeConns)
 	for {
 		conn, _, err := gate.Next()
@@ -177,9 +187,7 @@ func answerTCPProbe(ctx context.Context, conn admission.Stream) bool {
 
 // answerUDPProbes is answerTCPProbes for UDP. Datagrams without the token are not answered.
 func answerUDPProbes(ctx context.Context, conn net.PacketConn, token string) probeResult {
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
+	defer closeAtEnd(ctx, func() { conn.Close() })()
 	buf := make([]byte, 512)
 	refused := 0
 	for answered := false; ; {

@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+)
+
+// A port that is being closed because its time is over is closed when the function returns: the next
+// request can open it.
+func TestCloseAtEndWaits(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	began, proceed := make(chan struct{}), make(chan struct{})
+	var open atomic.Int32
+	open.Store(1)
+	closed := closeAtEnd(ctx, func() {
+		close(began)
+		<-proceed
+		open.Add(-1)
+	})
+	cancel()
+	<-began
+	returned := make(chan int32, 1)
+	go func() {
+		closed()
+		returned <- open.Load()
+	}()
+	select {
+	case <-returned:
+		t.Error("it returned while the port was being closed")
+	default:
+	}
+	close(proceed)
+	if n := <-returned; n != 0 {
+		t.Errorf("%d ports are open", n)
+	}
+}
+
+// Without an end of the context the function closes the port, once.
+func TestCloseAtEndCloses(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	closed := closeAtEnd(ctx, func() { n++ })
+	closed()
+	cancel()
+	closed()
+	if n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+}

@@ -81,19 +81,27 @@ func enginesHere(ctx context.Context) []foundEngine {
 		wg.Go(func() { all[len(installed)+i] = describeRunning(ctx, target) })
 	}
 	wg.Wait()
-	if c, err := private.DescribePodman(ctx); err == nil {
-		all = append(all, describePodman(c))
+	if f, found := podmanHere(ctx); found {
+		all = append(all, f)
 	}
 	return all
 }
 
-// describePodman describes the Podman that the podman modes start.
-func describePodman(c private.Podman) foundEngine {
-	f := foundEngine{Use: "podman modes", Path: c.Path, Version: c.Version, Rootless: true}
-	if c.Version == "" {
+// podmanHere describes the Podman that the podman modes start, if there is one. One that the
+// environment names is listed even if it does not exist.
+func podmanHere(ctx context.Context) (f foundEngine, found bool) {
+	f = foundEngine{Use: "podman modes", Rootless: true}
+	c, err := private.DescribePodman(ctx)
+	switch {
+	case err != nil && os.Getenv(private.PodmanVariable) == "":
+		return f, false
+	case err != nil:
+		f.Error = oneLine(err.Error())
+	case c.Version == "":
 		f.Error = "it does not report its version"
 	}
-	return f
+	f.Path, f.Version = c.Path, c.Version
+	return f, true
 }
 
 func describeInstalled(ctx context.Context, in private.Installation) foundEngine {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/engine/private"
 )
 
 // What is unknown of an engine is shown as unknown, and one that cannot be used with the reason.
@@ -26,5 +28,14 @@ func TestPrintFound(t *testing.T) {
 		if i >= len(got) || strings.Join(strings.Fields(got[i]), " ") != want {
 			t.Errorf("line %d of %q, want %q", i+1, got, want)
 		}
+	}
+}
+
+// A Podman that the environment names and that does not exist is listed, with the reason.
+func TestNamedPodmanIsListed(t *testing.T) {
+	t.Setenv(private.PodmanVariable, "/nonexistent/podman")
+	f, found := podmanHere(t.Context())
+	if !found || f.Use != "podman modes" || f.Error == "" {
+		t.Errorf("found %t: %+v", found, f)
 	}
 }

@@ -142,3 +142,15 @@ func nothingLeft(t *testing.T, run string) {
 		}
 	}
 }
+
+// A cancelled run ends as such: it says nothing about what the engine lacks.
+func TestCancelledIsNotUnsupported(t *testing.T) {
+	t.Parallel()
+	drivertest.NeedEngine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := docker.Driver{}.Provision(ctx, drivertest.ModeSpec(t, "docker/bridge", 1, nil))
+	if u, is := driver.AsUnsupported(err); is || !errors.Is(err, context.Canceled) {
+		t.Errorf("unsupported %v, error %v", u, err)
+	}
+}

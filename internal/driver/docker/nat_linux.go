@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/daemon"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
@@ -94,12 +95,17 @@ func (s *side) save(ctx context.Context, f family, table string) (string, error)
 	return text, nil
 }
 
-// runIn runs a program of a packet filter in a namespace and returns its output.
+// runIn runs a program of a packet filter in a namespace and returns its output. The program is
+// searched for where a private engine finds it, too, not only in PATH.
 func runIn(ctx context.Context, ns *linuxnet.NS, args ...string) (string, error) {
+	program, err := daemon.Find(args[0])
+	if err != nil {
+		return "", err
+	}
 	var out, words bytes.Buffer
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd := exec.CommandContext(ctx, program, args[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &words
-	err := ns.Start(cmd)
+	err = ns.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 	}

@@ -135,6 +135,9 @@ func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error
 	if err == nil {
 		err = config.MissingRequirements(ctx)
 	}
+	if ctx.Err() != nil { // the programs were asked in vain
+		return config, context.Cause(ctx)
+	}
 	if err != nil {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}

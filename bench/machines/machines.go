@@ -154,7 +154,7 @@ func params(long time.Duration) traffic.Params {
 // begin begins a trial of a pair, with client and server on one CPU.
 func (p pair) begin(ctx context.Context, w traffic.Params, to netip.Addr, cpus []int) (*agent.Trial, error) {
 	w.Address = netip.AddrPortFrom(to, p.port).String()
-	w.CPU, w.SameCPU = cpus[len(cpus)-1], true
+	w.CPU = cpus[len(cpus)-1]
 	return agent.Begin(ctx, p.client, p.server, w, w)
 }
 

@@ -56,8 +56,6 @@ func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, 
 	sp := p
 	sp.CPU, sp.Address = at.server, net.JoinHostPort(s.target(), "0")
 	p.CPU = at.client
-	p.SameCPU = at.client >= 0 && at.client == at.server
-	sp.SameCPU = p.SameCPU
 	port, err := server.Listen(ctx, sp)
 	if err != nil {
 		return t, err

@@ -107,8 +107,6 @@ func (c *labPair) begin(ctx context.Context, i int, p traffic.Params, cpus []int
 	if p.PayloadSize > 0 {
 		client.CPU = cpus[max(0, n-2)] // datagrams use one CPU for each endpoint, as in a run
 	}
-	client.SameCPU = client.CPU == server.CPU
-	server.SameCPU = client.SameCPU
 	client.Address, server.Address = dial.String(), listen.String()
 	return agent.Begin(ctx, at.client, at.server, client, server)
 }

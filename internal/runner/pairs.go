@@ -139,18 +139,17 @@ func place(placement string, cpus []int) (client, server int) {
 }
 
 // placeOn chooses the CPUs for a pair. On several machines each endpoint has a CPU of its own.
-func placeOn(g driver.HostInfo, placement string, ends driver.Pair) (client, server int, same bool) {
+func placeOn(g driver.HostInfo, placement string, ends driver.Pair) (client, server int) {
 	if g.Apart() && ends.Client.Host != ends.Server.Host {
 		client, _ = place(placement, g.HostCPUs[ends.Client.Host])
 		_, server = place(placement, g.HostCPUs[ends.Server.Host])
-		return client, server, false
+		return client, server
 	}
 	cpus := g.CPUs
 	if g.Apart() {
 		cpus = g.HostCPUs[ends.Client.Host]
 	}
-	client, server = place(placement, cpus)
-	return client, server, client >= 0 && client == server
+	return place(placement, cpus)
 }
 
 // anyCPU means no pinning: the scheduler chooses the CPU.
@@ -175,14 +174,13 @@ func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pai
 		p := params(t)
 		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
 		client, server := p, p
-		client.CPU, server.CPU, client.SameCPU = placeOn(r.cfg.Ground, t.Workload.Placement, ends)
+		client.CPU, server.CPU = placeOn(r.cfg.Ground, t.Workload.Placement, ends)
 		if ends.Client.OwnCPUs {
-			client.CPU, client.SameCPU = anyCPU, false
+			client.CPU = anyCPU
 		}
 		if ends.Server.OwnCPUs {
-			server.CPU, client.SameCPU = anyCPU, false
+			server.CPU = anyCPU
 		}
-		server.SameCPU = client.SameCPU
 		client.Address, server.Address = dial.String(), listen.String()
 		all = append(all, &pair{clientSide: client, serverSide: server})
 	}

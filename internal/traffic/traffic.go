@@ -53,8 +53,7 @@ type Params struct {
 	Portable bool   `json:"portable,omitempty"` // use the portable implementation even if there is a fast one
 	Address  string `json:"address"`
 	Token    string `json:"token"`
-	CPU      int    `json:"cpu"`                // to pin to, -1 for none
-	SameCPU  bool   `json:"same_cpu,omitempty"` // the other endpoint is pinned to the same CPU
+	CPU      int    `json:"cpu"` // to pin to, -1 for none
 
 	Streams int  `json:"streams,omitempty"` // connections or flows
 	Threads int  `json:"threads,omitempty"` // threads that share the streams; 0 is one each

@@ -134,9 +134,6 @@ func (s FastStream) Pause(d time.Duration) {
 	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &t, nil)
 }
 
-// Yield lets other threads of the calling one's CPU go first.
-func (s FastStream) Yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
-
 // RawStream bypasses the Go scheduler's system call entry and exit. The socket's timeout bounds how
 // long the runtime may have to wait for this thread.
 type RawStream struct{ FastStream }
@@ -149,9 +146,6 @@ func (s RawStream) Write(b []byte) (int, error) { return Send(int(s.FastStream),
 
 // Pause puts the calling thread to sleep. An interruption shortens the sleep.
 func (s RawStream) Pause(d time.Duration) { Sleep(d) }
-
-// Yield lets other threads of the calling one's CPU go first.
-func (s RawStream) Yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // fastListener is a listening socket.
 type fastListener struct {

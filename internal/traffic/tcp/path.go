@@ -57,8 +57,6 @@ type threadStream interface {
 	socket.Stream
 	// Pause puts the thread to sleep at a low cost.
 	Pause(d time.Duration)
-	// Yield lets other threads of its CPU run first.
-	Yield()
 }
 
 // zeroCopyStream is a stream whose writes are sent from buffers of its own, which it keeps until the

@@ -59,7 +59,6 @@ type streamEnd struct {
 
 	stopSent bool // receiver: the stop byte was sent
 
-	yieldCPU       bool  // sender: yield to the receiver on the same CPU after each batch
 	batch          int   // sender: writes between two clock readings
 	unwritten      int   // sender with a schedule: unsent bytes of the current write
 	pace           *pace // sender with a schedule
@@ -152,9 +151,6 @@ func (e *streamEnd) write() error {
 	moved := 0
 	if e.pace == nil {
 		moved, err = e.unpaced()
-		if e.yieldCPU {
-			e.thread.Yield()
-		}
 	} else {
 		moved, err = e.paced()
 	}

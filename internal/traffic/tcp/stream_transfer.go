@@ -66,7 +66,6 @@ func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*s
 		}
 		switch {
 		case e.send:
-			e.yieldCPU = p.SameCPU && e.thread != nil
 			e.buf, e.batch = b.sent(p.WriteSize), min(max(1, batchSize/p.WriteSize), maxBatchWrites)
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)

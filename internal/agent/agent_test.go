@@ -245,7 +245,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
-	go func() { _, _ = io.WriteString(tells, `{"tare_agent":6,"id":"`+agentfile.ID()+`"}`+"\n") }()
+	go func() { _, _ = io.WriteString(tells, `{"tare_agent":7,"id":"`+agentfile.ID()+`"}`+"\n") }()
 	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
 	if err != nil {
 		t.Fatal(err)
@@ -281,9 +281,9 @@ func TestHandshakeFails(t *testing.T) {
 		noBuild = "" // two that were built without make are the same
 	}
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 6"},
-		"another build":   {`{"tare_agent":6,"id":"ffff\u001b"}` + "\n", "start agent in there: the id of its build is ffff"},
-		"no build":        {`{"tare_agent":6}` + "\n", noBuild},
+		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 7"},
+		"another build":   {`{"tare_agent":7,"id":"ffff\u001b"}` + "\n", "start agent in there: the id of its build is ffff"},
+		"no build":        {`{"tare_agent":7}` + "\n", noBuild},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
@@ -304,7 +304,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":6,`) {
+		if !strings.HasPrefix(out.String(), `{"tare_agent":7,`) {
 			t.Errorf("%s: said %q", name, out.String())
 		}
 	}

@@ -7,19 +7,33 @@ import (
 
 	"tare/internal/agent/wire"
 	"tare/internal/observe"
+	"tare/internal/observe/idle"
 	"tare/internal/observe/netstack"
 	"tare/internal/traffic/clock"
 )
 
-// readCPU replies with the CPU times of the machine, their time since began, and the machine's boot id.
-func readCPU(id uint64, proc string, began clock.Instant) wire.Reply {
-	from := began.Since()
-	times, err := observe.ReadCPUTimes(proc)
+// cpuReader reads the CPU times of the agent's machine. Most agents are never asked for them, so its
+// threads start with the first reading.
+type cpuReader struct {
+	opened bool
+	idle   *idle.Reader // nil if the machine has no exact idle times
+}
+
+// read replies with the CPU times of the machine, their time since began, and the machine's boot id.
+func (c *cpuReader) read(id uint64, began clock.Instant) wire.Reply {
+	const proc = "/proc"
+	if !c.opened {
+		c.idle, _ = idle.Open("/sys") // without it, the times are those of /proc/stat alone
+		c.opened = true
+	}
+	times, at, err := observe.NewCPU(proc).WithIdle(c.idle).ReadTimes()
 	if err != nil {
 		return wire.Reply{ID: id, Error: err.Error()}
 	}
-	return wire.Reply{ID: id, Boot: netstack.Boot(proc), CPU: &times, Clock: (from + began.Since()) / 2}
+	return wire.Reply{ID: id, Boot: netstack.Boot(proc), CPU: &times, Clock: began.Since() - time.Since(at)}
 }
+
+func (c *cpuReader) close() { c.idle.Close() }
 
 // CPU reads the CPU times of the agent's machine and the boot id of its kernel. Two agents with the
 // same boot id are on the same machine. Samples of one agent can be compared with each other only,

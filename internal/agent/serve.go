@@ -49,6 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &server{started: clock.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}}
+	defer s.cpu.close()
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, ID: agentfile.ID(), PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -79,6 +80,7 @@ type server struct {
 	session        chan *openTrial          // of the current sliced trial; holds it between slices
 	probeListeners map[string]probeListener // by token
 	pathListeners  map[string]pathListener  // by token
+	cpu            cpuReader
 }
 
 func (s *server) send(v any) error {
@@ -140,7 +142,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		reading := readStack("/proc")
 		reply.Reading = &reading
 	case wire.OpCPU:
-		reply = readCPU(req.ID, "/proc", s.started)
+		reply = s.cpu.read(req.ID, s.started)
 	case wire.OpLinks:
 		reply = links(req)
 	case wire.OpClock:

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tare/internal/observe/idle"
 )
 
 // CPU is the collector "cpu": how the CPU time of the whole machine was spent, from
@@ -29,10 +31,22 @@ import (
 // between ticks is missed, such as interrupts on an otherwise idle CPU; irq then stays near
 // 0. Only idle is timed and not sampled, on kernels that stop the tick of an idle CPU.
 // Package facts records how a kernel counts.
-type CPU struct{ path string }
+//
+// With the exact idle time of CPUs ([CPU.WithIdle]), a [CPUTime] of its samples is more precise.
+type CPU struct {
+	path string
+	idle *idle.Reader // nil if there is none
+}
 
 // NewCPU creates the collector for the procfs mounted at procRoot.
-func NewCPU(procRoot string) CPU { return CPU{filepath.Join(procRoot, "stat")} }
+func NewCPU(procRoot string) CPU { return CPU{path: filepath.Join(procRoot, "stat")} }
+
+// WithIdle returns the collector with a reader of exact idle times, which must be of the same
+// machine. It may be nil.
+func (c CPU) WithIdle(r *idle.Reader) CPU {
+	c.idle = r
+	return c
+}
 
 // Name returns "cpu".
 func (CPU) Name() string { return "cpu" }
@@ -47,6 +61,15 @@ const (
 // Read takes a sample. It fails if /proc/stat cannot be read, cannot be parsed or counts
 // nothing at all, as that of gVisor.
 func (c CPU) Read() (Sample, error) {
+	s, err := c.read()
+	if err != nil {
+		return nil, err // and not a nil sample in an interface
+	}
+	return s, nil
+}
+
+func (c CPU) read() (*cpuSample, error) {
+	exact := c.idle.Read()
 	var best *cpuSample
 	var shortest time.Duration
 	for range readAttempts {
@@ -64,6 +87,11 @@ func (c CPU) Read() (Sample, error) {
 			break
 		}
 	}
+	for _, r := range exact {
+		if i := slices.IndexFunc(best.cpus, func(l cpuLine) bool { return l.id == r.CPU }); i >= 0 {
+			best.cpus[i].exact = &ExactIdle{Idle: r.Idle, From: r.From.Sub(best.at), To: r.To.Sub(best.at)}
+		}
+	}
 	return best, nil
 }
 
@@ -79,9 +107,12 @@ func cpuMetrics() []cpuMetric {
 		{"steal", []int{colSteal}},
 		// iowait is a kind of idle time, and the kernel moves time between the two, so that
 		// iowait alone may decrease (proc(5)).
-		{"idle", []int{colIdle, colIOWait}},
+		{idleMetric, []int{colIdle, colIOWait}},
 	}
 }
+
+// idleMetric is the kind that is timed.
+const idleMetric = "idle"
 
 type cpuMetric struct {
 	name    string
@@ -204,6 +235,7 @@ type cpuLine struct {
 	id    int
 	known int
 	ticks [columns]uint64
+	exact *ExactIdle // nil if unknown
 }
 
 // cpuSample is the cpu part of /proc/stat.

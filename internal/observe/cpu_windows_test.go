@@ -62,7 +62,7 @@ func TestReadCPUOnWindows(t *testing.T) {
 			t.Fatalf("20 s of work by this test counted as %v", moved)
 		}
 	}
-	times, err := ReadCPUTimes("")
+	times, _, err := NewCPU("").ReadTimes()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,15 +15,19 @@ import (
 // includes work that no tick sampled, such as interrupts on an idle CPU. Where idle is
 // sampled too, the total is the sum of the busy kinds to within one tick for each CPU.
 //
-// Each edge of a window is off by up to 10 ms of idle time, the kernel's step, in either
-// direction: over n windows the errors add up to about 4 ms times the square root of n; for
-// contiguous windows they cancel.
+// The idle time of a CPU is exact in a window if both samples have it so ([CPU.WithIdle]). Else each
+// edge of the window is off by up to 10 ms, the kernel's step, in either direction: over n windows
+// the errors add up to about 4 ms times the square root of n; for contiguous windows they
+// cancel.
 type CPUTime struct {
 	windows  int
 	length   time.Duration
-	capacity float64 // available CPU seconds: CPUs times length, summed over windows
-	ticks    map[string]int64
-	cores    map[int]int64     // idle ticks by CPU
+	capacity float64          // available CPU seconds: CPUs times length, summed over windows
+	ticks    map[string]int64 // by kind, except idle
+	idle     idleTime
+	cores    map[int]idleTime  // by CPU
+	steps    int               // idle times in steps of 10 ms that idle is the sum of
+	exact    int               // exact ones
 	gaps     map[string]string // first reason by metric; "" stands for all metrics
 }
 
@@ -49,12 +53,11 @@ func (s *CPUTime) Add(from, to Sample) {
 		s.markUnknown("", "the kernel lists no individual CPUs")
 		return
 	}
-	long := b.at.Sub(a.at)
-	s.length += long
-	s.capacity += long.Seconds() * float64(len(b.cpus))
-	s.coreIdle(a, b)
 	for _, f := range cpuMetrics() {
 		n, reason := f.moved(a, b, jitter)
+		if f.name == idleMetric {
+			s.addIdle(a, b, f, n)
+		}
 		if reason != "" {
 			s.markUnknown(f.name, reason)
 			continue
@@ -68,13 +71,16 @@ func (s *CPUTime) Add(from, to Sample) {
 
 // Plus returns the sum of both.
 func (s CPUTime) Plus(o CPUTime) CPUTime {
-	sum := CPUTime{windows: s.windows + o.windows, length: s.length + o.length, capacity: s.capacity + o.capacity, ticks: map[string]int64{}, cores: map[int]int64{}}
+	sum := CPUTime{
+		windows: s.windows + o.windows, length: s.length + o.length, capacity: s.capacity + o.capacity, idle: s.idle.plus(o.idle),
+		steps: s.steps + o.steps, exact: s.exact + o.exact, ticks: map[string]int64{}, cores: map[int]idleTime{},
+	}
 	for _, one := range []CPUTime{s, o} {
 		for name, n := range one.ticks {
 			sum.ticks[name] += n
 		}
 		for id, idle := range one.cores {
-			sum.cores[id] += idle
+			sum.cores[id] = sum.cores[id].plus(idle)
 		}
 		for name, why := range one.gaps {
 			sum.markUnknown(name, why)
@@ -103,6 +109,9 @@ func (s CPUTime) seconds(figure string) (float64, string) {
 	if why, lost := s.gaps[figure]; lost {
 		return 0, why
 	}
+	if figure == idleMetric {
+		return s.of(s.idle), ""
+	}
 	return float64(s.ticks[figure]) / ticksPerSecond, ""
 }
 
@@ -113,7 +122,7 @@ func (s CPUTime) Busy() (float64, error) {
 	if s.windows == 0 {
 		return 0, fmt.Errorf("CPU time was not read")
 	}
-	idle, why := s.seconds("idle")
+	idle, why := s.seconds(idleMetric)
 	if why != "" {
 		return 0, fmt.Errorf("idle time is unknown: %s", why)
 	}
@@ -121,13 +130,26 @@ func (s CPUTime) Busy() (float64, error) {
 	return s.capacity - idle - steal, nil
 }
 
-// Resolution returns the CPU seconds that may result from the steps of the kernel's idle
-// time alone: three standard deviations of the error of the windows' edges.
+// Resolution returns the CPU seconds that may result from the readings of the kernel's idle time
+// alone: three standard deviations of the error of the windows' edges.
 func (s CPUTime) Resolution() float64 {
+	if !s.agree() {
+		return edgeError(s.windows)
+	}
+	return math.Hypot(edgeError(s.steps), 3*visit*math.Sqrt(float64(s.exact)))
+}
+
+// edgeError is three standard deviations of the error of n idle times in steps of 10 ms, in
+// seconds.
+func edgeError(n int) float64 {
 	// The error of an edge is uniform over a step: its standard deviation is a step divided
 	// by the square root of 12, and a window has two edges.
-	return 3 * math.Sqrt(float64(s.windows)/6) / ticksPerSecond
+	return 3 * math.Sqrt(float64(n)/6) / ticksPerSecond
 }
+
+// visit is the CPU time, in seconds, that an exact reading adds to a window: until its thread runs,
+// and until the CPU is idle again. It was 10 to 30 us on the reference machine.
+const visit = 50e-6
 
 // Metrics returns the known metrics by their names in a Window: cpu_user and the other
 // kinds and cpu_busy in CPU seconds, and cpu_time, the length of the windows in seconds.
@@ -151,34 +173,84 @@ func (s CPUTime) Metrics() map[string]float64 {
 	return out
 }
 
-// coreIdle adds up the idle ticks of each CPU within a window. If the idle time of one CPU
-// is unknown, so is the busiest CPU.
-func (s *CPUTime) coreIdle(from, to *cpuSample) {
-	for _, f := range cpuMetrics() {
-		if f.name != "idle" {
-			continue
-		}
-		for i := range from.cpus {
-			before, known := from.cpus[i].sum(f.columns)
-			after, stillKnown := to.cpus[i].sum(f.columns)
-			if !known || !stillKnown || after+jitter < before {
-				s.markUnknown(busiestCPU, "the idle time of a CPU is unknown")
-				return
-			}
-			if s.cores == nil {
-				s.cores = map[int]int64{}
-			}
-			s.cores[to.cpus[i].id] += int64(after - before) //nolint:gosec // two's complement: a step back of jitter is negative
-		}
+// idleTime is idle time in CPU seconds, by two accounts.
+type idleTime struct {
+	best  float64 // exact where that is known, else as ticks
+	ticks float64 // in steps of 10 ms
+}
+
+func (t idleTime) plus(o idleTime) idleTime { return idleTime{t.best + o.best, t.ticks + o.ticks} }
+
+// addIdle adds the length of a window and the idle time of its CPUs. n is that of the machine's line,
+// in ticks. If the idle time of one CPU is unknown, so is the busiest CPU.
+func (s *CPUTime) addIdle(from, to *cpuSample, f cpuMetric, n int64) {
+	long := to.at.Sub(from.at)
+	all := idleTime{ticks: float64(n) / ticksPerSecond} // the machine's line is rounded once, the CPUs' lines each
+	var capacity time.Duration
+	exact := 0
+	if s.cores == nil {
+		s.cores = map[int]idleTime{}
 	}
+	for i := range to.cpus {
+		before, known := from.cpus[i].sum(f.columns)
+		after, stillKnown := to.cpus[i].sum(f.columns)
+		if !known || !stillKnown || after+jitter < before {
+			s.markUnknown(busiestCPU, "the idle time of a CPU is unknown")
+		}
+		ticks := float64(int64(after-before)) / ticksPerSecond //nolint:gosec // two's complement: a step back of jitter is negative
+		one, length := idleTime{ticks, ticks}, long
+		if e, span, ok := exactIdle(from.cpus[i].exact, to.cpus[i].exact, long); ok {
+			one.best, length = e, span
+			exact++
+		}
+		s.cores[to.cpus[i].id] = s.cores[to.cpus[i].id].plus(one)
+		all.best += one.best
+		capacity += length
+	}
+	if exact == 0 {
+		all.best, s.steps = all.ticks, s.steps+1
+	} else {
+		s.steps += len(to.cpus) - exact
+	}
+	s.exact += exact
+	s.idle = s.idle.plus(all)
+	s.capacity += capacity.Seconds()
+	s.length += capacity / time.Duration(len(to.cpus))
+}
+
+// exactIdle returns how many seconds a CPU was idle between two exact readings, and how long that was.
+// long is the length of the window.
+func exactIdle(from, to *ExactIdle, long time.Duration) (idle float64, span time.Duration, ok bool) {
+	if from == nil || to == nil {
+		return 0, 0, false
+	}
+	span = long + to.From - from.To
+	idle = (to.Idle - from.Idle).Seconds()
+	return idle, span, idle >= 0 && idle <= span.Seconds()+visit
+}
+
+// agree reports whether the exact idle times can be true beside the ticks. These have steps, and also
+// count as idle what the kernel needs to choose a state of cpuidle, which is much if a CPU wakes up often. A
+// CPU that is idle in another way than through cpuidle has no exact idle time and would seem
+// busy.
+func (s CPUTime) agree() bool {
+	const choosing = 0.25 // of the time, at most
+	return math.Abs(s.idle.best-s.idle.ticks) <= edgeError(s.windows)+choosing*s.capacity
+}
+
+// of returns the idle time by the account to trust.
+func (s CPUTime) of(t idleTime) float64 {
+	if s.agree() {
+		return t.best
+	}
+	return t.ticks
 }
 
 const busiestCPU = "fullest"
 
 // BusiestCPU returns the share (0..1) of the windows in which the busiest CPU was not idle,
 // including steal: at 1 that CPU is saturated, however idle the others are. It is false if
-// unknown. The kernel counts idle time in steps of 10 ms, so for windows shorter than a
-// second it is inaccurate.
+// unknown. Where idle time has steps of 10 ms, it is inaccurate for windows shorter than a second.
 func (s CPUTime) BusiestCPU() (share float64, known bool) {
 	_, all := s.gaps[""]
 	_, cores := s.gaps[busiestCPU]
@@ -186,7 +258,7 @@ func (s CPUTime) BusiestCPU() (share float64, known bool) {
 		return 0, false
 	}
 	for _, idle := range s.cores {
-		share = max(share, 1-float64(idle)/ticksPerSecond/s.length.Seconds())
+		share = max(share, 1-s.of(idle)/s.length.Seconds())
 	}
 	return min(1, share), true
 }

@@ -84,6 +84,60 @@ func TestCPUTimeStepsCancel(t *testing.T) {
 	}
 }
 
+// withIdle adds exact idle times to a sample of stat2, one for each CPU. Each was read for 10 us,
+// beginning at the sample's moment.
+func withIdle(s Sample, idle ...time.Duration) Sample {
+	for i, d := range idle {
+		s.(*cpuSample).cpus[i].exact = &ExactIdle{Idle: d, To: 10 * time.Microsecond}
+	}
+	return s
+}
+
+// Exact idle times replace the steps of 10 ms, and count from the end of one reading to the
+// beginning of the next.
+func TestCPUTimeExact(t *testing.T) {
+	const us = time.Microsecond
+	var got CPUTime
+	for range 2 {
+		got.Add(withIdle(at(t, 0, stat2(0, 0, 100, 0, 0)), 0, 500*us), withIdle(at(t, 20, stat2(1, 1, 102, 0, 0)), 4000*us, 18500*us))
+	}
+	want := map[string]float64{"cpu_user": 0.02, "cpu_system": 0.02, "cpu_irq": 0, "cpu_softirq": 0, "cpu_steal": 0,
+		"cpu_idle": 0.044, "cpu_busy": 2 * (2*0.01999 - 0.022), "cpu_time": 2 * 0.01999}
+	if d := cmp.Diff(want, got.Metrics(), nearly); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if r := got.Resolution(); math.Abs(r-3*50e-6*2) > 1e-9 {
+		t.Errorf("resolution %g", r)
+	}
+	if share, known := got.BusiestCPU(); !known || math.Abs(share-(1-0.004/0.01999)) > 1e-9 {
+		t.Errorf("busiest CPU %g, %t", share, known)
+	}
+
+	// A CPU that could not be read exactly once has its steps: here CPU 1, idle for 20 of 20 ms.
+	got.Add(withIdle(at(t, 0, stat2(0, 0, 100, 0, 0)), 0), withIdle(at(t, 20, stat2(1, 1, 102, 0, 0)), 4000*us, 18500*us))
+	if idle := got.Metrics()["cpu_idle"]; math.Abs(idle-(0.044+0.004+0.02)) > 1e-9 {
+		t.Errorf("idle %g with a CPU in steps", idle)
+	}
+	if r, least := got.Resolution(), edgeError(1); r < least || r > 1.1*least {
+		t.Errorf("resolution %g with a CPU in steps, want about %g", r, least)
+	}
+}
+
+// A CPU that does not become idle through cpuidle has no exact idle time. It must not seem busy.
+func TestCPUTimeDisagrees(t *testing.T) {
+	var got CPUTime
+	got.Add(withIdle(at(t, 0, stat2(0, 0, 100, 0, 0)), 0, 0), withIdle(at(t, 1000, stat2(100, 0, 200, 0, 0)), 0, 0))
+	if busy, err := got.Busy(); err != nil || math.Abs(busy-1) > 0.001 {
+		t.Errorf("busy %g, %v; want 1: CPU 0 all the time, CPU 1 never", busy, err)
+	}
+	if r := got.Resolution(); r < 0.01 {
+		t.Errorf("resolution %g", r)
+	}
+	if got = got.Plus(got); got.Metrics()["cpu_idle"] != 2 {
+		t.Errorf("twice: %v", got.Metrics())
+	}
+}
+
 // What a window lacks is unknown of all of them, and nothing becomes 0.
 func TestCPUTimeGaps(t *testing.T) {
 	good := [2]Sample{at(t, 0, stat2(1, 1, 10, 1, 0)), at(t, 100, stat2(2, 2, 28, 2, 0))}
@@ -140,10 +194,11 @@ func TestTimesOfAnotherProcess(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	times, err := ReadCPUTimes(dir)
+	times, _, err := NewCPU(dir).ReadTimes()
 	if err != nil {
 		t.Fatal(err)
 	}
+	times.CPUs[1].Exact = &ExactIdle{Idle: time.Hour, From: -time.Millisecond, To: time.Microsecond}
 	line, err := json.Marshal(times)
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +212,7 @@ func TestTimesOfAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := at(t, 1000, stat)
+	want.(*cpuSample).cpus[1].exact = times.CPUs[1].Exact
 	if d := cmp.Diff(want, s, cmp.AllowUnexported(cpuSample{}, cpuLine{})); d != "" {
 		t.Errorf("sample (-want +got):\n%s", d)
 	}
@@ -166,6 +222,9 @@ func TestTimesOfAnotherProcess(t *testing.T) {
 		"too many kinds":     {Machine: make([]uint64, columns+1)},
 		"a CPU twice":        {Machine: []uint64{1}, CPUs: []CPUCounts{{ID: 1, Ticks: []uint64{1}}, {ID: 1, Ticks: []uint64{1}}}},
 		"a CPU below 0":      {Machine: []uint64{1}, CPUs: []CPUCounts{{ID: -1, Ticks: []uint64{1}}}},
+		"idle below 0":       {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: []uint64{1}, Exact: &ExactIdle{Idle: -1}}}},
+		"read backwards":     {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: []uint64{1}, Exact: &ExactIdle{From: 1}}}},
+		"read an hour ago":   {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: []uint64{1}, Exact: &ExactIdle{From: -time.Hour}}}},
 		"a CPU of all kinds": {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: make([]uint64, columns+1)}}},
 	} {
 		if _, err := bad.Sample(time.Now()); err == nil {

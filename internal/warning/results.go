@@ -378,7 +378,7 @@ func run() []Entry {
 		{Code: NoCPUCost, Severity: Note, Scope: "run",
 			Short: "the CPU cost of {some} trials is unknown",
 			Seen:  `(\d+) trials`, Say: "$1",
-			When:   "the CPU cost of trials is unknown: CPU time or its idle baseline is unknown, or the trial used less CPU than the kernel's resolution of 10 ms can show",
+			When:   "the CPU cost of trials is unknown: CPU time or its idle baseline is unknown, or the trial used less CPU than the resolution of idle time can show",
 			Effect: "those trials have no CPU metrics; their other metrics are valid",
 			Fix:    "what the text names: a longer `settle`, longer trials, a quieter machine"},
 		{Code: CostPassMissing, Severity: Note, Scope: "run",

@@ -20,7 +20,10 @@ import (
 // idlePeriod is one wait without traffic while all modes are set up: the CPU time of each
 // machine, and how many CPUs other programs on this machine kept busy, nil if unknown.
 type idlePeriod struct {
-	block   int
+	block int
+	// opens is set for the first wait of a later block: if the endpoints were made anew, the
+	// kernel is still removing the old ones.
+	opens   bool
 	cpuTime CPUTime
 	others  *float64
 }
@@ -35,8 +38,10 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	worked := o.metered(ctx, o.readers(modes...), wait)
 	w := session.Stop()
 	o.warnMissing(w)
-	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
-	o.forgetIdle(trials[0].Planned.Block)
+	block := trials[0].Planned.Block
+	opens := len(o.idle) > 0 && o.idle[len(o.idle)-1].block != block
+	o.idle = append(o.idle, idlePeriod{block, opens, worked, otherCPUs(w.Metrics)})
+	o.forgetIdle(block)
 	return w
 }
 
@@ -48,7 +53,9 @@ func (o *Observer) forgetIdle(block int) {
 		needed := p.block == block
 		for kernel, w := range p.cpuTime {
 			needed = needed || later[kernel] < enoughIdle
-			later[kernel] += w.Length()
+			if !p.opens {
+				later[kernel] += w.Length()
+			}
 		}
 		if !needed {
 			o.idle = slices.Delete(o.idle, i, i+1)
@@ -67,16 +74,17 @@ func otherCPUs(figures map[string]float64) *float64 {
 	return &share
 }
 
-// A baseline needs at least leastIdle of idle time, because the kernel counts it in steps of
-// 10 ms, which is 4 % of that, and uses enoughIdle if the run had as much.
+// A baseline needs at least leastIdle of idle time, because the kernel may count it in steps of
+// 10 ms, which is 4 % of that, and uses enoughIdle if the run had as much: an idle machine
+// has bursts of work, which a short baseline has too many or too few of.
 const (
 	leastIdle  = 250 * time.Millisecond
-	enoughIdle = time.Second
+	enoughIdle = 10 * time.Second
 )
 
 // FirstWait is the minimum wait before a run's first trials, if the study has waits at all: their
 // cost needs a baseline, too.
-const FirstWait = enoughIdle / 2
+const FirstWait = 500 * time.Millisecond
 
 // SettleTime returns how long to wait before the next trials of a study with such waits.
 func (o *Observer) SettleTime(each time.Duration) time.Duration {
@@ -88,26 +96,34 @@ func (o *Observer) SettleTime(each time.Duration) time.Duration {
 
 // baseline is the mean number of busy CPUs of a machine without traffic, minus other
 // programs if these are known. It uses the waits of this block so far and, if these are
-// shorter than enoughIdle, those of earlier blocks. The error says why the baseline is
-// unknown.
+// shorter than enoughIdle, those of earlier blocks; the wait that opens a block only if there are
+// too few others. The error says why the baseline is unknown.
 func (o *Observer) baseline(kernel string, block int) (float64, error) {
-	var all observe.CPUTime
-	var others float64 // CPU seconds
-	for i := len(o.idle) - 1; i >= 0; i-- {
-		w, seen := o.idle[i].cpuTime[kernel]
-		if !seen || o.idle[i].block != block && all.Length() >= enoughIdle {
-			continue
-		}
-		all = all.Plus(w)
-		if share := o.idle[i].others; share != nil && kernel == LocalKernel {
-			others += *share * w.Length().Seconds()
-		}
+	all, others := o.idleTime(kernel, block, false)
+	if all.Length() < leastIdle {
+		all, others = o.idleTime(kernel, block, true)
 	}
 	if long := all.Length(); long < leastIdle {
 		return 0, fmt.Errorf("the idle machine was observed for %s, but %s are required: set a longer settle time", long.Round(time.Millisecond), leastIdle)
 	}
 	busy, err := all.Busy()
 	return max(0, busy-others) / all.Length().Seconds(), err
+}
+
+// idleTime returns the CPU time of a machine in the waits of its baseline, and the CPU seconds of
+// other programs in it.
+func (o *Observer) idleTime(kernel string, block int, opening bool) (all observe.CPUTime, others float64) {
+	for _, p := range slices.Backward(o.idle) {
+		w, seen := p.cpuTime[kernel]
+		if !seen || p.opens && !opening || p.block != block && all.Length() >= enoughIdle {
+			continue
+		}
+		all = all.Plus(w)
+		if p.others != nil && kernel == LocalKernel {
+			others += *p.others * w.Length().Seconds()
+		}
+	}
+	return all, others
 }
 
 // CPUUse is the traffic that the CPU time of a trial was spent on.

@@ -81,7 +81,12 @@ func spent(t *testing.T, ms, busy int) observe.CPUTime {
 func TestBaseline(t *testing.T) {
 	others := 0.1
 	wait := func(block, ms, busy int, others *float64) idlePeriod {
-		return idlePeriod{block, CPUTime{LocalKernel: spent(t, ms, busy)}, others}
+		return idlePeriod{block: block, cpuTime: CPUTime{LocalKernel: spent(t, ms, busy)}, others: others}
+	}
+	opening := func(block, ms, busy int) idlePeriod {
+		p := wait(block, ms, busy, nil)
+		p.opens = true
+		return p
 	}
 	var none observe.CPUTime
 	none.Add(nil, nil)
@@ -92,10 +97,12 @@ func TestBaseline(t *testing.T) {
 		want float64
 		err  string
 	}{
-		{"the waits of the block are taken together", []idlePeriod{wait(1, 300, 30, nil), wait(2, 600, 9, nil), wait(2, 500, 13, nil)}, 0.2, ""},
+		{"the waits of the block are taken together", []idlePeriod{wait(1, 300, 30, nil), wait(2, 6000, 90, nil), wait(2, 5000, 130, nil)}, 0.2, ""},
+		{"the wait that opens a block does not count", []idlePeriod{wait(1, 200, 1, nil), opening(2, 100, 10), wait(2, 100, 2, nil)}, 0.1, ""},
+		{"but if there are too few others", []idlePeriod{wait(1, 100, 2, nil), opening(2, 200, 16)}, 0.6, ""},
 		{"other programs are taken off", []idlePeriod{wait(2, 300, 15, &others)}, 0.4, ""},
 		{"more of others than the machine worked leaves nothing, not less", []idlePeriod{wait(2, 500, 2, &others)}, 0, ""},
-		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 900, 15, nil), wait(2, 100, 5, nil)}, 0.2, ""},
+		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 9900, 195, nil), wait(2, 100, 5, nil)}, 0.2, ""},
 		{"too short in all", []idlePeriod{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "the idle machine was observed for 200ms, but 250ms are required"},
 		{"none", nil, 0, "the idle machine was observed for 0s"},
 		{"of a reading that failed nothing is known", []idlePeriod{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
@@ -139,8 +146,8 @@ func TestFirstWait(t *testing.T) {
 // make up for it.
 func TestFewWaitsAreKept(t *testing.T) {
 	cpu := &script{t: t}
-	for ms := range 200 {
-		cpu.next = append(cpu.next, fmt.Sprint(1000+100*ms, " ", ms))
+	for s := range 200 {
+		cpu.next = append(cpu.next, fmt.Sprint(1000+1000*s, " ", 10*s))
 	}
 	var warnings told
 	o := New(Config{Hosts: labdriver.Hosts(), CPU: cpu, Warn: warnings.warn})
@@ -154,7 +161,8 @@ func TestFewWaitsAreKept(t *testing.T) {
 	for _, p := range o.idle {
 		blocks = append(blocks, p.block)
 	}
-	if want := []int{46, 46, 47, 47, 48, 48, 49, 49, 50, 50}; !slices.Equal(blocks, want) { // 0.1 s each
+	// 1 s each, of which the first of a block does not count.
+	if want := []int{41, 42, 42, 43, 43, 44, 44, 45, 45, 46, 46, 47, 47, 48, 48, 49, 49, 50, 50}; !slices.Equal(blocks, want) {
 		t.Errorf("kept are the waits before blocks %v, want %v", blocks, want)
 	}
 }
@@ -203,7 +211,7 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 			one := trialOf(Config{Hosts: hosts}, m, plan.Trial{Block: 1, Mode: "m", Workload: study.Workload{ID: "tcp_stream"}})
 			o := one.observer
 			one.CPUTime = one.Meter(t.Context(), func() {})
-			o.idle = []idlePeriod{{1, CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
+			o.idle = []idlePeriod{{block: 1, cpuTime: CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}}}
 			o.RecordCPUCost(one, &CPUUse{CPUTime: one.CPUTime, Metric: result.CPUCost, Carried: 10, TrafficSeconds: 1, Backward: c.direction == study.Reverse})
 			if d := cmp.Diff(c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("metrics (-want +got):\n%s", d)

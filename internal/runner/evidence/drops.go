@@ -39,6 +39,7 @@ func (o *Observer) WatchDrops() {
 
 // Close removes what WatchDrops loaded into the kernel.
 func (o *Observer) Close() error {
+	o.idleTimes.Close()
 	if o.drops == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/observe"
 	"tare/internal/observe/drops"
+	"tare/internal/observe/idle"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -58,6 +59,7 @@ type Observer struct {
 	cfg            Config
 	watch          *observe.CollectorSet
 	cpu            observe.Collector // of this machine, read before and after each part of a trial
+	idleTimes      *idle.Reader      // what cpu reads, nil if there is none
 	drops          *drops.Watcher    // nil if drop reasons are not recorded
 	noStacks       string            // why stacks cannot be sampled here; empty if they may be
 	idle           []idlePeriod      // the waits before trials that baselines need, in order
@@ -73,7 +75,8 @@ func New(cfg Config) *Observer {
 		o.watch = observe.NewCollectorSet(o.collectors())
 	}
 	if o.cpu == nil {
-		o.cpu = observe.NewCPU("/proc")
+		o.idleTimes, _ = idle.Open("/sys") // without it, idle time has steps of 10 ms
+		o.cpu = observe.NewCPU("/proc").WithIdle(o.idleTimes)
 	}
 	return o
 }

@@ -80,11 +80,14 @@ func (f *half) explain(err error) error {
 	const wait = 3 * time.Second
 	for until := time.Now().Add(wait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if reason := f.conn.ExitReason(); reason != "" {
-			return errors.New("it has ended: " + printable.Prose(reason))
+			return fmt.Errorf("%w: %s", errEnded, printable.Prose(reason))
 		}
 	}
-	return errors.New("it has ended")
+	return errEnded
 }
+
+// errEnded reports that the process has exited.
+var errEnded = errors.New("it has ended")
 
 // read passes replies on until the process's stdout ends.
 func (f *half) read(r *wire.Reader) {
@@ -210,7 +213,7 @@ func (f *half) ended(what op) error {
 func (f *half) close(ctx context.Context) error {
 	var err error
 	if f.Err() == nil {
-		if _, err = f.ask(ctx, request{Op: opClose}); f.Err() != nil {
+		if _, err = f.ask(ctx, request{Op: opClose}); errors.Is(err, errEnded) || f.Err() != nil {
 			err = nil
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // machine, and how many CPUs other programs on this machine kept busy, nil if unknown.
 type idlePeriod struct {
 	block int
-	// opens is set for the first wait of a later block: if the endpoints were made anew, the
+	// opens is set for the first wait of a later block: if the endpoints were recreated, the
 	// kernel is still removing the old ones.
 	opens   bool
 	cpuTime CPUTime

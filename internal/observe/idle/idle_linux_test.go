@@ -156,8 +156,13 @@ func BenchmarkRead(b *testing.B) {
 		b.Skip(err)
 	}
 	defer r.Close()
-	for b.Loop() {
-		r.Read()
+	var reading time.Duration
+	n := 0
+	for ; b.Loop(); n++ {
 		time.Sleep(time.Millisecond) // the CPUs become idle
+		began := time.Now()
+		r.Read()
+		reading += time.Since(began)
 	}
+	b.ReportMetric(float64(reading.Nanoseconds())/float64(n), "ns/reading")
 }

@@ -36,7 +36,7 @@ func (s *testbed) trial(ctx context.Context, at cpuPlacement, p traffic.Params) 
 	if err != nil {
 		return trial{}, err
 	}
-	p.Token, p.Congestion = harness.Token, harness.Congestion
+	p.Token = harness.Token // the congestion control is that of the route, as for peers without an option for it
 	t, err := s.drive(ctx, at, p, client, server)
 	// Both must end, because the CPU time of a process is known only after waiting for
 	// it.
@@ -77,6 +77,9 @@ func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, 
 	}
 	if serr := <-served; err == nil {
 		err = serr
+	}
+	if got := t.client.TCP.Congestion; err == nil && got != "" && got != harness.Congestion {
+		err = fmt.Errorf("its connections have congestion control %s, not %s", got, harness.Congestion)
 	}
 	if err == nil {
 		t.metrics, _ = work.Metrics(p, t.client, t.server)

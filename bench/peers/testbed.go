@@ -62,9 +62,9 @@ func newTestbed(b harness.Options) (*testbed, error) {
 }
 
 // even applies the settings that all generators share to a host. The congestion control
-// is set on the route, because some peers have no option for it and a namespace may not
-// be allowed another default than the machine's. The larger port range prevents TIME_WAIT
-// from limiting connection rates.
+// is set on the route, because some peers have no option for it, an option costs a system
+// call for each connection, and a namespace may not be allowed another default than the
+// machine's. The larger port range prevents TIME_WAIT from limiting connection rates.
 func even(h *lab.Host) error {
 	subnet := netip.PrefixFrom(h.Addr[0], 24).Masked()
 	cmd := exec.Command("ip", "route", "replace", subnet.String(), "dev", h.Underlay, "src", h.Addr[0].String(), "congctl", harness.Congestion) //nolint:noctx // ends at once

@@ -250,3 +250,24 @@ func TestOther(t *testing.T) {
 		t.Errorf("with one subnet for both hosts: %v", err)
 	}
 }
+
+// A chained plugin changes the devices and settings of the sandboxes.
+func TestTuning(t *testing.T) {
+	dir := needPlugins(t, "current")
+	file := write(t, "tuned.conflist", strings.Replace(chain("tuning"), `"type": "tuning"`, `"type": "tuning", "mtu": 1300, "sysctl": {"net.ipv4.tcp_retries2": "9"}`, 1))
+	s := build(t, "cni/network:"+file, map[string]string{"plugins": dir})
+	client, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 1300 - 20 - 20 - 12 // without the headers of IPv4 and of TCP with timestamps
+	if client.TCP.MSS != want {
+		t.Errorf("the connections are %+v, want segments of %d bytes", client.TCP, want)
+	}
+	near, far := spaces(s)
+	for _, ns := range []*linuxnet.NS{near, far} {
+		if got, err := ns.ReadSysctl("net/ipv4/tcp_retries2"); err != nil || got != "9" {
+			t.Errorf("%s: tcp_retries2 is %q, %v, want 9", ns.Name(), got, err)
+		}
+	}
+}

@@ -87,6 +87,8 @@ func TestBad(t *testing.T) {
 		{name: "returns another's address", conflist: only("bad"), script: `[ "$CNI_COMMAND" != ADD ] || echo '` + hello + `'`, want: []string{"returned an address that the endpoint lacks", "198.19.9.9"}, deleted: true},
 		{name: "no route", conflist: strings.Replace(chain("bad"), `, "routes": [{"dst": "0.0.0.0/0"}]`, "", 1), script: noting("/dev/null"),
 			want: []string{"a/client with [198.", "cannot send to b/server with [198.", "let the plugins set up a route"}, deleted: true},
+		{name: "the host's only link", conflist: `{"cniVersion": "1.0.0", "name": "x", "plugins": [{"type": "host-device", "device": "{{.Device}}", "ipam": {"type": "host-local", "subnet": "{{.PodCIDR}}"}}]}`,
+			want: []string{"has taken eth0 of host a, which is its only link to the other host; name another device"}},
 		{name: "state without a parent", conflist: strings.Replace(chain("bad"), `"subnet"`, `"dataDir": "/no-such/directory", "subnet"`, 1), script: "exit 0", want: []string{"/no-such/directory has no existing parent but /"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

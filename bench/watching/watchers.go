@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"time"
 
 	"tare/internal/driver"
 	"tare/internal/facts"
@@ -124,7 +123,7 @@ func (r *reasons) off() error {
 type samples struct {
 	own     observe.Own
 	sampler *stacks.Sampler
-	began   time.Time
+	taken   *stacks.Samples
 }
 
 func (s *samples) Close() error {
@@ -142,11 +141,14 @@ func (s *samples) before(context.Context, *driver.Path) (err error) {
 func (s *samples) after(context.Context, *driver.Path) error { return s.sampler.Close() }
 
 func (s *samples) on() error {
-	s.began = time.Now()
-	return s.sampler.Start()
+	s.taken = &stacks.Samples{}
+	return s.sampler.Start(s.taken)
 }
 
 func (s *samples) off() error {
-	_, err := s.sampler.Stop(time.Since(s.began))
+	if err := errors.Join(s.sampler.Pause(), s.sampler.Identify()); err != nil {
+		return err
+	}
+	_, err := s.sampler.Profile(s.taken)
 	return err
 }

@@ -93,7 +93,7 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 	first := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "udp_stream", PayloadSize: 1400}}})
 	second := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_rr"}}})
 	for _, tr := range []*trialRun{first, second, first} {
-		r.runSlice(t.Context(), tr)
+		r.runSlice(t.Context(), tr, nil)
 	}
 	for i, c := range []struct {
 		tr   *trialRun

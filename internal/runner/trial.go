@@ -204,13 +204,14 @@ func (r *run) runWhole(ctx context.Context, tr *trialRun) {
 	ctx, cancel := bounded(ctx, tr)
 	defer cancel()
 	tr.unlessFailed(func() error { return r.begin(ctx, tr) })
-	sampling := r.observer.Sampling(tr.observed)
-	r.observer.Observe([]*evidence.Trial{tr.observed}, func() {
+	alone := []*evidence.Trial{tr.observed}
+	sampling := r.observer.Sampling(alone)
+	r.observer.Observe(alone, func() {
 		tr.observed.CPUTime = tr.observed.Meter(ctx, func() {
-			sampling.SampleDuring(func() { tr.finish(ctx, (*agent.Trial).Run) })
+			sampling.Window(tr.observed, func() { tr.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
-	r.observer.RecordSamples(tr.observed, sampling)
+	sampling.Record()
 	tr.unlessFailed(func() error { return tr.prove(ctx) })
 	tr.release(ctx)
 }
@@ -385,12 +386,13 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 			tr.timedPart(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
 		})
 	}
-	first := group[0].Trial
-	r.observer.Observe(observedTrials(group), func() {
+	first, observed := group[0].Trial, observedTrials(group)
+	sampling := r.observer.Sampling(observed)
+	r.observer.Observe(observed, func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(group)) {
-				r.runSlice(ctx, group[i])
+				r.runSlice(ctx, group[i], sampling)
 			}
 		}
 	})
@@ -400,19 +402,22 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 		tr.unlessFailed(func() error { return tr.prove(ctx) })
 		tr.release(ctx)
 	}
+	sampling.Record()
 }
 
 // runSlice runs one slice of a trial. The CPU time in it is attributed to the trial, so
 // it ends only when all data in flight has been processed; otherwise the next mode would
 // pay for it.
-func (r *run) runSlice(ctx context.Context, tr *trialRun) {
+func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sampling) {
 	if tr.err != nil {
 		return // a long trial that failed has many more slices
 	}
 	tr.observed.BeginSlice()
 	s := tr.observed.Meter(ctx, func() {
 		slice := tr.Workload.Slice.Std()
-		tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
+		sampling.Slice(tr.observed, func() {
+			tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
+		})
 		if tr.err == nil && tr.Workload.PayloadSize > 0 {
 			time.Sleep(receiverPoll)
 		}

@@ -20,7 +20,16 @@ const Rate = 499
 // kernel feature is missing. Errors that wrap it say why and how to fix it.
 var ErrUnavailable = errors.New("stacks cannot be sampled here")
 
-// Profile is what was sampled between Start and Stop.
+// Samples are what was sampled in the windows of one trial. The zero value has none.
+type Samples struct {
+	tally   tally
+	elapsed time.Duration
+}
+
+// Elapsed is how long all windows together were.
+func (s *Samples) Elapsed() time.Duration { return s.elapsed }
+
+// Profile is what was sampled, by function.
 type Profile struct {
 	Stacks  map[string]int // samples by folded stack, without those of idle CPUs
 	Busy    int            // samples of busy CPUs: the sum of Stacks

@@ -8,10 +8,10 @@ import (
 // A sampler ends while samples are read.
 func TestHaltWhileReading(t *testing.T) {
 	s := &Sampler{}
-	s.mu.Lock() // reading waits for it
-	if err := s.Start(); err != nil {
+	if err := s.Start(&Samples{}); err != nil {
 		t.Fatal(err)
 	}
+	s.mu.Lock()                // reading waits for it
 	time.Sleep(2 * drainEvery) // most often it waits by then
 	halted := make(chan struct{})
 	go func() {

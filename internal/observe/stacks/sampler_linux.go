@@ -16,17 +16,17 @@ import (
 	"tare/internal/observe"
 )
 
-// Sampler samples the stacks of all CPUs of a machine. It supports one Start and one Stop,
-// is not safe for concurrent use, and must be closed.
+// Sampler samples the stacks of all CPUs of a machine, in one window after another. It is not
+// safe for concurrent use, and must be closed.
 type Sampler struct {
 	procRoot string
 	own      observe.Own
 	symbols  *symbols
-	before   map[int]observe.Program
+	programs map[int]observe.Program // the latest known of each process
 	rings    []*ring
 
-	mu      sync.Mutex // guards tally
-	tally   tally
+	mu      sync.Mutex // guards into and what it points to
+	into    *Samples   // of the current or the last window, nil before the first
 	began   time.Time
 	stop    chan struct{} // closed to stop the reader; nil unless started
 	stopped sync.WaitGroup
@@ -40,7 +40,7 @@ const drainEvery = 200 * time.Millisecond
 // [observe.Collectors]. Errors wrap [ErrUnavailable]: no privilege, no perf events, no
 // kernel symbols, or no process table.
 func Open(procRoot string, own observe.Own) (*Sampler, error) {
-	s := &Sampler{procRoot: procRoot, own: own, tally: tally{counts: map[string]int{}}}
+	s := &Sampler{procRoot: procRoot, own: own}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrUnavailable, err), s.Close())
 	}
@@ -71,7 +71,7 @@ func (s *Sampler) open() error {
 	if s.symbols, err = readSymbols(f); err != nil {
 		return fmt.Errorf("read %s: %w", list, err)
 	}
-	s.before, err = observe.Classify(s.procRoot, s.own)
+	s.programs, err = observe.Classify(s.procRoot, s.own)
 	return err
 }
 
@@ -114,13 +114,20 @@ func cpuList(text string) ([]int, error) {
 	return out, nil
 }
 
-// Start starts sampling on all CPUs. On error it samples none.
-func (s *Sampler) Start() error {
+// Start starts a window on all CPUs, whose samples are added to into. On error it samples none.
+func (s *Sampler) Start(into *Samples) error {
+	s.mu.Lock()
+	s.drain() // what is left of the window before
+	s.into = into
+	s.mu.Unlock()
 	s.began = time.Now()
 	for _, r := range s.rings {
 		if err := r.enable(); err != nil {
 			return errors.Join(err, s.disable())
 		}
+	}
+	if s.stop != nil {
+		return nil
 	}
 	stop := make(chan struct{}) // not the field, which halt clears while samples are read
 	s.stop = stop
@@ -132,7 +139,9 @@ func (s *Sampler) Start() error {
 		for {
 			select {
 			case <-tick.C:
+				s.mu.Lock()
 				s.drain()
+				s.mu.Unlock()
 			case <-stop:
 				return
 			}
@@ -149,42 +158,52 @@ func (s *Sampler) disable() error {
 	return errors.Join(errs...)
 }
 
+// drain reads the kernel's buffers. The caller holds mu.
 func (s *Sampler) drain() {
+	if s.into == nil {
+		return
+	}
+	for _, r := range s.rings {
+		r.read(s.into.tally.add)
+	}
+}
+
+// Pause ends the window and does nothing else: it takes microseconds and may be called during
+// the timed part of a trial.
+func (s *Sampler) Pause() error {
+	err := s.disable()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.rings {
-		r.read(s.tally.add)
-	}
+	s.into.elapsed += time.Since(s.began)
+	return err
 }
 
-// Pause stops sampling and does nothing else: it takes microseconds and may be called
-// during the timed part of a trial. [Sampler.Stop] then processes the samples.
-func (s *Sampler) Pause() (time.Duration, error) {
-	long := time.Since(s.began)
-	return long, s.disable()
-}
-
-// Stop stops sampling, unless Pause has, and symbolises what was sampled during long, which
-// takes some 10 ms. The sampled processes should still exist, or have existed when the
-// Sampler was opened; others are classified as unrelated.
-func (s *Sampler) Stop(long time.Duration) (Profile, error) {
-	err := s.disable()
-	s.halt()
-	s.drain()
-	if err := errors.Join(err, s.tally.broken); err != nil {
-		return Profile{}, fmt.Errorf("sample stacks: %w", err)
-	}
+// Identify reads which process is which program. The sampled processes should exist when it is
+// called, or have existed before: others are classified as unrelated. It takes some 10 ms.
+func (s *Sampler) Identify() error {
 	programs, err := observe.Classify(s.procRoot, s.own)
 	if err != nil {
-		return Profile{}, fmt.Errorf("sample stacks: %w", err)
+		return fmt.Errorf("sample stacks: %w", err)
 	}
-	for pid, p := range s.before {
+	for pid, p := range s.programs {
 		if _, there := programs[pid]; !there {
 			programs[pid] = p
 		}
 	}
-	out := s.tally.sampled(names{kernel: s.symbols, programs: programs, outside: len(s.own.Programs) > 0, function: s.functions(programs)})
-	out.CPUs, out.Elapsed = len(s.rings), long
+	s.programs = programs
+	return nil
+}
+
+// Profile symbolises samples, between two windows.
+func (s *Sampler) Profile(of *Samples) (Profile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drain()
+	if err := of.tally.broken; err != nil {
+		return Profile{}, fmt.Errorf("sample stacks: %w", err)
+	}
+	out := of.tally.sampled(names{kernel: s.symbols, programs: s.programs, outside: len(s.own.Programs) > 0, function: s.functions(s.programs)})
+	out.CPUs, out.Elapsed = len(s.rings), of.elapsed
 	return out, nil
 }
 

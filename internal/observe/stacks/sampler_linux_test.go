@@ -74,19 +74,67 @@ func sampleOnce(t *testing.T) Profile {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Start(); err != nil {
+	var of Samples
+	sampleFor(t, s, &of, 300*time.Millisecond)
+	if err := s.Identify(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
-	long, err := s.Pause()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Stop(long)
+	got, err := s.Profile(&of)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return got
+}
+
+func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
+	t.Helper()
+	if err := s.Start(into); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(long)
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The windows of two trials in turns are counted apart: what is sampled is all of their time and
+// nothing of the time between.
+func TestSamplesInTurns(t *testing.T) {
+	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
+	if errors.Is(err, ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	stop := make(chan struct{})
+	done := make(chan uint64)
+	go func() { done <- spin(stop) }() // an idle CPU may not be sampled
+	defer func() { close(stop); <-done }()
+	var long, short, none Samples
+	for range 5 {
+		sampleFor(t, s, &long, 60*time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
+		sampleFor(t, s, &short, 20*time.Millisecond)
+	}
+	for _, tt := range []struct {
+		of    *Samples
+		least time.Duration
+	}{{&long, 300 * time.Millisecond}, {&short, 100 * time.Millisecond}, {&none, 0}} {
+		got, err := s.Profile(tt.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Elapsed < tt.least || tt.least == 0 && got.Elapsed != 0 {
+			t.Errorf("windows of %s took %s", tt.least, got.Elapsed)
+		}
+		// Each CPU gives at most Rate samples a second, and one more at each end of a window.
+		most := got.CPUs * (int(got.Elapsed.Seconds()*Rate) + 10)
+		if n := got.Busy + got.Idle + got.Lost; n > most || tt.least > 0 && got.Busy == 0 || tt.least == 0 && n != 0 {
+			t.Errorf("%d samples, %d of busy CPUs, in %s on %d CPUs; at most %d can be", n, got.Busy, got.Elapsed, got.CPUs, most)
+		}
+	}
 }
 
 func TestOpenWithoutProc(t *testing.T) {

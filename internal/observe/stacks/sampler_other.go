@@ -4,7 +4,6 @@ package stacks
 
 import (
 	"fmt"
-	"time"
 
 	"tare/internal/observe"
 )
@@ -18,13 +17,16 @@ func Open(string, observe.Own) (*Sampler, error) {
 }
 
 // Start does nothing.
-func (*Sampler) Start() error { return nil }
+func (*Sampler) Start(*Samples) error { return nil }
 
 // Pause does nothing.
-func (*Sampler) Pause() (time.Duration, error) { return 0, nil }
+func (*Sampler) Pause() error { return nil }
 
-// Stop returns ErrUnavailable.
-func (*Sampler) Stop(time.Duration) (Profile, error) { return Profile{}, ErrUnavailable }
+// Identify does nothing.
+func (*Sampler) Identify() error { return nil }
+
+// Profile returns ErrUnavailable.
+func (*Sampler) Profile(*Samples) (Profile, error) { return Profile{}, ErrUnavailable }
 
 // Close does nothing.
 func (*Sampler) Close() error { return nil }

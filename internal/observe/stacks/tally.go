@@ -19,6 +19,9 @@ type tally struct {
 
 // add adds the records of a ring.
 func (t *tally) add(b []byte) {
+	if t.counts == nil {
+		t.counts = map[string]int{}
+	}
 	err := eachRecord(b, func(kind uint32, body []byte) {
 		if kind != recordSample {
 			t.lost += lostIn(kind, body)

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"time"
 
 	"tare/internal/observe/stacks"
@@ -12,13 +13,18 @@ import (
 	"tare/internal/warning"
 )
 
-// Sampling samples the stacks of one trial. A nil Sampling does nothing.
+// Sampling samples the stacks of the trials of a group. A nil Sampling does nothing.
 type Sampling struct {
-	sampler *stacks.Sampler
-	from    time.Duration // after the start of the trial: its warm-up
-	window  time.Duration
-	sampled time.Duration // actual sampling time
-	err     error
+	observer *Observer
+	sampler  *stacks.Sampler
+	group    []*Trial
+	taken    map[*Trial]*samples
+}
+
+// samples is what was sampled for a trial.
+type samples struct {
+	stacks.Samples
+	err error
 }
 
 // wantsStacks reports whether stacks are sampled in a trial: in trials of the cost pass
@@ -27,17 +33,22 @@ func (o *Observer) wantsStacks(t plan.Trial) bool {
 	return o.cfg.Asked.Stacks != study.Off && o.cfg.Asked.Stacks != "" && (t.InCostPass() || t.Profiled)
 }
 
-// Sampling prepares to sample the stacks of a trial. It returns nil if that is not
-// required or not possible; the reason is reported once.
-func (o *Observer) Sampling(t *Trial) *Sampling {
-	if t.Failed() || !o.wantsStacks(t.Planned) || o.noStacks != "" {
+// Sampling prepares to sample the stacks of the trials of a group that are alike. It returns
+// nil if that is not required or not possible; the reason is reported once. Its Record must be
+// called.
+func (o *Observer) Sampling(group []*Trial) *Sampling {
+	if !o.wantsStacks(group[0].Planned) || o.noStacks != "" || !slices.ContainsFunc(group, func(t *Trial) bool { return !t.Failed() }) {
 		return nil
 	}
 	s := o.openStacks()
 	if s == nil {
 		return nil
 	}
-	return &Sampling{sampler: s, from: t.Planned.Workload.Warmup.Std(), window: t.Planned.Workload.Duration.Std()}
+	taken := map[*Trial]*samples{}
+	for _, t := range group {
+		taken[t] = &samples{}
+	}
+	return &Sampling{observer: o, sampler: s, group: group, taken: taken}
 }
 
 // openStacks opens the sampler. It returns nil if stacks cannot be sampled, and reports
@@ -55,66 +66,94 @@ func (o *Observer) openStacks() *stacks.Sampler {
 	return nil
 }
 
-// SampleDuring calls do and samples during the timed window of the trial: from the
-// expected end of the warm-up until the end of the window or until do returns.
-func (s *Sampling) SampleDuring(do func()) {
+// Window calls do, the timed window of a trial after a warm-up in one piece, and samples from
+// the expected end of the warm-up until the end of the window or until do returns.
+func (s *Sampling) Window(t *Trial, do func()) {
 	if s == nil {
 		do()
 		return
 	}
 	ended, sampled := make(chan struct{}), make(chan struct{})
+	taken := s.taken[t]
 	go func() {
 		defer close(sampled)
-		s.err = s.sample(ended)
+		w := t.Planned.Workload
+		taken.err = s.sample(taken, w.Warmup.Std(), w.Duration.Std(), ended)
 	}()
 	do()
 	close(ended)
 	<-sampled
 }
 
-func (s *Sampling) sample(ended <-chan struct{}) error {
+func (s *Sampling) sample(taken *samples, from, window time.Duration, ended <-chan struct{}) error {
 	select {
-	case <-time.After(s.from):
+	case <-time.After(from):
 	case <-ended:
 		return nil
 	}
-	if err := s.sampler.Start(); err != nil {
+	if err := s.sampler.Start(&taken.Samples); err != nil {
 		return err
 	}
 	select {
-	case <-time.After(s.window):
+	case <-time.After(window):
 	case <-ended:
 	}
-	var err error
-	s.sampled, err = s.sampler.Pause()
-	return err
+	return s.sampler.Pause()
 }
 
-// RecordSamples resolves the symbols of the samples, and records them with the trial and
-// in the run's directory.
-func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
+// Slice calls do, a slice of a trial, and samples all of it: the CPU cost is that of all of it,
+// too.
+func (s *Sampling) Slice(t *Trial, do func()) {
+	if s == nil {
+		do()
+		return
+	}
+	taken := s.taken[t]
+	err := s.sampler.Start(&taken.Samples)
+	do()
+	if err == nil {
+		err = s.sampler.Pause()
+	}
+	if taken.err == nil {
+		taken.err = err
+	}
+}
+
+// Record resolves the symbols of the samples, and records them with their trials and in the
+// run's directory. Nothing can be sampled afterwards.
+func (s *Sampling) Record() {
 	if s == nil {
 		return
 	}
-	found, err := s.sampler.Stop(s.sampled)
-	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "no breakdown of the CPU cost of a trial: %v", err)
-		return
+	defer s.sampler.Close()
+	err := s.sampler.Identify()
+	for _, t := range s.group {
+		taken := s.taken[t]
+		if err := errors.Join(err, taken.err, s.record(t, &taken.Samples)); err != nil {
+			s.observer.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "no breakdown of the CPU cost of a trial: %v", err)
+		}
 	}
-	if t.Failed() || s.sampled <= 0 {
-		return
+}
+
+func (s *Sampling) record(t *Trial, taken *stacks.Samples) error {
+	if t.Failed() || taken.Elapsed() <= 0 {
+		return nil
+	}
+	found, err := s.sampler.Profile(taken)
+	if err != nil {
+		return err
 	}
 	t.Record.Stacks = &result.Stacks{
-		Rate: stacks.Rate, Seconds: s.sampled.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
+		Rate: stacks.Rate, Seconds: found.Elapsed.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
 	}
 	var folded bytes.Buffer
-	err = stacks.Write(&folded, found.Stacks)
-	if err == nil {
-		err = o.cfg.AppendFile(result.StacksFile(t.Planned.Mode, t.Planned.Workload.ID), folded.Bytes())
+	if err = stacks.Write(&folded, found.Stacks); err == nil {
+		err = s.observer.cfg.AppendFile(result.StacksFile(t.Planned.Mode, t.Planned.Workload.ID), folded.Bytes())
 	}
 	if err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "cannot write the folded stacks: %v", err)
+		s.observer.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "cannot write the folded stacks: %v", err)
 	}
+	return nil
 }
 
 // CanSample reports whether stacks can be sampled; the reason why not is reported once.

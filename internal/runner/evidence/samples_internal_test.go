@@ -15,19 +15,20 @@ func TestNoStacksIsToldOnce(t *testing.T) {
 	passing := trialOf(Config{Asked: study.Evidence{Stacks: study.AutoWord}, Hosts: hosts, Warn: warnings.warn}, mode{}, plan.Trial{Block: 1, Workload: study.Workload{ID: study.CostPassID}})
 	o := passing.observer
 	for range 3 {
-		if got := o.Sampling(passing); got != nil {
+		if got := o.Sampling([]*Trial{passing}); got != nil {
 			t.Fatalf("sampling %+v", got)
 		}
 	}
 	if len(warnings) != 1 || warnings[0].Code != "stacks_unavailable" {
 		t.Errorf("warnings %+v", warnings)
 	}
-	done := false
+	done := 0
 	var none *Sampling
-	none.SampleDuring(func() { done = true })
-	o.RecordSamples(passing, none)
-	if !done || passing.Record.Stacks != nil {
-		t.Errorf("without sampling: done %t, stacks %+v", done, passing.Record.Stacks)
+	none.Window(passing, func() { done++ })
+	none.Slice(passing, func() { done++ })
+	none.Record()
+	if done != 2 || passing.Record.Stacks != nil {
+		t.Errorf("without sampling: done %d times, stacks %+v", done, passing.Record.Stacks)
 	}
 }
 

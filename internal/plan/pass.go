@@ -3,6 +3,7 @@ package plan
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -44,7 +45,7 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	}
 	w := &p.Workload
 	w.ID, w.Tool, w.VerifyWith, w.PacketRate = study.CostPassID, study.BuiltIn, "", 0
-	w.Every, w.Times, w.DurationMin, w.DurationMax, w.Slice = 0, 0, 0, 0, study.AtOnce
+	w.Every, w.Times, w.DurationMin, w.DurationMax, w.Slice = 0, 0, 0, 0, passSlice(source)
 	w.Warmup, w.Duration, w.Rate = s.CostPass.Warmup, s.CostPass.Duration, 0
 	for _, one := range each {
 		p.From = append(p.From, one.Name())
@@ -53,6 +54,19 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 		*w = AtRate(*w, study.Rate(s.CostPass.Rate))
 	}
 	return p, "", true
+}
+
+// interleavedPassSlice is the length of the pass's slices: at its lowest rate a stream has at least 25
+// writes in one.
+const interleavedPassSlice = study.Duration(250 * time.Millisecond)
+
+// passSlice is the slice of a pass: its trials are interleaved if those of its source are, so that the
+// machine's speed varies for all modes alike.
+func passSlice(source study.Workload) study.Duration {
+	if External(source) || source.Slice == 0 || source.Slice >= source.Duration {
+		return study.AtOnce
+	}
+	return interleavedPassSlice
 }
 
 // first is the first workload of these kinds; workloads of the built-in generator come

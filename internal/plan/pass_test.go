@@ -27,6 +27,7 @@ func passing(rate study.PassRate, workloads ...study.Workload) study.Study {
 func TestCostPass(t *testing.T) {
 	const second = study.Duration(time.Second)
 	tcp := study.Workload{ID: "t", Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10, Rate: study.Unlimited, Slice: second / 8, Duration: second, DurationMax: 9 * second, Every: 2, VerifyWith: "iperf3"}
+	whole := study.Workload{ID: "whole", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Slice: study.AtOnce, Duration: second}
 	iperf := study.Workload{ID: "i", Kind: "tcp_stream", Tool: "iperf3", Streams: 1, WriteSize: 128 << 10}
 	both := study.Workload{ID: "b", Kind: "tcp_stream", Pairs: 2, Direction: study.Both, WriteSize: 128 << 10}
 	rr := study.Workload{ID: "rr", Kind: "tcp_rr"}
@@ -40,6 +41,7 @@ func TestCostPass(t *testing.T) {
 		by   []string
 	}{
 		"tcp":            {study.PassAuto, []study.Workload{rr, iperf, tcp, search}, study.Workload{Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10}, []string{"t"}, []string{"goodput"}},
+		"not in slices":  {study.PassAuto, []study.Workload{whole}, study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10}, []string{"whole"}, []string{"goodput"}},
 		"by a tool":      {study.PassAuto, []study.Workload{search, iperf}, study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10}, []string{"i"}, []string{"goodput"}},
 		"a rate":         {2e9, []study.Workload{tcp}, study.Workload{Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10, Rate: 2e9}, []string{"t"}, []string{"goodput"}},
 		"shared":         {2e9, []study.Workload{both}, study.Workload{Kind: "tcp_stream", Pairs: 2, Direction: study.Both, WriteSize: 128 << 10, Rate: 5e8}, []string{"b"}, []string{"goodput"}},
@@ -53,6 +55,10 @@ func TestCostPass(t *testing.T) {
 			continue
 		}
 		c.want.ID, c.want.Tool, c.want.Slice, c.want.Warmup, c.want.Duration = study.CostPassID, study.BuiltIn, study.AtOnce, study.WaitOf(time.Second/2), 3*second
+		interleaved := slices.Contains([]string{"tcp", "a rate", "a low rate"}, name) // their source is
+		if interleaved {
+			c.want.Slice = second / 4
+		}
 		if diff := cmp.Diff(c.want, p.Workload); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -62,8 +68,8 @@ func TestCostPass(t *testing.T) {
 		if diff := cmp.Diff(c.by, p.Values()); diff != "" {
 			t.Errorf("%s has its rate from (-want +got):\n%s", name, diff)
 		}
-		if (Trial{Workload: p.Workload}).Sliced() {
-			t.Errorf("%s is interleaved", name)
+		if got := (Trial{Workload: p.Workload}).Sliced(); got != interleaved {
+			t.Errorf("%s is interleaved: %t", name, got)
 		}
 		if asked := Offered(p.Workload); c.rate != study.PassAuto && asked != float64(c.rate) || c.rate == study.PassAuto && asked != 0 {
 			t.Errorf("%s offers %g bit/s in all", name, asked)
@@ -92,8 +98,8 @@ func TestPassInPlan(t *testing.T) {
 		}
 		seen := map[int]int{}
 		for _, g := range Groups(all) {
-			if g[0].InCostPass() && len(g) != 1 {
-				t.Fatalf("%d trials of the pass at once", len(g))
+			if g[0].InCostPass() && !g[0].Sliced() && len(g) != 1 {
+				t.Fatalf("%d trials of the pass at once, which are not in slices", len(g))
 			}
 		}
 		for i, tr := range all {

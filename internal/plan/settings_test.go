@@ -53,10 +53,10 @@ func TestExperimentIsPinned(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"host tcp_stream": "04cc4df51c468b8c", "host tcp_rr": "16b712cb93fc99db", "host cost_pass": "5523e437e4630170",
+		"host tcp_stream": "04cc4df51c468b8c", "host tcp_rr": "16b712cb93fc99db", "host cost_pass": "c9ad940ff26a38d9",
 		// What decides the trials of the control are the settings of its baseline.
-		"control tcp_stream": "04cc4df51c468b8c", "control tcp_rr": "16b712cb93fc99db", "control cost_pass": "5523e437e4630170",
-		"b tcp_stream": "01e7c0718be7dfaf", "b tcp_rr": "76be2e106ddd1d2a", "b cost_pass": "6c4dc03460e3782a",
+		"control tcp_stream": "04cc4df51c468b8c", "control tcp_rr": "16b712cb93fc99db", "control cost_pass": "c9ad940ff26a38d9",
+		"b tcp_stream": "01e7c0718be7dfaf", "b tcp_rr": "76be2e106ddd1d2a", "b cost_pass": "f429637c7dbb96e4",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-pinned +got):\n%s", diff)

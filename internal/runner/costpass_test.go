@@ -50,3 +50,42 @@ func TestAloneCostPass(t *testing.T) {
 		t.Errorf("stopping %+v", run.Stopping)
 	}
 }
+
+// An interleaved pass: each mode keeps the rate in its slices, and the stacks that are sampled in them
+// are those of its own path.
+func TestAlonePassInTurns(t *testing.T) {
+	needStacks(t)
+	const slice, window = 250 * time.Millisecond, time.Second
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/vxlan"}, func(s *study.Study) {
+		s.Blocks, s.Evidence.Stacks = 1, study.On
+		s.Workloads[0] = study.Workload{
+			ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "reno",
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free,
+			Slice: study.Duration(50 * time.Millisecond), Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
+		}
+		s.CostPass = study.CostPass{Rate: 1e9, FromBlock: 1, Every: 1, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(window)}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, tr := range trials {
+		if tr.Workload != study.CostPassID {
+			continue
+		}
+		seen++
+		if tr.Turns != 2 || tr.Stacks == nil || tr.Stacks.Seconds < window.Seconds() || tr.Stacks.Busy == 0 {
+			t.Fatalf("%s: %d trials in turns, stacks %+v", tr.Mode, tr.Turns, tr.Stacks)
+		}
+		// Five slices, with the time to connect and to drain.
+		if most := 10 * slice.Seconds(); tr.Stacks.Seconds > most {
+			t.Errorf("%s: stacks were sampled for %g s, at most %g s are its own", tr.Mode, tr.Stacks.Seconds, most)
+		}
+		if vxlan := tr.Stacks.Components["VXLAN"]; (vxlan > 0) != (tr.Mode == "netns/vxlan") {
+			t.Errorf("%s: %d samples of VXLAN", tr.Mode, vxlan)
+		}
+	}
+	if seen < 2 || len(run.Breakdowns) != 2 {
+		t.Errorf("%d trials of the pass, breakdowns %+v", seen, run.Breakdowns)
+	}
+}

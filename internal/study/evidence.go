@@ -43,8 +43,8 @@ func EvidenceOf(word string) Evidence {
 const CostPassID = "cost_pass"
 
 // CostPass is a pass with one rate for every mode: CPU use can be compared only at the
-// same rate. It runs in separate trials, one mode after the other, and the stopping rule
-// ignores it.
+// same rate. It runs in separate trials, interleaved if those of the workload that it repeats are, and
+// the stopping rule ignores it.
 type CostPass struct {
 	Rate                    PassRate
 	FromBlock, Every, Times int
@@ -122,13 +122,13 @@ func (r *PassRate) UnmarshalText(text []byte) error {
 }
 
 // passDefaults is the pass of a study that asks for one without details: short trials in
-// a few blocks; in the profile paper, trials in all blocks, as long as those of published
+// some blocks; in the profile paper, trials in all blocks, as long as those of published
 // studies.
 func passDefaults(profile string) CostPass {
-	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: WaitOf(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
+	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: WaitOf(250 * time.Millisecond), Duration: WholeDuration}
 	switch profile {
 	case Paper:
-		c.Times, c.Duration = 0, Duration(30*time.Second)
+		c.Times, c.Warmup, c.Duration = 0, WaitOf(WholeWarmup.Std()), Duration(30*time.Second)
 	case Quick:
 		c.Rate = NoPass
 	}

@@ -14,9 +14,9 @@ import (
 // Every profile gathers the same evidence; a pass is part of those that answer.
 func TestResolveEvidence(t *testing.T) {
 	const s = study.Duration(time.Second)
-	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: study.WaitOf(time.Second / 2), Duration: 3 * s}
+	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: study.WaitOf(time.Second / 4), Duration: study.WholeDuration}
 	long, fixed, sparse, slow := auto, auto, auto, auto
-	long.Times, long.Duration = 0, 30*s
+	long.Times, long.Warmup, long.Duration = 0, study.WaitOf(study.WholeWarmup.Std()), 30*s
 	fixed.Rate = 2e9
 	sparse.Every, sparse.Times, sparse.FromBlock = 3, 0, 4
 	slow.Warmup = study.WaitOf(study.BulkWarmup.Std())

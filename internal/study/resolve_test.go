@@ -183,9 +183,9 @@ cost_pass:
   rate: auto
   from_block: 2
   every: 1
-  times: 4
-  warmup: 500ms
-  duration: 3s
+  times: 8
+  warmup: 250ms
+  duration: 1.25s
 margin: 0.05
 settle: 0s
 lab:

@@ -72,6 +72,8 @@ func stopping(s study.Study) string {
 func piloting(s study.Study) string {
 	w, piloted := plan.Pilot(s)
 	switch {
+	case piloted && !slices.ContainsFunc(s.Workloads, plan.WarmedByPilots):
+		return fmt.Sprintf("pilot: %s of %s with each mode, which shows whether it settles", s.Pilot, w.Name())
 	case piloted:
 		return fmt.Sprintf("pilot: %s of %s with each mode, which may make the warm-up of bulk workloads longer, up to 5s", s.Pilot, w.Name())
 	case s.Pilot.Std() > 0:

@@ -7,8 +7,8 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Pilot is the workload of a study's pilot trials, without a warm-up and with the length
-// that the study sets: the first bulk workload, else the first workload, among those of
+// Pilot is the workload of a study's pilot trials, without a warm-up, in one piece, and with the
+// length that the study sets: only a long transfer shows how long one takes to settle. It is the first bulk workload, else the first workload, among those of
 // the built-in generator that record a series. ok is false if the study has none or
 // disables pilots.
 func Pilot(s study.Study) (study.Workload, bool) {
@@ -21,8 +21,15 @@ func Pilot(s study.Study) (study.Workload, bool) {
 	}
 	w := fit[max(0, slices.IndexFunc(fit, bulk))]
 	w.Warmup, w.Duration = study.WaitOf(0), s.Pilot.For
-	w.DurationMin, w.DurationMax, w.Every, w.Times = 0, 0, 0, 0
+	w.DurationMin, w.DurationMax, w.Every, w.Times, w.Slice = 0, 0, 0, 0, study.AtOnce
 	return w, true
+}
+
+// WarmedByPilots reports whether pilots determine the warm-up of a workload's trials: that of bulk
+// transfers in one piece. Each slice of an interleaved trial is a new transfer, whose own first part is
+// left out.
+func WarmedByPilots(w study.Workload) bool {
+	return bulk(w) && w.ID != study.CostPassID && !Trial{Workload: w}.Sliced()
 }
 
 // timed reports whether a trial of w has a timed window with a series; a rate search,

@@ -75,7 +75,7 @@ func TestAlonePassInTurns(t *testing.T) {
 		}
 		seen++
 		if tr.Turns != 2 || tr.Stacks == nil || tr.Stacks.Seconds < window.Seconds() || tr.Stacks.Busy == 0 {
-			t.Fatalf("%s: %d trials in turns, stacks %+v", tr.Mode, tr.Turns, tr.Stacks)
+			t.Fatalf("%s: %d interleaved trials, stacks %+v", tr.Mode, tr.Turns, tr.Stacks)
 		}
 		// Five slices, with the time to connect and to drain.
 		if most := 10 * slice.Seconds(); tr.Stacks.Seconds > most {

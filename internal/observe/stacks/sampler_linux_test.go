@@ -97,7 +97,7 @@ func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
 	}
 }
 
-// The windows of two trials in turns are counted apart: what is sampled is all of their time and
+// The windows of two interleaved trials are counted apart: what is sampled is all of their time and
 // nothing of the time between.
 func TestSamplesInTurns(t *testing.T) {
 	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})

@@ -54,7 +54,7 @@ func (sc *Schedule) warm() {
 	most = min(max(most, shortestWarmup), longestWarmup)
 	for _, w := range sc.Plan.Workloads {
 		switch own := w.Warmup.Std(); {
-		case !Bulk(w) || w.ID == study.CostPassID:
+		case !plan.WarmedByPilots(w):
 		case own >= most:
 			sc.setLengths(w.Name(), own, 0, fmt.Sprintf("set by the study; pilot trials need %s or less", wording.Duration(most)))
 		default:

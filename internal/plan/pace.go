@@ -113,8 +113,8 @@ func Decided(s study.Study, run result.Run) study.Study {
 			w.PacketRate = 0
 			*w = AtRate(*w, study.Rate(p.Rate))
 			if w.WriteSize > 0 {
-				// As in a cost pass: a stream that keeps a schedule needs time to catch up after a
-				// delay, which a slice does not have.
+				// A stream that keeps a schedule needs time to catch up after a delay, which a slice
+				// does not have.
 				w.Slice = study.AtOnce
 				w.Warmup = study.WaitOf(max(w.Warmup.Std(), study.WholeWarmup.Std()))
 			}

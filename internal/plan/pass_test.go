@@ -98,8 +98,12 @@ func TestPassInPlan(t *testing.T) {
 		}
 		seen := map[int]int{}
 		for _, g := range Groups(all) {
-			if g[0].InCostPass() && !g[0].Sliced() && len(g) != 1 {
-				t.Fatalf("%d trials of the pass at once, which are not in slices", len(g))
+			want := 1
+			if g[0].Sliced() {
+				want = len(s.Modes)
+			}
+			if g[0].InCostPass() && len(g) != want {
+				t.Fatalf("%d trials of the pass at once, want %d", len(g), want)
 			}
 		}
 		for i, tr := range all {

@@ -7,10 +7,10 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Pilot is the workload of a study's pilot trials, without a warm-up, in one piece, and with the
-// length that the study sets: only a long transfer shows how long one takes to settle. It is the first bulk workload, else the first workload, among those of
-// the built-in generator that record a series. ok is false if the study has none or
-// disables pilots.
+// Pilot is the workload of a study's pilot trials: the first bulk workload, else the first
+// workload, among those of the built-in generator that record a series. It has no warm-up and the
+// length that the study sets, in one piece, because only a long transfer shows how long one takes
+// to settle. ok is false if the study has none or disables pilots.
 func Pilot(s study.Study) (study.Workload, bool) {
 	if s.Pilot.Std() == 0 {
 		return study.Workload{}, false
@@ -19,7 +19,7 @@ func Pilot(s study.Study) (study.Workload, bool) {
 	if len(fit) == 0 {
 		return study.Workload{}, false
 	}
-	w := fit[max(0, slices.IndexFunc(fit, bulk))]
+	w := fit[max(0, slices.IndexFunc(fit, Bulk))]
 	w.Warmup, w.Duration = study.WaitOf(0), s.Pilot.For
 	w.DurationMin, w.DurationMax, w.Every, w.Times, w.Slice = 0, 0, 0, 0, study.AtOnce
 	return w, true
@@ -29,7 +29,7 @@ func Pilot(s study.Study) (study.Workload, bool) {
 // transfers in one piece. Each slice of an interleaved trial is a new transfer, whose own first part is
 // left out.
 func WarmedByPilots(w study.Workload) bool {
-	return bulk(w) && w.ID != study.CostPassID && !Trial{Workload: w}.Sliced()
+	return Bulk(w) && w.ID != study.CostPassID && !Trial{Workload: w}.Sliced()
 }
 
 // timed reports whether a trial of w has a timed window with a series; a rate search,
@@ -39,7 +39,8 @@ func timed(w study.Workload) bool {
 	return err == nil && slices.Contains(t.Spec().Params, "duration") && workloads.CanSlice(w.Kind, false)
 }
 
-func bulk(w study.Workload) bool {
+// Bulk reports whether a workload needs time to fill a slow path.
+func Bulk(w study.Workload) bool {
 	t, err := workloads.Named(w.Kind)
 	return err == nil && t.Spec().Bulk
 }

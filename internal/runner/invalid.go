@@ -8,7 +8,6 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/result"
-	"tare/internal/runner/schedule"
 	"tare/internal/stats"
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -181,7 +180,7 @@ func steadyStates(group []*trialRun, rules study.Invalid) []stats.Steady {
 	var at []int
 	var interval float64
 	for i, tr := range group {
-		if tr.err != nil || tr.out.Series == nil || !schedule.Bulk(tr.Workload) {
+		if tr.err != nil || tr.out.Series == nil || !plan.Bulk(tr.Workload) {
 			continue
 		}
 		together, at, interval = append(together, tr.out.Series.Values), append(at, i), tr.out.Series.Interval

@@ -66,13 +66,7 @@ func TestSampler(t *testing.T) {
 
 func sampleOnce(t *testing.T) Profile {
 	t.Helper()
-	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
-	if errors.Is(err, ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openSampler(t)
 	defer s.Close()
 	var of Samples
 	sampleFor(t, s, &of, 300*time.Millisecond)
@@ -84,6 +78,19 @@ func sampleOnce(t *testing.T) Profile {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// openSampler skips the test where stacks cannot be sampled: the error says what is missing.
+func openSampler(t *testing.T) *Sampler {
+	t.Helper()
+	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
+	if errors.Is(err, ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
@@ -99,14 +106,8 @@ func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
 
 // The windows of two interleaved trials are counted apart: what is sampled is all of their time and
 // nothing of the time between.
-func TestSamplesInTurns(t *testing.T) {
-	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
-	if errors.Is(err, ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestInterleavedSamples(t *testing.T) {
+	s := openSampler(t)
 	defer s.Close()
 	stop := make(chan struct{})
 	done := make(chan uint64)

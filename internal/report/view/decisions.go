@@ -132,7 +132,7 @@ func pilots(ps []result.Pilot) string {
 	}
 	text := "Warm-up in the pilot trials: " + strings.Join(parts, "; ")
 	if longest >= 0 && len(ps) > 1 {
-		text += fmt.Sprintf(". The longest, that of %s (%s, %s), counts for all trials that are not interleaved", of.Mode, of.Workload, seconds(of.Length))
+		text += fmt.Sprintf(". The longest, that of %s (%s, %s), counts for bulk trials that are not interleaved", of.Mode, of.Workload, seconds(of.Length))
 	}
 	return text + "."
 }

@@ -12,7 +12,6 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
-	"tare/internal/traffic/workloads"
 	"tare/internal/warning"
 )
 
@@ -96,12 +95,6 @@ func pilotOf(trials []outcome, mode string) result.Pilot {
 // perBatch is the number of samples in a batch.
 func perBatch(interval float64) int {
 	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
-}
-
-// Bulk reports whether a workload needs time to fill a slow path.
-func Bulk(w study.Workload) bool {
-	t, err := workloads.Named(w.Kind)
-	return err == nil && t.Spec().Bulk
 }
 
 // setLengths sets the warm-up and, unless it is 0, the timed window of a workload in all

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"tare/internal/driver"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // Namespace opens the container's network namespace. It requires that the engine's processes are
@@ -42,7 +42,7 @@ const initExecTimeout = 2 * time.Second
 // from another machine looks like a local one, and its process ids are then those of other
 // processes here.
 func (c *Container) isFirst(dir string) error {
-	for until := time.Now().Add(driver.ScaleTimeout(initExecTimeout)); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(timelimit.Scaled(initExecTimeout)); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):

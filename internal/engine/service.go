@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 
 	"tare/internal/agent"
-	"tare/internal/driver"
+	"tare/internal/timelimit"
 )
 
 // ServiceSpec describes a service of a Swarm with one task, which has a container.
@@ -138,7 +138,7 @@ type service struct {
 // waitRunning waits until the service's task runs, and returns the id of its container, also of a task
 // that has failed.
 func (s *service) waitRunning(ctx context.Context) (container string, err error) {
-	e, state, within := s.manager, "no task", driver.ScaleTimeout(serviceTimeout)
+	e, state, within := s.manager, "no task", timelimit.Scaled(serviceTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not done within %v", within))
 	defer cancel()
 	fail := func(why error) (string, error) {
@@ -199,7 +199,7 @@ func (s *service) remove(ctx context.Context, c *Container) error {
 	if err := s.manager.removeService(ctx, s.id, s.name); err != nil || c.ID == "" {
 		return err
 	}
-	within := driver.ScaleTimeout(serviceTimeout)
+	within := timelimit.Scaled(serviceTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("remove service %s: its container is still there after %v", s.name, within))
 	defer cancel()
 	for {

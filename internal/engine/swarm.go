@@ -12,7 +12,7 @@ import (
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/moby/moby/client"
 
-	"tare/internal/driver"
+	"tare/internal/timelimit"
 )
 
 // swarmTimeout bounds how long a Swarm may take until all its nodes are ready, on a real CPU.
@@ -60,7 +60,7 @@ type Pool struct {
 // are ready, usually after a second and at most after half a minute. Subnets of its networks come
 // from pool. On error, engines that had joined leave again.
 func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...SwarmNode) error {
-	within := driver.ScaleTimeout(swarmTimeout)
+	within := timelimit.Scaled(swarmTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("its nodes were not ready within %v", within))
 	defer cancel()
 	in, err := joinAll(ctx, pool, manager, workers)

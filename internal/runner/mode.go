@@ -18,6 +18,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 	"tare/internal/warning"
 )
 
@@ -123,7 +124,7 @@ const pairSetupTimeout = 2 * time.Second
 // setupTimeout is the set-up timeout of a mode with a number of pairs. It is longer on an
 // emulated CPU.
 func setupTimeout(m driver.Mode, pairs int) time.Duration {
-	return driver.ScaleTimeout(minSetupTimeout + setupTimeFactor*m.SetupTime + time.Duration(pairs)*pairSetupTimeout)
+	return timelimit.Scaled(minSetupTimeout + setupTimeFactor*m.SetupTime + time.Duration(pairs)*pairSetupTimeout)
 }
 
 // setUpAll sets up every mode of the plan. If a mode fails, it is recorded and the others

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"tare/internal/driver"
+	"tare/internal/timelimit"
 )
 
 // crossTimeout limits how long datagrams may take to cross a path, on a real CPU. A path that
@@ -22,7 +22,7 @@ const again = 20 * time.Millisecond
 // cross sends n datagrams of there bytes from the client of a pair to its server, each answered
 // with back bytes. Lost ones are sent again.
 func (p *path) cross(ctx context.Context, pair int, listen, dial netip.AddrPort, n, there, back int) error {
-	within := driver.ScaleTimeout(crossTimeout)
+	within := timelimit.Scaled(crossTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v%s", within, p.hint()))
 	defer cancel()
 	client, server, err := p.sockets(pair, listen, dial)

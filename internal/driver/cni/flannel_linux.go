@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // subnetFiles returns the files that the plugins of each host find below /run: the one with the
@@ -95,7 +96,7 @@ func (p *path) startFlannel(ctx context.Context, backend string) (map[*lab.Host]
 	if err != nil {
 		return nil, err
 	}
-	err = etcd.WaitFor(ctx, driver.ScaleTimeout(daemonTimeout), "take the configuration of flannel", func() error {
+	err = etcd.WaitFor(ctx, timelimit.Scaled(daemonTimeout), "take the configuration of flannel", func() error {
 		return put(ctx, p.OnLab.A.NS, at, "/coreos.com/network/config", config)
 	})
 	if err != nil {
@@ -113,7 +114,7 @@ func (p *path) startFlannel(ctx context.Context, backend string) (map[*lab.Host]
 	for i, h := range hosts {
 		to, err := subnetIn(text[hosts[1-i]])
 		for wait := routeTimeout; err == nil; wait *= 2 {
-			err = started[h].WaitFor(ctx, driver.ScaleTimeout(wait), "add a route to "+to.String(), func() error {
+			err = started[h].WaitFor(ctx, timelimit.Scaled(wait), "add a route to "+to.String(), func() error {
 				_, err := h.NS.Toward(to.Addr())
 				return err
 			})
@@ -151,7 +152,7 @@ func (p *path) flanneld(ctx context.Context, program, etcd string, h *lab.Host) 
 	if err != nil {
 		return nil, "", err
 	}
-	err = d.WaitFor(ctx, driver.ScaleTimeout(daemonTimeout), "write "+subnetFile, func() error {
+	err = d.WaitFor(ctx, timelimit.Scaled(daemonTimeout), "write "+subnetFile, func() error {
 		file, err := os.ReadFile(filepath.Join(d.RunDir(), strings.TrimPrefix(subnetFile, "/run/")))
 		text = string(file)
 		return err

@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // path is a mode that is set up.
@@ -58,7 +59,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		err = p.read(d, name, dirs, o.Options)
 	}
 	if err == nil {
-		err = p.build(ctx, cmp.Or(d.limit, driver.ScaleTimeout(pluginTimeout)), dirs, o.Options[optionFlannel])
+		err = p.build(ctx, cmp.Or(d.limit, timelimit.Scaled(pluginTimeout)), dirs, o.Options[optionFlannel])
 	}
 	if err == nil {
 		return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, Close: p.close}, p), nil

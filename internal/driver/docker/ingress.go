@@ -18,6 +18,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 )
 
 // The names of a Swarm's routing mesh on each node.
@@ -138,7 +139,7 @@ const (
 
 // eventually calls find until it does not fail, for at most within on a real CPU.
 func eventually(ctx context.Context, within time.Duration, find func() error) error {
-	for deadline := time.Now().Add(driver.ScaleTimeout(within)); ; {
+	for deadline := time.Now().Add(timelimit.Scaled(within)); ; {
 		err := find()
 		if err == nil || time.Now().After(deadline) {
 			return err

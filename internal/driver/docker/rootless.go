@@ -25,6 +25,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // tap is the device of RootlessKit's network driver in the engine's network namespace.
@@ -227,7 +228,7 @@ func (p *path) portDriver(ctx context.Context, servers []*bridged) (pathspec.Ste
 	var none pathspec.Step
 	name := portProgram(p.config.Rootless)
 	pid := 0
-	wait := driver.ScaleTimeout(listenWait)
+	wait := timelimit.Scaled(listenWait)
 	late := time.After(wait)
 	for _, s := range servers {
 		for {

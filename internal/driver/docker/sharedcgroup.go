@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
-	"tare/internal/driver"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // sharedCgroup starts agents in a container of a lab, where both endpoints share the CPUs
@@ -38,7 +38,7 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 	if err != nil {
 		return nil, err
 	}
-	within := driver.ScaleTimeout(sharedTimeout)
+	within := timelimit.Scaled(sharedTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, within))
 	defer cancel()
 	if err := t.share(ctx, conn, args); err != nil {

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/tunnel"
+	"tare/internal/timelimit"
 )
 
 // installed is an installed strongSwan.
@@ -89,7 +90,7 @@ func (b *build) config() string {
 }
 
 // answerTimeout limits how long charon may take to start or to execute a command.
-func answerTimeout() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
+func answerTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // start starts charon on a host.
 func (b *build) start(s *tunnel.Side) (*charon, error) {

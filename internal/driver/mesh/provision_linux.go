@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // program is the installed Nebula.
@@ -48,7 +49,7 @@ const maxMTU = 9001 - 16 - 16
 func oldest() []int { return []int{1, 10} }
 
 // startTimeout limits how long Nebula may take to set its device up.
-func startTimeout() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
+func startTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {

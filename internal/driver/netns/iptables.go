@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // iptables is a pair of installed programs, in a namespace.
@@ -124,7 +125,7 @@ func services(n, batch int) string {
 // run runs a program in the namespace with input on stdin and returns its stdout. Its error
 // contains the last line that the program wrote.
 func (t iptables) run(ctx context.Context, program, input string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(iptablesTimeout))
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(iptablesTimeout))
 	defer cancel()
 	// Legacy iptables locks a file of the machine; a namespace of its own needs no lock, and an
 	// ordinary user may not create that file.

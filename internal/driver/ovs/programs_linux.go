@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/lab"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // programs are the programs of an installed Open vSwitch.
@@ -67,7 +67,7 @@ const runTimeout = 10 * time.Second
 // run runs a program to its end, or to the end of this one. Its error contains the last line that
 // the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runTimeout))
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(runTimeout))
 	defer cancel()
 	p := process.New(filepath.Base(program), program, args...)
 	p.Cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // vswitch is a private Open vSwitch of one host: database and switch, each with its own
@@ -101,7 +101,7 @@ func (v *vswitch) set(ctx context.Context, args ...string) error {
 	if v.sw != nil {
 		before = v.sw.StderrTail()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setTimeout).Seconds()))}, args...)...)
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(timelimit.Scaled(setTimeout).Seconds()))}, args...)...)
 	if err != nil && v.sw != nil {
 		if said := lastLine(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
 			err = fmt.Errorf("%w; ovs-vswitchd reports: %s", err, said)
@@ -173,7 +173,7 @@ const readyTimeout = 10 * time.Second
 
 // waitForDatabase waits until the database listens on its socket, which exists a moment before.
 func (v *vswitch) waitForDatabase(ctx context.Context) error {
-	return v.db.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "listen at "+dbSocket, func() error {
+	return v.db.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen at "+dbSocket, func() error {
 		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", v.socket())
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (v *vswitch) waitForDatabase(ctx context.Context) error {
 
 // waitForFile waits until a daemon has created a file in its /run.
 func waitForFile(ctx context.Context, p *daemon.Process, file string) error {
-	return p.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "make "+file, func() error {
+	return p.WaitFor(ctx, timelimit.Scaled(readyTimeout), "make "+file, func() error {
 		_, err := os.Stat(filepath.Join(p.RunDir(), file))
 		return err
 	})

@@ -18,6 +18,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // recipe is how a mode is built.
@@ -207,7 +208,7 @@ func (p *path) exchange(ctx context.Context, pair driver.Pair) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	for i, dial := range pair.Server.Dial {
-		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, driver.ScaleTimeout(joinWait)); err != nil {
+		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, timelimit.Scaled(joinWait)); err != nil {
 			return err
 		}
 	}

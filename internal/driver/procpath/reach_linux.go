@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"tare/internal/driver"
+	"tare/internal/timelimit"
 )
 
 // reachTimeout limits how long the first datagrams may take to return, on a real CPU. A path
@@ -23,7 +23,7 @@ func (p *Path) CheckReachable(ctx context.Context, through string) error {
 	if p.OnLab.Split() {
 		return nil
 	}
-	within := driver.ScaleTimeout(reachTimeout)
+	within := timelimit.Scaled(reachTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
 	for _, listen := range p.Pairs()[0].Server.Listen {

@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // markerBytes is the length of the message that checkCrossing sends.
@@ -30,7 +31,7 @@ const aesGCM = "TLS_AES_"
 // in both directions, which shows that the capture would see it. With TLS it is not; instead
 // each direction has a record as long as the sealed message.
 func (p *path) checkCrossing(ctx context.Context) error {
-	within := driver.ScaleTimeout(readyTimeout)
+	within := timelimit.Scaled(readyTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
 	pair := p.Pairs()[0]

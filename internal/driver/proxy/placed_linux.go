@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // placedPath is a mode whose proxies are placed beside endpoints or between the hosts. Client and
@@ -280,7 +281,7 @@ func setCongestion(ns *linuxnet.NS) (string, error) {
 func (p *placedPath) listening(ctx context.Context) error {
 	for i := range p.proxies {
 		x := &p.proxies[i]
-		err := x.proc.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "listen", func() (err error) {
+		err := x.proc.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen", func() (err error) {
 			if x.isChild {
 				// At first it may be another: Go tries out what the kernel can with a process of its own.
 				if x.pid, err = x.proc.ProgramPID(); err != nil {
@@ -318,7 +319,7 @@ func (p *placedPath) flushConnections(ctx context.Context) error {
 			}
 			continue
 		}
-		err := x.proc.WaitFor(ctx, driver.ScaleTimeout(endTimeout), "end the connections of the trial before", func() error {
+		err := x.proc.WaitFor(ctx, timelimit.Scaled(endTimeout), "end the connections of the trial before", func() error {
 			n, err := x.ns.OpenConnections(port(0), port(p.PairCount-1))
 			if err == nil && n > 0 {
 				err = fmt.Errorf("%d connections in %s are open", n, x.At)

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // prove declares what the counters must show, and the steps of the path.
@@ -141,7 +142,7 @@ func (p *placedPath) drawPlaced() {
 // in encrypted records alone. While the connections are open, the one of the client must end at
 // the first proxy, and that of the server at the last.
 func (p *placedPath) checkCrossing(ctx context.Context) error {
-	within := driver.ScaleTimeout(readyTimeout)
+	within := timelimit.Scaled(readyTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
 	pair := p.Pairs()[0]

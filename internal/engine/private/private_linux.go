@@ -15,9 +15,9 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"tare/internal/driver"
 	"tare/internal/engine"
 	"tare/internal/lab"
+	"tare/internal/timelimit"
 )
 
 // configFile is the file in the directory of an engine with its settings.
@@ -239,7 +239,7 @@ func (p *Engine) makeDir() error {
 
 // ready waits until the engine answers.
 func (p *Engine) ready(ctx context.Context) error {
-	within := driver.ScaleTimeout(readyTimeout)
+	within := timelimit.Scaled(readyTimeout)
 	late := fmt.Errorf("it did not answer within %v", within)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
 	defer cancel()

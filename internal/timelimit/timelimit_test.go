@@ -1,0 +1,43 @@
+package timelimit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestFactorOfCPU(t *testing.T) {
+	dir := t.TempDir()
+	for name, tt := range map[string]struct {
+		text string
+		want int
+	}{
+		"emulated": {"processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: QEMU Virtual CPU version 2.5+\n", emulated},
+		"real":     {"processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t: QEMU\n", 1},
+		"none":     {"", 1},
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := factorOf(file); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+	if got := factorOf(filepath.Join(dir, "nowhere")); got != 1 {
+		t.Errorf("without a file: %d", got)
+	}
+}
+
+func TestFactorFromEnvironment(t *testing.T) {
+	for value, want := range map[string]int{"": 1, "1": 1, "10": 10, "100": 100, "0": 1, "-3": 1, "101": 1, "2.5": 1, "x": 1} {
+		if got := fromEnv(value); got != want {
+			t.Errorf("%s=%q: %d, want %d", Variable, value, got, want)
+		}
+	}
+	t.Setenv(Variable, "100") // more than that of any CPU
+	if got := Scaled(time.Second); got != 100*time.Second {
+		t.Errorf("scaled: %v", got)
+	}
+}

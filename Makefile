@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test test-all $(ALL) test-live flaky race check check-all fmt cross lint faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -98,47 +98,33 @@ dist-check: bin/goreleaser
 bin/goreleaser: scripts/setup-dist
 	scripts/setup-dist
 
-# Tests of these packages boot virtual machines, each of which uses a whole CPU for
-# emulation: they run separately, one package at a time. Beside a second package, passt
-# stalled a connection for more than 10 s.
-GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
+# Tests. Three tiers: make check needs no rights and no set-up, make test sets up what it needs without installing
+# anything, and make test-all has the stages of ALL, each a target of its own. scripts/tests knows
+# which test belongs to which, runs them, and says what was skipped and why.
+# TESTFLAGS=-yes lets a stage install packages of this system, as CI does.
+TESTFLAGS ?=
+TESTS = go run -trimpath ./scripts/tests -tags=$(TAGS) $(TESTFLAGS)
+ALL := test-engines test-kubernetes test-machines test-guest test-wine test-browser test-faults test-release
 
-# Tests of these packages take longest: they start first.
-LONG := ./internal/driver/docker ./internal/faults ./internal/cli ./internal/driver/netns ./internal/runner \
-	./internal/traffic/tcp ./internal/traffic/udp ./internal/driver/setting ./internal/winetest ./internal/browser \
-	./internal/driver/existing ./internal/tool/inlab ./internal/machine
+test: build bin/gotestsum
+	$(TESTS) test
 
-# Install the requirements of the tests, then run them, privileged ones included, with all
-# of go vet. First most packages, three at a time, because tests wait more than they compute;
-# then those with virtual machines; then the tests called TestAlone..., which change a
-# setting of the whole machine or compare values that other load would change. A package that
-# hangs fails long before the time limit.
-TEST := go test -tags=$(TAGS) -count=1 -vet=all -timeout 30m
-define SUITE
-	$(TEST) -p 3 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(GUESTS))")
-	$(TEST) -p 1 $(GUESTS)
-	$(TEST) -p 1 -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
-		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
-endef
+test-all: build bin/gotestsum
+	$(TESTS) $(ALL:test-%=%)
 
-test: build
-	scripts/setup-tests
-	$(SUITE)
+# What judges the machine rather than the program: prints figures, on an otherwise idle machine.
+$(ALL) test-live: test-%: build bin/gotestsum
+	$(TESTS) $*
 
-# The same tests with the race detector, which take several times as long. The detector
-# requires a C compiler; the programs are linked statically, because tests run them in
-# containers and guests without libraries.
-RACE := -race -tags netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'
-race: TEST = CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 90m
-race: build
-	scripts/setup-tests
-	$(SUITE)
+# The tests of the package PKG, or those that RUN matches, COUNT times beside programs that use every CPU.
+COUNT ?= 50
+flaky: agents
+	$(TESTS) -count $(COUNT) -run '$(RUN)' flaky $(PKG)
 
-# Of these tests, those of virtual machines as modes, and of kernel paths that this machine
-# may lack in one with a distribution's kernel: one at a time, with verbose output.
-test-guest: agents
-	scripts/setup-tests
-	$(TEST) -p 1 -v $(GUESTS)
+# The tests of make test with the race detector, which take several times as long. The detector requires a C
+# compiler; the programs are linked statically, because tests run them in containers without libraries.
+race: build bin/gotestsum
+	$(TESTS) -race test
 
 # Every fuzz target for FUZZTIME, with at most 256 MB of memory each. FUZZ is a regular
 # expression for some of them. What it finds is written to testdata/fuzz and becomes a test.
@@ -147,15 +133,14 @@ fuzz:
 	go run ./scripts/fuzz -time $(FUZZTIME) -only '$(FUZZ)'
 
 # The fast inner loop.
-check: fmt vet cross lint licences bin/govulncheck
-	$(VULN) --offline-ok
-	$(MAKE) unit
+check: fmt lint agents bin/gotestsum
+	$(TESTS) check
+
+# What the inner loop leaves out of it for its time.
+check-all: check cross licences vuln
 
 fmt:
 	@test -z "$$(gofmt -l .)" || { echo 'not formatted by gofmt:'; gofmt -l .; exit 1; }
-
-vet:
-	go vet ./...
 
 # Build and vet for every platform, tests included. The results are discarded.
 cross:
@@ -165,32 +150,33 @@ cross:
 		echo "cross: $$s builds" || { echo "cross: $$s does not build"; exit 1; }; \
 	done
 
-# The linter is built once from the version that tools/go.mod pins.
+# Tools are built once from the versions that tools/go.mod pins.
+TOOL = cd tools && GOFLAGS=-mod=readonly go build -trimpath -o ../$@
 $(LINT): tools/go.mod
-	cd tools && GOFLAGS=-mod=readonly go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	$(TOOL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bin/govulncheck: tools/go.mod
-	cd tools && GOFLAGS=-mod=readonly go build -o ../$@ golang.org/x/vuln/cmd/govulncheck
+	$(TOOL) golang.org/x/vuln/cmd/govulncheck
 
+bin/gotestsum: tools/go.mod
+	$(TOOL) gotest.tools/gotestsum
+
+# Lint includes go vet.
 lint: $(LINT)
 	$(LINT) run ./...
-
-unit:
-	go test -short ./...
 
 # Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
 # lost and nothing left; see docs/reliability.md. Requires root; about an hour. A case that
 # fails prints the command that repeats it.
 FAULTS ?= 200
+FAULTTEST = PATH="$$(scripts/setup-tests $(filter --yes,-$(TESTFLAGS)) faults | tr '\n' ':')$$PATH" go test -tags=$(TAGS) -trimpath -count=1 -vet=off -v
 SEED ?= 1
 faults: agents
-	scripts/setup-tests
-	$(TEST) -timeout 6h -v ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
+	$(FAULTTEST) -timeout 6h ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
 
 # Thousands of short trials in one run, and hundreds of endpoints at once: about half an hour.
 soak: agents
-	scripts/setup-tests
-	$(TEST) -timeout 2h -v ./internal/faults -run '^(TestSoak|TestPairs)$$' -trials 5000 -pairs 200
+	$(FAULTTEST) -timeout 2h ./internal/faults -run '^TestFaults(Soak|Pairs)$$' -trials 5000 -pairs 200
 
 # On an otherwise idle machine: about 40 minutes.
 bench: build

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// stage is a tier of tests, or a part of the last tier, which make calls by its name.
+type stage struct {
+	name, about string
+	setUp       bool // scripts/setup-tests has a part for it
+	// installs means that its set-up may install packages, so that the machine is compared from then on.
+	installs bool
+	groups   []group
+}
+
+// group is what one `go test` runs of a stage.
+type group struct {
+	about    string
+	pkgs     func(all []pkg) []string
+	run      string // regular expression of its tests, as of go test; empty for all but those of other stages
+	short    bool   // without what needs rights, namespaces, engines or builds; results are cached
+	parallel int    // packages at a time
+}
+
+// pkg is a package with tests.
+type pkg struct {
+	path  string   // below the module
+	tests []string // names of its tests and fuzz targets
+	needs bool     // some tests need more than a short run has
+}
+
+// whole lists the packages whose tests all belong to a stage of make test-all, besides those by name.
+func whole() map[string][]string {
+	return map[string][]string{
+		"engines": {"internal/driver/podman", "internal/driver/ipsec", "internal/driver/ovs", "internal/driver/mesh",
+			"internal/driver/cni", "internal/driver/existing"},
+		"kubernetes": {"internal/kube", "internal/driver/k8s"},
+		"machines":   {"internal/machine", "internal/driver/split", "internal/driver/machines", "internal/driver/remote"},
+		"guest":      {"internal/driver/vm", "internal/guest", "internal/guest/inside"},
+		"wine":       {"internal/winetest"},
+	}
+}
+
+// daemons lists packages whose tests start engines, a browser or whole programs: one at a time.
+func daemons() []string {
+	return []string{"internal/driver/docker", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
+		"internal/engine/locate", "internal/browser"}
+}
+
+// long lists packages whose tests take longest with labs: they start first.
+func long() []string {
+	return []string{"internal/driver/netns", "internal/runner", "internal/traffic/tcp", "internal/traffic/udp", "internal/driver/setting"}
+}
+
+// stages lists all, in their order. A test's stage is the word that follows Test in its name; those without such
+// a word belong to make test. Alone are those that judge the machine rather than the program.
+func stages() []stage {
+	all := []stage{
+		{name: "check", about: "what needs no rights and no set-up", groups: []group{pure()}},
+		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, groups: []group{
+			pure(),
+			{about: "labs", pkgs: labs, parallel: 2},
+			{about: "engines and programs, one package at a time", pkgs: inDaemons, parallel: 1},
+		}},
+	}
+	for _, s := range []struct{ name, about string }{
+		{"engines", "current, rootless and sandboxed Docker Engines, Podman, tunnels, Open vSwitch, CNI, Nebula, proxies"},
+		{"kubernetes", "a Kubernetes cluster of two nodes"},
+		{"machines", "machines reached through ssh"},
+		{"guest", "virtual machines, and what this kernel lacks in one"},
+		{"wine", "the Windows build"},
+		{"browser", "every page in a browser"},
+		{"faults", "faults in real runs, long runs, many endpoints"},
+		{"release", "reproducible builds, licences, vulnerabilities"},
+	} {
+		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, groups: later(s.name)})
+	}
+	return append(all, stage{name: "live", about: "what judges the machine: prints figures", setUp: true, installs: true, groups: []group{named("Alone")}})
+}
+
+// later are the groups of a stage of make test-all.
+func later(name string) []group {
+	out := []group{named(strings.ToUpper(name[:1]) + name[1:])}
+	if pkgs := whole()[name]; len(pkgs) > 0 {
+		out = append(out, group{about: "its packages", parallel: 1, pkgs: func(all []pkg) []string {
+			return paths(all, func(p pkg) bool { return slices.Contains(pkgs, p.path) })
+		}})
+	}
+	return out
+}
+
+// words lists what follows Test in the names of tests of other stages than make test.
+func words() []string {
+	var out []string
+	for _, s := range []string{"Alone", "Engines", "Kubernetes", "Machines", "Guest", "Wine", "Browser", "Faults", "Release"} {
+		out = append(out, s)
+	}
+	return out
+}
+
+// byName matches the names of tests whose stage is one of the words.
+func byName(words ...string) string { return `^Test(` + strings.Join(words, "|") + `)([A-Z]|$)` }
+
+func pure() group {
+	return group{about: "without rights and set-up", short: true, parallel: 2, pkgs: func(all []pkg) []string {
+		return paths(all, func(pkg) bool { return true })
+	}}
+}
+
+func named(word string) group {
+	match := regexp.MustCompile(byName(word))
+	return group{about: "by name", run: byName(word), parallel: 1, pkgs: func(all []pkg) []string {
+		return paths(all, func(p pkg) bool {
+			return !slices.ContainsFunc(slices.Collect(wholeStages(p.path)), func(s string) bool { return strings.EqualFold(s, word) }) &&
+				slices.ContainsFunc(p.tests, match.MatchString)
+		})
+	}}
+}
+
+// wholeStages yields the stage that a package belongs to as a whole, if any.
+func wholeStages(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for name, pkgs := range whole() {
+			if slices.Contains(pkgs, path) && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// inTest reports whether tests of the package belong to make test and need more than a short run has.
+func inTest(p pkg) bool {
+	for range wholeStages(p.path) {
+		return false
+	}
+	other := regexp.MustCompile(byName(words()...))
+	return p.needs && slices.ContainsFunc(p.tests, func(name string) bool { return !other.MatchString(name) })
+}
+
+func labs(all []pkg) []string {
+	found := paths(all, func(p pkg) bool { return inTest(p) && !slices.Contains(daemons(), p.path) })
+	order := long()
+	slices.SortStableFunc(found, func(a, b string) int { return rank(order, a) - rank(order, b) })
+	return found
+}
+
+func inDaemons(all []pkg) []string {
+	found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(daemons(), p.path) })
+	slices.SortStableFunc(found, func(a, b string) int { return rank(daemons(), a) - rank(daemons(), b) })
+	return found
+}
+
+// rank is the place of a path in an order; what is not in it comes last.
+func rank(order []string, path string) int {
+	if i := slices.Index(order, strings.TrimPrefix(path, "./")); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// paths lists the packages that match, as arguments of go test.
+func paths(all []pkg, match func(pkg) bool) []string {
+	var out []string
+	for _, p := range all {
+		if match(p) {
+			out = append(out, "./"+p.path)
+		}
+	}
+	return out
+}
+
+var (
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
+	// What tests call to say what they need, and the helpers that call it for them.
+	needing = regexp.MustCompile(`\b(testneed|drivertest|testns|kubetest|machinetest|winetest|enginetest|tunneltest)\.`)
+)
+
+// packages lists the packages of the module that have tests.
+func packages(root string) ([]pkg, error) {
+	found := map[string]*pkg{}
+	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.IsDir() {
+			_, other := os.Stat(filepath.Join(path, "go.mod"))
+			if path != root && (other == nil || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		dir = filepath.ToSlash(dir)
+		if found[dir] == nil {
+			found[dir] = &pkg{path: dir}
+		}
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			if string(m[1]) != "TestMain" {
+				found[dir].tests = append(found[dir].tests, string(m[1]))
+			}
+		}
+		found[dir].needs = found[dir].needs || needing.Match(text)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the packages with tests: %w", err)
+	}
+	var out []pkg
+	for _, p := range found {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b pkg) int { return strings.Compare(a.path, b.path) })
+	return out, nil
+}

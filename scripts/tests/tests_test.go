@@ -1,0 +1,139 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What go test prints of passed, failed and skipped tests is counted, the skipped ones by what they need.
+func TestCount(t *testing.T) {
+	events := `{"Action":"run","Package":"tare/a","Test":"TestOne"}
+{"Action":"output","Package":"tare/a","Test":"TestOne","Output":"    one_test.go:12: needs root: it gives files away\n"}
+{"Action":"output","Package":"tare/a","Test":"TestOne","Output":"--- SKIP: TestOne (0.00s)\n"}
+{"Action":"skip","Package":"tare/a","Test":"TestOne","Elapsed":0}
+{"Action":"output","Package":"tare/a","Test":"TestTwo/x","Output":"    need.go:7: needs root: pid 7\n"}
+{"Action":"skip","Package":"tare/a","Test":"TestTwo/x"}
+not an event
+{"Action":"skip","Package":"tare/a","Test":"TestThree"}
+{"Action":"pass","Package":"tare/a","Test":"TestTwo"}
+{"Action":"fail","Package":"tare/b","Test":"TestFour"}
+{"Action":"fail","Package":"tare/b","Elapsed":2}
+{"Action":"pass","Package":"tare/a","Elapsed":1}`
+	var got tally
+	if err := got.count(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	want := tally{passed: 1, failed: 1, skipped: map[string]int{"needs root": 2, "no reason given": 1}, packages: []packageTime{{"b", 2}, {"a", 1}}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(tally{}, packageTime{})); d != "" {
+		t.Error(d)
+	}
+	if got.green() {
+		t.Error("a failed test is green")
+	}
+}
+
+func TestGreen(t *testing.T) {
+	t.Setenv("CI", "")
+	for name, tt := range map[string]struct {
+		tally
+		want, inCI bool
+	}{
+		"nothing failed":      {tally{passed: 1}, true, true},
+		"a build failed":      {tally{broken: true}, false, false},
+		"the machine changed": {tally{changed: []string{"sysctl new: x = 1"}}, false, false},
+		"not set up":          {tally{unset: "no QEMU"}, true, false},
+	} {
+		if got := tt.green(); got != tt.want {
+			t.Errorf("%s: %t, want %t", name, got, tt.want)
+		}
+		t.Setenv("CI", "true")
+		if got := tt.green(); got != tt.inCI {
+			t.Errorf("%s in CI: %t, want %t", name, got, tt.inCI)
+		}
+		t.Setenv("CI", "")
+	}
+}
+
+// Settings, links and rules that are new, gone or changed are named; what could be read only once is not.
+func TestDifferences(t *testing.T) {
+	before := state{"sysctl": {"net/ipv4/ip_forward = 0"}, "link": {"lo"}, "nft list ruleset": {}, "user": {"root"}}
+	after := state{"sysctl": {"net/ipv4/ip_forward = 1"}, "link": {"lo"}, "nft list ruleset": {"table ip nat {"}}
+	want := []string{"nft list ruleset new: table ip nat {", "sysctl gone: net/ipv4/ip_forward = 0", "sysctl new: net/ipv4/ip_forward = 1"}
+	if d := cmp.Diff(want, before.differences(after)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSysctls(t *testing.T) {
+	root := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"net/a": 0o644, "kernel/ns_last_pid": 0o644, "fs/file-nr": 0o444} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("7\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff([]string{"net/a = 7"}, sysctls(root)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Every test of the module belongs to make check, or to exactly one later stage, and every package that the stages
+// name has tests.
+func TestEveryTestHasAStage(t *testing.T) {
+	all, err := packages("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(path string) bool { return slices.ContainsFunc(all, func(p pkg) bool { return p.path == path }) }
+	for name, pkgs := range whole() {
+		for _, p := range pkgs {
+			if !has(p) {
+				t.Errorf("stage %s names %s, which has no tests", name, p)
+			}
+		}
+	}
+	for _, p := range slices.Concat(daemons(), long()) {
+		if !has(p) {
+			t.Errorf("make test names %s, which has no tests", p)
+		}
+	}
+	runs := map[string][]string{} // stages of each test that needs more than make check has
+	for _, s := range stages() {
+		for _, g := range s.groups {
+			if g.short {
+				continue
+			}
+			chosen := g.pkgs(all)
+			if len(chosen) == 0 && g.run != byName("Wine") {
+				t.Logf("%s, %s: no package", s.name, g.about)
+			}
+			for _, p := range all {
+				if !slices.Contains(chosen, "./"+p.path) {
+					continue
+				}
+				for _, test := range p.tests {
+					if g.run != "" && !regexp.MustCompile(g.run).MatchString(test) || g.run == "" && regexp.MustCompile(byName(words()...)).MatchString(test) {
+						continue
+					}
+					runs[p.path+"."+test] = append(runs[p.path+"."+test], s.name)
+				}
+			}
+		}
+	}
+	for _, p := range all {
+		for _, test := range p.tests {
+			if in := runs[p.path+"."+test]; p.needs && len(in) != 1 {
+				t.Errorf("%s.%s is in %d stages: %v", p.path, test, len(in), in)
+			}
+		}
+	}
+}

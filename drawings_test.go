@@ -16,7 +16,24 @@ import (
 	"tare/internal/target"
 )
 
-var updateDrawings = flag.Bool("update-drawings", false, "write the drawings of docs/modes")
+var updateDrawings = flag.Bool("update-drawings", false, "write the generated files of docs")
+
+// generated fails unless a file has the text that it is generated with; with -update-drawings it writes the file.
+func generated(t *testing.T, file, want string) {
+	t.Helper()
+	if *updateDrawings {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(have), want); d != "" {
+		t.Errorf("%s is out of date; `make drawings` writes it (-file +generated):\n%s", file, d)
+	}
+}
 
 // The page of every mode shows its path, drawn from the topology that its driver builds. The
 // drivers' conformance tests check that topology.
@@ -50,18 +67,7 @@ func drawing(t *testing.T, m driver.Mode) {
 	}
 	svg := report.PathFigure(p.UnmeasuredMode(m.ID, m.Title))
 	file := filepath.Join("docs/modes/figures", svgOf(m.ID))
-	if *updateDrawings {
-		if err := os.WriteFile(file, svg, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(file)
-	if err != nil {
-		t.Error(err)
-	}
-	if d := cmp.Diff(string(have), string(svg)); d != "" {
-		t.Errorf("%s differs from what the driver builds; `make drawings` writes it (-file +built):\n%s", file, d)
-	}
+	generated(t, file, string(svg))
 	page, err := os.ReadFile(filepath.Join("docs/modes", strings.TrimSuffix(svgOf(m.ID), ".svg")+".md"))
 	if err != nil {
 		t.Error(err)
@@ -91,14 +97,5 @@ func TestModesIndex(t *testing.T) {
 		}
 		table += fmt.Sprintf("| [%s](modes/%s.md) | %s | %s|\n", m.ID, strings.TrimSuffix(svgOf(m.ID), ".svg"), m.Title, baseline)
 	}
-	want := begin + head + table + after + end
-	if *updateDrawings {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(string(page), want); d != "" {
-		t.Errorf("%s does not list the modes as registered; `make drawings` writes it (-file +registered):\n%s", file, d)
-	}
+	generated(t, file, begin+head+table+after+end)
 }

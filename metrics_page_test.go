@@ -2,11 +2,8 @@ package tare_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/result"
 )
@@ -41,16 +38,5 @@ says which metrics it gives.
 [CPU cost](cpu-cost.md) defines the metrics that begin with ` + "`cpu_`" + `. A rate search has one metric ` + "`throughput_GOAL`" + ` for each loss goal in
 percent ([the rate search](rate-search.md)).
 `)
-	if *updateDrawings {
-		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(have), page.String()); d != "" {
-		t.Errorf("%s is not the list of metrics; `make drawings` (-file +list):\n%s", file, d)
-	}
+	generated(t, file, page.String())
 }

@@ -1,13 +1,10 @@
 package tare_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"text/template"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/guest"
 )
@@ -65,17 +62,5 @@ func modePage(t *testing.T, pages *template.Template, name, page string, a adapt
 	if err := pages.ExecuteTemplate(&text, name, a); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join("docs/modes", page)
-	if *updateDrawings {
-		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(have), text.String()); d != "" {
-		t.Errorf("%s is not what its template %s gives; `make drawings` (-file +template):\n%s", file, name, d)
-	}
+	generated(t, filepath.Join("docs/modes", page), text.String())
 }

@@ -15,11 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"tare/internal/testneed"
 )
 
 // recipe is the part of .goreleaser.yaml that these tests read.
 type recipe struct {
-	Before struct{ Hooks []string }
 	Builds []struct {
 		Main, Binary                 string
 		Env, Targets, Flags, Ldflags []string
@@ -32,20 +33,10 @@ type recipe struct {
 		Bindir   string
 		Contents []struct{ Src, Dst, Type, Packager string }
 	} `yaml:"nfpms"`
-	SBOMs    []struct{ Artifacts string }
-	Checksum struct{ Algorithm string }
-	Images   []struct {
+	Images []struct {
 		Dockerfile string
 		Platforms  []string
 	} `yaml:"dockers_v2"`
-	Signs      []signature
-	ImageSigns []signature `yaml:"docker_signs"`
-}
-
-// signature is how a kind of artifact is signed.
-type signature struct {
-	Artifacts, Cmd, Signature string
-	Args                      []string
 }
 
 func readRecipe(t *testing.T) recipe {
@@ -118,7 +109,8 @@ func stamp() []string {
 
 // The same sources give the same program, byte for byte, in any directory, and packages
 // contain what make install installs.
-func TestMade(t *testing.T) {
+func TestReleaseMade(t *testing.T) {
+	testneed.NotShort(t)
 	made := t.TempDir() // in place of bin
 	here := build(t, ".", filepath.Join(made, "tare"))
 	t.Run("again", func(t *testing.T) {

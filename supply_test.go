@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/testneed"
 )
 
 // copied copies a script into an otherwise empty directory: scripts work in the one above theirs.
@@ -25,7 +27,8 @@ func copied(t *testing.T, script string) (dir string) {
 
 // A module under a licence that the program cannot have, or under none, fails the list of
 // licences.
-func TestLicences(t *testing.T) {
+func TestReleaseLicences(t *testing.T) {
+	testneed.NotShort(t) // go list, for each
 	const (
 		mit  = "MIT License\n\nPermission is hereby granted, free of charge, to any person\nobtaining a copy of this software"
 		bsd4 = "Redistribution and use in source and binary forms, with or without modification, are permitted\n3. All advertising materials mentioning features"
@@ -71,7 +74,7 @@ func TestLicences(t *testing.T) {
 
 // What cannot be checked for vulnerabilities is said in one line, and fails except in the inner
 // loop; a finding and any other failure always fail.
-func TestVulnerabilities(t *testing.T) {
+func TestReleaseVulnerabilities(t *testing.T) {
 	const unreachable = `echo 'govulncheck: fetching vulnerabilities: Get "https://x": no such host' >&2; exit 1`
 	for name, c := range map[string]struct {
 		program, argument, want string

@@ -5,53 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
-
-// The weekly workflow has no more rights than it needs, uses only actions pinned by commit,
-// continues the history of its own runs, and keeps it also where a study failed.
-func TestWeeklyWorkflow(t *testing.T) {
-	text, err := os.ReadFile(".github/workflows/weekly.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var w workflow
-	if err := yaml.Unmarshal(text, &w); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]map[string]string{"measure": {"contents": "read", "actions": "read"}, "issue": {"actions": "read", "issues": "write"}}
-	got := map[string]map[string]string{}
-	pinned := regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
-	steps := 0
-	for name, job := range w.Jobs {
-		got[name] = job.Permissions
-		for _, s := range job.Steps {
-			steps++
-			if s.Uses != "" && !pinned.MatchString(s.Uses) {
-				t.Errorf("%s is not pinned by commit", s.Uses)
-			}
-			if strings.Contains(s.Run, "${{") {
-				t.Errorf("an expression is part of a script: %s", s.Run)
-			}
-			if strings.HasPrefix(s.Uses, "actions/upload-artifact@") && (s.If != "always()" || s.With["path"] != "history" || s.With["name"] != "tare-history") {
-				t.Errorf("the history is kept as %v if %q", s.With, s.If)
-			}
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(w.Permissions) != 0 || steps < 7 {
-		t.Errorf("%d steps; permissions of all %v, of jobs (-want +got):\n%s", steps, w.Permissions, diff)
-	}
-	for _, must := range []string{`gh run list --workflow weekly.yml --branch "$GITHUB_REF_NAME"`, "--name tare-history", "run: scripts/weekly"} {
-		if !strings.Contains(string(text), must) {
-			t.Errorf("it lacks %q", must)
-		}
-	}
-}
 
 // scripts/weekly measures each study, lists those with a regression, and goes on after one that
 // failed.

@@ -1,10 +1,8 @@
 package studies_test
 
 import (
-	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,18 +74,5 @@ func catalog() study.Catalog {
 		Workloads: []study.WorkloadSpec{
 			{Kind: "tcp_stream", Params: []string{"streams", "write_size"}}, {Kind: "tcp_rr"},
 		},
-	}
-}
-
-// Every study has its line in the documentation.
-func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/study.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range studies.Names() {
-		if !strings.Contains(string(page), "["+name+"](../studies/"+name+".yaml)") {
-			t.Errorf("docs/study.md does not list %s", name)
-		}
 	}
 }

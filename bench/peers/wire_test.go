@@ -7,12 +7,14 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 // The tap sees each datagram that crosses a lab, and only those of the size.
 func TestTap(t *testing.T) {
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("labs need root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	claim, err := lab.Standalone()
 	if err != nil {

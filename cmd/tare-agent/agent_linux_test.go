@@ -14,15 +14,13 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/program/agentfile"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
 // program builds the agent as make does, with the identity of this test.
 func program(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds a program of its own; run without -short")
-	}
 	path := filepath.Join(t.TempDir(), "tare-agent")
 	build := exec.Command("go", "build", "-tags="+agentfile.Tags(), "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -56,8 +54,10 @@ func start(t *testing.T, path string) *agent.Client {
 const maxResident = 14_000
 
 // The agent alone is small on disk and in memory, and carries trials of each kind.
-func TestAgent(t *testing.T) {
+func TestReleaseAgent(t *testing.T) {
+	testneed.NotShort(t)
 	path := program(t)
+	t.Run("by hand", func(t *testing.T) { byHand(t, path) })
 	if info, err := os.Stat(path); err != nil || info.Size() > agentfile.MaxSize {
 		t.Errorf("the program has %d bytes, more than %d (%v)", info.Size(), agentfile.MaxSize, err)
 	}
@@ -132,9 +132,8 @@ func peak(t *testing.T, dir string) int {
 	return kB
 }
 
-// Started by hand it says what it is, and what of tare it has.
-func TestByHand(t *testing.T) {
-	path := program(t)
+// byHand checks that an agent that is started by hand says what it is, and what of tare it has.
+func byHand(t *testing.T, path string) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -146,13 +145,11 @@ func TestByHand(t *testing.T) {
 		"hold":    {[]string{agent.PauseCommand, "end", "no-such-token"}, "", true},
 		"garbage": {[]string{agent.Command}, "tare agent: read request", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(path, c.args...)
-			cmd.Stdin = strings.NewReader("garbage\n")
-			out, err := cmd.CombinedOutput()
-			if (err == nil) != c.ok || !strings.Contains(string(out), c.want) || bytes.Count(out, []byte("\n")) > 2 {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
+		cmd := exec.Command(path, c.args...)
+		cmd.Stdin = strings.NewReader("garbage\n")
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != c.ok || !strings.Contains(string(out), c.want) || bytes.Count(out, []byte("\n")) > 2 {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
 	}
 }

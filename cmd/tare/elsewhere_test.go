@@ -23,6 +23,7 @@ import (
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -30,9 +31,6 @@ import (
 // that what is not Linux's is not only compiled. GOOS stays linux.
 func elsewhere(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds a program of its own; run without -short")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +83,12 @@ func elsewhere(t *testing.T) string {
 	return binary
 }
 
-// Where no lab can be made, tare says so in a line and does all that needs none.
-func TestElsewhere(t *testing.T) {
+// Where no lab can be made, tare says so in a line and does all that needs none; and two agents without Linux's fast
+// path carry a trial between them.
+func TestReleaseElsewhere(t *testing.T) {
+	testneed.NotShort(t)
 	binary := elsewhere(t)
+	t.Run("agents", func(t *testing.T) { agentsElsewhere(t, binary) })
 	dir := t.TempDir()
 	aRun(t, filepath.Join(dir, "tare-runs", "one"))
 	for _, tt := range []struct {
@@ -148,9 +149,8 @@ func aRun(t *testing.T, dir string) {
 	}
 }
 
-// Two agents without Linux's fast path carry a trial between them.
-func TestElsewhereAgents(t *testing.T) {
-	binary := elsewhere(t)
+func agentsElsewhere(t *testing.T, binary string) {
+	t.Helper()
 	launcher := transport.Local{Start: func(c *exec.Cmd) error {
 		c.Path = binary
 		return c.Start()
@@ -171,24 +171,13 @@ func TestElsewhereAgents(t *testing.T) {
 	for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10,
 			SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond}
-		port, err := server.Listen(t.Context(), p)
+		trial, err := agent.Begin(t.Context(), client, server, p, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Address = fmt.Sprintf("127.0.0.1:%d", port)
-		sent, err := client.Dial(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := server.SendPeerReport(t.Context(), sent); err != nil {
-			t.Fatal(err)
-		}
-		got, err := server.Report(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sent.Sent == 0 || sent.Sent != got.Received {
-			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
+		sent, got, err := trial.Run(t.Context())
+		if err != nil || sent.Sent == 0 || sent.Sent != got.Received {
+			t.Errorf("%s: %d bytes sent, %d received: %v", kind, sent.Sent, got.Received, err)
 		}
 	}
 }

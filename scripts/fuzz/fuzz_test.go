@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/testneed"
 )
 
 // The tests' own program takes the place of this command as a worker.
@@ -65,7 +67,8 @@ func FuzzSkips(f *testing.F) { f.Skip("without input") }
 
 // A target with a finding, one that takes more memory than it may and one that tries nothing fail
 // the whole; one without a finding does not.
-func TestRun(t *testing.T) {
+func TestReleaseFuzz(t *testing.T) {
+	testneed.NotShort(t) // it builds the targets
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": module, "fuzzed_test.go": source, "fuzzed.go": "// Package fuzzed is empty.\npackage fuzzed\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test test-all $(ALL) test-live flaky race check check-all fmt cross lint faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test test-all $(ALL) test-live uninstall-tests clean-cache flaky race check check-all fmt cross lint faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -164,6 +164,7 @@ bin/gotestsum: tools/go.mod
 # Lint includes go vet.
 lint: $(LINT)
 	$(LINT) run ./...
+	scripts/lint-prose
 
 # Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
 # lost and nothing left; see docs/reliability.md. Requires root; about an hour. A case that
@@ -230,6 +231,14 @@ pictures: pictures-terminal
 # Regenerate the pictures of the terminal from a real run of about a minute.
 pictures-terminal: build
 	scripts/pictures-terminal
+
+# What the set-up of the tests installed, packages, users, groups and units, and all that it unpacked and built.
+uninstall-tests:
+	scripts/setup-tests --uninstall
+
+# What the set-up of the tests unpacked and built. Says how many bytes.
+clean-cache:
+	scripts/setup-clean
 
 clean:
 	rm -rf bin dist

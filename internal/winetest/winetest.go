@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
+	"tare/internal/driver/drivertest"
 	"tare/internal/process"
 	"tare/internal/program/agentfile"
 )
@@ -209,7 +210,8 @@ func build(t testing.TB, args ...string) {
 	}
 }
 
-func base(t testing.TB) string { return filepath.Join(root(t), ".cache", "wine") }
+// base returns the directory of the prefix that scripts/setup-wine makes.
+func base(t testing.TB) string { return filepath.Join(drivertest.Cache(t), "wine") }
 
 // root returns the directory of the module.
 func root(t testing.TB) string {

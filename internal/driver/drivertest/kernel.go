@@ -9,12 +9,29 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// Where scripts/setup-tests puts guest kernels, relative to the module's root: one that
-// boots fast, and one with drivers of more network adapters.
+// Where scripts/setup-kernels puts guest kernels, relative to the cache: one that boots fast, and one
+// with drivers of more network adapters.
 const (
-	guestKernel = ".cache/kernel"
-	fullKernel  = ".cache/kernel-full"
+	guestKernel = "kernels/cloud"
+	fullKernel  = "kernels/full"
 )
+
+// CacheVariable is the environment variable with the directory in which the scripts/setup-... keep what
+// they make, instead of tare in the user's cache.
+const CacheVariable = "TARE_CACHE"
+
+// Cache returns that directory.
+func Cache(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv(CacheVariable); dir != "" {
+		return dir
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatalf("find the cache of the set-up: %v; set HOME, or %s", err, CacheVariable)
+	}
+	return filepath.Join(base, "tare")
+}
 
 // NeedGuest returns the directory of a guest kernel. It skips the test if there is none or
 // no emulator, and says what is missing.
@@ -36,11 +53,11 @@ func needKernel(t testing.TB, dir string) string {
 		t.Skip("boots a virtual machine; run without -short")
 	}
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skipf("guests need QEMU (scripts/setup-tests installs it): %v", err)
+		t.Skipf("guests need QEMU (scripts/setup-tests unpacks it): %v", err)
 	}
-	dir = filepath.Join(Root(t), dir)
+	dir = filepath.Join(Cache(t), dir)
 	if _, err := kernel.Find(dir); err != nil {
-		t.Skipf("guests need a kernel (scripts/setup-tests fetches it): %v", err)
+		t.Skipf("guests need a kernel (scripts/setup-kernels unpacks it): %v", err)
 	}
 	needStatic(t)
 	return dir

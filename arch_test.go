@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/target"
 	"tare/internal/traffic/workloads"
 )
@@ -221,10 +222,7 @@ func driverOf(dir string) (string, bool) {
 func TestDriversConform(t *testing.T) {
 	conforms := regexp.MustCompile(`drivertest\.(Conformance\w*|Brief)\(t, `)
 	for _, r := range target.Drivers() {
-		files, err := filepath.Glob("internal/driver/" + r.Name + "/*_test.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob("internal/driver/" + r.Name + "/*_test.go"))(t)
 		if !slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
 			return err == nil && conforms.Match(text)
@@ -250,10 +248,7 @@ func TestAgentLinksLittle(t *testing.T) {
 		goos, arch, _ := strings.Cut(system, "/")
 		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/tare-agent")
 		list.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
-		out, err := list.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(list.Output())(t)
 		for m := range strings.FieldsSeq(string(out)) {
 			if found[m] = true; modulesOfAgents[m] == "" {
 				t.Errorf("on %s the agent links %s: import a smaller package, or add it to modulesOfAgents with the reason", system, m)

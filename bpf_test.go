@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -34,10 +35,7 @@ func programs(t *testing.T) map[string]string {
 // compiler.
 func recorded(t *testing.T, dir, name string) (sums map[string]string, compiler string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name+".sha256"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(dir, name+".sha256")))(t)
 	sums = map[string]string{}
 	for line := range strings.Lines(string(data)) {
 		if c, ok := strings.CutPrefix(line, "# "); ok {
@@ -59,10 +57,7 @@ func TestObjectIsOfItsSource(t *testing.T) {
 		}
 		for _, suffix := range []string{".bpf.c", "_bpfel.go", "_bpfel.o"} {
 			name := program + suffix
-			data, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 			sum := sha256.Sum256(data)
 			if got := hex.EncodeToString(sum[:]); got != sums[name] {
 				t.Errorf("%s has changed since `make bpf`: %s, recorded %q", name, got, sums[name])
@@ -80,10 +75,7 @@ func TestReleaseObjects(t *testing.T) {
 			testneed.Missing(t, testneed.Compiler, err)
 		}
 	}
-	version, err := exec.CommandContext(t.Context(), "clang", "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := must.Get(exec.CommandContext(t.Context(), "clang", "--version").Output())(t)
 	here, _, _ := strings.Cut(string(version), "\n")
 	for program, dir := range programs(t) {
 		t.Run(program, func(t *testing.T) { compiles(t, program, dir, strings.TrimSpace(here)) })
@@ -95,25 +87,14 @@ func compiles(t *testing.T, program, dir, here string) {
 	t.Helper()
 	_, compiler := recorded(t, dir, program)
 	made := t.TempDir()
-	source, err := os.ReadFile(filepath.Join(dir, program+".bpf.c"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(made, program+".bpf.c"), source, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(dir, program+".bpf.c")))(t)
+	must.Do(t, os.WriteFile(filepath.Join(made, program+".bpf.c"), source, 0o600))
 	if out, err := exec.CommandContext(t.Context(), "make", "bpf-"+program, "BPF="+made).CombinedOutput(); err != nil {
 		t.Fatalf("make bpf-%s: %v\n%s", program, err, out)
 	}
 	for _, name := range []string{program + "_bpfel.go", program + "_bpfel.o"} {
-		want, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join(made, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
+		got := must.Get(os.ReadFile(filepath.Join(made, name)))(t)
 		switch {
 		case bytes.Equal(got, want):
 		case strings.HasSuffix(name, ".o") && here != compiler:

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/topologygolden"
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/target"
 )
@@ -22,14 +23,9 @@ var updateDrawings = flag.Bool("update-drawings", false, "write the generated fi
 func generated(t *testing.T, file, want string) {
 	t.Helper()
 	if *updateDrawings {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(want), 0o644))
 	}
-	have, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := must.Get(os.ReadFile(file))(t)
 	if d := cmp.Diff(string(have), want); d != "" {
 		t.Errorf("%s is out of date; `make drawings` writes it (-file +generated):\n%s", file, d)
 	}
@@ -43,10 +39,7 @@ func TestModeDrawings(t *testing.T) {
 		drawing(t, m)
 		want[svgOf(m.ID)] = true
 	}
-	files, err := filepath.Glob("docs/modes/figures/*.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("docs/modes/figures/*.svg"))(t)
 	for _, f := range files {
 		if !want[filepath.Base(f)] {
 			t.Errorf("%s belongs to no mode", f)
@@ -80,10 +73,7 @@ func drawing(t *testing.T, m driver.Mode) {
 // The index of the documentation lists every mode with the driver's description.
 func TestModesIndex(t *testing.T) {
 	const file, head, after = "docs/README.md", "## Modes\n\n", "\n## Workloads\n"
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(file))(t)
 	begin, rest, found := strings.Cut(string(page), head)
 	_, end, foundEnd := strings.Cut(rest, after)
 	if !found || !foundEnd {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -41,14 +42,9 @@ type recipe struct {
 
 func readRecipe(t *testing.T) recipe {
 	t.Helper()
-	text, err := os.ReadFile(".goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(".goreleaser.yaml"))(t)
 	var r recipe
-	if err := yaml.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &r))
 	if len(r.Builds) != 1 || len(r.Archives) != 1 || len(r.Packages) != 1 || len(r.Images) != 1 {
 		t.Fatalf("%d builds, %d archives, %d packages, %d images; want 1 of each", len(r.Builds), len(r.Archives), len(r.Packages), len(r.Images))
 	}
@@ -58,10 +54,7 @@ func readRecipe(t *testing.T) recipe {
 // variable returns the value of a variable of the Makefile.
 func variable(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("Makefile"))(t)
 	m := regexp.MustCompile(`(?m)^` + name + ` :?= (.*)$`).FindSubmatch(text)
 	if m == nil {
 		t.Fatalf("the Makefile has no variable %s", name)
@@ -126,9 +119,7 @@ func TestReleaseMade(t *testing.T) {
 			}
 		}
 		for _, dir := range []string{"cmd", "internal", "studies", "scripts/agents"} {
-			if err := os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)))
 		}
 		there := build(t, elsewhere, filepath.Join(elsewhere, "tare"))
 		if !bytes.Equal(here, there) {
@@ -146,10 +137,7 @@ func TestReleaseMade(t *testing.T) {
 func listed(t *testing.T, binary string) {
 	list := filepath.Join(t.TempDir(), "tare.sbom.json")
 	run(t, exec.Command("go", "run", "./scripts/sbom", binary, list, "2026-11-20T12:00:00Z"))
-	data, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(list))(t)
 	var doc struct {
 		SPDXVersion string
 		Packages    []struct{ Name, VersionInfo, SPDXID string }
@@ -185,10 +173,7 @@ func build(t *testing.T, dir, binary string) []byte {
 	if out := run(t, exec.Command(binary, "version")); !strings.HasPrefix(out, want) {
 		t.Errorf("the version is not the Makefile's:\n%s", out)
 	}
-	program, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.ReadFile(binary))(t)
 	return program
 }
 

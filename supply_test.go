@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -54,9 +55,7 @@ func TestReleaseLicences(t *testing.T) {
 				"x/LICENSE_test.go": "package x\n",
 			} {
 				path := filepath.Join(dir, file)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600))
 			}
 			list := exec.Command(filepath.Join(dir, "scripts/licences"))
 			list.Env = append(os.Environ(), "SYSTEMS=linux/amd64", "GOFLAGS=-mod=mod")
@@ -91,9 +90,7 @@ func TestReleaseVulnerabilities(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := copied(t, "scripts/vuln")
 			program := filepath.Join(dir, "govulncheck")
-			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+c.program+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\n"+c.program+"\n"), 0o755))
 			check := exec.Command(filepath.Join(dir, "scripts/vuln"))
 			if c.argument != "" {
 				check.Args = append(check.Args, c.argument)

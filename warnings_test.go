@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/warning"
 )
 
@@ -41,10 +42,7 @@ func TestWarningPages(t *testing.T) {
 		{"docs/warnings.md", []warning.Section{warning.Verdicts, warning.Traffic, warning.Run, warning.Machine, warning.Existing, warning.Link, warning.Foreign}},
 		{"docs/tools.md", []warning.Section{warning.Tools}},
 	} {
-		text, err := os.ReadFile(of.page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(of.page))(t)
 		page := string(text)
 		for _, section := range of.sections {
 			heading := "# " + string(section) + "\n"
@@ -83,10 +81,7 @@ func TestWarningPages(t *testing.T) {
 // Every warning takes its code from the registry, and every code of the registry is used.
 func TestWarningsAreOfTheRegistry(t *testing.T) {
 	constants := map[string]string{} // by code
-	text, err := os.ReadFile("internal/warning/warning.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("internal/warning/warning.go"))(t)
 	for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
 		constants[m[2]] = m[1]
 	}
@@ -97,10 +92,7 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 		if strings.HasSuffix(f.path, "_test.go") || !within(f.dir, "internal") || within(f.dir, "internal/warning") {
 			continue
 		}
-		text, err := os.ReadFile(f.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(f.path))(t)
 		for _, m := range name.FindAllStringSubmatch(string(text), -1) {
 			used[m[1]] = true
 		}

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/studies"
@@ -32,9 +31,7 @@ func TestDefault(t *testing.T) {
 		Modes:     study.ModesOf("host", "netns/published", "netns/bridge", "netns/macvlan", "netns/vxlan"),
 		Workloads: []study.Workload{{Kind: "tcp_stream"}, {Kind: "tcp_rr"}},
 	}
-	if diff := cmp.Diff(want, s); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, s)
 
 	example := regexp.MustCompile(`(?m)^( *)# ((?:  |- )?(?:[a-z_]+: .*|lab:))$`).ReplaceAllString(string(src), "$1$2")
 	if s, err = studyfile.Decode("default.yaml", []byte(example), catalog()); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -16,15 +17,9 @@ func TestTap(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	claim, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := must.Get(lab.Standalone())(t)
 	defer claim.Release()
-	l, err := lab.Up(lab.Spec{Claim: claim, Label: "tap", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Up(lab.Spec{Claim: claim, Label: "tap", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}))(t)
 	defer l.Close()
 	tap, err := newTap(l.B, 1000)
 	if err != nil {

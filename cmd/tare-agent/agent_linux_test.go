@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
+	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
@@ -37,15 +38,8 @@ func start(t *testing.T, path string) *agent.Client {
 		c.Path = path
 		return c.Start()
 	}}
-	c, err := agent.Start(t.Context(), l, "00000000", "here")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := must.Get(agent.Start(t.Context(), l, "00000000", "here"))(t)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	return c
 }
 
@@ -120,15 +114,9 @@ func slices(t *testing.T, client, server *agent.Client) {
 // peak returns the most that a process had resident, in kB.
 func peak(t *testing.T, dir string) int {
 	t.Helper()
-	status, err := os.ReadFile(dir + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(dir + "/status"))(t)
 	_, line, _ := strings.Cut(string(status), "VmHWM:")
-	kB, err := strconv.Atoi(strings.Fields(line)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	kB := must.Get(strconv.Atoi(strings.Fields(line)[0]))(t)
 	return kB
 }
 

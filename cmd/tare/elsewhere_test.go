@@ -20,6 +20,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -31,10 +32,7 @@ import (
 // that what is not Linux's is not only compiled. GOOS stays linux.
 func elsewhere(t *testing.T) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs("../.."))(t)
 	dir := t.TempDir()
 	replace := map[string]string{}
 	other := build.Default
@@ -69,14 +67,9 @@ func elsewhere(t *testing.T) string {
 	if len(replace) < 20 {
 		t.Fatalf("only %d files differ between Linux and such a system: %v", len(replace), replace)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := must.Get(json.Marshal(map[string]any{"Replace": replace}))(t)
 	list, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "tare")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(list, overlay, 0o600))
 	if text, err := exec.Command("go", "build", "-tags="+agentfile.Tags(), "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build without Linux's files: %v\n%s", err, text)
 	}
@@ -135,18 +128,13 @@ func TestReleaseElsewhere(t *testing.T) {
 // aRun writes the directory of a run that ended with one trial.
 func aRun(t *testing.T, dir string) {
 	t.Helper()
-	d, err := store.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Create(dir))(t)
 	trial := result.Trial{Seq: 1, Block: 1, Mode: "host", Workload: "tcp_rr", Status: result.TrialOK,
 		Started: time.Now(), Metrics: map[string]float64{"transaction_rate": 1000}}
 	run := result.Run{Schema: result.Schema, ID: "0123abcd", Started: trial.Started, Finished: trial.Started, Status: result.RunComplete,
 		Modes: []result.Mode{{ID: "host", Title: "process to process", Status: result.ModeMeasured}}, Trials: result.Count([]result.Trial{trial})}
 	run.Cells, run.Warnings = analysis.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, analysis.Rule{Margin: 0.05})
-	if err := errors.Join(d.Append(trial), d.WriteRun(run), d.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Append(trial), d.WriteRun(run), d.Close())
 }
 
 func agentsElsewhere(t *testing.T, binary string) {
@@ -156,25 +144,15 @@ func agentsElsewhere(t *testing.T, binary string) {
 		return c.Start()
 	}}
 	begin := func(place string) *agent.Client {
-		c, err := agent.Start(t.Context(), launcher, "00000000", place)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		c := must.Get(agent.Start(t.Context(), launcher, "00000000", place))(t)
+		t.Cleanup(func() { must.Do(t, c.Close()) })
 		return c
 	}
 	client, server := begin("client"), begin("server")
 	for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10,
 			SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond}
-		trial, err := agent.Begin(t.Context(), client, server, p, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
 		sent, got, err := trial.Run(t.Context())
 		if err != nil || sent.Sent == 0 || sent.Sent != got.Received {
 			t.Errorf("%s: %d bytes sent, %d received: %v", kind, sent.Sent, got.Received, err)

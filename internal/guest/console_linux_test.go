@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // The console of a guest that failed goes into a new file that nobody else can read or have put
@@ -15,21 +16,14 @@ import (
 func TestConsoleIsKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(victim, []byte("mine"), 0o600))
 	// What another user who knows the run's id can put there.
-	if err := os.Symlink(victim, filepath.Join(os.TempDir(), "tare-deadbeef-vm.virtio.boot.log")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(victim, filepath.Join(os.TempDir(), "tare-deadbeef-vm.virtio.boot.log")))
 	c := &console{}
 	c.buf.WriteString("Kernel panic")
 	paths := map[string]bool{}
 	for range 2 {
-		path, err := c.keep("deadbeef", "vm.virtio")
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(c.keep("deadbeef", "vm.virtio"))(t)
 		paths[path] = true
 		text, err := os.ReadFile(path)
 		if err != nil || string(text) != "Kernel panic" {
@@ -46,10 +40,7 @@ func TestConsoleIsKept(t *testing.T) {
 	if len(paths) != 2 {
 		t.Errorf("two consoles are in %v", paths)
 	}
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	for path := range paths {
 		i := slices.IndexFunc(found, func(l lab.Leftover) bool { return strings.HasSuffix(l.What, " "+path) })
 		if i < 0 {

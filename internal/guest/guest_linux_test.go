@@ -3,7 +3,6 @@ package guest_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -26,10 +26,7 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 // spec returns a guest without an adapter.
 func spec(t *testing.T) guest.Spec {
 	t.Helper()
-	k, err := kernel.Find(drivertest.NeedGuest(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.Find(drivertest.NeedGuest(t)))(t)
 	l := drivertest.Lab(t, nil)
 	return guest.Spec{Run: l.Spec.Claim.ID, Label: "test", Place: "a/vm", Host: l.A.NS, Kernel: k, Accel: guest.TCG}
 }
@@ -46,10 +43,7 @@ func TestBoot(t *testing.T) {
 	s.AddFiles = func(a *initramfs.Archive) error {
 		return a.File("etc/word", 0o644, strings.NewReader(word), int64(len(word)))
 	}
-	m, err := guest.Boot(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(guest.Boot(t.Context(), s))(t)
 	t.Cleanup(func() {
 		for range 2 { // repeating it works
 			if err := m.Close(); err != nil {
@@ -90,10 +84,7 @@ func TestBoot(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d; printed %s, want %q", tt.args, code, tt.code, &out, tt.says)
 		}
 	}
-	conn, err := m.In("").Launch(t.Context(), agent.Arguments(s.Run, "a/vm")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(m.In("").Launch(t.Context(), agent.Arguments(s.Run, "a/vm")...))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), endTimeout)
 	defer cancel()
 	if err := conn.Close(ctx); err != nil || conn.ExitReason() == "" {
@@ -110,10 +101,7 @@ func TestBoot(t *testing.T) {
 // status is the value of a field of /proc/PID/status.
 func status(t *testing.T, pid int, field string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status")))(t)
 	_, rest, _ := strings.Cut(string(text), "\n"+field+":")
 	value, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(value)
@@ -148,25 +136,13 @@ func confined(t *testing.T, m *guest.Machine) {
 // same, and the machine says what is missing.
 func TestWeakerConfinement(t *testing.T) {
 	s := spec(t)
-	real, err := exec.LookPath(guest.Emulator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := must.Get(exec.LookPath(guest.Emulator))(t)
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *-sandbox*) echo 'qemu: -sandbox support is not enabled in this QEMU build' >&2; exit 1;; esac\nexec " + real + " \"$@\"\n"
-	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, guest.Emulator), []byte(script), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, guest.Emulator), []byte(script), 0o700))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	m, err := guest.Boot(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	m := must.Get(guest.Boot(t.Context(), s))(t)
+	defer func() { must.Do(t, m.Close()) }()
 	if got := status(t, m.PID(), "Seccomp"); got != "0" || m.Sandbox != "none (QEMU does not run with -sandbox: qemu: -sandbox support is not enabled in this QEMU build)" {
 		t.Errorf("Seccomp of QEMU is %s, want 0; its sandbox is %q", got, m.Sandbox)
 	}
@@ -180,10 +156,7 @@ func TestInside(t *testing.T) {
 	if os.Getenv("TARE_INSIDE") == "" || os.Getpid() == 1 {
 		t.Skip("it runs only in the guest that TestBoot boots")
 	}
-	text, err := os.ReadFile("/etc/word")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/etc/word"))(t)
 	t.Logf("%s", text)
 	if !linuxnet.RealRoot() || linuxnet.Try() != nil {
 		t.Error("labs cannot be created in the guest")

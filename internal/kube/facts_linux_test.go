@@ -9,29 +9,22 @@ import (
 
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
 // checkInjected adds a container to a pod, as an admission webhook does, and expects it to be named.
 func checkInjected(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.PodSpec) {
 	t.Helper()
-	pod, err := k.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := must.Get(k.Run(t.Context(), spec))(t)
 	if added, err := pod.Injected(t.Context()); err != nil || len(added) > 0 {
 		t.Errorf("of a pod as it was created: %v, %v", added, err)
 	}
 	var whole map[string]any
-	if err := json.Unmarshal([]byte(c.Kubectl(t, "", "get", "pod", spec.Name, "-n", spec.Namespace, "-o", "json")), &whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(c.Kubectl(t, "", "get", "pod", spec.Name, "-n", spec.Namespace, "-o", "json")), &whole))
 	restricted := map[string]any{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": map[string]any{"drop": []string{"ALL"}}, "seccompProfile": map[string]any{"type": "RuntimeDefault"}}
 	whole["spec"].(map[string]any)["ephemeralContainers"] = []any{map[string]any{"name": "mesh-proxy", "image": "localhost/proxy:1", "imagePullPolicy": "Never", "securityContext": restricted}}
-	raw, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(whole))(t)
 	c.Kubectl(t, string(raw), "replace", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/ephemeralcontainers", spec.Namespace, spec.Name), "-f", "-")
 	if added, err := pod.Injected(t.Context()); err != nil || !slices.Equal(added, []string{"mesh-proxy (localhost/proxy:1)"}) {
 		t.Errorf("added: %v, %v", added, err)
@@ -62,10 +55,7 @@ func checkFacts(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	if got := value(all, "pods"); !strings.HasSuffix(got, " of others run on the node") {
 		t.Errorf("pods: %q", got)
 	}
-	stranger, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger}))(t)
 	for _, f := range append(stranger.NodeFacts(t.Context(), kubetest.NodeA), stranger.NetworkFacts(t.Context())...) {
 		if f.Value != "unknown: the user may not read it" {
 			t.Errorf("a stranger reads %s: %s", f.Name, f.Value)

@@ -19,6 +19,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 )
 
 // checkCut checks what is said of an agent whose stream is closed on the way, and that another
@@ -29,10 +30,7 @@ func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod,
 		"kubelet": func() { c.Restart(t, kubetest.NodeB, kubetest.Kubelet) },
 		"server":  func() { c.Restart(t, kubetest.Control, kubetest.APIServer) },
 	} {
-		a, err := agent.Start(t.Context(), pod, run, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(agent.Start(t.Context(), pod, run, "test"))(t)
 		cut()
 		c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
 		says(t, name, a.Err(), "its exec stream ended", "node "+kubetest.NodeB)
@@ -60,19 +58,10 @@ func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod,
 // checkFallback checks that exec works through a proxy before the API server that refuses
 // WebSockets, over SPDY.
 func checkFallback(t *testing.T, c *kubetest.Cluster, pod *kube.Pod) {
-	config, err := clientcmd.BuildConfigFromFlags("", c.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", c.Admin))(t)
 	config.NextProtos = []string{"http/1.1"} // only that can be upgraded
-	through, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	through := must.Get(rest.TransportFor(config))(t)
+	at := must.Get(url.Parse(config.Host))(t)
 	proxy := httputil.NewSingleHostReverseProxy(at)
 	proxy.Transport = through
 	var refused, spdy atomic.Int32
@@ -90,21 +79,10 @@ func checkFallback(t *testing.T, c *kubetest.Cluster, pod *kube.Pod) {
 	defer s.Close()
 	path := filepath.Join(t.TempDir(), "proxied")
 	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + s.URL + "'}}]\ncontexts: [{name: proxied, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: proxied\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	over, err := k.Run(t.Context(), pod.PodSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := over.Launch(t.Context(), echoCommand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: path}))(t)
+	over := must.Get(k.Run(t.Context(), pod.PodSpec))(t)
+	conn := must.Get(over.Launch(t.Context(), echoCommand))(t)
 	words := strings.Repeat("0123456789abcdef", 16<<10)
 	go func() {
 		if _, err := io.WriteString(conn, words+echoEnd); err != nil {
@@ -132,19 +110,14 @@ func revoke(t *testing.T, c *kubetest.Cluster, space string) func(*testing.T) {
 	t.Helper()
 	c.Kubectl(t, "", "create", "serviceaccount", "brief", "-n", space)
 	token := strings.TrimSpace(c.Kubectl(t, "", "create", "token", "brief", "-n", space))
-	admin, err := os.ReadFile(c.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Get(os.ReadFile(c.Admin))(t)
 	before, rest, found := strings.Cut(string(admin), "{token: ")
 	_, after, _ := strings.Cut(rest, "}")
 	if !found {
 		t.Fatalf("no token in %s", admin)
 	}
 	path := filepath.Join(t.TempDir(), "brief")
-	if err := os.WriteFile(path, []byte(before+"{token: "+token+"}"+after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(before+"{token: "+token+"}"+after), 0o600))
 	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: path})
 	if err != nil {
 		t.Fatal(err)
@@ -173,10 +146,7 @@ func checkNoNames(t *testing.T, c *kubetest.Cluster) {
 
 // checkNode checks what is said of a pod whose node is lost, and of another that shall run there.
 func checkNode(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.PodSpec, run string) {
-	pod, err := k.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := must.Get(k.Run(t.Context(), spec))(t)
 	a, err := agent.Start(t.Context(), pod, run, "test")
 	if err != nil {
 		t.Fatal(err)

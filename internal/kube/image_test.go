@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"tare/internal/kube"
+	"tare/internal/must"
 )
 
 // unpack reads a tar archive.
@@ -39,15 +40,11 @@ func unpack(t *testing.T, from io.Reader) map[string][]byte {
 // down to the program.
 func TestImageArchive(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(program, bytes.Repeat([]byte("program"), 1000), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, bytes.Repeat([]byte("program"), 1000), 0o700))
 	write := func() []byte {
 		t.Helper()
 		var b bytes.Buffer
-		if err := kube.WriteImage(&b, "localhost/x:1", "arm64", program, "/bin/x"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, kube.WriteImage(&b, "localhost/x:1", "arm64", program, "/bin/x"))
 		return b.Bytes()
 	}
 	archive := write()
@@ -62,9 +59,7 @@ func TestImageArchive(t *testing.T) {
 			t.Fatalf("%s: %d bytes with digest %s", d.Digest, len(raw), digest.FromBytes(raw))
 		}
 		if into != nil {
-			if err := json.Unmarshal(raw, into); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(raw, into))
 		}
 		return raw
 	}

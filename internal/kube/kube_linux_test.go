@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -23,25 +24,15 @@ import (
 // in its pods.
 func TestCluster(t *testing.T) {
 	c := kubetest.Start(t, kubetest.Options{})
-	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin}))(t)
 	run := drivertest.Claim(t).ID
 	space := kube.Name(run)
-	if err := k.CreateNamespace(t.Context(), run, space, kube.Restricted); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.AwaitAccount(t.Context(), space); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, k.CreateNamespace(t.Context(), run, space, kube.Restricted))
+	must.Do(t, k.AwaitAccount(t.Context(), space))
 	spec := func(name string) kube.PodSpec {
 		return kube.PodSpec{Run: run, Part: "test", Name: kube.Name(run, name), Namespace: space, Node: kubetest.NodeB}
 	}
-	pod, err := k.Run(t.Context(), spec("first"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := must.Get(k.Run(t.Context(), spec("first")))(t)
 	checkRevoked := revoke(t, c, space)
 	t.Run("injected", func(t *testing.T) { checkInjected(t, c, k, spec("sidecar")) })
 	t.Run("facts", func(t *testing.T) { checkFacts(t, c, k) })
@@ -98,18 +89,13 @@ func checkConnect(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 		return kube.Options{Kubeconfig: path}
 	}
 	says(t, "no current context", connect(change("current", "current-context: admin", "current-context: ''")), "no current context", "admin")
 	says(t, "expired token", connect(change("token", "token: ", "token: x")), kube.ErrUnauthorized.Error())
 	says(t, "broken file", connect(change("broken", "apiVersion", "{")), "read the kubeconfig")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	closed := l.Addr().String()
 	l.Close()
 	says(t, "no server", connect(change("server", "proxy-url: \"", "proxy-url: \"http://"+closed+"/#")), kube.ErrUnreachable.Error())
@@ -127,10 +113,7 @@ func checkConnect(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	// An agent runs until its stdin is closed.
 	began := time.Now()
-	a, err := agent.Start(t.Context(), pod, run, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Start(t.Context(), pod, run, "test"))(t)
 	t.Logf("an agent took %d ms to start", time.Since(began).Milliseconds())
 	if _, err := a.Read(t.Context()); err != nil {
 		t.Error(err)
@@ -139,10 +122,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 		t.Error(err)
 	}
 	// What is written arrives whole, both ways; its exit status is known.
-	conn, err := pod.Launch(t.Context(), echoCommand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pod.Launch(t.Context(), echoCommand))(t)
 	text := strings.Repeat("0123456789abcdef", 64<<10)
 	go func() {
 		_, err := io.WriteString(conn, text)
@@ -164,10 +144,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 		t.Errorf("exit reason %q", got)
 	}
 	// One that does not end with its stdin is killed.
-	conn, err = pod.Launch(t.Context(), hangCommand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn = must.Get(pod.Launch(t.Context(), hangCommand))(t)
 	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -195,10 +172,7 @@ func checkRefused(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec func(
 	}
 	says(t, "host network", run(k, "host", func(s *kube.PodSpec) { s.HostNetwork = true }), "hostNetwork", kube.ErrPodSecurity.Error())
 	says(t, "no node", run(k, "node", func(s *kube.PodSpec) { s.Node = "none" }), "not scheduled")
-	other, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: "localhost/none:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: "localhost/none:1"}))(t)
 	says(t, "no image", run(other, "image", func(*kube.PodSpec) {}), "localhost/none:1", kubetest.NodeB, "tare image save")
 	stranger, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
 	if err != nil {
@@ -224,18 +198,9 @@ func checkRefused(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec func(
 
 // checkInject checks that this program runs in a pod of an image that has only a shell.
 func checkInject(t *testing.T, c *kubetest.Cluster, spec kube.PodSpec) {
-	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: c.Shell, Inject: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := k.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := agent.Start(t.Context(), p, spec.Run, "inject")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: c.Shell, Inject: true}))(t)
+	p := must.Get(k.Run(t.Context(), spec))(t)
+	a := must.Get(agent.Start(t.Context(), p, spec.Run, "inject"))(t)
 	if err := errors.Join(a.Close(), p.Remove(t.Context())); err != nil {
 		t.Error(err)
 	}
@@ -248,10 +213,7 @@ func checkRights(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	if err != nil || len(denied) > 0 {
 		t.Errorf("an administrator lacks %v, %v", denied, err)
 	}
-	stranger, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger}))(t)
 	denied, err = stranger.Denied(t.Context(), "", all)
 	if err != nil || len(denied) != len(all) {
 		t.Errorf("a stranger lacks only %v, %v", denied, err)
@@ -263,10 +225,7 @@ func checkRights(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 
 // checkLost checks what is said of an agent whose pod is deleted.
 func checkLost(t *testing.T, c *kubetest.Cluster, pod *kube.Pod, run string) {
-	a, err := agent.Start(t.Context(), pod, run, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Start(t.Context(), pod, run, "test"))(t)
 	c.Kubectl(t, "", "delete", "pod", pod.Name, "-n", pod.Namespace, "--grace-period=0", "--force")
 	c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
 	says(t, "deleted pod", a.Err(), "was removed")

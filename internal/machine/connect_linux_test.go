@@ -15,6 +15,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -40,20 +41,14 @@ func gone(t *testing.T, m *machinetest.Machine) {
 // newRun returns the id of a run that is alive during the test.
 func newRun(t *testing.T) string {
 	t.Helper()
-	run, err := runid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(runid.New())(t)
 	t.Cleanup(run.Release)
 	return run.ID
 }
 
 func connect(t *testing.T, b *machinetest.Bench, run, name string) *machine.Machine {
 	t.Helper()
-	m, err := machine.Connect(t.Context(), run, name, machine.Address{Host: name}, b.Options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(machine.Connect(t.Context(), run, name, machine.Address{Host: name}, b.Options()))(t)
 	t.Cleanup(func() { closed(t, m) })
 	return m
 }
@@ -61,10 +56,7 @@ func connect(t *testing.T, b *machinetest.Bench, run, name string) *machine.Mach
 // runsAgent checks that an agent runs on the machine.
 func runsAgent(t *testing.T, m *machine.Machine) {
 	t.Helper()
-	a, err := agent.Start(t.Context(), m.User, newRun(t), m.Name+"/client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Start(t.Context(), m.User, newRun(t), m.Name+"/client"))(t)
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
@@ -96,10 +88,7 @@ func TestConnect(t *testing.T) {
 	var warm time.Duration
 	for range 3 {
 		began = time.Now()
-		a, err := agent.Start(t.Context(), m.User, run, "a/client")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(agent.Start(t.Context(), m.User, run, "a/client"))(t)
 		warm = time.Since(began)
 		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
 			t.Errorf("no agent is there:\n%s", found)
@@ -138,10 +127,7 @@ func testArguments(t *testing.T, b *machinetest.Bench, m *machine.Machine) {
 			_ = conn.Close(t.Context())
 		}
 	}
-	conn, err := m.User.Launch(t.Context(), "agent", "--at", "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(m.User.Launch(t.Context(), "agent", "--at", "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é"))(t)
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // it runs
 		t.Error(err)
 	}
@@ -161,10 +147,7 @@ func testArguments(t *testing.T, b *machinetest.Bench, m *machine.Machine) {
 func echoSocket(t *testing.T) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"}))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -188,10 +171,7 @@ func echoSocket(t *testing.T) string {
 func testDial(t *testing.T, m *machine.Machine, socket string) {
 	t.Helper()
 	for _, asRoot := range []bool{false, true} {
-		conn, err := m.Dial(t.Context(), socket, asRoot)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(m.Dial(t.Context(), socket, asRoot))(t)
 		if _, err := conn.Write([]byte("hello")); err != nil {
 			t.Error(err)
 		}
@@ -209,13 +189,8 @@ func testDial(t *testing.T, m *machine.Machine, socket string) {
 			t.Error(err)
 		}
 	}
-	conn, err := m.Dial(t.Context(), socket, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(m.Dial(t.Context(), socket, false))(t)
+	must.Do(t, conn.SetReadDeadline(time.Now().Add(-time.Second)))
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("after its deadline a read returns %v", err)
 	}
@@ -263,10 +238,7 @@ func TestHold(t *testing.T) {
 	run := newRun(t)
 	spared := func() {
 		t.Helper()
-		conn, err := m.User.Launch(t.Context(), "agent", "--run", run, "--at", "a/client")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(m.User.Launch(t.Context(), "agent", "--run", run, "--at", "a/client"))(t)
 		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
 			t.Errorf("no agent is there:\n%s", found)
 		}
@@ -278,14 +250,10 @@ func TestHold(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := m.Hold(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Hold(t.Context(), run))
 	spared()
 	far.Run(t, endConnections)
-	if err := m.Reconnect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Reconnect(t.Context()))
 	spared()
 	closed(t, m)
 	gone(t, far)

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/winetest"
 )
 
@@ -38,27 +39,19 @@ func TestWindows(t *testing.T) {
 	if err := os.WriteFile(shell, []byte(script), 0o700); err != nil { //nolint:gosec // it is executed
 		t.Fatal(err)
 	}
-	drive, err := filepath.EvalSymlinks(filepath.Join(prefix, "drive_c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	drive := must.Get(filepath.EvalSymlinks(filepath.Join(prefix, "drive_c")))(t)
 	b := machinetest.New(t, machinetest.Spec{Name: "win", Shell: shell, Server: "Subsystem sftp internal-sftp", Share: []string{dir, prefix, drive}})
 	far := b.Machine("win")
 	refusal{"win", []string{"windows/amd64", "tare-windows-amd64.exe"}}.check(t, b.Options())
 	gone(t, far)
-	if err := os.Rename(winetest.Program(t), filepath.Join(dir, "tare-windows-amd64.exe")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(winetest.Program(t), filepath.Join(dir, "tare-windows-amd64.exe")))
 	t.Setenv("TARE_BINARIES", dir)
 	run := newRun(t)
 	m := connect(t, b, run, "win")
 	if m.System.String() != "windows/amd64" || m.Root != nil || m.NoRoot == "" {
 		t.Errorf("the machine is %s, root %v (%s)", m.System, m.Root, m.NoRoot)
 	}
-	a, err := agent.Start(t.Context(), m.User, run, "win/client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Start(t.Context(), m.User, run, "win/client"))(t)
 	if _, _, err := a.CPU(t.Context()); err != nil {
 		t.Error(err)
 	}

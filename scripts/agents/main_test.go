@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+
+	"tare/internal/must"
 )
 
 // The identity changes with every file of the programs, and with nothing else.
@@ -55,16 +57,9 @@ func TestIdentify(t *testing.T) {
 func TestStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"one", "two"} {
-		if err := store(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		before, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store(path, []byte(text)))
+		before := must.Get(os.Stat(path))(t)
+		must.Do(t, store(path, []byte(text)))
 		after, err := os.Stat(path)
 		if err != nil || !os.SameFile(before, after) {
 			t.Errorf("%s was written again (%v)", text, err)

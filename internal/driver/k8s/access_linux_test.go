@@ -12,6 +12,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -76,10 +77,7 @@ func checkTenant(t *testing.T, c *kubetest.Cluster) {
 // grant gives the user without rights exactly these in the namespace.
 func grant(t *testing.T, c *kubetest.Cluster, rights []kube.Right) {
 	t.Helper()
-	text, err := kube.Roles(rights, tenant, kube.AccountOf("stranger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(kube.Roles(rights, tenant, kube.AccountOf("stranger")))(t)
 	if strings.Contains(string(text), "ClusterRole") {
 		t.Errorf("rights of the whole cluster: %s", text)
 	}
@@ -154,10 +152,7 @@ spec: {policyName: no-privileged, validationActions: [Deny]}
 	d = open(t, c, nil)
 	// The policy takes effect with a delay.
 	for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		found, err := d.Check(t.Context(), []string{"k8s/pod-local"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(d.Check(t.Context(), []string{"k8s/pod-local"}, nil))(t)
 		if found.Run != nil || time.Now().After(until) {
 			if found.Run == nil || !strings.Contains(found.Run.Error(), "no privileged namespaces here") || !strings.Contains(found.Run.Error(), "--no-hostnet") {
 				t.Errorf("check: %v", found.Run)
@@ -175,17 +170,10 @@ spec: {policyName: no-privileged, validationActions: [Deny]}
 // checkLeftInNamespace removes what a dead run left in a namespace that is not its own, and nothing
 // else.
 func checkLeftInNamespace(t *testing.T, c *kubetest.Cluster) {
-	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger}))(t)
 	run := drivertest.Claim(t).ID
-	if err := k.Create(t.Context(), kube.PodSpec{Run: run, Part: "left", Name: kube.Name(run, "left"), Namespace: tenant, Node: kubetest.NodeA}); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.CreatePolicies(t.Context(), run, tenant, kube.Name(run, "policy"), 2, map[string]string{kube.LabelRun: run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, k.Create(t.Context(), kube.PodSpec{Run: run, Part: "left", Name: kube.Name(run, "left"), Namespace: tenant, Node: kubetest.NodeA}))
+	must.Do(t, k.CreatePolicies(t.Context(), run, tenant, kube.Name(run, "policy"), 2, map[string]string{kube.LabelRun: run}))
 	c.Kubectl(t, "", "create", "service", "clusterip", "other", "--tcp=80", "-n", tenant)
 	defer c.Kubectl(t, "", "delete", "service", "other", "-n", tenant)
 	left, err := k.LeftoversIn(t.Context(), tenant, nil)

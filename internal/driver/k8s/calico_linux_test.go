@@ -12,6 +12,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // Modes are proven on Calico, which routes pods without a bridge, through a tunnel and without one,
@@ -116,13 +117,8 @@ func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spe
 	}}).ModeSpec
 	o.Label = "policies"
 	// Set up again, as after a lost pod, the mode finds the policies of the first time.
-	first, err := d.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(d.Provision(t.Context(), o))(t)
+	must.Do(t, first.Close(t.Context()))
 	s := drivertest.BuildOn(t, d, o)
 	c.Until(t, "the services in the map of node a", func() bool {
 		_, decoys := servicesOnNode(t, c)
@@ -167,10 +163,7 @@ func checkedByPolicies(t *testing.T, c *kubetest.Cluster) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	for _, m := range jumpToPolicy.FindAllStringSubmatch(c.OnNode(t, c.Lab.A, "iptables-save", "-c", "-t", "filter"), -1) {
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(m[1]))(t)
 		out[m[2]] = n
 	}
 	return out

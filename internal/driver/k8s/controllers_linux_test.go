@@ -16,6 +16,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -64,10 +65,7 @@ func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 	o := driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
 	o = drivertest.SpecOn(run, o).ModeSpec
 	o.Label = "options"
-	p, err := d.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(d.Provision(t.Context(), o))(t)
 	if got := count(); got != 2*services {
 		t.Errorf("%d services and endpoint slices, want %d", got, 2*services)
 	}
@@ -150,10 +148,7 @@ func checkOtherDevice(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.
 	for _, mode := range []string{"k8s/pod", "k8s/pod-to-node"} {
 		o := drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
 		o.Label = "other"
-		p, err := d.Provision(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(d.Provision(t.Context(), o))(t)
 		want := result.Fact{Name: "IPv6", Value: "left out: on node " + kubetest.NodeA + " its packets take device other0, and those of IPv4 take " + lab.Underlay}
 		if dial := p.Pairs[0].Server.Dial; !slices.Contains(p.Facts, want) || len(dial) != 1 || dial[0].Addr().Is6() {
 			t.Errorf("%s: dialled at %v, facts %v, want %v", mode, dial, p.Facts, want)

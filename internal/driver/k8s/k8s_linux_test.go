@@ -2,7 +2,6 @@ package k8s_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -26,14 +26,8 @@ func open(t *testing.T, c *kubetest.Cluster, change func(*k8s.Options)) *k8s.Dri
 		change(&o)
 	}
 	d := k8s.New(o)
-	if err := d.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, d.Open(t.Context()))
+	t.Cleanup(func() { must.Do(t, d.Close()) })
 	return d
 }
 
@@ -42,15 +36,8 @@ func open(t *testing.T, c *kubetest.Cluster, change func(*k8s.Options)) *k8s.Dri
 func stay(t *testing.T, d *k8s.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p, err := d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "k8s/hostnet", Pairs: 1}).ModeSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	p := must.Get(d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "k8s/hostnet", Pairs: 1}).ModeSpec))(t)
+	t.Cleanup(func() { must.Do(t, p.Close(context.Background())) })
 	return spec
 }
 
@@ -164,23 +151,13 @@ func TestModes(t *testing.T) {
 // answers as well. That must not pass as the path.
 func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec, space string) {
 	t.Helper()
-	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin}))(t)
 	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": label(s.Path.Mode)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := agent.Start(t.Context(), other, run.Claim.ID, "other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(a.Close(), other.Remove(context.Background())); err != nil {
-			t.Error(err)
-		}
-	}()
+	a := must.Get(agent.Start(t.Context(), other, run.Claim.ID, "other"))(t)
+	defer func() { must.Do(t, a.Close(), other.Remove(context.Background())) }()
 	name := kube.Name(run.Claim.ID, label(s.Path.Mode), "b", "server")
 	c.Kubectl(t, "", "patch", "service", name, "-n", space, "--type=merge", "-p", fmt.Sprintf(`{"spec": {"selector": {"io.tare.mode": null, "io.tare.endpoint": null, "other": %q}}}`, label(s.Path.Mode)))
 	addr, _ := other.Address(false)

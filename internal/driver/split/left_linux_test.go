@@ -19,6 +19,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // processes lists the processes of a run by their command lines.
@@ -54,9 +55,7 @@ func gone(t *testing.T, run string) {
 // port that has one.
 func free(t *testing.T, ns *linuxnet.NS) {
 	t.Helper()
-	if err := ns.Bridge(linuxnet.Device{Name: "test0"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Bridge(linuxnet.Device{Name: "test0"}))
 	var err error
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		if err = ns.Attach(card, "test0"); err == nil {
@@ -74,13 +73,8 @@ func TestKilledController(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"=wireguard/userspace")
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	run := strings.TrimSpace(line)
 	pids, lines := processes(run)
@@ -97,18 +91,13 @@ func TestKilledController(t *testing.T) {
 func TestKilledHalf(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	p, err := b.driver.Provision(t.Context(), b.order("wireguard/userspace", 1, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(b.driver.Provision(t.Context(), b.order("wireguard/userspace", 1, nil)))(t)
 	pids, lines := processes(b.run)
 	killed := 0
 	for i, line := range lines {
 		if strings.HasPrefix(line, "tare split ") && strings.Contains(line, "--at b") {
 			killed++
-			if err := syscall.Kill(pids[i], syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, syscall.Kill(pids[i], syscall.SIGKILL))
 		}
 	}
 	if killed != 1 {
@@ -178,16 +167,11 @@ func TestMachineIsUntouched(t *testing.T) {
 		}
 	}
 	for _, mode := range []string{"netns/bridge", "ovs/vxlan-netdev"} {
-		p, err := b.driver.Provision(t.Context(), b.order(mode, 1, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(b.driver.Provision(t.Context(), b.order(mode, 1, nil)))(t)
 		for i, ns := range b.ns {
 			during[i] = state(t, ns)
 		}
-		if err := p.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Close(t.Context()))
 		for i, ns := range b.ns {
 			// A card without a filter for more addresses, as a veth, receives all frames as long as
 			// a macvlan device is on it, and any card as long as Open vSwitch has one.

@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/subcommand"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -163,10 +164,7 @@ func (b *bench) carries(t *testing.T, s *drivertest.Setup, tt trial) {
 func TestPathOfTwoMachines(t *testing.T) {
 	b := newBench(t)
 	s := b.build(t, b.order("netns/vxlan", 1, nil))
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(s.Path.Topology())(t)
 	var steps []string
 	for _, n := range top.Nodes {
 		steps = append(steps, n.Host+"/"+n.Sandbox+" "+n.Kind+" "+n.Label)
@@ -210,10 +208,7 @@ func TestPathOfTwoMachines(t *testing.T) {
 // namespaceOf returns the network namespace of a process.
 func namespaceOf(t *testing.T, pid int) *linuxnet.NS {
 	t.Helper()
-	ns, err := linuxnet.OpenNS(fmt.Sprint(pid), fmt.Sprintf("/proc/%d/ns/net", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.OpenNS(fmt.Sprint(pid), fmt.Sprintf("/proc/%d/ns/net", pid)))(t)
 	t.Cleanup(func() { ns.Close() })
 	return ns
 }
@@ -257,9 +252,7 @@ func TestTunnelBypassedIsVoid(t *testing.T) {
 	}
 	a, z := namespaceOf(t, pids[0]), namespaceOf(t, pids[3])
 	behind := netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32)
-	if err := a.Route(behind, addressOf(t, z, "eth0"), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Route(behind, addressOf(t, z, "eth0"), ""))
 	s.WaitReachable(t)
 	s.Void(t, drivertest.Params("tcp_stream"), "two/eth0.inside_bytes")
 }

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/guest/initramfs"
+	"tare/internal/must"
 )
 
 // list reads an archive as the kernel does and returns one line per entry.
@@ -60,17 +59,12 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := list(out.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(list(out.Bytes()))(t)
 	want := []string{
 		`040755 dev 0:0 ""`, `020600 dev/console 5:1 ""`, `040755 run 0:0 ""`, `040755 run/deep 0:0 ""`, `040755 run/deep/down 0:0 ""`,
 		`100644 run/x 0:0 "12345"`, `100600 empty 0:0 ""`, `040755 bin 0:0 ""`, `120777 bin/sh 0:0 "../tare"`,
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 }
 
 // Invalid entries are an error, which Close returns again.
@@ -100,22 +94,14 @@ func TestProgram(t *testing.T) {
 	defer self.Close()
 	var out bytes.Buffer
 	a := initramfs.New(&out)
-	if err := errors.Join(a.Program("tare", self), a.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Program("tare", self), a.Close())
 	archive := out.Bytes()
 	at := bytes.Index(archive, []byte(elf.ELFMAG))
 	if at < 0 {
 		t.Fatal("there is no program in the archive")
 	}
-	f, err := elf.NewFile(bytes.NewReader(archive[at:]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	original, err := elf.NewFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.NewFile(bytes.NewReader(archive[at:])))(t)
+	original := must.Get(elf.NewFile(self))(t)
 	if len(f.Sections) != 0 || len(f.Progs) != len(original.Progs) {
 		t.Errorf("%d sections and %d of %d segments", len(f.Sections), len(f.Progs), len(original.Progs))
 	}
@@ -153,13 +139,8 @@ func TestProgramRefuses(t *testing.T) {
 		t.Errorf("a program with a loader: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600))
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	if initramfs.New(io.Discard).Program("x", f) == nil {
 		t.Error("a script was accepted as a program")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/guest/initramfs"
+	"tare/internal/must"
 )
 
 // FuzzProgram checks that any file given as a program is an error, or is in the archive as far as
@@ -44,9 +45,7 @@ func FuzzProgram(f *testing.F) {
 			}
 			return
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Close())
 		if _, err := list(out.Bytes()); err != nil || out.Len() > len(program)+1024 {
 			t.Errorf("%v, %d bytes of a program of %d", err, out.Len(), len(program))
 		}
@@ -66,9 +65,7 @@ func FuzzArchive(f *testing.F) {
 		if a.File(name, 0o644, strings.NewReader(content), int64(len(content))) != nil {
 			return
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Close())
 		lines, err := list(out.Bytes())
 		if err != nil || len(lines) != strings.Count(path.Clean(name), "/")+1 {
 			t.Errorf("%v: %q became %q", err, name, lines)

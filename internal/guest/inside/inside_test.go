@@ -22,6 +22,7 @@ import (
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -30,10 +31,7 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 // Paths that this machine's kernel may lack work in a guest whose kernel has them: the same
 // programs set them up, prove them against their graph, measure them, and tear them down.
 func TestKernelPaths(t *testing.T) {
-	k, err := kernel.Find(drivertest.NeedGuest(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.Find(drivertest.NeedGuest(t)))(t)
 	tare := build(t, "build", "./cmd/tare")
 	for _, g := range guests {
 		t.Run(g.name, func(t *testing.T) {
@@ -112,19 +110,10 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 		}
 		return nil
 	}
-	m, err := vm.Boot(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	m := must.Get(vm.Boot(t.Context(), s))(t)
+	t.Cleanup(func() { must.Do(t, m.Close()) })
 	t.Logf("handshake after %s", m.BootTime)
-	if err := m.Configure(t.Context(), vm.Net{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Configure(t.Context(), vm.Net{}))
 	return m
 }
 

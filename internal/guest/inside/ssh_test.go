@@ -26,6 +26,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/target"
@@ -98,15 +99,8 @@ func TestSSH(t *testing.T) {
 			t.Fatalf("%v\n%s\n%s", err, g.log.String(), g.Console())
 		}
 		t.Logf("opened in %s", time.Since(began).Round(time.Millisecond))
-		t.Cleanup(func() {
-			if err := on.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		info, err := on.Begin(driver.Run{ID: run})
-		if err != nil {
-			t.Fatal(err)
-		}
+		t.Cleanup(func() { must.Do(t, on.Close()) })
+		info := must.Get(on.Begin(driver.Run{ID: run}))(t)
 		return on, info
 	}
 	on, info := open()
@@ -150,16 +144,9 @@ func bootSSH(t *testing.T) *sshGuest {
 	if g.near, err = linuxnet.NewNS("inside-ssh", false); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := g.near.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, g.near.Close()) })
 	const tap = "tap0"
-	file, err := g.near.TapDevice(linuxnet.Device{Name: tap})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(g.near.TapDevice(linuxnet.Device{Name: tap}))(t)
 	t.Cleanup(func() { file.Close() }) // the device outlives the guest, as the card of a machine whose peer is off
 	prefixes := func(host byte) []netip.Prefix {
 		return []netip.Prefix{
@@ -170,9 +157,7 @@ func bootSSH(t *testing.T) *sshGuest {
 	for _, p := range prefixes(1) {
 		err = errors.Join(err, g.near.Address(tap, p))
 	}
-	if err := errors.Join(err, g.near.Up("lo"), g.near.Up(tap)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err, g.near.Up("lo"), g.near.Up(tap))
 	own := prefixes(2)
 	g.far = [2]netip.Addr{own[0].Addr(), own[1].Addr()}
 	files := g.keys(t)
@@ -206,9 +191,7 @@ func bootSSH(t *testing.T) *sshGuest {
 		}
 	})
 	t.Logf("handshake after %s", g.BootTime)
-	if err := g.Configure(t.Context(), vm.Net{Settings: (&lab.Lab{IPv6: true}).Settings(), Offload: true, Addresses: own}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Configure(t.Context(), vm.Net{Settings: (&lab.Lab{IPv6: true}).Settings(), Offload: true, Addresses: own}))
 	g.serve(t, sshd)
 	return g
 }
@@ -220,10 +203,7 @@ func (g *sshGuest) keys(t *testing.T) map[string]string {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	read := func(name string) string {
-		text, err := os.ReadFile(at(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(at(name)))(t)
 		return string(text)
 	}
 	for _, name := range []string{"user", "host"} {
@@ -234,9 +214,7 @@ func (g *sshGuest) keys(t *testing.T) map[string]string {
 	g.config = at("config")
 	config := fmt.Sprintf("Host guest\n  HostName %s\n  User root\n  IdentityFile %s\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %s\n  GlobalKnownHostsFile none\n  UpdateHostKeys no\n",
 		g.far[0], at("user"), at("known"))
-	if err := errors.Join(os.WriteFile(g.config, []byte(config), 0o600), os.WriteFile(at("known"), []byte(g.far[0].String()+" "+read("host.pub")), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(g.config, []byte(config), 0o600), os.WriteFile(at("known"), []byte(g.far[0].String()+" "+read("host.pub")), 0o600))
 	return map[string]string{
 		"etc/passwd":          "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/sh\n",
 		"etc/group":           "root:x:0:\nnogroup:x:65534:\n",
@@ -371,10 +349,7 @@ func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 	running := make(chan struct{})
 	var once sync.Once
 	s.Ends[0].Client.Watch(func(traffic.Progress) { once.Do(func() { close(running) }) })
-	trial, err := agent.Begin(ctx, s.Ends[0].Client, s.Ends[0].Server, client, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := must.Get(agent.Begin(ctx, s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
 	ended := make(chan error, 1)
 	go func() {
 		_, _, err := trial.Run(ctx)
@@ -386,9 +361,7 @@ func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 		t.Fatalf("the trial ended before the guest: %v", err)
 	}
 	began := time.Now()
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Close())
 	err = <-ended
 	t.Logf("after %s: %v", time.Since(began).Round(100*time.Millisecond), err)
 	if ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "machine "+farName+" (ssh://guest)") {

@@ -18,6 +18,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"tare/internal/guest/kernel"
+	"tare/internal/must"
 )
 
 // image returns the part of a kernel image with its version.
@@ -77,17 +78,13 @@ func compressed(t *testing.T, how string, content []byte) []byte {
 	if err == nil {
 		_, err = w.Write(content)
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err, w.Close())
 	return b.Bytes()
 }
 
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o600))
 }
 
 // system creates a directory with a kernel of each version, laid out as its package does.
@@ -155,14 +152,8 @@ func TestLoad(t *testing.T) {
 	} {
 		write(t, filepath.Join(modules, "kernel", path), compressed(t, strings.TrimPrefix(filepath.Ext(path), ".ko"), module(needs)))
 	}
-	k, err := kernel.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := k.Load([]string{"virtio_net", "virtio", "crc32c-generic"}, []string{"nothing", "broken", "failover"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.Find(dir))(t)
+	got := must.Get(k.Load([]string{"virtio_net", "virtio", "crc32c-generic"}, []string{"nothing", "broken", "failover"}))(t)
 	var names []string
 	for _, m := range got {
 		names = append(names, m.Name)
@@ -193,17 +184,12 @@ func TestBadModules(t *testing.T) {
 		"text.ko": []byte("no module"), "cut.ko": module("")[:90], "cut.ko.xz": compressed(t, ".xz", module(""))[:40], "odd.ko.lz4": []byte("x"), "zst.ko.zst": []byte("x"),
 	} {
 		write(t, filepath.Join(dir, "lib/modules", v, "kernel/bad", "bad_"+name), content)
-		k, err := kernel.Find(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.Find(dir))(t)
 		plain, _, _ := strings.Cut(name, ".")
 		if _, err := k.Load([]string{"bad_" + plain}, nil); err == nil || !strings.Contains(err.Error(), "bad_"+plain) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := os.Remove(filepath.Join(dir, "lib/modules", v, "kernel/bad", "bad_"+name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(dir, "lib/modules", v, "kernel/bad", "bad_"+name)))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"tare/internal/agent"
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -51,12 +50,16 @@ func TestReconnect(t *testing.T) {
 			t.Errorf("%s: a program was started without a connection", name)
 		}
 		gone(t, far)
-		must.Do(t, m.Reconnect(t.Context()))
+		if err := m.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		runsAgent(t, m)
 	}
 	closed(t, m)
 	gone(t, far)
-	must.Do(t, m.Reconnect(t.Context()))
+	if err := m.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	far.Stop(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -74,8 +77,14 @@ func TestController(t *testing.T) {
 	if os.Getenv(controllerEnv) == "" {
 		return
 	}
-	run := must.Get(runid.New())(t)
-	m := must.Get(machine.Connect(t.Context(), run.ID, "a", machine.Address{Host: "a"}, machine.Options{}))(t)
+	run, err := runid.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.Connect(t.Context(), run.ID, "a", machine.Address{Host: "a"}, machine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := agent.Start(t.Context(), m.User, run.ID, "a/client"); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +114,9 @@ func TestControllerKilled(t *testing.T) {
 	if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
 		t.Errorf("no agent is there:\n%s", found)
 	}
-	must.Do(t, cmd.Process.Kill())
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
 	_ = cmd.Wait() // killed
 	gone(t, far)
 }

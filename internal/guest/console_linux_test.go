@@ -46,9 +46,7 @@ func TestConsoleIsKept(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("gc does not find %s", path)
 		}
-		if err := found[i].Remove(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, found[i].Remove())
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v, want the link alone", left, err)

@@ -29,9 +29,7 @@ func checkInjected(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube
 	if added, err := pod.Injected(t.Context()); err != nil || !slices.Equal(added, []string{"mesh-proxy (localhost/proxy:1)"}) {
 		t.Errorf("added: %v, %v", added, err)
 	}
-	if err := pod.Remove(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, pod.Remove(t.Context()))
 }
 
 // checkFacts reads what the cluster tells of a node, and as a user who may read nothing of it.

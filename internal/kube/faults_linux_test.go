@@ -34,9 +34,7 @@ func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod,
 		cut()
 		c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
 		says(t, name, a.Err(), "its exec stream ended", "node "+kubetest.NodeB)
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 		// A request waits for an API server that restarts, and a pod that still runs is used again.
 		again, err := k.Run(t.Context(), pod.PodSpec)
 		if err != nil {
@@ -49,9 +47,7 @@ func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod,
 		if a, err = agent.Start(t.Context(), pod, run, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 	}
 }
 
@@ -93,9 +89,7 @@ func checkFallback(t *testing.T, c *kubetest.Cluster, pod *kube.Pod) {
 	if err != nil || string(got) != words {
 		t.Errorf("%d of %d bytes came back: %v", len(got), len(words), err)
 	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close(t.Context()))
 	if got := conn.ExitReason(); got != "exit status 7: the end" {
 		t.Errorf("exit reason %q", got)
 	}
@@ -155,9 +149,7 @@ func checkNode(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.Pod
 	// What the node's controller writes 50 s later.
 	c.Kubectl(t, "", "patch", "node", kubetest.NodeB, "--subresource=status", "-p", `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]}}`)
 	c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 	// A busy API server may take longer than an explanation waits for.
 	why := ""
 	c.Until(t, "the reason", func() bool {

@@ -2,7 +2,6 @@ package kube_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -78,9 +77,7 @@ func checkConnect(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	t.Setenv("KUBECONFIG", none)
 	says(t, "no kubeconfig", connect(kube.Options{}), "there is no kubeconfig", none)
 	t.Setenv("KUBECONFIG", c.Admin)
-	if err := connect(kube.Options{}); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, connect(kube.Options{}))
 	says(t, "another context", connect(kube.Options{Context: "else"}), `no context "else"`, "it has admin")
 	change := func(name, from, to string) kube.Options {
 		t.Helper()
@@ -118,9 +115,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	if _, err := a.Read(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 	// What is written arrives whole, both ways; its exit status is known.
 	conn := must.Get(pod.Launch(t.Context(), echoCommand))(t)
 	text := strings.Repeat("0123456789abcdef", 64<<10)
@@ -137,9 +132,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	if err != nil || string(got) != text {
 		t.Errorf("%d of %d bytes came back: %v", len(got), len(text), err)
 	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close(t.Context()))
 	if got := conn.ExitReason(); got != "exit status 7: the end" {
 		t.Errorf("exit reason %q", got)
 	}
@@ -150,9 +143,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := conn.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close(ctx))
 	if got := conn.ExitReason(); got != "killed by a signal" {
 		t.Errorf("exit reason of a killed process: %q", got)
 	}
@@ -201,9 +192,7 @@ func checkInject(t *testing.T, c *kubetest.Cluster, spec kube.PodSpec) {
 	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: c.Shell, Inject: true}))(t)
 	p := must.Get(k.Run(t.Context(), spec))(t)
 	a := must.Get(agent.Start(t.Context(), p, spec.Run, "inject"))(t)
-	if err := errors.Join(a.Close(), p.Remove(t.Context())); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close(), p.Remove(t.Context()))
 }
 
 // checkRights checks that the rights of a user are known.
@@ -229,9 +218,7 @@ func checkLost(t *testing.T, c *kubetest.Cluster, pod *kube.Pod, run string) {
 	c.Kubectl(t, "", "delete", "pod", pod.Name, "-n", pod.Namespace, "--grace-period=0", "--force")
 	c.Until(t, "the end of the agent", func() bool { return a.Err() != nil })
 	says(t, "deleted pod", a.Err(), "was removed")
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 }
 
 // checkLeftovers checks that what a dead run left is found and removed, and nothing else.
@@ -251,9 +238,7 @@ func checkLeftovers(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, run stri
 	}
 	began := time.Now()
 	for range 2 {
-		if err := left[0].Remove(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, left[0].Remove(t.Context()))
 	}
 	t.Logf("a namespace took %.1f s to be removed", time.Since(began).Seconds())
 	if out := c.Kubectl(t, "", "get", "namespaces", "-l", kube.LabelRun, "-o", "name"); strings.TrimSpace(out) != "" {

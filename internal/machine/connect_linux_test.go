@@ -57,16 +57,12 @@ func connect(t *testing.T, b *machinetest.Bench, run, name string) *machine.Mach
 func runsAgent(t *testing.T, m *machine.Machine) {
 	t.Helper()
 	a := must.Get(agent.Start(t.Context(), m.User, newRun(t), m.Name+"/client"))(t)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 }
 
 func closed(t *testing.T, m *machine.Machine) {
 	t.Helper()
-	if err := m.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Close(context.Background()))
 }
 
 // Agents run on the other machine, which is not this one, end with their stdin, and nothing is left
@@ -93,14 +89,10 @@ func TestConnect(t *testing.T) {
 		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
 			t.Errorf("no agent is there:\n%s", found)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 	}
 	t.Logf("connected in %s, an agent in %s", cold.Round(time.Millisecond), warm.Round(time.Millisecond))
-	if err := m.Err(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, m.Err())
 	testArguments(t, b, m)
 	testDial(t, m, socket)
 	testMany(t, m)
@@ -134,9 +126,7 @@ func testArguments(t *testing.T, b *machinetest.Bench, m *machine.Machine) {
 	if found := left(t, b.Machine("a")); !strings.Contains(found, "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é") {
 		t.Errorf("the argument became:\n%s", found)
 	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close(t.Context()))
 	var e *machine.Error
 	if _, err := machine.Connect(t.Context(), "x", "a", machine.Address{Host: "a"}, b.Options()); err == nil || errors.As(err, &e) {
 		t.Errorf("without a run: %v", err)
@@ -179,24 +169,18 @@ func testDial(t *testing.T, m *machine.Machine, socket string) {
 		if !ok {
 			t.Fatal("the connection cannot be closed for writing")
 		}
-		if err := half.CloseWrite(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, half.CloseWrite())
 		if said, err := io.ReadAll(conn); err != nil || string(said) != "you wrote hello" {
 			t.Errorf("read %q, %v", said, err)
 		}
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, conn.Close())
 	}
 	conn := must.Get(m.Dial(t.Context(), socket, false))(t)
 	must.Do(t, conn.SetReadDeadline(time.Now().Add(-time.Second)))
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("after its deadline a read returns %v", err)
 	}
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, conn.Close())
 	for socket, words := range map[string]string{"/run/none.sock": "no such file", machine.EngineSocket: "start the engine"} {
 		if _, err := m.Dial(t.Context(), socket, false); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", socket, err)
@@ -223,9 +207,7 @@ func testMany(t *testing.T, m *machine.Machine) {
 		if _, _, err := a.CPU(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 	}
 }
 
@@ -246,9 +228,7 @@ func TestHold(t *testing.T) {
 		if err != nil || strings.Contains(strings.Join(lines, "\n"), run) {
 			t.Errorf("gc would remove %q, %v", lines, err)
 		}
-		if err := conn.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, conn.Close(t.Context()))
 	}
 	must.Do(t, m.Hold(t.Context(), run))
 	spared()

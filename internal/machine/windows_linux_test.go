@@ -58,9 +58,7 @@ func TestWindows(t *testing.T) {
 	if found := left(t, far); !strings.Contains(found, "/root/tare-"+run) || !strings.Contains(found, "agent --run "+run) {
 		t.Errorf("no agent is there:\n%s", found)
 	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 	for _, bad := range []string{"", "a b", "%PATH%", "a&b", `a"b`, "a^b", "$x", "a|b"} {
 		if conn, err := m.User.Launch(t.Context(), "agent", bad); err == nil {
 			t.Errorf("%q was passed on", bad)

@@ -78,9 +78,7 @@ func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 			t.Errorf("facts %v lack %v", p.Facts, want)
 		}
 	}
-	if err := p.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, p.Close(t.Context()))
 	if got := count(); got != 0 {
 		t.Errorf("%d services and endpoint slices are left", got)
 	}
@@ -153,9 +151,7 @@ func checkOtherDevice(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.
 		if dial := p.Pairs[0].Server.Dial; !slices.Contains(p.Facts, want) || len(dial) != 1 || dial[0].Addr().Is6() {
 			t.Errorf("%s: dialled at %v, facts %v, want %v", mode, dial, p.Facts, want)
 		}
-		if err := p.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, p.Close(t.Context()))
 	}
 }
 

@@ -104,9 +104,7 @@ func TestModes(t *testing.T) {
 		})
 		t.Run("probe", func(t *testing.T) {
 			t.Parallel()
-			if err := d.Probe(t.Context(), driver.ModeSpec{Mode: "k8s/pod-local"}); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, d.Probe(t.Context(), driver.ModeSpec{Mode: "k8s/pod-local"}))
 		})
 		t.Run("outside", func(t *testing.T) {
 			t.Parallel()

@@ -106,9 +106,7 @@ func TestKilledHalf(t *testing.T) {
 	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "host two: tare split") || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the counters of a killed half: %v", err)
 	}
-	if err := p.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, p.Close(t.Context()))
 	gone(t, b.run)
 	for _, ns := range b.ns {
 		free(t, ns)

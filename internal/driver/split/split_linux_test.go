@@ -276,9 +276,7 @@ func TestBroadcastsAreExpected(t *testing.T) {
 					t.Fatalf("%s moved by less than %d", counter, enough)
 				}
 			}
-			if err := s.Proof(t, before, []driver.Carried{driver.CarriedBy(client, server)}); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, s.Proof(t, before, []driver.Carried{driver.CarriedBy(client, server)}))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/split"
 	"tare/internal/driver/subcommand"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -34,19 +35,13 @@ func TestOverSSH(t *testing.T) {
 	if err := s.Path.Lost(); err != nil {
 		t.Errorf("the path is lost: %v", err)
 	}
-	if err := b.hosts[1].Machine.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, b.hosts[1].Machine.Close(t.Context()))
 	for until := time.Now().Add(20 * time.Second); s.Path.Lost() == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the path is not lost")
 		}
 	}
-	if err := s.Ends[0].Client.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := s.Path.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Ends[0].Client.Close())
+	must.Do(t, s.Path.Close(t.Context()))
 	gone(t, b.run)
 }

@@ -114,15 +114,11 @@ func TestSSH(t *testing.T) {
 	if g.left(t) == "" {
 		t.Error("what was placed in the guest is not found there")
 	}
-	if err := on.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, on.Close())
 	g.gone(t)
 	on, _ = open()
 	t.Run("power loss", func(t *testing.T) { g.losesPower(t, builtOn(t, on, run, "host")) })
-	if err := on.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, on.Close())
 	if left, err := filepath.Glob(filepath.Join(temp, "tare-*")); err != nil || len(left) > 0 {
 		t.Errorf("left on this machine: %q, %v", left, err)
 	}

@@ -126,7 +126,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	interval := traffic.SeriesInterval
 	intervals := int((p.Duration + interval - 1) / interval)
 	if p.Rounds > 0 {
-		intervals, interval = p.Rounds, min(interval, p.Slice-p.Slice/traffic.SliceWarmup)
+		intervals, interval = p.Rounds, p.Slice-p.Slice/traffic.SliceWarmup
 	}
 	w := kindOf(All(), p.Kind)
 	m, series := w.Metrics(p, client, server)

@@ -10,11 +10,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // in a user namespace one waits for the end of the parent
+}
 
 // pairing is a pair of implementations for the two endpoints of a trial.
 type pairing struct{ server, client path }
@@ -105,15 +109,15 @@ func between(ctx context.Context, client, server traffic.Workload, p traffic.Par
 	return c, s, errors.Join(err, <-served)
 }
 
-// grown is between with a timed window, or slices, that double until the window has traffic, and
-// returns how long they were in the end: a process that is not scheduled carries nothing for a while.
+// grown is between with a timed window, or a number of slices, that doubles until the window has traffic, and
+// returns what it was in the end: a process that is not scheduled carries nothing for a while.
 func grown(ctx context.Context, client, server traffic.Workload, p traffic.Params) (used traffic.Params, c, s traffic.Report, err error) {
 	for {
 		c, s, err = between(ctx, client, server, p)
-		if err != nil || carries(p, c, s) || max(p.Duration, p.Slice) > 5*time.Second {
+		if err != nil || carries(p, c, s) || p.Duration > 5*time.Second {
 			return p, c, s, err
 		}
-		p.Duration, p.Slice = 2*p.Duration, 2*p.Slice
+		p.Duration, p.Rounds = 2*p.Duration, 2*p.Rounds
 	}
 }
 

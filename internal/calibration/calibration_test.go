@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -36,9 +37,8 @@ func checkForm(t *testing.T, facts []result.Fact, known []string) {
 		if !value.MatchString(f.Value) && !unknown {
 			t.Errorf("%s is %q, which is neither a value in %s nor unknown", f.Name, f.Value, units[f.Name])
 		}
-		busy := strings.Contains(f.Value, "other programs took the CPU") // more than this test's
 		for _, k := range known {
-			if f.Name == k && unknown && !busy {
+			if f.Name == k && unknown {
 				t.Errorf("%s is %s", f.Name, f.Value)
 			}
 		}
@@ -56,11 +56,11 @@ func measurable() []string {
 	return []string{Syscall, Copy, Switch}
 }
 
-func TestFacts(t *testing.T) { checkForm(t, measure(time.Millisecond), measurable()) }
+// The budget leaves 15 times 30 ms for the 2 ms that the fewest repetitions take.
+func TestFacts(t *testing.T) { checkForm(t, measure(30*time.Millisecond), measurable()) }
 
-// Beside two neighbours that take all the CPU time they get, every value is measured, unless a busy machine
-// leaves too little for that.
-func TestFactsBesideBurners(t *testing.T) {
+// Beside two neighbours that take all the CPU time they get, every value is measured.
+func TestAloneFactsBesideBurners(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,9 @@ func TestFactsBesideBurners(t *testing.T) {
 		}
 		defer func() { _, _ = c.Process.Kill(), c.Wait() }() // its end is what was asked for
 	}
-	checkForm(t, Facts(), measurable())
+	facts := Facts()
+	fmt.Println(facts)
+	checkForm(t, facts, measurable())
 }
 
 // Every fact has a line in the documentation.

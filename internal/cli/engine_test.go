@@ -38,10 +38,10 @@ func TestExistingEngines(t *testing.T) {
 		args, modes []string
 		baseline    string
 	}{
-		{"one", "blocks: 2\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n",
+		{"one", "blocks: 2\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n",
 			[]string{"--engine", first}, []string{"host-local", "docker/colocated"}, "host-local"},
 		{"two", fmt.Sprintf("blocks: 2\nsettle: 10ms\nhosts:\n  - {name: left, engine: %q, address: %s}\n  - {engine: %q, address: %s}\n"+
-			"modes: [{mode: docker/published, id: mine, limits: {server: {cpus: 1}}}]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n", first, l.A.Addr[0], second, l.B.Addr[0]),
+			"modes: [{mode: docker/published, id: mine, limits: {server: {cpus: 1}}}]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n", first, l.A.Addr[0], second, l.B.Addr[0]),
 			nil, []string{"host", "mine"}, "host"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -151,7 +151,7 @@ modes: [host, netns/bridge]
 invalid: {steal: off, others: off, unsettled: off, most: off}
 workloads:
   - {workload: tcp_stream, warmup: 50ms, duration: 500ms}
-  - {workload: tcp_rr, warmup: 50ms, duration: 500ms}
+  - {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms}
 `
 
 // studyIn writes a study into a directory that everybody may enter.

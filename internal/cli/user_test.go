@@ -35,8 +35,8 @@ settle: 10ms
 modes: [host, host-local, netns/published, netns/bridge, netns/colocated, netns/macvlan, netns/vxlan]
 invalid: {steal: off, others: off, unsettled: off}
 workloads:
-  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}
-  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}
+  - {workload: tcp_stream, warmup: 50ms, duration: 400ms}
+  - {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 400ms}
 `
 
 // An ordinary user measures the same modes inside a user namespace.

@@ -26,8 +26,36 @@ func TestFaults(t *testing.T) {
 	if !onMachine(t) {
 		return
 	}
+	repeat := fmt.Sprintf("-v -faults %d -seed %d -kinds '%s' -modes '%s'", *faultCount, *faultSeed, *faultKinds, *faultModes)
+	tryAll(t, casesOf(t), repeat)
+}
+
+// The most common of these faults, each in a run that it certainly meets.
+func TestEightFaults(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	var cases []attempt
+	for i, c := range []struct {
+		fault, group string
+		after        int
+	}{
+		{"controller-kill", "netns", 5}, {"controller-int", "netns", 4}, {"controller-hup", "netns", 1}, {"agent-kill", "netns", 5},
+		{"disk-full", "netns", 4}, {"gc-beside", "netns", 2}, {"link-removed", "netns", 4}, {"dockerd-kill", "docker", 3},
+	} {
+		f := kinds()[slices.IndexFunc(kinds(), func(f fault) bool { return f.name == c.fault })]
+		g := groups()[slices.IndexFunc(groups(), func(g group) bool { return g.name == c.group })]
+		cases = append(cases, attempt{fault: f, group: g, mode: g.modes[0], seed: uint64(i), after: c.after})
+	}
+	tryAll(t, cases, "-v")
+}
+
+// tryAll tries the cases, or only the one that a flag asks for, and prints what became of them. The flags repeat
+// choose the same cases.
+func tryAll(t *testing.T, cases []attempt, repeat string) {
+	t.Helper()
 	h := &harness{references: map[string]reference{}, tally: map[string]*tally{}}
-	for i, c := range casesOf(t) {
+	for i, c := range cases {
 		if *faultCase >= 0 && i != *faultCase {
 			continue
 		}
@@ -37,7 +65,7 @@ func TestFaults(t *testing.T) {
 			}
 			h.count(c, t, func() outcome { return h.try(t, i, c) })
 			if t.Failed() {
-				t.Logf("to repeat: go test ./internal/faults -run '^TestFaults$' -v -faults %d -seed %d -kinds '%s' -modes '%s' -case %d", *faultCount, *faultSeed, *faultKinds, *faultModes, i)
+				t.Logf("to repeat: go test ./internal/faults -run '^%s$' %s -case %d", strings.Split(t.Name(), "/")[0], repeat, i)
 			}
 		})
 	}
@@ -50,6 +78,7 @@ type attempt struct {
 	group group
 	mode  string
 	seed  uint64
+	after int // the step that it waits for, before the last; 0: it and a delay are random, and the run may end before
 }
 
 // casesOf chooses the faults to try. Every kind comes equally often, with its groups of modes
@@ -155,6 +184,9 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	}
 	before := take(t)
 	after, delay := r.rng.IntN(ref.steps), r.between(0, 400*time.Millisecond)
+	if c.after > 0 {
+		after, delay = c.after, 0
+	}
 	if c.fault.end == interrupted {
 		// A program ends in order from the moment on in which it asked for the signals.
 		after = max(after, 1)
@@ -168,7 +200,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	out.finished = strings.Count(string(had), "\n")
 	err := c.fault.inject(r)
 	out.late = errors.Is(err, errTooLate)
-	if err != nil && !out.late {
+	if err != nil && (!out.late || c.after > 0) {
 		t.Errorf("the fault failed: %v", err)
 	}
 	code := r.wait()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 	"tare/internal/testns"
 )
 
@@ -40,11 +41,9 @@ func onMachine(t *testing.T) bool {
 		}
 		return true
 	}
-	if testing.Short() {
-		t.Skip("real runs are left out of the short tests")
-	}
+	testneed.NotShort(t)
 	if !linuxnet.RealRoot() {
-		t.Skip("a machine for faults needs root, for its namespaces and mounts")
+		testneed.Missing(t, testneed.Root, "a machine for faults has namespaces and mounts")
 	}
 	t.Parallel()
 	var args []string

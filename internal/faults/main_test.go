@@ -22,8 +22,8 @@ var (
 	faultKinds  = flag.String("kinds", "", "only these kinds of faults, separated by commas")
 	faultModes  = flag.String("modes", "netns,tunnel,rootless,docker", "groups of modes, separated by commas: netns, tunnel, rootless, docker, vm")
 	faultCase   = flag.Int("case", -1, "only the fault with this number, from 0")
-	soakTrials  = flag.Int("trials", 200, "number of trials of TestSoak")
-	pairsAtMost = flag.Int("pairs", 50, "largest number of pairs of endpoints of TestPairs")
+	soakTrials  = flag.Int("trials", 200, "number of trials of TestFaultsSoak")
+	pairsAtMost = flag.Int("pairs", 50, "largest number of pairs of endpoints of TestFaultsPairs")
 )
 
 // TestMain makes this binary the program under test, too: called as tare, it is tare.

@@ -23,7 +23,7 @@ func pairsText(pairs int) string {
 
 // Many endpoints start, measure and end, and each needs as much memory and CPU time as where
 // there are few.
-func TestPairs(t *testing.T) {
+func TestFaultsPairs(t *testing.T) {
 	if !onMachine(t) {
 		return
 	}

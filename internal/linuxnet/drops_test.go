@@ -9,7 +9,13 @@ import (
 	"testing"
 
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/nstest"
 )
+
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	m.Run()
+}
 
 // Rules that drop are found with their counters; rules that only look like it are not.
 func TestDropRules(t *testing.T) {

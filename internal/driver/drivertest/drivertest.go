@@ -20,6 +20,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/result"
 	"tare/internal/testns"
 	"tare/internal/traffic"
@@ -48,14 +49,7 @@ func mainOf(tests func() int) {
 	if done {
 		os.Exit(0)
 	}
-	linuxnet.EndWithParent()
-	if linuxnet.Try() != nil && !linuxnet.Inside() {
-		code, err := linuxnet.Reexec(context.Background())
-		if err == nil {
-			os.Exit(code)
-		}
-		fmt.Fprintln(os.Stderr, err)
-	}
+	nstest.Enter()
 	through := Guard(hangs)
 	code := tests()
 	through()

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"tare/internal/guest/kernel"
 	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -137,18 +137,10 @@ func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 // studyPath is the path of the study file of one of the runs in a guest.
 func studyPath(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
 
-// mostRuns bounds how often a study is run in the guest because load explains that a mode failed: the
-// programs of a mode, such as an engine, have time limits of their own.
-const mostRuns = 3
-
 // measured runs a study in the guest and checks its modes on this machine.
 func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	t.Helper()
-	run, notes := runIn(t, m, study, "1")
-	for i := 2; i <= mostRuns && slices.ContainsFunc(run.Modes, failedByLoad); i++ {
-		t.Logf("run again, because load explains that a mode failed:\n%s", notes)
-		run, notes = runIn(t, m, study, strconv.Itoa(i))
-	}
+	run, notes := runIn(t, m, study)
 	for _, got := range run.Modes {
 		i := slices.IndexFunc(modes, func(m mode) bool { return m.name() == got.ID })
 		if i < 0 {
@@ -171,15 +163,11 @@ func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	}
 }
 
-func failedByLoad(m result.Mode) bool {
-	return m.Status == result.ModeFailed && drivertest.LoadExplains(m.Reason)
-}
-
 // runIn runs a study in the guest, and returns the run and what was printed before it.
-func runIn(t *testing.T, m *vm.Machine, study, try string) (run result.Run, notes string) {
+func runIn(t *testing.T, m *vm.Machine, study string) (run result.Run, notes string) {
 	t.Helper()
 	began := time.Now()
-	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study+"-"+try)
+	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study+"-run")
 	t.Logf("the run took %s", time.Since(began).Round(100*time.Millisecond))
 	at := strings.Index(said, "{\n")
 	if at < 0 || code != 0 && code != 4 { // 4: measured, but not fit to judge
@@ -191,16 +179,16 @@ func runIn(t *testing.T, m *vm.Machine, study, try string) (run result.Run, note
 	return run, said[:at]
 }
 
-// within bounds how long a program in the guest may take.
+// within bounds how long a program in the guest may take on a machine that does nothing else.
 const within = 8 * time.Minute
 
 // in runs a program in the guest.
 func in(t *testing.T, m *vm.Machine, args ...string) (code int, said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
+	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(within))
 	defer cancel()
 	var out bytes.Buffer
-	code, err := m.Exec(ctx, &out, args)
+	code, err := m.Exec(ctx, &out, args, timelimit.Variable+"="+os.Getenv(timelimit.Variable))
 	if err != nil {
 		t.Fatalf("%v: %v\n%s\n%s", args, err, &out, m.Console())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"tare/internal/observe"
 )
@@ -33,51 +34,48 @@ func spin(stop <-chan struct{}) (n uint64) {
 	}
 }
 
-// Samples of the real machine contain a busy function of this program. On a busy machine it
-// takes several attempts until it gets a CPU.
+// Samples of the real machine contain a busy function of this program, which has run for long enough
+// to be in some of them.
 func TestSampler(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s := openSampler(t)
+	defer s.Close()
 	stop := make(chan struct{})
 	done := make(chan uint64)
 	go func() { done <- spin(stop) }()
 	defer func() { close(stop); <-done }()
-	for until := time.Now().Add(time.Minute); ; {
-		got := sampleOnce(t)
-		if got.Busy == 0 || got.CPUs == 0 || got.Elapsed <= 0 {
-			t.Fatalf("sampled %+v", got)
-		}
-		of := 0
-		for s, n := range got.Stacks {
-			if strings.HasPrefix(s, string(Observer)) && strings.Contains(s, "stacks.spin") {
-				of += n
-			}
-		}
-		if of > 0 {
-			if got.Components()["watching"] < of {
-				t.Errorf("%d samples of this program, and components %v", of, got.Components())
-			}
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("not one of %d samples is of the spinner", got.Busy)
-		}
-	}
-}
-
-func sampleOnce(t *testing.T) Profile {
-	t.Helper()
-	s := openSampler(t)
-	defer s.Close()
 	var of Samples
-	sampleFor(t, s, &of, 300*time.Millisecond)
-	if err := s.Identify(); err != nil {
+	if err := s.Start(&of); err != nil {
+		t.Fatal(err)
+	}
+	for until := ownTime(t) + 500*time.Millisecond; ownTime(t) < until; time.Sleep(10 * time.Millisecond) {
+	}
+	if err := errors.Join(s.Pause(), s.Identify()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Profile(&of)
-	if err != nil {
+	if err != nil || got.Busy == 0 || got.CPUs == 0 || got.Elapsed <= 0 {
+		t.Fatalf("sampled %+v, %v", got, err)
+	}
+	spun := 0
+	for stack, n := range got.Stacks {
+		if strings.HasPrefix(stack, string(Observer)) && strings.Contains(stack, "stacks.spin") {
+			spun += n
+		}
+	}
+	if spun == 0 || got.Components()["watching"] < spun {
+		t.Errorf("%d of %d samples are of the spinner, and components %v", spun, got.Busy, got.Components())
+	}
+}
+
+// ownTime is the CPU time of this program.
+func ownTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
 		t.Fatal(err)
 	}
-	return got
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // openSampler skips the test where stacks cannot be sampled: the error says what is missing.

@@ -10,10 +10,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tare/internal/linuxnet/nstest"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // in a user namespace one waits for the end of the parent
+}
 
 // pairing is a pair of implementations for the two endpoints of a trial.
 type pairing struct{ server, client path }
@@ -77,17 +82,59 @@ func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Para
 // pair runs both endpoints of a trial, in slices if it has any.
 func pair(t *testing.T, on pairing, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	return between(t.Context(), kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind), p)
+}
+
+// between is pair for any two endpoints. A trial that hangs fails after a while.
+func between(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(30*time.Second))
 	defer cancel()
-	w, far := kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind)
-	address, end := serve(ctx, t, far, p)
-	p.Address = address
-	client, err = runClient(ctx, w, p)
+	srv, err := server.Listen(p)
 	if err != nil {
-		cancel()
+		return c, s, err
 	}
-	a := <-end
-	return client, a.Report, errors.Join(err, a.err)
+	p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
+	served := make(chan error, 1)
+	sctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go func() {
+		var err error
+		s, err = srv.Serve(sctx, nil)
+		served <- err
+	}()
+	if c, err = runClient(ctx, client, p); err != nil {
+		// As the controller does, but the server may have ended already.
+		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
+	}
+	return c, s, errors.Join(err, <-served)
+}
+
+// grown is between with a timed window, or a number of slices, that doubles until the window has traffic, and
+// returns what it was in the end: a process that is not scheduled carries nothing for a while.
+func grown(ctx context.Context, client, server traffic.Workload, p traffic.Params) (used traffic.Params, c, s traffic.Report, err error) {
+	for {
+		c, s, err = between(ctx, client, server, p)
+		if err != nil || carries(p, c, s) || p.Duration > 5*time.Second {
+			return p, c, s, err
+		}
+		p.Duration, p.Rounds = 2*p.Duration, 2*p.Rounds
+	}
+}
+
+// carries reports whether the timed window has traffic, in both directions if it should.
+func carries(p traffic.Params, client, server traffic.Report) bool {
+	if p.Kind != "tcp_stream" {
+		return client.Window.Messages > 0
+	}
+	c, s := client.Window, server.Window
+	forward, reverse := c.Sent > 0 && s.Received > 0, s.Sent > 0 && c.Received > 0
+	switch {
+	case p.Both:
+		return forward && reverse
+	case p.Reverse:
+		return reverse
+	}
+	return forward
 }
 
 func runClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traffic.Report, error) {
@@ -100,8 +147,7 @@ func runClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traff
 	}
 	for range p.Rounds {
 		if err := session.Slice(ctx, p.Slice); err != nil {
-			session.Close()
-			return traffic.Report{}, err
+			return session.Close(), err
 		}
 	}
 	return session.Close(), nil

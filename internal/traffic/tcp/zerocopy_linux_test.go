@@ -39,26 +39,19 @@ func TestZeroCopy(t *testing.T) {
 			p := params(s.kind)
 			s.change(&p)
 			p.ZeroCopy = true
-			want, interval, all := 2, 0.1, zeroCopyPairings(p)
+			all := zeroCopyPairings(p)
 			if sliced { // does not depend on the receiver
 				p.Slice, p.Rounds = 40*time.Millisecond, 3
-				want, interval, all = 3, 0.032, all[:1]
+				all = all[:1]
 			}
 			for _, on := range all {
 				t.Run(fmt.Sprintf("%s/sliced %t/%s", s.what, sliced, on), func(t *testing.T) {
-					client, server, err := pair(t, on, p)
-					// A busy machine may leave a whole window empty, but not every one.
-					for range 5 {
-						if err != nil || counts(p, client, server) {
-							break
-						}
-						client, server, err = pair(t, on, p)
-					}
+					p, client, server, err := grown(t.Context(), stream{on.client}, stream{on.server}, p)
 					if err != nil {
 						t.Fatal(err)
 					}
 					agree(t, p, client, server)
-					checkMetrics(t, p, client, server, want, interval)
+					checkMetrics(t, p, client, server)
 					for end, r := range map[string]traffic.Report{"client": client, "server": server} {
 						z := r.ZeroCopy
 						switch {

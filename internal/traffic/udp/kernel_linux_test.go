@@ -14,9 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
+
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	m.Run()
+}
 
 // inNS creates a network namespace whose loopback has the given MTU, runs a trial in it and returns
 // the change of the kernel's UDP counters.

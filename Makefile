@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test race test-guest check fmt vet cross lint unit faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean clean-cache uninstall-tests
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -247,3 +247,11 @@ pictures-terminal: build
 
 clean:
 	rm -rf bin dist
+
+# Remove the caches of the set-up: what is unpacked and built for tests and benchmarks.
+clean-cache:
+	scripts/setup-clean
+
+# Remove also what scripts/setup-tests has installed: packages, their users, groups and links.
+uninstall-tests:
+	scripts/setup-tests --uninstall

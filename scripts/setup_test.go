@@ -76,6 +76,7 @@ docker.io dockerd
 containerd containerd
 runc runc
 fonts-dejavu-core
+patchelf patchelf
 openvswitch-switch ovs-vswitchd ovsdb-server
 `), 0o644))
 }

@@ -208,7 +208,7 @@ bpf-drops bpf-redirect: bpf-%:
 # graph and drawing stay as they are.
 drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
-	go test -count=1 -run '^TestMode|TestMetricsPage' . -update-drawings
+	go test -count=1 -run '^TestMode|TestMetricsPage|TestWarningPages' . -update-drawings
 
 # Regenerate the study file's JSON Schema after a change of its types.
 schema:
@@ -232,13 +232,13 @@ pictures: pictures-terminal
 pictures-terminal: build
 	scripts/pictures-terminal
 
-# What the set-up of the tests installed, packages, users, groups and units, and all that it unpacked and built.
-uninstall-tests:
-	scripts/setup-tests --uninstall
+clean:
+	rm -rf bin dist
 
-# What the set-up of the tests unpacked and built. Says how many bytes.
+# Remove the caches of the set-up: what is unpacked and built for tests and benchmarks.
 clean-cache:
 	scripts/setup-clean
 
-clean:
-	rm -rf bin dist
+# Remove also what scripts/setup-tests has installed: packages, their users, groups and links.
+uninstall-tests:
+	scripts/setup-tests --uninstall

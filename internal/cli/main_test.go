@@ -58,7 +58,7 @@ func (m inNamespaces) Run() int {
 
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
-	app.Date = "2026-11-20T12:00:00Z"
+	app.Date, app.Program = "2026-11-20T12:00:00Z", os.Args[0]
 	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	code := app.Main(context.Background(), os.Args[1:])
 	if file := os.Getenv(peakFile); file != "" {

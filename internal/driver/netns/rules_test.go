@@ -24,11 +24,7 @@ func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Se
 	if _, err := exec.LookPath(program); program != "" && err != nil {
 		t.Skipf("%s writes rules of this kind: %v", program, err)
 	}
-	p, err := netns.Driver{}.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return drivertest.StartAgents(t, p, o.ModeSpec)
+	return drivertest.Build(t, netns.Driver{}, o)
 }
 
 func fact(facts []result.Fact, name string) string {

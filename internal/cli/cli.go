@@ -146,7 +146,7 @@ func (a App) root() *cobra.Command {
 
 // Catalog is what a study can name.
 func (a App) Catalog() study.Catalog {
-	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared}
+	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared, Restricted: a.target.Restricted}
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}

@@ -39,8 +39,13 @@ func TestMain(m *testing.M) {
 	if done {
 		return
 	}
-	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare, "kubectl-tare": tare})
+	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare, "kubectl-tare": tare, notTare: func() {
+		os.Exit(cli.New(result.Build{}).Main(context.Background(), os.Args[1:]))
+	}})
 }
+
+// notTare is a program that has App and is another one, as a test program is.
+const notTare = "not-tare"
 
 // inNamespaces runs the tests in namespaces of their own: they list all runs and remove dead
 // ones.

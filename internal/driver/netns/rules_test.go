@@ -3,7 +3,9 @@
 package netns_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,6 +78,7 @@ func withoutJump(program string) func(*testing.T, *linuxnet.NS) {
 	return func(t *testing.T, ns *linuxnet.NS) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, "-w", "-t", "nat", "-F", "PREROUTING")
+		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+filepath.Join(t.TempDir(), "lock")) // an ordinary user may not lock the machine's
 		if err := ns.Start(cmd); err != nil {
 			t.Fatal(err)
 		}

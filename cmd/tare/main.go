@@ -31,7 +31,7 @@ func main() {
 	}
 	build, date := cli.Stamp(result.Build{Version: version, Commit: commit}, date)
 	app := cli.New(build)
-	app.Date = date
+	app.Date, app.Program = date, os.Args[0]
 	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	os.Exit(app.Main(ctx, os.Args[1:]))
 }

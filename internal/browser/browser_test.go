@@ -24,7 +24,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case done:
 	case os.Args[0] == "tare":
-		os.Exit(cli.New(result.Build{Version: "test"}).Main(context.Background(), os.Args[1:]))
+		app := cli.New(result.Build{Version: "test"})
+		app.Program = os.Args[0]
+		os.Exit(app.Main(context.Background(), os.Args[1:]))
 	default:
 		os.Exit(m.Run())
 	}

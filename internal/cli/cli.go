@@ -44,7 +44,11 @@ type App struct {
 	Targets        []target.Kind // where hosts can come from
 	Plugin         bool          // called by the docker command, as its plugin
 	Kubectl        bool          // called by kubectl, as its plugin
+	// Program is the name (argument 0) by which this process's program is App. Where labs need it, a command starts it
+	// again by this name as root of a user namespace. If it is "", such a command fails instead.
+	Program string
 
+	args   []string      // of Main
 	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
 }
 
@@ -81,6 +85,7 @@ var errSilent = errors.New("")
 // Main runs a command and returns its exit code.
 func (a App) Main(ctx context.Context, args []string) int {
 	a = a.cleaned()
+	a.args = args
 	root := a.root()
 	if a.Plugin {
 		root = a.plugin(root)
@@ -141,7 +146,7 @@ func (a App) root() *cobra.Command {
 
 // Catalog is what a study can name.
 func (a App) Catalog() study.Catalog {
-	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared}
+	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared, Restricted: a.target.Restricted}
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}

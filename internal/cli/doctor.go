@@ -102,7 +102,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if err != nil {
 		return err
 	}
-	done, code, noLab := enter(ctx)
+	done, code, noLab := a.enter(ctx)
 	if done {
 		return exitWith(code)
 	}

@@ -94,7 +94,7 @@ func (a App) on(t study.Target, o target.Options) App {
 // the hosts. done means that another process did the work, with exit code code.
 func (a App) reach(ctx context.Context) (done bool, code int, err error) {
 	if a.target.Namespaces {
-		if done, code, err = enter(ctx); done || err != nil {
+		if done, code, err = a.enter(ctx); done || err != nil {
 			return done, code, err
 		}
 	}

@@ -22,7 +22,7 @@ const hereTime = 3 * time.Second
 // here prints in six lines what can be measured on this machine: the modes that it
 // supports, the Docker Engines, and the command to type.
 func (a App) here(ctx context.Context) error {
-	done, code, noLab := enter(ctx)
+	done, code, noLab := a.enter(ctx)
 	if done {
 		return exitWith(code)
 	}

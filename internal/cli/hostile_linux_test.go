@@ -206,7 +206,7 @@ func TestHostileText(t *testing.T) {
 					}
 					var stdout, stderr bytes.Buffer
 					app := cli.New(result.Build{Version: "test"})
-					app.Stdout, app.Stderr = &stdout, &stderr
+					app.Program, app.Stdout, app.Stderr = "tare", &stdout, &stderr
 					code := app.Main(t.Context(), c.args)
 					for stream, said := range map[string]string{"stdout": stdout.String(), "stderr": stderr.String()} {
 						if bad := unsafe(said); bad != "" {

@@ -39,8 +39,13 @@ func TestMain(m *testing.M) {
 	if done {
 		return
 	}
-	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare, "kubectl-tare": tare})
+	testscript.Main(inNamespaces{m}, map[string]func(){"tare": tare, "docker-tare": tare, "kubectl-tare": tare, notTare: func() {
+		os.Exit(cli.New(result.Build{}).Main(context.Background(), os.Args[1:]))
+	}})
 }
+
+// notTare is a program that has App and is another one, as a test program is.
+const notTare = "not-tare"
 
 // inNamespaces runs the tests in namespaces of their own: they list all runs and remove dead
 // ones.
@@ -58,7 +63,7 @@ func (m inNamespaces) Run() int {
 
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
-	app.Date = "2026-11-20T12:00:00Z"
+	app.Date, app.Program = "2026-11-20T12:00:00Z", os.Args[0]
 	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	code := app.Main(context.Background(), os.Args[1:])
 	if file := os.Getenv(peakFile); file != "" {

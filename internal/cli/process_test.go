@@ -23,6 +23,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/store"
+	"tare/internal/timelimit"
 )
 
 // program is tare in a process of its own.
@@ -103,7 +104,7 @@ func (p *program) wait(t *testing.T) int {
 	select {
 	case <-done:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(4 * time.Minute):
+	case <-time.After(timelimit.Scaled(2 * time.Minute)):
 		_ = p.cmd.Process.Signal(syscall.SIGABRT) // it prints its goroutines
 		<-done
 		t.Fatalf("tare did not end:\n%s", p.stderr.String())
@@ -114,7 +115,7 @@ func (p *program) wait(t *testing.T) int {
 // until waits for cond, for as long as a stuck program may take.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(30 * time.Second)); !cond(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os/exec"
 
 	"tare/internal/linuxnet"
 )
@@ -11,7 +13,7 @@ import (
 // enter makes sure that labs can be created: as root, or else by running this command again as
 // root of a user namespace. done means that the other process did the work, with exit code
 // code.
-func enter(ctx context.Context) (done bool, code int, err error) {
+func (a App) enter(ctx context.Context) (done bool, code int, err error) {
 	linuxnet.EndWithParent()
 	tried := linuxnet.Try()
 	if tried == nil {
@@ -21,14 +23,25 @@ func enter(ctx context.Context) (done bool, code int, err error) {
 		return false, 0, environment(fmt.Errorf("the embedded lab cannot be created here: %w. Run tare on a Linux machine or in a "+
 			"Linux virtual machine; tare report and tare ls also work here", tried))
 	}
-	if linuxnet.Inside() {
+	if linuxnet.Inside() || a.Program == "" {
 		return false, 0, environment(noRights(tried))
 	}
-	code, err = linuxnet.Reexec(ctx)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", a.args...)
+	cmd.Args[0] = a.Program
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, uncleaned(a.Stdout), uncleaned(a.Stderr)
+	code, err = linuxnet.RunInUserNamespace(cmd)
 	if err != nil {
 		return false, 0, environment(noRights(fmt.Errorf("%w; as this user: %w", err, tried)))
 	}
 	return true, code, nil
+}
+
+// uncleaned returns the stream that another process of this program writes to, which cleans its own text.
+func uncleaned(w io.Writer) io.Writer {
+	if f, ok := file(w); ok {
+		return f // it may be a terminal
+	}
+	return raw(w)
 }
 
 func noRights(why error) error {

@@ -37,7 +37,7 @@ func sketchKind() target.Kind {
 		New: func(t study.Target, _ target.Options) driver.Target {
 			d := sketchDriver{start: strings.TrimPrefix(t.Name, sketchScheme)}
 			return driver.Target{
-				Hosts: d.hosts(), Drivers: driver.Registry{d},
+				Hosts: d.hosts(), Drivers: driver.Registry{d}, Restricted: true,
 				DescribeChanges: func(study.Study) []string { return []string{"agents, started by: " + d.start} },
 				Begin: func(driver.Run) (driver.HostInfo, error) {
 					return driver.HostInfo{Hosts: d.hosts(), Report: []result.Host{{Name: "left"}, {Name: "right"}}}, nil

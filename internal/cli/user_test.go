@@ -15,6 +15,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/runid"
+	"tare/internal/testneed"
 )
 
 func exists(path string) bool {
@@ -25,7 +26,11 @@ func exists(path string) bool {
 // nobody is an ordinary user.
 const nobody = 65534
 
+// asNobody starts a process as nobody, or as who runs the tests if that is an ordinary user already.
 func asNobody() *syscall.SysProcAttr {
+	if !linuxnet.RealRoot() {
+		return nil
+	}
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
@@ -41,7 +46,7 @@ workloads:
 
 // An ordinary user measures the same modes inside a user namespace.
 func TestOrdinaryUser(t *testing.T) {
-	needRoot(t) // to become another user
+	needLab(t)
 	dir := studyIn(t, allModes)
 	out := filepath.Join(dir, "run")
 	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
@@ -66,9 +71,25 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 }
 
+// App in another program neither starts that program again, as which its own arguments would mean something else,
+// nor creates anything.
+func TestAppOfAnotherProgram(t *testing.T) {
+	needLab(t)
+	if linuxnet.Try() == nil && !linuxnet.RealRoot() {
+		testneed.Missing(t, testneed.Other, "this is root of a user namespace")
+	}
+	dir := studyIn(t, allModes)
+	p := prepared(dir, "run", "study.yaml", "--out", "run")
+	p.cmd.Path, p.cmd.Args[0], p.cmd.SysProcAttr = copySelf(t, dir), notTare, asNobody()
+	p.begin(t)
+	if code := p.wait(t); code != 3 || !strings.Contains(p.stderr.String(), "no lab can be created here") || exists(filepath.Join(dir, "run")) {
+		t.Errorf("exit code %d, want 3 without a run\n%s", code, p.stderr.String())
+	}
+}
+
 // Signals and kill -9 reach the process in the user namespace.
 func TestOrdinaryUserEnds(t *testing.T) {
-	needRoot(t)
+	needLab(t)
 	for name, sig := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			dir := studyIn(t, longStudy)

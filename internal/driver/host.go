@@ -39,8 +39,11 @@ type Target struct {
 	// requires root or an unprivileged user namespace.
 	Namespaces bool
 	// Shared says that the hosts serve others, too, as the nodes of a cluster do: a run does not
-	// load them as much as it can unless it is told to, and sets only what is allowed there.
+	// load them as much as it can unless it is told to.
 	Shared bool
+	// Restricted says that an endpoint may lack CAP_NET_ADMIN, as that of an ordinary user does: it sets only the
+	// congestion controls that its machine allows to everybody.
+	Restricted bool
 	// DescribeChanges returns what a run of a study creates on the hosts and which
 	// privileges that requires, one line each.
 	DescribeChanges func(study.Study) []string

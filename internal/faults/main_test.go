@@ -38,7 +38,9 @@ func TestMain(m *testing.M) {
 	case done:
 		return
 	case name == "tare":
-		os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(context.Background(), os.Args[1:]))
+		app := cli.New(result.Build{Version: "test", Commit: "0123456"})
+		app.Program = os.Args[0]
+		os.Exit(app.Main(context.Background(), os.Args[1:]))
 	case name == hogName:
 		os.Exit(hogMain(os.Args[1:]))
 	}

@@ -2,14 +2,12 @@
 
 package linuxnet
 
-import (
-	"context"
-)
+import "os/exec"
 
 // NS is a network namespace. They exist on Linux only.
 type NS struct{}
 
-// Inside reports whether Reexec started this process: never.
+// Inside reports whether RunInUserNamespace started this process: never.
 func Inside() bool { return false }
 
 // RealRoot reports whether this process is the root of a Linux machine: never.
@@ -18,8 +16,8 @@ func RealRoot() bool { return false }
 // Try returns ErrSystem.
 func Try() error { return ErrSystem }
 
-// Reexec returns ErrSystem.
-func Reexec(context.Context) (int, error) { return 0, ErrSystem }
+// RunInUserNamespace returns ErrSystem.
+func RunInUserNamespace(*exec.Cmd) (int, error) { return 0, ErrSystem }
 
 // EndWithParent does nothing.
 func EndWithParent() {}

@@ -3,7 +3,6 @@
 package linuxnet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,10 +13,10 @@ import (
 	"syscall"
 )
 
-// inside is the environment variable in which Reexec passes its process id to its child.
+// inside is the environment variable in which RunInUserNamespace passes its process id to its child.
 const inside = "TARE_USER_NAMESPACE"
 
-// Inside reports whether Reexec started this process.
+// Inside reports whether RunInUserNamespace started this process.
 func Inside() bool { return os.Getenv(inside) == strconv.Itoa(os.Getppid()) }
 
 // RealRoot reports whether this process is the machine's root rather than the
@@ -38,16 +37,14 @@ func Try() error {
 	return ns.Veth(Device{Name: "try0"}, ns, Device{Name: "try1"})
 }
 
-// Reexec runs this program again with the same arguments as root of a new user namespace,
-// forwards signals to it and returns its exit code. It lets an ordinary user create labs
-// without further privileges.
-func Reexec(ctx context.Context) (int, error) {
+// RunInUserNamespace runs a command, which must not have been started, as root of a new user namespace, forwards
+// signals to it and returns its exit code. It lets an ordinary user create labs without further privileges. The
+// command is usually this program, as /proc/self/exe, which then calls EndWithParent. Its environment is cmd.Env, or
+// this process's. cmd.SysProcAttr and cmd.ExtraFiles are replaced.
+func RunInUserNamespace(cmd *exec.Cmd) (int, error) {
+	cmd.Env = append(cmd.Environ(), inside+"="+strconv.Itoa(os.Getpid()))
 	// The child has its own process group, so that this process forwards the terminal's
 	// signals exactly once.
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
-	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), inside+"="+strconv.Itoa(os.Getpid()))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
@@ -91,7 +88,7 @@ func Reexec(ctx context.Context) (int, error) {
 // holdFD is the file descriptor of that pipe in the child.
 const holdFD = 3
 
-// EndWithParent ends this process when the process that called Reexec has exited. It does
+// EndWithParent ends this process when the process that called RunInUserNamespace has exited. It does
 // nothing in other processes.
 func EndWithParent() {
 	if !Inside() {

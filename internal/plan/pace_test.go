@@ -25,7 +25,7 @@ func catalog() study.Catalog {
 func shared(t *testing.T, text string) (study.Study, error) {
 	t.Helper()
 	cat := catalog()
-	cat.Shared = true
+	cat.Shared, cat.Restricted = true, true
 	s, err := studyfile.Decode("s.yaml", []byte(text), cat)
 	if err != nil {
 		t.Fatal(err)

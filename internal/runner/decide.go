@@ -129,7 +129,7 @@ func (r *run) chooseCongestion(ctx context.Context) {
 	}
 	if c := r.out.Congestion; c.Name != preferredCongestion {
 		r.warn(warning.CongestionChosen, "run", "the congestion control of all TCP trials is %s: %s. Rates may differ from those of %s, but ratios are valid. "+
-			"To measure with %s, allow it on every node (sysctl net.ipv4.tcp_allowed_congestion_control).", c.Name, c.Reason, preferredCongestion, preferredCongestion)
+			"To measure with %s, allow it on every machine (sysctl net.ipv4.tcp_allowed_congestion_control).", c.Name, c.Reason, preferredCongestion, preferredCongestion)
 	}
 }
 

@@ -12,6 +12,8 @@ type Catalog struct {
 	Workloads []WorkloadSpec
 	// Shared says that the hosts serve others, too, as the nodes of a cluster do: see Resolve.
 	Shared bool
+	// Restricted says that an endpoint may lack the right to set any congestion control: see Resolve.
+	Restricted bool
 	// Target reports whether a name is a valid target that the rule of the study's engine
 	// key does not cover. It may be nil: there are none.
 	Target func(name string) bool

@@ -14,8 +14,7 @@ import (
 // itself is not changed. Only the seed stays open, because this package has no source of
 // randomness: a caller that finds 0 sets it to SeedFrom of 64 random bits. It is an error
 // to have no mode or no workload, more than MaxTrials trials, or a value that Decode would refuse.
-// On shared hosts the rates are limited to Half, and the congestion control is AutoWord, by
-// default.
+// By default the rates are limited to Half on shared hosts, and the congestion control is AutoWord on restricted ones.
 func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, err
@@ -268,10 +267,9 @@ func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workloa
 	return w
 }
 
-// defaults returns a kind with the defaults that it has on the hosts of the catalog. On shared
-// hosts a process may set only what their administrator allows.
+// defaults returns a kind with the defaults that it has on the hosts of the catalog.
 func (c Catalog) defaults(spec WorkloadSpec) WorkloadSpec {
-	if c.Shared && spec.Defaults.Congestion != "" {
+	if c.Restricted && spec.Defaults.Congestion != "" {
 		spec.Defaults.Congestion = AutoWord
 	}
 	return spec

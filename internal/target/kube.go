@@ -69,7 +69,7 @@ func newKube(t study.Target, _ Options) driver.Target {
 		absent[m.ID] = fmt.Sprintf("this mode is built in a lab, and the study names a cluster (%s); measure the modes k8s/..., or leave out engine and --kube", t)
 	}
 	return driver.Target{
-		Hosts: on.Hosts(), Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close, Shared: true,
+		Hosts: on.Hosts(), Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close, Shared: true, Restricted: true,
 		DescribeChanges: func(study.Study) []string { return kubeChanges(o) },
 		Begin:           func(run driver.Run) (driver.HostInfo, error) { return kubeBegin(on, run.ID) },
 	}

@@ -57,6 +57,7 @@ func newMachines(t study.Target, o Options, connect machines.Connect) driver.Tar
 	drivers = append(drivers, labOnly(drivers))
 	return driver.Target{
 		Hosts: hosts.Hosts(), Drivers: drivers, Unavailable: onlyKube(map[string]string{}), Open: hosts.Open, Diagnose: on.diagnose, Begin: on.begin, Close: on.close,
+		Restricted:      true, // the user there may be an ordinary one
 		DescribeChanges: func(s study.Study) []string { return machineChanges(s, hosts.Named(), o.AllowSwarm) },
 	}
 }

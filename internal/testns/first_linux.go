@@ -100,26 +100,14 @@ func processes() []string {
 }
 
 // setUp replaces the root directory. base is an empty directory, which becomes the place of
-// the changes. The directories of the module and of the test program, to which tests write
-// their results, stay.
+// the changes, also of the machine's other file systems, such as that of /home. The directories of the module and of
+// the test program, to which tests write their results, stay.
 func setUp(base, module, results string) error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
 	groups, err := joinGroups(groupName(base))
 	if err != nil {
-		return err
-	}
-	if err := mount("tmpfs", base, "tmpfs", 0, "mode=755"); err != nil {
-		return err
-	}
-	root := filepath.Join(base, "root")
-	for _, dir := range []string{"upper", "work", "root"} {
-		if err := os.Mkdir(filepath.Join(base, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	if err := mount("overlay", root, "overlay", 0, fmt.Sprintf("lowerdir=/,upperdir=%s/upper,workdir=%s/work", base, base)); err != nil {
 		return err
 	}
 	mounts := []mounted{
@@ -135,6 +123,26 @@ func setUp(base, module, results string) error {
 		{"tmpfs", Scratch, "tmpfs", 0, "mode=755"},
 		{base + "/upper", Layer, "", unix.MS_BIND, ""},
 	}
+	var own []string
+	for _, m := range mounts {
+		own = append(own, m.to)
+	}
+	others, err := elsewhere(own)
+	if err != nil {
+		return err
+	}
+	if err := mount("tmpfs", base, "tmpfs", 0, "mode=755"); err != nil {
+		return err
+	}
+	root := filepath.Join(base, "root")
+	for _, dir := range []string{"upper", "work", "root"} {
+		if err := os.Mkdir(filepath.Join(base, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := mount("overlay", root, "overlay", 0, fmt.Sprintf("lowerdir=/,upperdir=%s/upper,workdir=%s/work", base, base)); err != nil {
+		return err
+	}
 	// These may be below one of the empty file systems.
 	for _, dir := range []string{module, results} {
 		if !slices.ContainsFunc(mounts, func(m mounted) bool { return m.to == dir }) {
@@ -142,6 +150,9 @@ func setUp(base, module, results string) error {
 		}
 	}
 	if err := os.Mkdir(filepath.Join(root, "old"), 0o755); err != nil {
+		return err
+	}
+	if err := show(others, root, filepath.Join(base, "others")); err != nil {
 		return err
 	}
 	for _, m := range mounts {

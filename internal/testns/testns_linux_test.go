@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
 	"tare/internal/runid"
@@ -49,6 +52,18 @@ var tasks = map[string]func() int{
 		// What is written outside of the module is gone with the namespaces.
 		if os.WriteFile(outsideFile+"-2", nil, 0o600) != nil || os.WriteFile("/tare-testns", nil, 0o600) != nil {
 			return 5
+		}
+		return 0
+	},
+	"look at other file systems": func() int {
+		for i, dir := range otherPlaces {
+			file := dir + "/file"
+			if text, err := os.ReadFile(file); err != nil || string(text) != dir {
+				return 3
+			}
+			if err := os.WriteFile(file, nil, 0o600); err != nil && !(i == 2 && errors.Is(err, unix.EROFS)) {
+				return 4
+			}
 		}
 		return 0
 	},
@@ -119,6 +134,34 @@ func TestSeesNothingElse(t *testing.T) {
 	for _, path := range []string{outsideFile + "-2", "/tare-testns"} {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// otherPlaces are where a test mounts file systems. The last one cannot be a part of an overlay.
+var otherPlaces = [...]string{"/mnt", "/mnt/with space", "/mnt/with,comma"}
+
+// File systems that the machine has mounted below its root, as for /home and /usr, are there too, and keep what they
+// have.
+func TestSeesOtherFileSystems(t *testing.T) {
+	if testing.Short() || !linuxnet.RealRoot() {
+		t.Skip("namespaces for tests need root, and are left out of the short tests")
+	}
+	runtime.LockOSThread() // and never unlocked: the thread ends with its mount namespace
+	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range otherPlaces {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(dir+"/file", []byte(dir), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := perform(t, "look at other file systems", time.Minute); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, dir := range otherPlaces {
+		if text, err := os.ReadFile(dir + "/file"); err != nil || string(text) != dir {
+			t.Errorf("%s has %q afterwards: %v", dir, text, err)
 		}
 	}
 }

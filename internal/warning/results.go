@@ -406,7 +406,7 @@ func run() []Entry {
 		{Code: CongestionChosen, Severity: Note, Scope: "run",
 			Short: "congestion control is {another one}, because not all endpoints may set cubic",
 			Seen:  `all TCP trials is (\w+)`, Say: "$1",
-			When:   "the study leaves the congestion control to the run (`auto`, the default on a cluster), and an endpoint may not set cubic",
+			When:   "the study leaves the congestion control to the run (`auto`, the default on a cluster and on machines), and an endpoint may not set cubic",
 			Effect: "all modes have the same one: ratios are valid, but values may differ from those with cubic",
 			Fix:    "`sysctl -w net.ipv4.tcp_allowed_congestion_control=\"reno cubic\"` on every node"},
 		{Code: StacksUnavailable, Severity: Note, Scope: "run, or mode workload",

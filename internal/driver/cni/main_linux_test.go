@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,8 +31,7 @@ func trusting() cni.Driver { return cni.Driver{Trusted: []string{"/"}} }
 // pinned returns the version of a module that a go.mod of the repository requires.
 func pinned(t testing.TB, file, module string) string {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", file))
+	text, err := os.ReadFile(filepath.Join(drivertest.Root(t), file))
 	if err != nil {
 		t.Fatal(err)
 	}

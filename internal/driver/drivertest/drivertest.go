@@ -22,6 +22,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
 	"tare/internal/result"
+	"tare/internal/testneed"
 	"tare/internal/testns"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -168,13 +169,14 @@ func SpecOn(spec lab.Spec, o driver.ModeSpec) labdriver.ModeSpec {
 	return labdriver.SpecOn(spec, o)
 }
 
-// Build builds a mode in a lab and starts its agents. They end with the test.
+// Build builds a mode in a lab and starts its agents. They end with the test. A mode that is unsupported here is
+// left to testneed.
 func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
-	}
+	requireBuilt(t, o.ModeSpec, err, func(probed driver.ModeSpec) error {
+		return d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: probed})
+	})
 	return StartAgents(t, p, o.ModeSpec)
 }
 
@@ -182,10 +184,25 @@ func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
-	}
+	requireBuilt(t, o, err, func(probed driver.ModeSpec) error { return d.Probe(t.Context(), probed) })
 	return StartAgents(t, p, o)
+}
+
+// requireBuilt ends the test if a mode could not be built because of err. As in a run, the mode is unsupported if
+// err or then its probe says so, and has failed otherwise.
+func requireBuilt(t testing.TB, o driver.ModeSpec, err error, probe func(driver.ModeSpec) error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	u, lacking := driver.AsUnsupported(err)
+	if !lacking {
+		u, lacking = driver.AsUnsupported(probe(driver.ModeSpec{Mode: o.Mode}))
+	}
+	if lacking {
+		testneed.Unsupported(t, o.Mode, u.Reason)
+	}
+	t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 }
 
 // StartAgents starts the agents of a path that was built. They end with the test.

@@ -3,7 +3,6 @@ package drivertest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,8 +35,7 @@ func CheckGoldenPath(t *testing.T, mode string, built topologygolden.Path) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, here, _, _ := runtime.Caller(0)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(here), "..", "topologygolden", "paths", topologygolden.File(mode)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(Root(t), "internal", "driver", "topologygolden", "paths", topologygolden.File(mode)), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

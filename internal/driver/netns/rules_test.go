@@ -3,7 +3,9 @@
 package netns_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,11 +26,7 @@ func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Se
 	if _, err := exec.LookPath(program); program != "" && err != nil {
 		t.Skipf("%s writes rules of this kind: %v", program, err)
 	}
-	p, err := netns.Driver{}.Provision(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return drivertest.StartAgents(t, p, o.ModeSpec)
+	return drivertest.Build(t, netns.Driver{}, o)
 }
 
 func fact(facts []result.Fact, name string) string {
@@ -80,6 +78,7 @@ func withoutJump(program string) func(*testing.T, *linuxnet.NS) {
 	return func(t *testing.T, ns *linuxnet.NS) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, "-w", "-t", "nat", "-F", "PREROUTING")
+		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+filepath.Join(t.TempDir(), "lock")) // an ordinary user may not lock the machine's
 		if err := ns.Start(cmd); err != nil {
 			t.Fatal(err)
 		}

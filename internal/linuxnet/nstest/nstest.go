@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 
 	"tare/internal/linuxnet"
 )
@@ -16,7 +17,10 @@ func Enter() {
 	if linuxnet.Try() == nil || linuxnet.Inside() {
 		return
 	}
-	code, err := linuxnet.Reexec(context.Background())
+	cmd := exec.CommandContext(context.Background(), "/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	code, err := linuxnet.RunInUserNamespace(cmd)
 	if err == nil {
 		os.Exit(code)
 	}

@@ -1,0 +1,28 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"tare/internal/testneed"
+)
+
+// What runs in a user namespace is the command that is given, with its arguments, environment and streams, whatever
+// this program is and was started with.
+func TestRunInUserNamespace(t *testing.T) {
+	testneed.NotShort(t)
+	var out strings.Builder
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `id -u; cat; echo "$1 $GIVEN $#"; exit 7`, "sh", "argument")
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "GIVEN=variable"), strings.NewReader("input\n"), &out, &out
+	code, err := RunInUserNamespace(cmd)
+	if err != nil {
+		testneed.Missing(t, testneed.Labs, err)
+	}
+	if want := "0\ninput\nargument variable 1\n"; code != 7 || out.String() != want {
+		t.Errorf("exit code %d, printed %q; want 7 and %q", code, out.String(), want)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/process"
 	"tare/internal/program/agentfile"
+	"tare/internal/testneed"
 )
 
 // loaders and servers are Wine's programs, where Debian's packages have them and where others do.
@@ -36,23 +36,16 @@ type Prefix struct {
 	start               func(*exec.Cmd) error
 }
 
-// Need skips the test where Wine cannot be had: on another architecture, or without root to install
-// it. Elsewhere it fails without it, so that no test of the Windows build is skipped silently.
+// Need is for tests with Wine; see testneed.
 func Need(t testing.TB) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts Wine")
-	}
+	testneed.NotShort(t)
 	_, err := find(loaders())
 	if err == nil {
 		_, err = os.Stat(filepath.Join(base(t), "made"))
 	}
-	switch {
-	case err == nil:
-	case runtime.GOOS != "linux" || runtime.GOARCH != "amd64" || os.Geteuid() != 0:
-		t.Skipf("needs Wine on x86-64 Linux, which scripts/setup-tests installs as root: %v", err)
-	default:
-		t.Fatalf("no Wine: run scripts/setup-tests: %v", err)
+	if err != nil {
+		testneed.Missing(t, testneed.Wine, err)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"tare/internal/machine"
 	"tare/internal/process"
 	"tare/internal/runid"
+	"tare/internal/testneed"
 )
 
 // Spec describes a machine.
@@ -85,12 +86,13 @@ const (
 // New starts machines. The first two are connected by a link. It requires root.
 func New(t *testing.T, specs ...Spec) *Bench {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("machines with ssh servers require root")
+	testneed.NotShort(t)
+	if !linuxnet.RealRoot() {
+		testneed.Missing(t, testneed.Root, "machines with ssh servers require it")
 	}
 	for _, program := range []string{"ssh", serverProgram, "ssh-keygen", "nsenter"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed: run scripts/setup-tests", program)
+			testneed.Missing(t, testneed.SSH, err)
 		}
 	}
 	b := &Bench{t: t, dir: t.TempDir()}

@@ -207,7 +207,7 @@ bpf-drops bpf-redirect: bpf-%:
 # docs/metrics.md. Of modes that cannot be built here
 # graph and drawing stay as they are.
 drawings:
-	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
+	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'Test(Engines)?Conformance$$|TestEnginesPluginConforms|TestEnginesCurrent|TestEnginesRootless$$|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
 	go test -count=1 -run '^TestMode|TestMetricsPage|TestWarningPages' . -update-drawings
 
 # Regenerate the study file's JSON Schema after a change of its types.

@@ -18,6 +18,7 @@ import (
 	"tare/internal/kube/kubetest"
 	"tare/internal/runid"
 	"tare/internal/store"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -43,7 +44,7 @@ invalid: {steal: off, others: off, unsettled: off, most: off}
 func BenchmarkKubernetes(b *testing.B) {
 	tare := os.Getenv(kube.BinaryVariable)
 	if tare == "" {
-		b.Skip("set " + kube.BinaryVariable + " to the program to measure, as bench -only kubernetes does")
+		testneed.Missing(b, testneed.Other, "set "+kube.BinaryVariable+" to the program to measure, as bench -only kubernetes does")
 	}
 	c := kubetest.Start(b, kubetest.Options{CNI: kubetest.Flannel})
 	b.Setenv("KUBECONFIG", c.Admin)

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/observe"
+	"tare/internal/testneed"
 )
 
 const local = "127.0.0.1:0"
@@ -129,7 +130,7 @@ func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 
 func TestLinks(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
-		t.Skip("devices are read on Linux and Windows only")
+		testneed.Missing(t, testneed.Other, "devices are read on Linux and Windows only")
 	}
 	loopback := netip.MustParseAddr("127.0.0.1")
 	links, from, err := begin(t).Links(t.Context(), loopback)

@@ -12,6 +12,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 // The test binary is also the program: called as tare, it is tare, and whatever it is
@@ -32,15 +33,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// TestPage is the part of these tests for which every change starts a browser.
+func TestPage(t *testing.T) { testReport(t, launch(t)) }
+
 // TestBrowser is one test, so that all that is in it share one browser, which is the
 // most expensive step here, and so that its clean-up ends that browser even when one panics.
 func TestBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts Chromium (scripts/setup-tests installs it); run without -short")
-	}
 	b := launch(t)
 	t.Run("watchful", func(t *testing.T) { testWatchful(t, b) })
-	t.Run("report", func(t *testing.T) { testReport(t, b) })
 	t.Run("controls", func(t *testing.T) { testControls(t, b) })
 	t.Run("evil", func(t *testing.T) { testEvil(t, b) })
 	t.Run("serve", func(t *testing.T) { testServe(t, b) })
@@ -57,6 +57,7 @@ type browser struct{ ctx context.Context }
 // root it has to do without its sandbox: there it would not start.
 func launch(t *testing.T) browser {
 	t.Helper()
+	testneed.NotShort(t)
 	flags := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)),
 		chromedp.Flag("disable-component-update", true),
@@ -75,7 +76,7 @@ func launch(t *testing.T) browser {
 	return browser{ctx}
 }
 
-// program finds a Chromium. Where all tests must run, it is an error that there is none.
+// program finds a Chromium; see testneed.
 func program(t *testing.T) string {
 	t.Helper()
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
@@ -84,9 +85,6 @@ func program(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("none of %q is in PATH: scripts/setup-tests installs it", names)
-	}
-	t.Skipf("none of %q is in PATH: scripts/setup-tests installs it", names)
+	testneed.Missing(t, testneed.Browser, fmt.Sprintf("none of %q is in PATH", names))
 	return ""
 }

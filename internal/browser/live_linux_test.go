@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/store"
+	"tare/internal/testneed"
 )
 
 // long is a study that would go on for minutes; the test ends it when it has seen enough.
@@ -30,7 +31,7 @@ workloads:
 func testLive(t *testing.T, b browser) {
 	if err := linuxnet.Try(); err != nil {
 		if said, none := exec.Command("unshare", "-Urn", "true").CombinedOutput(); none != nil {
-			t.Skipf("labs need root (%v) or unprivileged user namespaces (unshare: %v: %s)", err, none, bytes.TrimSpace(said))
+			testneed.Missing(t, testneed.Labs, fmt.Sprintf("%v (unshare: %v: %s)", err, none, bytes.TrimSpace(said)))
 		}
 	}
 	top := t.TempDir()

@@ -2,6 +2,12 @@
 
 package browser
 
-import "testing"
+import (
+	"testing"
 
-func testLive(t *testing.T, _ browser) { t.Skip("labs are made on Linux only") }
+	"tare/internal/testneed"
+)
+
+func testLive(t *testing.T, _ browser) {
+	testneed.Missing(t, testneed.Labs, "they are created on Linux only")
+}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 // Measuring leaves neither a file nor a CPU that the process is bound to.
@@ -36,6 +37,7 @@ func TestLeavesNothing(t *testing.T) {
 
 // A packet's cost is known where a namespace can be created, and says what is missing elsewhere.
 func TestPacketNeedsNamespace(t *testing.T) {
+	testneed.NotShort(t)
 	fact := packetFact(-1, time.Millisecond)
 	ns, err := linuxnet.NewNS("test", false)
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 
 // A run on two engines that exist, here those of a lab, and one on a single one:
 // all modes measured, the engines told, and nothing left on them.
-func TestExistingEngines(t *testing.T) {
+func TestEnginesExisting(t *testing.T) {
 	needRoot(t)
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)

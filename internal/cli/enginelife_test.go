@@ -41,7 +41,7 @@ func enginesOf(pid int) (run string, dirs []string) {
 
 // Wherever in its set-up kill -9 meets a run, its engines end with it, with all
 // that they run, and gc removes what is left.
-func TestKilledWithEngines(t *testing.T) {
+func TestEnginesKilled(t *testing.T) {
 	needRoot(t)
 	drivertest.NeedEngine(t)
 	there := func(patterns ...string) bool {

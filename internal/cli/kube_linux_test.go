@@ -20,9 +20,9 @@ import (
 	"tare/internal/store"
 )
 
-// TestKube runs the program on a cluster that the kubeconfig names: as its user does, killed and
+// TestKubernetes runs the program on a cluster that the kubeconfig names: as its user does, killed and
 // interrupted, and while the cluster fails. The last part ends the cluster's second node.
-func TestKube(t *testing.T) {
+func TestKubernetes(t *testing.T) {
 	needRoot(t)
 	k := &onKube{c: kubetest.Start(t, kubetest.Options{})}
 	t.Setenv("KUBECONFIG", k.c.Admin)

@@ -23,6 +23,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/store"
+	"tare/internal/testneed"
 	"tare/internal/timelimit"
 )
 
@@ -174,11 +175,9 @@ func studyIn(t *testing.T, text string) string {
 
 func needLab(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("real runs are left out of the short tests")
-	}
+	testneed.NotShort(t)
 	if !canMakeLabs() {
-		t.Skip("labs need root or unprivileged user namespaces")
+		testneed.Missing(t, testneed.Labs, "neither root nor unprivileged user namespaces")
 	}
 }
 
@@ -186,7 +185,7 @@ func needRoot(t *testing.T) {
 	t.Helper()
 	needLab(t)
 	if !linuxnet.RealRoot() {
-		t.Skip("this needs root")
+		testneed.Missing(t, testneed.Root, "this is an ordinary user")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testneed"
 )
 
 // loopStudy takes half a second: two modes over the loopback device, for which nothing
@@ -58,9 +59,7 @@ func edited(t *testing.T, dir, name, old, changed string) {
 // recordedLoop is a finished run of loopStudy. Its copies are what tests change.
 func recordedLoop(t *testing.T, build result.Build) func() string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("real runs are left out of the short tests")
-	}
+	testneed.NotShort(t)
 	dir := t.TempDir()
 	file, whole := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "whole")
 	if err := os.WriteFile(file, []byte(loopStudy), 0o600); err != nil {
@@ -275,9 +274,7 @@ func TestReportOfKilledRun(t *testing.T) {
 
 // A run whose result cannot be written is not called complete.
 func TestUnwrittenResultIsNotComplete(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real runs are left out of the short tests")
-	}
+	testneed.NotShort(t)
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "run")
 	if err := os.WriteFile(file, []byte(loopStudy), 0o600); err != nil {

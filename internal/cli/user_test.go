@@ -52,7 +52,7 @@ func TestOrdinaryUser(t *testing.T) {
 	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
 	if code := p.wait(t); code != 0 {
 		if strings.Contains(p.stderr.String(), "no lab can be created here") {
-			t.Skipf("this kernel lets no ordinary user make namespaces: %s", p.stderr.String())
+			testneed.Missing(t, testneed.Labs, "an ordinary user may not create namespaces: "+p.stderr.String())
 		}
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/testneed"
 )
 
 // A network of both families gives a container the requested addresses.
@@ -16,7 +17,7 @@ func TestFixedAddressesOfBothFamilies(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	if !l.IPv6 {
-		t.Skip("the kernel has no IPv6")
+		testneed.Missing(t, testneed.IPv6, "the lab has none")
 	}
 	p, err := private.Start(t.Context(), l, l.A)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // A Swarm's network is a leftover on the manager, which alone can remove it, and its containers are
 // leftovers on each engine that has them.
-func TestLeftoversOfSwarm(t *testing.T) {
+func TestEnginesLeftoversOfSwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)

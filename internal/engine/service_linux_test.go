@@ -25,7 +25,7 @@ func serviceOf(b enginetest.Bench) engine.ServiceSpec {
 
 // The task of a service is a container like any other, with its namespace, limits, sysctls and agents.
 // Its Remove removes the service.
-func TestService(t *testing.T) {
+func TestEnginesService(t *testing.T) {
 	b := newBench(t)
 	if err := private.Swarm(t.Context(), b.Lab, b.Engine); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func leftoverKinds(t *testing.T, p *private.Engine) (kinds []string) {
 }
 
 // A service that cannot run is reported on one line with the Swarm's reason, and nothing of it is left.
-func TestServiceFails(t *testing.T) {
+func TestEnginesServiceFails(t *testing.T) {
 	b := newBench(t)
 	if _, err := b.RunService(t.Context(), serviceOf(b.Bench)); err == nil || !strings.Contains(err.Error(), "swarm") {
 		t.Errorf("on an engine without a Swarm: %v", err)
@@ -106,7 +106,7 @@ func TestServiceFails(t *testing.T) {
 
 // A service of a dead run is a leftover on the manager, which removes it with its container on another
 // engine.
-func TestLeftoversOfService(t *testing.T) {
+func TestEnginesLeftoversOfService(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)

@@ -15,10 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 // The real benchstat reads it and finds each mode's geometric means.
-func TestBenchstatReads(t *testing.T) {
+func TestReleaseBenchstatReads(t *testing.T) {
+	testneed.NotShort(t)
 	run, trials := recorded(t)
 	var out bytes.Buffer
 	if err := Benchfmt(&out, run, trials); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/vm"
+	"tare/internal/testneed"
 )
 
 // group is a kind of modes, with the runs that are disturbed.
@@ -31,7 +32,7 @@ func groups() []group {
 	return []group{
 		{name: "netns", modes: []string{"netns/bridge", "netns/published", "netns/vxlan"}, workloads: both, share: 40},
 		{name: "tunnel", modes: []string{"wireguard/userspace", "proxy/tls"}, workloads: both, share: 20},
-		{name: "rootless", modes: []string{"rootless/pasta"}, workloads: both, share: 17, needs: needProgram("pasta")},
+		{name: "rootless", modes: []string{"rootless/pasta"}, workloads: both, share: 17, needs: needPasta},
 		{name: "docker", modes: []string{"docker/bridge", "docker/published"}, workloads: both, share: 20, needs: func(t *testing.T) { drivertest.NeedEngine(t) }},
 		// One workload, of enough bytes for the proof: an emulated CPU is slow.
 		{name: "vm", modes: []string{"vm/virtio"}, workloads: []string{"workload: tcp_rr, request_size: 8KiB, response_size: 8KiB, duration: 500ms"}, share: 3, needs: func(t *testing.T) {
@@ -42,11 +43,9 @@ func groups() []group {
 	}
 }
 
-func needProgram(name string) func(*testing.T) {
-	return func(t *testing.T) {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("%v (scripts/setup-tests installs it)", err)
-		}
+func needPasta(t *testing.T) {
+	if _, err := exec.LookPath("pasta"); err != nil {
+		testneed.Missing(t, testneed.Slirp, err)
 	}
 }
 

@@ -61,8 +61,8 @@ func onMachine(t *testing.T) bool {
 	skipped := ""
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		fmt.Println(lines.Text())
-		if _, why, ok := strings.Cut(lines.Text(), "SKIP: "); ok {
-			skipped = why
+		if _, why, ok := strings.Cut(lines.Text(), ": needs "); ok { // the message of testneed
+			skipped = "needs " + why
 		}
 	}
 	switch err := <-done; {

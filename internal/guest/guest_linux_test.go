@@ -19,6 +19,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/must"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -154,7 +155,7 @@ func TestWeakerConfinement(t *testing.T) {
 // TestInside runs in the guest.
 func TestInside(t *testing.T) {
 	if os.Getenv("TARE_INSIDE") == "" || os.Getpid() == 1 {
-		t.Skip("it runs only in the guest that TestBoot boots")
+		testneed.Missing(t, testneed.Other, "it runs in the guest that TestBoot boots")
 	}
 	text := must.Get(os.ReadFile("/etc/word"))(t)
 	t.Logf("%s", text)

@@ -156,7 +156,7 @@ func TestLeftOut(t *testing.T) {
 
 // Each machine has a history of its own, the environment and the clock of each run are compared
 // with those of the run before, and a run without a mode leaves a gap in its series.
-func TestMachinesAndNotes(t *testing.T) {
+func TestNotesAndMachines(t *testing.T) {
 	const gap = 6
 	runs := made(12, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(run int) float64 {
 		if run == gap {

@@ -28,9 +28,7 @@ const nobody = 65534
 func needRealRoot(t *testing.T) {
 	t.Helper()
 	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root, to act as another user")
-	}
+	drivertest.NeedRoot(t, "to act as another user")
 }
 
 // bindAs binds an abstract socket for another user until the test ends.

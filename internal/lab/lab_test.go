@@ -24,6 +24,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/runid"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }
@@ -228,9 +229,7 @@ func TestSourcePortsAreNotListenedOn(t *testing.T) {
 // A lab leaves no namespace name behind and can be closed twice.
 func TestNothingLeft(t *testing.T) {
 	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("only root names namespaces")
-	}
+	drivertest.NeedRoot(t, "only root names namespaces")
 	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
@@ -293,9 +292,7 @@ func orphan(t *testing.T, run string) int {
 // Leftovers finds what a dead run left, and nothing else.
 func TestLeftovers(t *testing.T) {
 	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("only root leaves namespaces behind")
-	}
+	drivertest.NeedRoot(t, "only root leaves namespaces behind")
 	alive := drivertest.Lab(t, nil)
 	dead, err := lab.Standalone()
 	if err != nil {
@@ -364,11 +361,11 @@ func TestAgentsOfLiveRunsAreNotLeftovers(t *testing.T) {
 
 // The emulator of a dead run's virtual machine is found by the machine's name; other
 // emulators are not.
-func TestMachinesOfDeadRuns(t *testing.T) {
+func TestGuestOfDeadRun(t *testing.T) {
 	drivertest.NeedLab(t)
 	qemu, err := exec.LookPath("qemu-system-x86_64")
 	if err != nil {
-		t.Skipf("needs QEMU (scripts/setup-tests installs it): %v", err)
+		testneed.Missing(t, testneed.QEMU, err)
 	}
 	dead, err := lab.Standalone()
 	if err != nil {

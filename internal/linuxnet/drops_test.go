@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -19,11 +20,12 @@ func TestMain(m *testing.M) {
 
 // Rules that drop are found with their counters; rules that only look like it are not.
 func TestDropRules(t *testing.T) {
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	if _, err := exec.LookPath("nft"); err != nil {
-		t.Skipf("nft makes the rules: %v", err)
+		testneed.Missing(t, testneed.NFT, err)
 	}
 	ns, err := linuxnet.NewNS("tare-droprules", false)
 	if err != nil {
@@ -70,8 +72,9 @@ func TestDropRules(t *testing.T) {
 
 // The root queueing discipline includes the drops of its children.
 func TestQdiscDrops(t *testing.T) {
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	ns, err := linuxnet.NewNS("tare-qdiscs", false)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/testneed"
 )
 
 // Filters lists nothing in a new namespace, and a gateway's chains with their number of
@@ -21,7 +23,7 @@ func TestFilters(t *testing.T) {
 	g := Gateway{Table: "tare", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
 		Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}
 	if err := ns.Gateway(g); err != nil {
-		t.Skipf("needs address translation: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	want := []Filter{
 		{Family: "inet", Table: "tare", Chain: "forward", Hook: "forward", Drops: true, Rules: 5, All: 8},
@@ -48,7 +50,7 @@ func TestFiltersOfIptables(t *testing.T) {
 		t.Run(tt.program, func(t *testing.T) {
 			path, err := exec.LookPath(tt.program)
 			if err != nil {
-				t.Skipf("needs %s: %v", tt.program, err)
+				testneed.Missing(t, testneed.Iptables, err)
 			}
 			ns := needNS(t)
 			for _, args := range [][]string{
@@ -60,7 +62,7 @@ func TestFiltersOfIptables(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := cmd.Wait(); err != nil {
-					t.Skipf("needs a kernel with what %s uses: %v", tt.program, err)
+					testneed.Missing(t, testneed.Iptables, err)
 				}
 			}
 			found, err := ns.Filters()

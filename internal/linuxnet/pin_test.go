@@ -10,14 +10,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testneed"
 )
 
 // The first `ip netns add` of a machine, while a namespace has a name, does not keep the name from
 // being removed. The test runs in a mount namespace without names.
 func TestPinBeforeIPNetns(t *testing.T) {
 	const inside = "TARE_TEST_PIN"
-	if os.Geteuid() != 0 {
-		t.Skip("naming namespaces requires root")
+	testneed.NotShort(t)
+	if !RealRoot() {
+		testneed.Missing(t, testneed.Root, "to name namespaces")
 	}
 	if os.Getenv(inside) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestPinBeforeIPNetns$", "-test.v")

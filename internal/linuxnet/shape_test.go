@@ -8,13 +8,16 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+
+	"tare/internal/testneed"
 )
 
 func needNS(t *testing.T) *NS {
 	t.Helper()
+	testneed.NotShort(t)
 	ns, err := NewNS("tare-test-linuxnet", false)
 	if err != nil {
-		t.Skipf("network namespaces need root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	t.Cleanup(func() { ns.Close() })
 	return ns

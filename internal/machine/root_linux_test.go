@@ -8,6 +8,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/machine/machinetest"
+	"tare/internal/testneed"
 )
 
 // sudoers makes sudo on a machine follow a rule for the account.
@@ -20,7 +21,7 @@ func sudoers(rule string) string {
 // machine can be used without, and says why and what to do.
 func TestRoot(t *testing.T) {
 	if _, err := exec.LookPath("sudo"); err != nil {
-		t.Skip("sudo is not installed: run scripts/setup-tests")
+		testneed.Missing(t, testneed.SSH, err)
 	}
 	b := machinetest.New(t,
 		machinetest.Spec{Name: "free", User: "bench", Setup: sudoers("bench ALL=(ALL) NOPASSWD: ALL")},

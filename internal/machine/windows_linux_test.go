@@ -16,7 +16,7 @@ import (
 
 // A Windows machine is recognized, gets the Windows build of this program, and runs agents. Here the
 // shell behind a real ssh server is Wine's cmd, which is called as the ssh server of Windows does.
-func TestWindows(t *testing.T) {
+func TestWineMachine(t *testing.T) {
 	wine := winetest.New(t, nil).Process("C:\\sh.exe")
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(dir, "sh.exe"), "./testdata/windowsshell")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/testneed"
 )
 
 // rest is what follows the cpu lines in /proc/stat. Stricter parsers reject this softirq
@@ -242,11 +244,11 @@ func TestCPULive(t *testing.T) {
 	cpu := NewCPU("/proc")
 	first, err := cpu.Read()
 	if err != nil {
-		t.Skipf("needs CPU counters: %v", err)
+		testneed.Missing(t, testneed.Other, err)
 	}
 	cpus := len(first.(*cpuSample).cpus)
 	if cpus == 0 {
-		t.Skip("needs CPU counters: /proc/stat lists no single CPU")
+		testneed.Missing(t, testneed.Other, "/proc/stat lists no single CPU")
 	}
 	watch := NewCollectorSet([]Collector{cpu})
 	opened := time.Now()
@@ -292,7 +294,7 @@ func BenchmarkCPURead(b *testing.B) {
 	for name, cpu := range map[string]CPU{"live": NewCPU("/proc"), "128_cpus": big} {
 		b.Run(name, func(b *testing.B) {
 			if _, err := cpu.Read(); err != nil {
-				b.Skip(err)
+				testneed.Missing(b, testneed.Other, err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/testneed"
 )
 
 // place writes files below a directory of the test, which it returns.
@@ -146,7 +148,7 @@ func BenchmarkMemoryRead(b *testing.B) {
 		b.Run(c.Name(), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := c.Read(); err != nil {
-					b.Skip(err)
+					testneed.Missing(b, testneed.Other, err)
 				}
 			}
 		})

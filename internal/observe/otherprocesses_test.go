@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/testneed"
 )
 
 // proc is a made-up process: its times are in ticks of 10 ms.
@@ -165,7 +167,7 @@ func TestOtherProcessesUnknown(t *testing.T) {
 // run's own, unless the run is said to be another process.
 func TestOtherProcessesLive(t *testing.T) {
 	if _, err := NewOtherProcesses("/proc", Own{PID: os.Getpid()}).Read(); err != nil {
-		t.Skipf("needs the process table: %v", err)
+		testneed.Missing(t, testneed.Other, err)
 	}
 	all, err := processes("/proc")
 	if err != nil {
@@ -213,7 +215,7 @@ func BenchmarkOthersRead(b *testing.B) {
 	o := NewOtherProcesses("/proc", Own{PID: os.Getpid(), Run: "none"})
 	for b.Loop() {
 		if _, err := o.Read(); err != nil {
-			b.Skip(err)
+			testneed.Missing(b, testneed.Other, err)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testneed"
 )
 
 // A run is listed with its user from New to Release. A socket with another kind of name is no run.
@@ -65,7 +67,7 @@ func TestUsersOfSockets(t *testing.T) {
 		t.Errorf("by name alone it has user %d", got)
 	}
 	if all, err = diagnosed(); err != nil {
-		t.Skipf("needs a kernel that tells who has a socket (CONFIG_UNIX_DIAG): %v", err)
+		testneed.Missing(t, testneed.Feature, err)
 	}
 	if got := user(all); got != os.Geteuid() {
 		t.Errorf("it has user %d, want %d", got, os.Geteuid())

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 // anyAge indexes runs however few and new they are.
@@ -159,7 +160,7 @@ func TestIndexIsNotTrusted(t *testing.T) {
 		"replaced": func(t *testing.T, top string) { putRun(t, filepath.Join(top, "study0/run0"), historic("new", 70)) },
 		"edited in place, with its times set back": func(t *testing.T, top string) {
 			if runtime.GOOS != "linux" {
-				t.Skip("only Linux records a time of change that cannot be set")
+				testneed.Missing(t, testneed.Other, "only Linux records a time of change that cannot be set")
 			}
 			name := filepath.Join(top, "study0/run0", RunFile)
 			info := must[fs.FileInfo](t)(os.Stat(name))

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"tare/internal/testneed"
 )
 
 // A pipe as index does not block, and an index or a directory of another user is neither
@@ -58,7 +60,7 @@ func TestRemoveOfOthers(t *testing.T) {
 	path := filepath.Join(top, "run")
 	want := full(t, path)
 	if os.Geteuid() != 0 {
-		t.Skip("needs root: only root gives files away")
+		testneed.Missing(t, testneed.Root, "only root gives files away")
 	}
 	ok(t, os.Chown(path, 1234, 1234))
 	if _, err := remover(t, top).Remove(path); !errors.Is(err, ErrForeign) {

@@ -7,13 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tare/internal/testneed"
 )
 
 // asSudo is a process of root that the user 1234 of the group 4321 started.
 func asSudo(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root: only root gives files away")
+		testneed.Missing(t, testneed.Root, "only root gives files away")
 	}
 	t.Setenv("SUDO_UID", "1234")
 	t.Setenv("SUDO_GID", "4321")

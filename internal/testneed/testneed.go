@@ -21,6 +21,8 @@ const (
 	BPF        Need = "eBPF"
 	IPv6       Need = "IPv6"
 	NFT        Need = "nft"
+	Iptables   Need = "iptables"
+	Feature    Need = "a feature of the kernel" // that no mode needs
 	Engine     Need = "a packaged Docker Engine"
 	Current    Need = "a current Docker Engine"
 	Rootless   Need = "a rootless Docker Engine"
@@ -50,15 +52,27 @@ const Variable = "TARE_TEST_MACHINE"
 // listed it has.
 type Machine struct {
 	Needs []Need
-	// Modes are those that no driver can build there, with or without a variant.
+	// Modes are those that no driver can build there, with or without a variant. What only a current
+	// Docker Engine has is no such mode: its tests need testneed.Current.
 	Modes []string
 }
 
 // Machines are the kinds of machines that a stage knows.
 func Machines() map[string]Machine {
 	return map[string]Machine{
-		// Debian 12 as root, with a kernel that has no modules.
-		"reference": {Needs: []Need{Other}},
+		// Debian 12 as root, with a kernel that has no modules. Package inside tests what it lacks in a guest.
+		"reference": {Needs: []Need{Other}, Modes: []string{
+			"netns/ipvlan", "docker/ipvlan", "cni/network:ipvlan", // CONFIG_IPVLAN
+			"netns/netkit",                             // CONFIG_NETKIT
+			"ipsec/kernel", "docker/overlay-encrypted", // CONFIG_INET_ESP
+			"wireguard/kernel",                    // CONFIG_WIREGUARD
+			"docker/ingress",                      // CONFIG_IP_VS
+			"ovs/flat", "ovs/vxlan", "ovs/geneve", // CONFIG_OPENVSWITCH
+		}},
+		// Debian 12 or later as root, with its own kernel.
+		"debian": {Needs: []Need{Other}, Modes: []string{"netns/netkit"}}, // from Linux 6.7
+		// Debian 12's kernel in the guest of package inside.
+		"guest": {Needs: []Need{Other}, Modes: []string{"netns/netkit"}}, // from Linux 6.7
 	}
 }
 

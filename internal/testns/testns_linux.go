@@ -37,12 +37,12 @@ func First() {
 }
 
 // Main runs the tests of a package, which run does and which return an exit code, in
-// namespaces of their own. Without root, in short tests and while fuzzing it runs them where
-// they are. TestMain calls it.
+// namespaces of their own. Without root, in short tests, while fuzzing, and in a guest whose root
+// cannot be replaced, it runs them where they are. TestMain calls it.
 func Main(ctx context.Context, run func() int) int {
 	First()
 	flag.Parse()
-	if fuzz := flag.Lookup("test.fuzz"); Inside() || testing.Short() || fuzz != nil && fuzz.Value.String() != "" || !linuxnet.RealRoot() {
+	if fuzz := flag.Lookup("test.fuzz"); Inside() || testing.Short() || fuzz != nil && fuzz.Value.String() != "" || !linuxnet.RealRoot() || inInitramfs("/proc/self/mountinfo") {
 		return run()
 	}
 	err := Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -55,6 +55,22 @@ func Main(ctx context.Context, run func() int) int {
 		return 1
 	}
 	return 0
+}
+
+// inInitramfs reports whether the root directory is that of an initramfs, which the kernel does not
+// let pivot_root(2) replace, by a list of mounts of the format of proc_pid_mountinfo(5).
+func inInitramfs(mountinfo string) bool {
+	text, err := os.ReadFile(mountinfo)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 6 && fields[4] == "/" {
+			_, kind, _ := strings.Cut(line, " - ")
+			return strings.HasPrefix(kind, "rootfs ")
+		}
+	}
+	return false
 }
 
 // Run runs this program again with the arguments in new namespaces, in the same working

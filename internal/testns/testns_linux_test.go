@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/runid"
+	"tare/internal/testneed"
 )
 
 // task is the variable with what this program does in the namespaces, in place of tests.
@@ -99,8 +100,9 @@ var tasks = map[string]func() int{
 // perform runs a task in namespaces and returns its output and its error.
 func perform(t *testing.T, what string, patience time.Duration) (string, error) {
 	t.Helper()
-	if testing.Short() || !linuxnet.RealRoot() {
-		t.Skip("namespaces for tests need root, and are left out of the short tests")
+	testneed.NotShort(t)
+	if !linuxnet.RealRoot() {
+		testneed.Missing(t, testneed.Root, "to create the namespaces")
 	}
 	t.Setenv(task, what)
 	var out bytes.Buffer
@@ -111,8 +113,9 @@ func perform(t *testing.T, what string, patience time.Duration) (string, error) 
 // A test in namespaces sees the module and nothing of what runs and exists elsewhere, and what
 // it writes is not seen elsewhere.
 func TestSeesNothingElse(t *testing.T) {
+	testneed.NotShort(t)
 	if !linuxnet.RealRoot() {
-		t.Skip("a root directory and namespaces of its own need root")
+		testneed.Missing(t, testneed.Root, "to create the namespaces")
 	}
 	run, err := runid.New()
 	if err != nil {
@@ -216,4 +219,22 @@ func ownGroups(t *testing.T) (found []string) {
 		found = append(found, dirs...)
 	}
 	return found
+}
+
+// The root of a guest is known by its mount; another mount of the same kind is not taken for it.
+func TestInitramfs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mountinfo")
+	for text, want := range map[string]bool{
+		"1 1 0:2 / / rw shared:1 - rootfs rootfs rw\n2 1 0:5 / /proc rw - proc none rw\n":       true,
+		"22 27 0:21 / /proc rw - proc proc rw\n27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n": false,
+		"1 1 0:2 / /old rw - rootfs rootfs rw\n":                                                false,
+		"":                                                                                      false,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := inInitramfs(file); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
 }

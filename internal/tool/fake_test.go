@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -95,7 +96,7 @@ func fakes(t *testing.T, does, prints string) {
 	dir := t.TempDir()
 	for _, name := range []string{"iperf3", "iperf", "ntttcp"} {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
-			t.Skipf("a fake tool needs symbolic links: %v", err)
+			testneed.Missing(t, testneed.Other, err)
 		}
 	}
 	if prints != "" {

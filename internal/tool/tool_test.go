@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -71,11 +72,12 @@ func pair(t *testing.T, p traffic.Params) (client, server traffic.Report, err er
 	return client, a.r, errors.Join(err, a.err)
 }
 
-// need skips the test with the reason if a tool is missing; scripts/setup-tests installs it.
+// need is for tests with a tool; see testneed.
 func need(t *testing.T, executable string) {
 	t.Helper()
+	testneed.NotShort(t)
 	if _, err := exec.LookPath(executable); err != nil {
-		t.Skipf("scripts/setup-tests installs what is missing: %v", err)
+		testneed.Missing(t, testneed.Tools, err)
 	}
 }
 

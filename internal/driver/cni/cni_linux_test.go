@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 // Every workload over each mode with the plugin bridge; the built path is the drawn one.
@@ -23,7 +24,7 @@ func TestDrawn(t *testing.T) {
 	for _, mode := range []string{"cni/network:bridge", "cni/published:bridge", "cni/colocated:bridge"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			drivertest.ConformanceOnce(t, trusting(), spec(t, mode, 1, map[string]string{"plugins": dir}), drivertest.Known{})
+			drivertest.Build(t, trusting(), spec(t, mode, 1, map[string]string{"plugins": dir})).Conforms(t, driver.Mode{ID: mode})
 		})
 	}
 }
@@ -52,8 +53,8 @@ func TestConflists(t *testing.T) {
 		t.Run(strings.TrimSuffix(tt.mode+"-"+tt.plugins+"-"+tt.flannel, "-"), func(t *testing.T) {
 			t.Parallel()
 			o := spec(t, tt.mode, 2, map[string]string{"plugins": needPlugins(t, tt.plugins), "flannel": tt.flannel})
-			if strings.HasSuffix(tt.mode, "ipvlan") && lacksIPVlan(t, o) {
-				return
+			if strings.HasSuffix(tt.mode, "ipvlan") {
+				needIPVlan(t, o)
 			}
 			s := drivertest.Build(t, trusting(), o)
 			s.CheckTopology(t)
@@ -88,17 +89,17 @@ func TestConflists(t *testing.T) {
 	}
 }
 
-// lacksIPVlan reports whether the kernel lacks ipvlan, which the mode must then tell.
-func lacksIPVlan(t *testing.T, o labdriver.ModeSpec) bool {
+// needIPVlan is for tests of a mode with ipvlan, which must tell that the kernel lacks it; see testneed.
+func needIPVlan(t *testing.T, o labdriver.ModeSpec) {
 	t.Helper()
 	if kernelHasIPVlan(t) {
-		return false
+		return
 	}
 	_, err := trusting().Provision(t.Context(), o)
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "failed to create ipvlan: operation not supported") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("without ipvlan in the kernel: %v", err)
+		t.Fatalf("without ipvlan in the kernel: %v", err)
 	}
-	return true
+	testneed.Unsupported(t, o.Mode, err)
 }
 
 // kernelHasIPVlan tries it without a plugin.

@@ -45,9 +45,7 @@ func stand() error {
 // A killed run has its plugins' DEL called, and its processes end. One that was stopped is in
 // gc's list; removing it ends it.
 func TestKilledRun(t *testing.T) {
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root: only root sees all that a dead run left")
-	}
+	drivertest.NeedRoot(t, "only root sees all that a dead run left")
 	dir := needPlugins(t, "current")
 	called := filepath.Join(t.TempDir(), "called")
 	plugins := fake(t, map[string]string{"noting": noting(called)})

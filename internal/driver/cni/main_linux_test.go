@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/cni"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -62,7 +63,7 @@ func needPlugins(t testing.TB, kind string) string {
 	drivertest.NeedLab(t)
 	dir := filepath.Join(cached(t, "TARE_CNI", "cni", pinned(t, "tools/cni/go.mod", "github.com/containernetworking/plugins")), kind)
 	if _, err := os.Stat(filepath.Join(dir, "bridge")); err != nil {
-		t.Skipf("no CNI plugins (scripts/setup-cni makes them): %v", err)
+		testneed.Missing(t, testneed.CNI, err)
 	}
 	return dir
 }
@@ -73,7 +74,7 @@ func needFlannel(t *testing.T) {
 	dir := filepath.Join(cached(t, "TARE_KUBERNETES", "kubernetes", pinned(t, "tools/kubernetes/go.mod", "k8s.io/kubernetes")), "bin")
 	for _, name := range []string{"etcd", "flanneld"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Skipf("no %s (scripts/setup-kubernetes makes it): %v", name, err)
+			testneed.Missing(t, testneed.Kubernetes, err)
 		}
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

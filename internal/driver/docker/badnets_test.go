@@ -23,7 +23,7 @@ import (
 
 // A network that cannot be joined or created is reported in one line before any traffic,
 // and nothing is left.
-func TestNetworksThatCannotBe(t *testing.T) {
+func TestEnginesNetworksThatCannotBe(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		name, mode string
@@ -74,7 +74,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 }
 
 // A plugin's error is reported.
-func TestPluginRefuses(t *testing.T) {
+func TestEnginesPluginRefuses(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")

@@ -15,22 +15,34 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Tests with engines run in parallel: most of their time is waiting.
+// Modes of every packaged engine on every kernel. Published ports of several pairs have counters that
+// are not drawn.
 func TestConformance(t *testing.T) {
-	t.Parallel()
 	drivertest.NeedEngine(t)
-	drivertest.Conformance(t, docker.Driver{})
+	drivertest.Conformance(t, packaged("docker/published", "docker/bridge", "docker/to-host", "docker/userland-proxy", "docker/nat"), 1)
+	drivertest.Conformance(t, packaged("docker/host", "docker/colocated", "docker/macvlan"), 2)
 }
 
-func TestConformancePairs(t *testing.T) {
-	t.Parallel()
+// Other modes of the packaged engine: of a Swarm, of kernels with more devices, and with other routes.
+// TestEnginesCurrent has those that only a current engine has.
+func TestEnginesConformance(t *testing.T) {
 	drivertest.NeedEngine(t)
-	drivertest.ConformancePairs(t, docker.Driver{})
+	drivertest.Conformance(t, packaged("docker/direct-routing", "docker/service-host-port", "docker/ingress"), 1)
+	drivertest.Conformance(t, packaged("docker/ipvlan", "docker/overlay", "docker/overlay-encrypted"), 2)
+}
+
+// packaged are modes with the packaged engine.
+func packaged(modes ...string) on { return on{docker.Driver{}, study.Engine{}, modes} }
+
+// Two pairs with published ports are proven at the same time.
+func TestEnginesPairs(t *testing.T) {
+	drivertest.NeedEngine(t)
+	drivertest.ConformancePairs(t, packaged("docker/published", "docker/userland-proxy", "docker/service-host-port", "docker/direct-routing"))
 }
 
 // The study's lab settings apply to the devices that an engine creates: without offloads no
 // packet is larger than the MTU, and the underlay's rate limit holds.
-func TestLabHoldsForEngines(t *testing.T) {
+func TestEnginesLabHoldsForEngines(t *testing.T) {
 	drivertest.NeedEngine(t)
 	const rate, mtu = 200e6, 1400
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
@@ -78,7 +90,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 
 // Limits are applied by the engine and read back from it; an endpoint that is not a
 // container has none.
-func TestLimits(t *testing.T) {
+func TestEnginesLimits(t *testing.T) {
 	drivertest.NeedEngine(t)
 	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
 	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))

@@ -17,10 +17,10 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
-// needCurrent skips the test if scripts/setup-engines has built no engine, or this machine lacks
-// what it needs.
+// needCurrent is for tests with a current engine; see testneed.
 func needCurrent(t *testing.T) {
 	t.Helper()
 	drivertest.NeedEngine(t)
@@ -30,7 +30,7 @@ func needCurrent(t *testing.T) {
 			err = c.MissingRequirements(t.Context())
 		}
 		if err != nil {
-			t.Skipf("no current Docker Engine can be had (scripts/setup-engines builds one): %v", err)
+			testneed.Missing(t, testneed.Current, err)
 		}
 	}
 }
@@ -64,23 +64,22 @@ func (d on) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, 
 }
 
 // The modes of a current engine are built and proven as those of the packaged one, which
-// TestConformance tests, and as they are drawn. For several pairs, published ports have counters that
-// are not drawn.
-func TestCurrentEngine(t *testing.T) {
+// TestConformance tests, and as they are drawn.
+func TestEnginesCurrent(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	current := study.Engine{Lab: study.CurrentEngine}
-	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/service-host-port"}})
-	drivertest.Brief(t, on{docker.Driver{}, current, []string{"docker/overlay", "docker/routed"}})
+	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/service-host-port"}}, 1)
+	drivertest.Conformance(t, on{docker.Driver{}, current, []string{"docker/overlay", "docker/routed"}}, 2)
 }
 
 // The same with the nftables backend: the rules are found, counted and proven there.
-func TestNftables(t *testing.T) {
+func TestEnginesNftables(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	nftables := study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}
-	drivertest.Conformance(t, on{docker.Driver{}, nftables, []string{"docker/bridge", "docker/nat"}})
-	drivertest.Brief(t, on{docker.Driver{}, nftables, []string{"docker/routed", "docker/nat-unprotected", "docker/isolated"}})
+	drivertest.Conformance(t, on{docker.Driver{}, nftables, []string{"docker/bridge", "docker/nat"}}, 1)
+	drivertest.Conformance(t, on{docker.Driver{}, nftables, []string{"docker/routed", "docker/nat-unprotected", "docker/isolated"}}, 2)
 }
 
 // buildError builds a mode with an engine that must not work, and returns the error, which is one line.
@@ -121,7 +120,7 @@ func programs(t *testing.T, except map[string]string) string {
 }
 
 // An engine that cannot be used is reported with what is wrong and what to do.
-func TestBadEngines(t *testing.T) {
+func TestEnginesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	want := func(err error, words ...string) {
@@ -167,12 +166,12 @@ func TestBadEngines(t *testing.T) {
 }
 
 // A gateway mode and a firewall backend that the packaged engine lacks are unsupported there.
-func TestPackagedEngineLacks(t *testing.T) {
+func TestEnginesPackagedLacks(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	packaged := private.Packaged().Describe(t.Context())
 	if packaged.Released.Year() > 2023 {
-		t.Skipf("the packaged engine %s has the gateway modes", packaged.Version)
+		testneed.Missing(t, testneed.Other, "the packaged engine "+packaged.Version+" has the gateway modes")
 	}
 	err := buildError(t, "docker/routed", study.Engine{})
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "has no gateway mode routed") {
@@ -186,7 +185,7 @@ func TestPackagedEngineLacks(t *testing.T) {
 
 // Current engines drop packets to a container's own address behind published ports, and the rule that
 // dropped them is named. An option of the network or of the engine lets them pass.
-func TestDirectRouting(t *testing.T) {
+func TestEnginesDirectRouting(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	for _, firewall := range []string{study.FirewallIptables, study.FirewallNftables} {
@@ -218,7 +217,7 @@ func TestDirectRouting(t *testing.T) {
 // Options of a network reach the engine: with an IPv4 address to bind ports to, no port is published over
 // IPv6. Those that the mode sets itself, and those that the engine would ignore,
 // are rejected.
-func TestGatewayOptions(t *testing.T) {
+func TestEnginesGatewayOptions(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	const binding, icc = "com.docker.network.bridge.host_binding_ipv4", "com.docker.network.bridge.enable_icc"

@@ -37,7 +37,7 @@ func (d one) Modes() []driver.Mode { return []driver.Mode{{ID: d.mode, Baseline:
 
 // A plugin's networks are measured like Docker's own, whether they are created for the run
 // or exist before it.
-func TestPluginConforms(t *testing.T) {
+func TestEnginesPluginConforms(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	made := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
@@ -45,14 +45,13 @@ func TestPluginConforms(t *testing.T) {
 		spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "fabric", Driver: pluginName, Subnet: s.Lab.Addresses(lab.NetOverlay, 0)[0]}
 		return errors.Join(startPlugins(t, s), onBoth(ctx, s, spec))
 	})
-	drivertest.Conformance(t, one{made, "docker/driver:" + pluginName})
-	drivertest.Conformance(t, one{there, "docker/network:fabric"})
-	drivertest.ConformancePairs(t, one{there, "docker/network:fabric"})
+	drivertest.Conformance(t, one{made, "docker/driver:" + pluginName}, 1)
+	drivertest.Conformance(t, one{there, "docker/network:fabric"}, 2)
 }
 
 // A Swarm's network is one network on both engines, and is joined as one, even if all
 // announcements between the engines are lost.
-func TestNetworkOfASwarm(t *testing.T) {
+func TestEnginesNetworkOfASwarm(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	lifted := make(chan bool, 1)
@@ -118,7 +117,7 @@ func moved(ctx context.Context, s docker.Stage, network string) bool {
 }
 
 // A driver whose networks belong to a Swarm gets one.
-func TestDriverOfASwarm(t *testing.T) {
+func TestEnginesDriverOfASwarm(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/driver:overlay", nil)
@@ -131,7 +130,7 @@ func TestDriverOfASwarm(t *testing.T) {
 }
 
 // Options of the study reach the plugin and take effect.
-func TestOptionsReachThePlugin(t *testing.T) {
+func TestEnginesOptionsReachThePlugin(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	spec := drivertest.Spec(t, nil)

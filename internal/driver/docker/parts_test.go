@@ -69,7 +69,7 @@ var variants = []struct {
 }
 
 // Settings apply to the namespaces of engines and containers, with parts left out or not.
-func TestSettings(t *testing.T) {
+func TestEnginesSettings(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		mode, value string
@@ -92,7 +92,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestVariants(t *testing.T) {
+func TestEnginesVariants(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range variants {
 		t.Run(tt.name, func(t *testing.T) {

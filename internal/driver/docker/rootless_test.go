@@ -19,9 +19,10 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
-// needRootless skips the test if no rootless engine with these drivers can run on this machine.
+// needRootless is for tests of a rootless engine with these drivers; see testneed.
 func needRootless(t *testing.T, asked study.Engine) {
 	t.Helper()
 	needCurrent(t)
@@ -33,20 +34,23 @@ func needRootless(t *testing.T, asked study.Engine) {
 		err = c.MissingRequirements(t.Context())
 	}
 	if err != nil {
-		t.Skipf("no rootless engine can be had (scripts/setup-engines, scripts/setup-tests): %v", err)
+		testneed.Missing(t, testneed.Rootless, err)
 	}
 }
 
 // An ordinary user's engine with Docker's default drivers.
-func TestRootless(t *testing.T) {
+func TestEnginesRootless(t *testing.T) {
 	t.Parallel()
 	asked := study.Engine{Lab: study.CurrentEngine}
 	needRootless(t, asked)
-	drivertest.Conformance(t, on{docker.Driver{}, asked, []string{"docker/rootless", "docker/rootless-out"}})
-	drivertest.ConformancePairs(t, on{docker.Driver{}, asked, []string{"docker/rootless"}})
+	drivertest.Conformance(t, on{docker.Driver{}, asked, []string{"docker/rootless", "docker/rootless-out"}}, 1)
+	o := drivertest.ModeSpec(t, "docker/rootless", 2, nil)
+	o.Engine = asked
+	drivertest.Build(t, docker.Driver{}, o).ConformsPairs(t)
 	// Of two streams that share slirp4netns, one may get nothing for seconds.
-	asked.RootlessNet = study.RootlessGvisor
-	drivertest.ConformancePairs(t, on{docker.Driver{}, asked, []string{"docker/rootless-out"}})
+	o = drivertest.ModeSpec(t, "docker/rootless-out", 2, nil)
+	o.Engine, o.Engine.RootlessNet = asked, study.RootlessGvisor
+	drivertest.Build(t, docker.Driver{}, o).ConformsPairs(t)
 }
 
 // rootlessDrivers is a combination of RootlessKit's drivers, and what a path with it must have.
@@ -60,7 +64,7 @@ type rootlessDrivers struct {
 
 // Each combination is built and proven, by the process and the device that it uses, and the server
 // sees the address that the documentation says.
-func TestRootlessDrivers(t *testing.T) {
+func TestEnginesRootlessDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range []rootlessDrivers{
 		{study.RootlessSlirp, study.RootlessBuiltin, "", "docker0 of the engine", "b/rootlesskit.run_ns", "b/slirp4netns.run_ns", "unmet"},
@@ -91,7 +95,7 @@ func TestRootlessDrivers(t *testing.T) {
 }
 
 // Pasta opens published ports by itself, since versions of 2023_12_04; with an older one the mode says so.
-func TestRootlessPasta(t *testing.T) {
+func TestEnginesRootlessPasta(t *testing.T) {
 	t.Parallel()
 	asked := study.Engine{Lab: study.CurrentEngine, RootlessNet: study.RootlessPasta}
 	needRootless(t, asked)
@@ -100,9 +104,9 @@ func TestRootlessPasta(t *testing.T) {
 	path, err := docker.Driver{}.Provision(t.Context(), o)
 	if u, is := driver.AsUnsupported(err); is {
 		if !strings.Contains(u.Reason, "pasta has not opened port 5201") {
-			t.Errorf("the reason is %s", u.Reason)
+			t.Fatalf("the reason is %s", u.Reason)
 		}
-		return
+		testneed.Missing(t, testneed.Other, u.Reason)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +118,7 @@ func TestRootlessPasta(t *testing.T) {
 }
 
 // Each network driver carries what a container sends.
-func TestRootlessOutDrivers(t *testing.T) {
+func TestEnginesRootlessOutDrivers(t *testing.T) {
 	t.Parallel()
 	for network, busy := range map[string]string{study.RootlessPasta: "a/pasta.run_ns", study.RootlessGvisor: "a/rootlesskit.run_ns"} {
 		t.Run(network, func(t *testing.T) {
@@ -149,7 +153,7 @@ func proven(t *testing.T, o labdriver.ModeSpec, busy, idle string) *drivertest.S
 
 // The engine and its containers are an ordinary user's: no process of it is root's except the first,
 // which starts the others.
-func TestRootlessUser(t *testing.T) {
+func TestEnginesRootlessUser(t *testing.T) {
 	t.Parallel()
 	asked := study.Engine{Lab: study.CurrentEngine}
 	needRootless(t, asked)
@@ -178,7 +182,7 @@ func TestRootlessUser(t *testing.T) {
 }
 
 // What RootlessKit cannot do, or this machine lacks, is reported with what to do.
-func TestRootlessLacks(t *testing.T) {
+func TestEnginesRootlessLacks(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	for _, tt := range []struct {
@@ -231,7 +235,7 @@ func linkRootlesskit(t *testing.T, dir string) {
 }
 
 // A RootlessKit that fails is reported with its last words, and one that is killed too; nothing is left.
-func TestRootlessFails(t *testing.T) {
+func TestEnginesRootlessFails(t *testing.T) {
 	t.Parallel()
 	needRootless(t, study.Engine{Lab: study.CurrentEngine})
 	dir := programs(t, nil)
@@ -260,7 +264,7 @@ func TestRootlessFails(t *testing.T) {
 }
 
 // Detours on which the traffic still flows make the path void.
-func TestRootlessShortcutsAreVoid(t *testing.T) {
+func TestEnginesRootlessShortcutsAreVoid(t *testing.T) {
 	t.Parallel()
 	needRootless(t, study.Engine{Lab: study.CurrentEngine})
 	for _, tt := range []struct {

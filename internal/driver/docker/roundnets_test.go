@@ -22,7 +22,7 @@ import (
 
 // Connections that bypass the networks of this package's modes. Each keeps the traffic
 // flowing, because a broken path would prove nothing about verification.
-func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
+func TestEnginesWaysRoundNetworksComeOutVoid(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		name, mode string
@@ -144,7 +144,7 @@ func (d detour) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 
 // A published port of a container on an overlay is reached through docker_gwbridge and
 // unencrypted, whatever the overlay (moby #33133). It must not pass as the overlay.
-func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
+func TestEnginesPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 	drivertest.NeedEngine(t)
 	const port = 5201
 	d := detour{docker.Driver{}, func(ctx context.Context, p *driver.Path) (driver.Pair, error) {
@@ -174,7 +174,7 @@ func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 
 // An unencrypted overlay does not satisfy the rules of an encrypted one: its security
 // associations carry nothing, and unencrypted VXLAN arrives from the wire.
-func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
+func TestEnginesClearOverlayIsNoEncryptedOne(t *testing.T) {
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
 	talkBeside(t, s)
@@ -241,7 +241,7 @@ func talkBeside(t *testing.T, s *drivertest.Setup) {
 }
 
 // The overlay's MTU in the topology is what the lab's underlay allows.
-func TestOverlayMTU(t *testing.T) {
+func TestEnginesOverlayMTU(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	for _, mtu := range []int{1500, 4000} {

@@ -29,7 +29,7 @@ func sandboxed(t *testing.T, mode, lab, runtime string) *drivertest.Setup {
 }
 
 // Modes are built and proven with both networks of a sandbox, and on both engines.
-func TestSandboxes(t *testing.T) {
+func TestEnginesSandboxes(t *testing.T) {
 	for _, tt := range []struct{ mode, lab, runtime string }{
 		{"docker/bridge", study.CurrentEngine, study.RuntimeRunsc},
 		{"docker/colocated", study.PackagedEngine, study.RuntimeRunsc},
@@ -63,7 +63,7 @@ func TestSandboxes(t *testing.T) {
 
 // Traffic that the host's kernel carries in the namespace of a sandboxed container is void: its
 // sockets move, and with netstack they must not.
-func TestKernelSocketsAreVoid(t *testing.T) {
+func TestEnginesKernelSocketsAreVoid(t *testing.T) {
 	t.Parallel()
 	s := sandboxed(t, "docker/colocated", study.CurrentEngine, study.RuntimeRunsc)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
@@ -85,7 +85,7 @@ func TestKernelSocketsAreVoid(t *testing.T) {
 }
 
 // A runtime called runsc that is not gVisor's is refused, and so is a sandbox that may not be created.
-func TestWrongSandbox(t *testing.T) {
+func TestEnginesWrongSandbox(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	current, err := private.Find(study.CurrentEngine)
@@ -114,7 +114,7 @@ func TestWrongSandbox(t *testing.T) {
 }
 
 // What cannot be measured in a sandbox is unsupported, with the reason.
-func TestSandboxUnsupported(t *testing.T) {
+func TestEnginesSandboxUnsupported(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	for _, tt := range []struct {
@@ -136,7 +136,7 @@ func TestSandboxUnsupported(t *testing.T) {
 }
 
 // The processes of a sandbox end with its engine, also if nothing stops it in order.
-func TestSandboxEnds(t *testing.T) {
+func TestEnginesSandboxEnds(t *testing.T) {
 	t.Parallel()
 	s := sandboxed(t, "docker/colocated", study.CurrentEngine, study.RuntimeRunsc)
 	from, _ := docker.EndNamespaces(s.Path)

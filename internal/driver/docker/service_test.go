@@ -11,13 +11,14 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
 // A kernel without the load balancer of the routing mesh is asked, and named as the reason.
-func TestIngressWithoutIPVS(t *testing.T) {
+func TestEnginesIngressWithoutIPVS(t *testing.T) {
 	drivertest.NeedEngine(t)
 	if linuxnet.ProbeIPVS() == nil {
-		t.Skip("this kernel has IPVS (CONFIG_IP_VS), so that its absence cannot be tested")
+		testneed.Missing(t, testneed.Other, "this kernel has IPVS")
 	}
 	for _, with := range []map[string]string{nil, {"endpoint": "other"}} {
 		o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
@@ -32,21 +33,10 @@ func TestIngressWithoutIPVS(t *testing.T) {
 
 // Connections that are translated past the load balancer reach the task and are void. Package inside has
 // a kernel with that load balancer.
-func TestIngressShortcut(t *testing.T) {
+func TestEnginesIngressShortcut(t *testing.T) {
 	drivertest.NeedEngine(t)
 	o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
-	p, err := docker.Driver{}.Provision(t.Context(), o)
-	if u, is := driver.AsUnsupported(err); is {
-		if !strings.Contains(u.Reason, "CONFIG_") {
-			t.Errorf("unsupported for another reason than the kernel's: %v", err)
-		}
-		t.Log(err)
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := drivertest.StartAgents(t, p, o.ModeSpec)
+	s := drivertest.Build(t, docker.Driver{}, o)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatalf("before the shortcut: %v", err)
 	}
@@ -73,7 +63,7 @@ func TestIngressShortcut(t *testing.T) {
 
 // A task of a service can be run without the seccomp profile of an engine that allows it, and with
 // limits.
-func TestServiceOfCurrentEngine(t *testing.T) {
+func TestEnginesServiceOfCurrentEngine(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	for name, with := range map[string]map[string]string{"seccomp": without("seccomp"), "limits": nil} {
@@ -96,7 +86,7 @@ func TestServiceOfCurrentEngine(t *testing.T) {
 }
 
 // The seccomp profile of a service cannot be left out with an older engine.
-func TestServiceOfPackagedEngine(t *testing.T) {
+func TestEnginesServiceOfPackagedEngine(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	o := drivertest.ModeSpec(t, "docker/service-host-port", 1, nil)
@@ -104,7 +94,7 @@ func TestServiceOfPackagedEngine(t *testing.T) {
 	p, err := docker.Driver{}.Provision(t.Context(), o)
 	if err == nil {
 		t.Cleanup(func() { _ = p.Close(t.Context()) })
-		t.Skip("the packaged engine creates services without its seccomp profile (API 1.44 or later), so that the answer of an older one cannot be tested")
+		testneed.Missing(t, testneed.Other, "the packaged engine has API 1.44 or later")
 	}
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "1.44 is required") {
 		t.Errorf("without its seccomp profile: %v", err)

@@ -19,13 +19,16 @@ import (
 	"tare/internal/observe"
 )
 
-// shorts are connections that bypass a path over the default bridge, or over none. Each
-// keeps the traffic flowing, because a broken path would prove nothing about verification.
-var shorts = []struct {
+// short is a connection that bypasses a path.
+type short struct {
 	name, mode string
 	open       func(*drivertest.Setup) error
 	want       string // the counter or rule that detects it
-}{
+}
+
+// shorts are those of paths over the default bridge, or over none. Each keeps the traffic
+// flowing, because a broken path would prove nothing about verification.
+var shorts = []short{
 	{"docker-proxy for DNAT, the rule passed by", "docker/published", ruleByPassed, "b/dnat:5201.packets"},
 	{"docker-proxy for DNAT, the rule gone", "docker/bridge", ruleGone, "b/dnat:5201.packets"},
 	{"a route round the bridge", "docker/published", routeRoundBridge, "b/server.veth.tx_bytes"},
@@ -39,9 +42,12 @@ var shorts = []struct {
 	{"a cable beside the underlay", "docker/host", cable, "a/eth0.tx_bytes"},
 }
 
-func TestShortcutsAreVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T)        { areVoid(t, shorts[:2]) }
+func TestEnginesShortcutsAreVoid(t *testing.T) { areVoid(t, shorts[2:]) }
+
+func areVoid(t *testing.T, some []short) {
 	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
-	for _, tt := range shorts {
+	for _, tt := range some {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			drivertest.NeedEngine(t)

@@ -21,11 +21,10 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
-	"tare/internal/result"
 	"tare/internal/testneed"
 	"tare/internal/testns"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
-	"tare/internal/traffic/workloads"
 )
 
 // Main runs a test binary that is also its own agent and the init process of its engines:
@@ -60,26 +59,35 @@ func mainOf(tests func() int) {
 // hangs is the time limit of all tests of a package together.
 const hangs = 20 * time.Minute
 
-// NeedLab skips the test if no lab can be created, and says what is missing.
+// NeedLab is for tests that create a lab; see testneed.
 func NeedLab(t testing.TB) {
 	t.Helper()
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("labs need root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 }
 
-// NeedEngine skips the test if no private engine can be started, and says what is missing.
+// NeedRoot is for tests that need the rights of the machine's root; see testneed.
+func NeedRoot(t testing.TB, why string) {
+	t.Helper()
+	if !linuxnet.RealRoot() {
+		testneed.Missing(t, testneed.Root, why)
+	}
+}
+
+// NeedEngine is for tests that start a private engine; see testneed.
 func NeedEngine(t testing.TB) {
 	t.Helper()
 	NeedLab(t)
 	if err := private.MissingRequirements(t.Context()); err != nil {
-		t.Skipf("no private engine can be had (scripts/setup-tests installs what one needs): %v", err)
+		testneed.Missing(t, testneed.Engine, err)
 	}
 	needStatic(t)
 }
 
-// needStatic skips the test if this test program needs shared libraries, which containers
-// and guests lack.
+// needStatic is for tests that run this test program in containers and guests, which have no
+// shared libraries; see testneed.
 func needStatic(t testing.TB) {
 	t.Helper()
 	self, err := os.Executable()
@@ -92,7 +100,7 @@ func needStatic(t testing.TB) {
 	}
 	defer file.Close()
 	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		t.Skip("containers and guests run this test program, which needs shared libraries here: set CGO_ENABLED=0, as `make test` does")
+		testneed.Missing(t, testneed.Static, "this test program needs shared libraries: set CGO_ENABLED=0, as `make test` does")
 	}
 }
 
@@ -169,40 +177,42 @@ func SpecOn(spec lab.Spec, o driver.ModeSpec) labdriver.ModeSpec {
 	return labdriver.SpecOn(spec, o)
 }
 
-// Build builds a mode in a lab and starts its agents. They end with the test. A mode that is unsupported here is
-// left to testneed.
+// Build builds a mode in a lab and starts its agents. They end with the test. If the mode cannot be
+// built here, Probe must say why, as it is called when a run could not build a mode; see NeedMode.
 func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
-	requireBuilt(t, o.ModeSpec, err, func(probed driver.ModeSpec) error {
-		return d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: probed})
-	})
+	if err != nil {
+		t.Logf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
+		NeedMode(t, d, o)
+		t.Fatal("the probe finds nothing missing")
+	}
 	return StartAgents(t, p, o.ModeSpec)
+}
+
+// NeedMode is for tests of a mode that the machine may lack, by what Probe says; see testneed.
+func NeedMode(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) {
+	t.Helper()
+	err := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: o.ModeSpec})
+	if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
+		testneed.Unsupported(t, o.Mode, u.Reason)
+	}
+	if err != nil {
+		t.Fatalf("probe: %v", err)
+	}
 }
 
 // BuildOn is Build for hosts that are not those of a lab.
 func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
-	requireBuilt(t, o, err, func(probed driver.ModeSpec) error { return d.Probe(t.Context(), probed) })
-	return StartAgents(t, p, o)
-}
-
-// requireBuilt ends the test if a mode could not be built because of err. As in a run, the mode is unsupported if
-// err or then its probe says so, and has failed otherwise.
-func requireBuilt(t testing.TB, o driver.ModeSpec, err error, probe func(driver.ModeSpec) error) {
-	t.Helper()
-	if err == nil {
-		return
-	}
-	u, lacking := driver.AsUnsupported(err)
-	if !lacking {
-		u, lacking = driver.AsUnsupported(probe(driver.ModeSpec{Mode: o.Mode}))
-	}
-	if lacking {
+	if u, lacking := driver.AsUnsupported(err); lacking {
 		testneed.Unsupported(t, o.Mode, u.Reason)
 	}
-	t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
+	if err != nil {
+		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
+	}
+	return StartAgents(t, p, o)
 }
 
 // StartAgents starts the agents of a path that was built. They end with the test.
@@ -242,7 +252,7 @@ func StartAgents(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 }
 
 // Params is a short trial of a workload, unpinned, at a rate that any machine can sustain
-// if the workload has one.
+// if the workload has one, with exchanges of which few are enough for the proof.
 func Params(kind string) traffic.Params {
 	p := traffic.Params{
 		Kind: kind, Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10, Congestion: "reno",
@@ -253,7 +263,9 @@ func Params(kind string) traffic.Params {
 	case "udp_stream":
 		p.PayloadSize, p.Rate, p.Burst, p.ReceiveBuffer = 1200, 50e6, 64, 4<<20
 	case "udp_rr":
-		p.RequestSize, p.ResponseSize = 64, 64
+		p.RequestSize, p.ResponseSize = 1000, 1000
+	case "tcp_rr", "tcp_crr":
+		p.RequestSize, p.ResponseSize = 1024, 1024
 	}
 	return p
 }
@@ -270,7 +282,7 @@ func (s *Setup) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server
 
 // longest limits the window of a trial that is repeated because a busy machine carried too
 // little.
-const longest = 10 * time.Second
+func longest() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // TrialPairs runs a trial over the first n pairs at once. If it carried too little to be
 // verified, it is logged and repeated with twice the window, up to longest and Grace; if
@@ -282,12 +294,12 @@ func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 		if !errors.Is(proof, driver.ErrTooLittleTraffic) {
 			return all, proof
 		}
-		if 2*p.Duration > longest+s.Grace {
-			t.Logf("%s: a window of %s, the longest of at most %s, is too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
+		if 2*p.Duration > longest()+s.Grace {
+			t.Logf("%s: a window of %s, the longest of at most %s, is too short: %v", p.Kind, p.Duration, longest()+s.Grace, proof)
 			return all, proof
 		}
 		p.Duration *= 2
-		t.Logf("%s: a window of %s, of at most %s, because the one before was too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
+		t.Logf("%s: a window of %s, of at most %s, because the one before was too short: %v", p.Kind, p.Duration, longest()+s.Grace, proof)
 	}
 }
 
@@ -366,159 +378,4 @@ func (s *Setup) Proof(t testing.TB, before driver.Counters, carried []driver.Car
 		t.Fatal(err)
 	}
 	return s.Path.Prove(before, after, carried)
-}
-
-// Conformance checks every mode that can be built here: endpoints, verification for each
-// workload, direction and address family, and the topology. Modes that cannot be built must
-// return an Unsupported error.
-func Conformance(t *testing.T, d labdriver.Driver) {
-	NeedLab(t)
-	for _, m := range d.Modes() {
-		t.Run(m.ID, func(t *testing.T) {
-			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 1, nil))
-			if s == nil {
-				return
-			}
-			s.CheckTopology(t)
-			s.CheckGolden(t, m.ID)
-			for _, w := range patternsOf(m) {
-				for _, ipv6 := range []bool{false, true} {
-					if _, _, err := s.Path.Pairs[0].Server.Reach(ipv6); err != nil && ipv6 {
-						continue // the kernel or the engine does not support it
-					}
-					for _, reverse := range []bool{false, true} {
-						s.conforms(t, w, ipv6, reverse)
-					}
-				}
-			}
-		})
-	}
-}
-
-// Known lists known failures of a mode that are not caused by this program.
-type Known struct {
-	SkippedWorkloads []string // workloads that fail on the mode
-}
-
-// ConformanceOnce is Conformance for modes that are expensive to set up. It runs one trial
-// of each workload, alternating direction and, where available, address family. It leaves
-// the mode set up.
-func ConformanceOnce(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, k Known) *Setup {
-	t.Helper()
-	s := Build(t, d, o)
-	s.Grace = 2 * time.Minute
-	s.CheckTopology(t)
-	s.CheckGolden(t, o.Mode)
-	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
-	for i, w := range Patterns() {
-		if !slices.Contains(k.SkippedWorkloads, w.Spec().Kind) {
-			s.conforms(t, w, i%2 == 1 && noIPv6 == nil, i%2 == 1)
-		}
-	}
-	return s
-}
-
-// CheckTopology checks that the topology is a chain from client to server, with counters
-// that verify it.
-func (s *Setup) CheckTopology(t testing.TB) {
-	t.Helper()
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
-		t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
-	}
-	if !slices.ContainsFunc(top.Nodes, func(n result.Node) bool { return len(n.Counters) > 0 }) {
-		t.Error("no step of the topology has a counter that proves it")
-	}
-}
-
-// setUpOrUnsupported builds the mode, or returns nil if it cannot be built here. Then Probe
-// must say why, as it is called when a run could not build a mode.
-func setUpOrUnsupported(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
-	t.Helper()
-	p, err := d.Provision(t.Context(), o)
-	if err == nil {
-		return StartAgents(t, p, o.ModeSpec)
-	}
-	probed := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
-	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
-		t.Fatalf("provision: %v, though the probe says: %v", err, probed)
-	}
-	t.Logf("%v", probed)
-	return nil
-}
-
-// Patterns lists the workloads with trials of their own. Derived workloads use the trials
-// of another and have no distinct traffic.
-func Patterns() []traffic.Workload {
-	return slices.DeleteFunc(workloads.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
-}
-
-// patternsOf lists those that the mode can carry.
-func patternsOf(m driver.Mode) []traffic.Workload {
-	return slices.DeleteFunc(Patterns(), func(w traffic.Workload) bool { return m.TCPOnly != "" && w.Spec().Datagrams })
-}
-
-// conforms runs one trial and checks its verification and metrics.
-func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
-	t.Helper()
-	p := Params(w.Spec().Kind)
-	p.Reverse = reverse
-	name := fmt.Sprintf("%s, ipv6 %t, reverse %t", p.Kind, ipv6, reverse)
-	client, server, err := s.Trial(t, p, ipv6)
-	if err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
-	metrics, series := w.Metrics(p, client, server)
-	for metric, v := range metrics {
-		// So short a window may measure nothing on a busy machine.
-		if _, known := result.MetricNamed(metric); !known || v < 0 {
-			t.Errorf("%s: %s is %g", name, metric, v)
-		}
-	}
-	if client.Received+server.Received == 0 {
-		t.Errorf("%s: nothing was carried", name)
-	}
-	if len(series.Values) < 2 {
-		t.Errorf("%s: %d intervals in %s or more", name, len(series.Values), p.Duration)
-	}
-}
-
-// ConformancePairs checks a mode with two pairs: both reach each other at the same time,
-// each is verified, one alone is verified too, and the traffic of one pair is never taken
-// for that of both.
-func ConformancePairs(t *testing.T, d labdriver.Driver) {
-	NeedLab(t)
-	for _, m := range d.Modes() {
-		t.Run(m.ID, func(t *testing.T) {
-			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 2, nil))
-			if s == nil {
-				return
-			}
-			s.CheckTopology(t)
-			for _, w := range patternsOf(m) {
-				p := Params(w.Spec().Kind)
-				all, err := s.TrialPairs(t, p, false, 2)
-				if err != nil {
-					t.Errorf("%s, both pairs: %v", p.Kind, err)
-				}
-				if _, _, err := s.Trial(t, p, false); err != nil {
-					t.Errorf("%s, one pair alone: %v", p.Kind, err)
-				}
-				for i, r := range all {
-					if r.Client.Sent+r.Server.Sent == 0 {
-						t.Errorf("%s: pair %d carried nothing", p.Kind, i+1)
-					}
-				}
-			}
-			before := s.Snapshot(t)
-			client, server, _ := s.Trial(t, Params("tcp_stream"), false)
-			one := driver.CarriedBy(client, server)
-			if s.Proof(t, before, []driver.Carried{one, one}) == nil {
-				t.Error("the traffic of one pair passed as that of two")
-			}
-		})
-	}
 }

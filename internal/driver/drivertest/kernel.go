@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/guest/kernel"
+	"tare/internal/testneed"
 )
 
 // Where scripts/setup-kernels puts guest kernels, relative to the cache: one that boots fast, and one
@@ -33,8 +34,7 @@ func Cache(t testing.TB) string {
 	return filepath.Join(base, "tare")
 }
 
-// NeedGuest returns the directory of a guest kernel. It skips the test if there is none or
-// no emulator, and says what is missing.
+// NeedGuest returns the directory of a guest kernel, for tests that boot it; see testneed.
 func NeedGuest(t testing.TB) (dir string) {
 	t.Helper()
 	return needKernel(t, guestKernel)
@@ -49,15 +49,12 @@ func NeedFullGuest(t testing.TB) (dir string) {
 func needKernel(t testing.TB, dir string) string {
 	t.Helper()
 	NeedLab(t)
-	if testing.Short() {
-		t.Skip("boots a virtual machine; run without -short")
-	}
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skipf("guests need QEMU (scripts/setup-tests unpacks it): %v", err)
+		testneed.Missing(t, testneed.QEMU, err)
 	}
 	dir = filepath.Join(Cache(t), dir)
 	if _, err := kernel.Find(dir); err != nil {
-		t.Skipf("guests need a kernel (scripts/setup-kernels unpacks it): %v", err)
+		testneed.Missing(t, testneed.Kernel, err)
 	}
 	needStatic(t)
 	return dir

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/daemon"
+	"tare/internal/testneed"
 )
 
 // UseProxies puts the programs that scripts/setup-proxies has made first in PATH. Call it from
@@ -29,11 +30,11 @@ func usePrograms(variable, name string) {
 	_ = os.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// NeedProgram skips the test unless a program of scripts/setup-tests can be found.
-func NeedProgram(t testing.TB, name string) {
+// NeedProgram is for tests of a mode with a program, which the need is named after; see testneed.
+func NeedProgram(t testing.TB, need testneed.Need, name string) {
 	t.Helper()
 	NeedLab(t)
 	if _, err := daemon.Find(name); err != nil {
-		t.Skipf("no %s (scripts/setup-tests makes it): %v", name, err)
+		testneed.Missing(t, need, err)
 	}
 }

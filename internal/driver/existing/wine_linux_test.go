@@ -36,7 +36,7 @@ workloads:
 
 // The Windows program measures from a desktop: its processes are Windows', the engine is a
 // Linux one behind a port of the loopback device, and so are its containers' programs.
-func TestDesktopUnderWine(t *testing.T) {
+func TestWineDesktop(t *testing.T) {
 	t.Parallel()
 	winetest.Need(t)
 	drivertest.NeedEngine(t)

@@ -13,11 +13,12 @@ import (
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/tunnel/tunneltest"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-func TestBrief(t *testing.T) { drivertest.Brief(t, ipsec.Driver{}) }
+func TestConformance(t *testing.T) { drivertest.Conformance(t, ipsec.Driver{}, 2) }
 
 func TestShortcutsAreVoid(t *testing.T) {
 	t.Run("ipsec/userspace", func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestFactsAndSecrets(t *testing.T) {
 func TestKeyExchangeFails(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !ipsec.Here() {
-		t.Skip("strongSwan's program charon is not installed: apt-get install strongswan-charon, or scripts/setup-tests")
+		testneed.Missing(t, testneed.StrongSwan, "its program charon is not installed")
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
 	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "ipsec/userspace", Pairs: 1}), secrets)

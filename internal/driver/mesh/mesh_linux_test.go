@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -29,33 +30,33 @@ func TestMain(m *testing.M) {
 // nebula is the mode.
 const nebula = "mesh/nebula"
 
-func TestBrief(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
-	drivertest.Brief(t, mesh.Driver{})
+func TestConformance(t *testing.T) {
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
+	drivertest.Conformance(t, mesh.Driver{}, 2)
 }
 
 // What bypasses the overlay is not at its port.
 func TestShortcutsAreVoid(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	tunneltest.Shortcuts(t, mesh.Driver{}, nebula, tunneltest.RouteInClear, "/eth0.sealed_bytes")
 }
 
 // Without its processes the overlay lets nothing through, and nothing leaves in clear.
 func TestDown(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	tunneltest.CheckTunnelDown(t, mesh.Driver{}, nebula, func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
 }
 
 // A killed run takes its processes with it.
 func TestKilledRun(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	tunneltest.KilledRun(t, nebula, nebula)
 }
 
 // The facts have the version and the cipher of each variant; the MTU is the requested one; keys
 // and configuration are readable by root alone, in memory.
 func TestFactsAndSecrets(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	for cipher, want := range map[string]string{"": "aes, ", "chachapoly": "chachapoly, "} {
 		t.Run("cipher "+cipher, func(t *testing.T) {
 			o := driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: 1400}
@@ -105,7 +106,7 @@ func checkFiles(t *testing.T, p *tunnel.Path) {
 
 // An MTU that leaves no space for the headers is rejected in one line.
 func TestMTUWithoutRoom(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	for _, mtu := range []int{1441, 1279} {
 		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: mtu}))
 		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
@@ -163,7 +164,7 @@ func wrap(t *testing.T, commands string) (dir string) {
 
 // A Nebula that gives up because the kernel takes long to complete its address is started again.
 func TestStartedAgain(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	dir := wrap(t, "echo failed to set mtu 1300 on the default route; exit 1")
 	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
 	if _, err := os.Stat(filepath.Join(dir, "once")); err != nil {
@@ -177,7 +178,7 @@ func TestStartedAgain(t *testing.T) {
 // Two hosts with different ciphers complete no handshake. The error has what each process
 // reported last, in one line.
 func TestCiphersDiffer(t *testing.T) {
-	drivertest.NeedProgram(t, "nebula")
+	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
 	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
 	if err == nil || !strings.Contains(err.Error(), "packets routed into it do not arrive; nebula of host a reported last: ") ||
@@ -191,7 +192,7 @@ func TestCiphersDiffer(t *testing.T) {
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if path, err := daemon.Find("nebula"); err == nil {
-		t.Skipf("it is installed: %s", path)
+		testneed.Missing(t, testneed.Other, "Nebula is installed outside PATH: "+path)
 	}
 	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "nebula is not installed") || !strings.Contains(u.Reason, "install Nebula 1.10") || strings.Contains(u.Reason, "\n") {

@@ -30,6 +30,9 @@ func TestMaxPairsOnOneSubnet(t *testing.T) {
 			if _, err := (netns.Driver{}).Provision(t.Context(), many); err == nil || !strings.Contains(err.Error(), "use 1 to 100") {
 				t.Fatalf("%d pairs: %v", many.Pairs, err)
 			}
+			if mode != "netns/macvlan" {
+				return // so many pairs take long to set up; this subnet has the addresses of the hosts, too
+			}
 			p, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs}))
 			if err != nil {
 				t.Fatal(err)

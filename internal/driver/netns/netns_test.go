@@ -3,6 +3,7 @@
 package netns_test
 
 import (
+	"slices"
 	"testing"
 
 	"tare/internal/driver/drivertest"
@@ -15,13 +16,19 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	drivertest.Conformance(t, netns.Driver{})
+	var drawn []string
+	for _, m := range (netns.Driver{}).Modes() {
+		if !slices.Contains(programs(), m.ID) {
+			drawn = append(drawn, m.ID)
+		}
+	}
+	drivertest.Conformance(t, drivertest.Only(netns.Driver{}, drawn...), 2)
+	drivertest.Conformance(t, drivertest.Only(netns.Driver{}, programs()...), 1)
+	drivertest.ConformancePairs(t, drivertest.Only(netns.Driver{}, programs()...))
 }
 
-func TestConformancePairs(t *testing.T) {
-	t.Parallel()
-	drivertest.ConformancePairs(t, netns.Driver{})
-}
+// programs are the modes beside whose paths the devices of other pairs are drawn.
+func programs() []string { return []string{"netns/ebpf", "netns/netkit"} }
 
 // A limited underlay carries no more than its rate, and a path stays proven on it.
 func TestRate(t *testing.T) {

@@ -14,17 +14,17 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
-// withRules builds a mode with settings. It skips the test if a program that writes such rules
-// is not installed.
+// withRules builds a mode with settings, for which a program that writes such rules is needed.
 func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Setup {
 	t.Helper()
 	o := drivertest.ModeSpec(t, mode, 1, nil)
 	o.With = with
 	program := map[string]string{"iptables-legacy": "iptables-legacy-restore", "iptables-nft": "iptables-nft-restore", "ipset": "iptables-restore"}[with["rules_kind"]]
 	if _, err := exec.LookPath(program); program != "" && err != nil {
-		t.Skipf("%s writes rules of this kind: %v", program, err)
+		testneed.Missing(t, testneed.Iptables, err)
 	}
 	return drivertest.Build(t, netns.Driver{}, o)
 }
@@ -115,7 +115,7 @@ func TestNoopRules(t *testing.T) {
 func TestRulesAreForIPv4(t *testing.T) {
 	s := withRules(t, "netns/published", map[string]string{"rules": "10"})
 	if !s.Lab.IPv6 {
-		t.Skip("the kernel has no IPv6")
+		testneed.Missing(t, testneed.IPv6, "the lab has none")
 	}
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_crr"), true); err == nil || !strings.Contains(err.Error(), "b/tare-rules.passed_packets") {
 		t.Errorf("over IPv6: got %v, want the path to be void", err)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-func TestBrief(t *testing.T) { drivertest.Brief(t, ovs.Driver{}) }
+func TestConformance(t *testing.T) { drivertest.Conformance(t, ovs.Driver{}, 2) }
 
 // stand builds a mode with one pair, or skips the test if the probe says why it cannot be
 // built here.
@@ -27,12 +27,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := (ovs.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
-		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
+	drivertest.NeedMode(t, ovs.Driver{}, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))

@@ -19,6 +19,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -31,18 +32,18 @@ func TestMain(m *testing.M) {
 	drivertest.MainInNamespaces(m)
 }
 
-// needPodman skips the test if there is no Podman, and says what is missing.
+// needPodman is for tests with Podman; see testneed.
 func needPodman(t *testing.T) {
 	t.Helper()
 	drivertest.NeedEngine(t)
 	if _, err := private.FindPodman(t.Context(), "", "iptables", "slirp4netns", "rootlessport"); err != nil {
-		t.Skipf("no Podman can be had (scripts/setup-podman unpacks one): %v", err)
+		testneed.Missing(t, testneed.Podman, err)
 	}
 }
 
 func TestConformance(t *testing.T) {
 	needPodman(t)
-	drivertest.Brief(t, podman.Driver{})
+	drivertest.Conformance(t, podman.Driver{}, 2)
 }
 
 // The backend cni is proven as netavark is.

@@ -19,6 +19,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
 func limits() study.Limits { return study.Limits{Server: study.Limit{CPUs: 1}} }
@@ -45,17 +46,15 @@ func stand() error {
 
 // A killed run takes its proxies with it. One that could not exit because it was stopped is in
 // gc's list; removing it ends it.
-func TestKilledRun(t *testing.T) {
+func TestEnginesKilledRun(t *testing.T) {
 	for _, mode := range []string{"proxy/tls", "proxy/l4"} {
 		t.Run(mode, func(t *testing.T) { killedRun(t, mode) })
 	}
 }
 
 func killedRun(t *testing.T, mode string) {
-	drivertest.NeedProgram(t, "haproxy")
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root: only root sees all that a dead run left")
-	}
+	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
+	drivertest.NeedRoot(t, "only root sees all that a dead run left")
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"="+mode)
 	cmd.Stderr = os.Stderr

@@ -21,6 +21,7 @@ import (
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 // variant is a mode with its settings.
@@ -32,7 +33,7 @@ func (v variant) String() string { return v.mode + " " + v.program + " " + v.pla
 func (v variant) provision(t *testing.T, pairs int) *drivertest.Setup {
 	t.Helper()
 	if v.program != "tare" {
-		drivertest.NeedProgram(t, "haproxy")
+		drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
 	}
 	return drivertest.Build(t, proxy.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil),
 		driver.ModeSpec{Mode: v.mode, Pairs: pairs, With: map[string]string{"program": v.program, "placement": v.placement}}))
@@ -40,7 +41,7 @@ func (v variant) provision(t *testing.T, pairs int) *drivertest.Setup {
 
 // Each program is proven at each placement, with streams both ways, exchanges and one connection
 // after the other, over both address families.
-func TestPlacements(t *testing.T) {
+func TestEnginesPlacements(t *testing.T) {
 	for i, v := range []variant{
 		{"proxy/l4", "haproxy", "both"}, {"proxy/l4", "haproxy", "client"}, {"proxy/l4", "haproxy", "server"}, {"proxy/l4", "haproxy", "hop"},
 		{"proxy/tls", "haproxy", "both"}, {"proxy/tls", "haproxy", "hop"},
@@ -69,7 +70,7 @@ func TestPlacements(t *testing.T) {
 
 // A client that dials past a proxy makes the path void, though its traffic arrives: past its own
 // sidecar, past that of the server, or past the host between.
-func TestPastPlacedProxies(t *testing.T) {
+func TestEnginesPastPlacedProxies(t *testing.T) {
 	direct := netip.MustParseAddr("0.0.0.0")
 	for _, tt := range []struct {
 		of     variant
@@ -99,7 +100,7 @@ func TestPastPlacedProxies(t *testing.T) {
 
 // The proxy of the server accepts no connection in the clear and none without a certificate of
 // the run, and the server sees nothing of one.
-func TestOnlyMutualTLS(t *testing.T) {
+func TestEnginesOnlyMutualTLS(t *testing.T) {
 	s := variant{"proxy/tls", "haproxy", "both"}.provision(t, 1)
 	listen := s.Path.Pairs[0].Server.Listen[0]
 	var server net.Listener
@@ -167,7 +168,7 @@ func TestOnlyMutualTLS(t *testing.T) {
 
 // The facts name the program with its version, where the proxies are and what TLS they negotiated.
 // Configuration, certificate and key are in no argument, and only root can read them.
-func TestPlacedFactsAndSecrets(t *testing.T) {
+func TestEnginesPlacedFactsAndSecrets(t *testing.T) {
 	s := variant{"proxy/tls", "haproxy", "both"}.provision(t, 1)
 	facts := map[string]string{}
 	for _, f := range s.Path.Facts {
@@ -205,7 +206,7 @@ func TestPlacedFactsAndSecrets(t *testing.T) {
 }
 
 // A placed proxy that is killed is named by the path's error.
-func TestPlacedProxyKilled(t *testing.T) {
+func TestEnginesPlacedProxyKilled(t *testing.T) {
 	s := variant{"proxy/l4", "haproxy", "both"}.provision(t, 1)
 	if err := syscall.Kill(s.Path.Processes()[1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)

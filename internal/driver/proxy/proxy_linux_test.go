@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -31,9 +32,13 @@ func TestMain(m *testing.M) {
 	drivertest.Main(m)
 }
 
-func TestBrief(t *testing.T) {
-	drivertest.NeedProgram(t, "haproxy")
-	drivertest.Brief(t, proxy.Driver{})
+func TestConformance(t *testing.T) {
+	drivertest.Conformance(t, drivertest.Only(proxy.Driver{}, "proxy/plain"), 2)
+}
+
+func TestEnginesConformance(t *testing.T) {
+	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
+	drivertest.Conformance(t, drivertest.Only(proxy.Driver{}, "proxy/l4", "proxy/tls"), 2)
 }
 
 // modes lists the modes with tests of their own.
@@ -48,7 +53,7 @@ func inEach(t *testing.T, test func(*testing.T, *drivertest.Setup)) {
 
 // Fifty streams at once, exchanges, and one connection after the other pass the proxies, over
 // both address families, and each is proven.
-func TestManyConnections(t *testing.T) {
+func TestEnginesManyConnections(t *testing.T) {
 	inEach(t, func(t *testing.T, s *drivertest.Setup) {
 		streams := drivertest.Params("tcp_stream")
 		streams.Streams = 50
@@ -73,7 +78,7 @@ func second[A, B any](_ A, _ B, proof error) error { return proof }
 
 // A detour on which the traffic still flows makes the path void: a cable between the sandboxes,
 // or address translation that sends the same packets past both proxies over the underlay.
-func TestShortcuts(t *testing.T) {
+func TestEnginesShortcuts(t *testing.T) {
 	for _, tt := range []struct {
 		name, mode string
 		open       func(*drivertest.Setup) error
@@ -132,7 +137,7 @@ func past(s *drivertest.Setup) error {
 func subnet(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, 24).Masked() }
 
 // If a proxy is killed, the path's error says which, and nothing leaves the host.
-func TestProxyKilled(t *testing.T) {
+func TestEnginesProxyKilled(t *testing.T) {
 	inEach(t, func(t *testing.T, s *drivertest.Setup) {
 		if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 			t.Fatal(err)
@@ -152,7 +157,7 @@ func TestProxyKilled(t *testing.T) {
 
 // The facts say what was negotiated; no secret is readable by others; a datagram workload is
 // not offered.
-func TestFactsAndSecrets(t *testing.T) {
+func TestEnginesFactsAndSecrets(t *testing.T) {
 	inEach(t, func(t *testing.T, s *drivertest.Setup) {
 		facts := map[string]string{}
 		for _, f := range s.Path.Facts {

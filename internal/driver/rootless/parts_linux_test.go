@@ -29,7 +29,7 @@ func without(t *testing.T, mode, parts string) labdriver.ModeSpec {
 // Each step from host to a mode, and the mode without any one part, is built and proven, or
 // unsupported with the reason. Only the variants with the process need the program. Nothing
 // is left.
-func TestParts(t *testing.T) {
+func TestEnginesParts(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mode := range []string{"rootless/pasta", "rootless/pasta-out", "rootless/slirp4netns", "rootless/slirp4netns-out"} {
 		for _, tt := range []struct{ without, devices, why string }{

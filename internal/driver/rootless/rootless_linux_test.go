@@ -19,18 +19,19 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
+func TestConformance(t *testing.T) {
+	drivertest.Conformance(t, drivertest.Only(rootless.Driver{}, "rootless/pasta"), 2)
+}
 
-// needMode skips the test if the probe says why the mode cannot be built here.
+func TestEnginesConformance(t *testing.T) {
+	drivertest.Conformance(t, drivertest.Only(rootless.Driver{}, "rootless/pasta-out", "rootless/slirp4netns", "rootless/slirp4netns-out"), 2)
+}
+
+// needMode is for tests of a mode; see testneed.
 func needMode(t *testing.T, mode string) {
 	t.Helper()
 	drivertest.NeedLab(t)
-	if err := (rootless.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
-		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
+	drivertest.NeedMode(t, rootless.Driver{}, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})
 }
 
 // stand builds a mode with one pair, or skips the test if it cannot be built here.
@@ -46,7 +47,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 }
 
 // A direct link between client and server that bypasses the program makes the path void.
-func TestShortcutIsVoid(t *testing.T) {
+func TestEnginesShortcutIsVoid(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 0)
@@ -90,7 +91,7 @@ func cable(s *drivertest.Setup) error {
 }
 
 // If the program is killed, the path's error says so.
-func TestProgramKilled(t *testing.T) {
+func TestEnginesProgramKilled(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta"} {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 1500)
@@ -112,7 +113,7 @@ func TestProgramKilled(t *testing.T) {
 }
 
 // The facts have the program's version and the MTU, which is the requested one.
-func TestFacts(t *testing.T) {
+func TestEnginesFacts(t *testing.T) {
 	for mode, version := range map[string]string{"rootless/slirp4netns": ", libslirp ", "rootless/pasta-out": "/pasta)"} {
 		s := stand(t, mode, 1400)
 		facts := map[string]string{}

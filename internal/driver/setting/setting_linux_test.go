@@ -15,6 +15,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -110,9 +111,14 @@ func netfilter() map[string]variant {
 	}
 }
 
-func TestOffloads(t *testing.T)  { testVariants(t, offloads()) }
-func TestSteering(t *testing.T)  { testVariants(t, steering()) }
-func TestNetfilter(t *testing.T) { testVariants(t, netfilter()) }
+// One setting of each kind; the tests below have all.
+func TestVariants(t *testing.T) {
+	testVariants(t, map[string]variant{"offload": offloads()["tso off"], "steering": steering()["rps to one CPU"], "netfilter": netfilter()["tracking on, routed"]})
+}
+
+func TestEnginesOffloads(t *testing.T)  { testVariants(t, offloads()) }
+func TestEnginesSteering(t *testing.T)  { testVariants(t, steering()) }
+func TestEnginesNetfilter(t *testing.T) { testVariants(t, netfilter()) }
 
 // testVariants proves each variant in trials of several kinds, and expects one after its
 // setting was taken back to be void. Each setting is among the facts.
@@ -157,7 +163,7 @@ func needSysfs(t *testing.T, o labdriver.ModeSpec) {
 	}
 	p, err := netns.Driver{}.Provision(t.Context(), o)
 	if u, lacking := driver.AsUnsupported(err); lacking && strings.Contains(u.Reason, "open sysfs") {
-		t.Skipf("needs root: %v", err)
+		testneed.Missing(t, testneed.Root, err)
 	}
 	if err == nil {
 		err = p.Close(t.Context())
@@ -183,7 +189,7 @@ func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {
 }
 
 // Each pair has its own devices, and a pair that is idle is not expected to show a setting.
-func TestPairs(t *testing.T) {
+func TestEnginesPairs(t *testing.T) {
 	for _, of := range []driver.ModeSpec{spec("netns/colocated", "tso", "off", "gro", "on", "bridge_nf", "on"), spec("netns/bridge", "gso_max_size", "8000", "tracking", "on")} {
 		of.Pairs = 2
 		s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), of))
@@ -197,7 +203,7 @@ func TestPairs(t *testing.T) {
 
 // Over IPv6 and from server to client, a setting is proven as well. Linux 6.18 forwards no
 // packets above 64 KiB over IPv6, so that the path has no router.
-func TestOtherDirection(t *testing.T) {
+func TestEnginesOtherDirection(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "gso_max_size", "185000", "tracking", "on")))
 	_, _, none := s.Path.Pairs[0].Server.Reach(true)
 	for _, ipv6 := range []bool{false, true} {
@@ -213,7 +219,7 @@ func TestOtherDirection(t *testing.T) {
 }
 
 // Entries that a flush removes during a trial make it void.
-func TestFillIsLost(t *testing.T) {
+func TestEnginesFillIsLost(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "tracking", "on", "conntrack_fill", "2000")))
 	before := s.Snapshot(t)
 	if err := s.Lab.B.NS.FlushConntrack(); err != nil {

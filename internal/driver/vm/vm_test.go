@@ -26,6 +26,7 @@ import (
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -63,12 +64,13 @@ func TestModes(t *testing.T) {
 			o := order(t, tt.mode)
 			left(t, o.Lab.Claim.ID)
 			began := time.Now()
-			var known drivertest.Known
+			var skipped []string
 			if tt.facts == "passt" {
-				// That of 2023 resets some of many connections.
-				known = drivertest.Known{SkippedWorkloads: []string{"tcp_crr"}}
+				skipped = []string{"tcp_crr"} // that of 2023 resets some of many connections
 			}
-			s := drivertest.ConformanceOnce(t, d, o, known)
+			s := drivertest.Build(t, d, o)
+			s.Grace = 2 * time.Minute
+			s.Conforms(t, driver.Mode{ID: tt.mode}, skipped...)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].BootTime)
 			if all := fmt.Sprint(s.Path.Facts); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
 				t.Errorf("the facts are %s", all)
@@ -203,7 +205,7 @@ func redirected(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	nft, err := exec.LookPath("nft")
 	if err != nil {
-		t.Skipf("a redirect is made with nft (scripts/setup-tests installs it): %v", err)
+		testneed.Missing(t, testneed.NFT, err)
 	}
 	cmd := exec.CommandContext(t.Context(), nft, "-f", "-")
 	to := netip.AddrPortFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 5301)

@@ -10,7 +10,7 @@ import (
 )
 
 // A killed run takes the processes of both modes that have them with it.
-func TestKilledRun(t *testing.T) {
+func TestEnginesKilledRun(t *testing.T) {
 	modes := []string{"wireguard/userspace"}
 	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "wireguard/go-binary"}}); err == nil {
 		modes = append(modes, "wireguard/go-binary")

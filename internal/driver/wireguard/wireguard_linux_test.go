@@ -19,7 +19,13 @@ func TestMain(m *testing.M) {
 	drivertest.Main(m)
 }
 
-func TestBrief(t *testing.T) { drivertest.Brief(t, wireguard.Driver{}) }
+func TestConformance(t *testing.T) {
+	drivertest.Conformance(t, drivertest.Only(wireguard.Driver{}, "wireguard/userspace"), 2)
+}
+
+func TestEnginesConformance(t *testing.T) {
+	drivertest.Conformance(t, drivertest.Only(wireguard.Driver{}, "wireguard/kernel", "wireguard/go-binary"), 2)
+}
 
 // modes lists the modes with tests of their own; each test is skipped if the mode cannot be
 // built.
@@ -27,7 +33,7 @@ func modes() []string {
 	return []string{"wireguard/userspace", "wireguard/kernel", "wireguard/go-binary"}
 }
 
-func TestShortcutsAreVoid(t *testing.T) {
+func TestEnginesShortcutsAreVoid(t *testing.T) {
 	for _, mode := range modes()[:2] { // the third has the first one's device
 		t.Run(mode, func(t *testing.T) {
 			tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.RouteInClear, "/wireguard.")
@@ -36,7 +42,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 }
 
 // Without its processes or its device, the tunnel lets nothing through, and nothing leaves.
-func TestDown(t *testing.T) {
+func TestEnginesDown(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
 			tunneltest.CheckTunnelDown(t, wireguard.Driver{}, mode, func(t *testing.T, p *tunnel.Path) {
@@ -56,7 +62,7 @@ func TestDown(t *testing.T) {
 
 // The facts say which WireGuard it is; the MTU is the requested one; no key is readable by
 // others.
-func TestFactsAndSecrets(t *testing.T) {
+func TestEnginesFactsAndSecrets(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
 			s, p := tunneltest.Build(t, wireguard.Driver{}, mode, 1300)
@@ -100,7 +106,7 @@ func TestMTUWithoutRoom(t *testing.T) {
 
 // A program that is missing, different or fails to start makes the mode unsupported or
 // failed, with one line that says what to do, and nothing is left.
-func TestBadPrograms(t *testing.T) {
+func TestEnginesBadPrograms(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct{ script, want string }{
 		"another program": {"#!/bin/sh\necho something else\n", "read the version of %s/wireguard-go"},

@@ -12,7 +12,6 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
-	"tare/internal/linuxnet"
 	"tare/internal/runid"
 )
 
@@ -20,9 +19,7 @@ import (
 // for nothing by its name.
 func TestForeignProcess(t *testing.T) {
 	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root, to act as another user")
-	}
+	drivertest.NeedRoot(t, "to act as another user")
 	const run, nobody = "deadbeef", 65534
 	dir, err := os.MkdirTemp("", "tare-test-")
 	if err != nil {

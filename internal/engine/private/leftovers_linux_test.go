@@ -33,7 +33,7 @@ func TestControllerKilled(t *testing.T) { controllerKilled(t, "controller") }
 
 // The same of engines of an ordinary user: their processes are in a user namespace, and their files are
 // subordinate users'.
-func TestRootlessControllerKilled(t *testing.T) {
+func TestEnginesRootlessControllerKilled(t *testing.T) {
 	rootlessConfig(t)
 	controllerKilled(t, "rootless controller")
 }

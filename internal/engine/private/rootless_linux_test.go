@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
 // rootlessConfig returns the current engine for an ordinary user, and skips the test if this machine
@@ -25,14 +26,14 @@ func rootlessConfig(t *testing.T) private.Config {
 		err = c.MissingRequirements(t.Context())
 	}
 	if err != nil {
-		t.Skipf("no rootless engine can be had (scripts/setup-engines, scripts/setup-tests): %v", err)
+		testneed.Missing(t, testneed.Rootless, err)
 	}
 	return c
 }
 
 // What a study leaves open is chosen as by Docker: the network driver by what is installed, the port
 // driver by the network driver.
-func TestRootlessDefaults(t *testing.T) {
+func TestEnginesRootlessDefaults(t *testing.T) {
 	for _, tt := range []struct {
 		installed     string
 		asked         study.Engine

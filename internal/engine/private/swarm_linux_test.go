@@ -10,7 +10,7 @@ import (
 )
 
 // Both engines join one Swarm, and can leave it again.
-func TestSwarm(t *testing.T) {
+func TestEnginesSwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tare/internal/guest/initramfs"
+	"tare/internal/testneed"
 )
 
 // The dynamic linker of glibc and the cache by which it finds libraries (ld.so(8)).
@@ -72,7 +73,7 @@ func carry(a *initramfs.Archive, path string) error {
 // A program is copied with its loader and all its libraries.
 func TestNeeds(t *testing.T) {
 	if _, err := os.Stat(loader); err != nil {
-		t.Skipf("this machine's programs do not use glibc's loader: %v", err)
+		testneed.Missing(t, testneed.Other, err)
 	}
 	got := needs(t, []string{"/bin/ls", "/bin/ls", "/etc/passwd"})
 	for _, want := range []string{"/bin/ls", "/etc/passwd", loader, cached} {

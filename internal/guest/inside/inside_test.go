@@ -120,9 +120,6 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 // holds runs a test in the guest and on this machine.
 func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	args := []string{"-test.v", "-test.run", "^" + tt.run + "$"}
-	if tt.short {
-		args = append(args, "-test.short")
-	}
 	code, said := in(t, m, append([]string{"/bin/" + tt.name}, args...)...)
 	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.missing) {
 		t.Errorf("in the guest: exit code %d\n%s", code, said)

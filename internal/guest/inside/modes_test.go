@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/engine/private"
 	"tare/internal/study"
+	"tare/internal/testneed"
 )
 
 // mode is measured in the guest. Modules are loaded into the kernel for it, carried are the
@@ -64,7 +65,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "mesh", engine: true, memory: 2048, tests: []tested{
-		{name: "ingress", folder: "internal/driver/docker", run: "TestIngressShortcut", short: true, missing: "no IPVS (CONFIG_IP_VS)"},
+		{name: "ingress", folder: "internal/driver/docker", run: "TestEnginesIngressShortcut", missing: "no IPVS (CONFIG_IP_VS)"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -83,6 +84,27 @@ var guests = []guest{
 	}},
 }
 
+// Every mode that the reference machine lacks is measured in a guest, except for those that the guest's
+// kernel lacks, and those whose devices another mode has.
+func TestModesOfGuests(t *testing.T) {
+	machines := testneed.Machines()
+	other := map[string]string{"docker/ipvlan": "netns/ipvlan", "cni/network:ipvlan": "netns/ipvlan"}
+	measured := map[string]bool{}
+	for _, g := range guests {
+		for _, m := range slices.Concat(g.runs...) {
+			measured[m.id] = true
+			if slices.Contains(machines["guest"].Modes, m.id) {
+				t.Errorf("%s is measured in a guest, which is said to lack it", m.id)
+			}
+		}
+	}
+	for _, mode := range machines["reference"].Modes {
+		if !measured[cmp.Or(other[mode], mode)] && !slices.Contains(machines["guest"].Modes, mode) {
+			t.Errorf("no machine tests %s", mode)
+		}
+	}
+}
+
 // dockerModules are the modules of a Docker Engine whose rules are those of iptables on nf_tables, and
 // swarmModules those of a Swarm's networks, with the routing mesh of published ports.
 var (
@@ -98,7 +120,7 @@ func currentEngine(t *testing.T) string {
 	t.Helper()
 	found, err := private.Find(study.CurrentEngine)
 	if err != nil {
-		t.Skipf("the guest needs a current Docker Engine (scripts/setup-engines builds one): %v", err)
+		testneed.Missing(t, testneed.Current, err)
 	}
 	return found.Dir
 }
@@ -110,7 +132,7 @@ func dockerEngine(t *testing.T) []string {
 		files = append(files, filepath.Join(currentEngine(t), name))
 	}
 	for _, program := range []string{"iptables", "iptables-save", "ip6tables", "ip6tables-save"} {
-		files = append(files, installed(t, program))
+		files = append(files, installed(t, testneed.Iptables, program))
 	}
 	for _, pattern := range []string{"libxt_*.so", "libipt_*.so", "libip6t_*.so"} {
 		found, err := filepath.Glob(filepath.Join("/usr/lib/x86_64-linux-gnu/xtables", pattern))
@@ -138,7 +160,6 @@ type tested struct {
 	name, folder, run string
 	modules           []string
 	missing           string
-	short             bool // of a package whose longer tests need a root that can be replaced
 }
 
 // esp are the modules of IPsec with AES-GCM, which the kernel would load automatically if modprobe
@@ -151,7 +172,7 @@ var optional = []string{"crc32c_generic", "nft_counter", "echainiv", "cryptomgr"
 // strongSwan is charon with the plugins that the driver loads, except for openssl and
 // kernel-libipsec: the others replace the first, and the second is not needed.
 func strongSwan(t *testing.T) []string {
-	charon := installed(t, "charon", "/usr/lib/ipsec", "/usr/libexec/ipsec")
+	charon := installed(t, testneed.StrongSwan, "charon", "/usr/lib/ipsec", "/usr/libexec/ipsec")
 	files := []string{charon}
 	for _, plugin := range strings.Fields("random nonce aes aesni gcm sha1 sha2 hmac kdf mgf1 curve25519 pem pkcs1 x509 constraints pubkey kernel-netlink socket-default vici") {
 		files = append(files, filepath.Join(filepath.Dir(charon), "plugins/libstrongswan-"+plugin+".so"))
@@ -163,17 +184,17 @@ func strongSwan(t *testing.T) []string {
 func openVSwitch(t *testing.T) []string {
 	files := []string{"/usr/share/openvswitch/vswitch.ovsschema"}
 	for _, program := range []string{"ovsdb-server", "ovs-vswitchd", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl"} {
-		files = append(files, installed(t, program))
+		files = append(files, installed(t, testneed.OVS, program))
 	}
 	return files
 }
 
 // installed returns the path of a program of this machine, in any directory where drivers look.
-func installed(t *testing.T, program string, more ...string) string {
+func installed(t *testing.T, need testneed.Need, program string, more ...string) string {
 	t.Helper()
 	path, err := daemon.Find(program, more...)
 	if err != nil {
-		t.Skipf("the guest needs %s (scripts/setup-tests installs it): %v", program, err)
+		testneed.Missing(t, need, err)
 	}
 	return path
 }

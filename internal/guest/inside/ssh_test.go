@@ -30,6 +30,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/target"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -132,9 +133,9 @@ func bootSSH(t *testing.T) *sshGuest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sshd := installed(t, "sshd", "/usr/sbin")
+	sshd := installed(t, testneed.SSH, "sshd", "/usr/sbin")
 	for _, program := range []string{"ssh", "ssh-keygen"} {
-		installed(t, program)
+		installed(t, testneed.SSH, program)
 	}
 	g := &sshGuest{log: serverLog{listened: make(chan struct{})}}
 	if g.near, err = linuxnet.NewNS("inside-ssh", false); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/drivertest"
+	"tare/internal/testneed"
 )
 
 // Variable is the environment variable with the directory of what scripts/setup-kubernetes has
@@ -44,13 +45,10 @@ const (
 	NodeB = "node-b"
 )
 
-// programs returns the directory of the cluster's programs. It skips the test if there is none.
+// programs returns the directory of the cluster's programs; see testneed.
 func programs(t testing.TB) string {
 	t.Helper()
 	drivertest.NeedLab(t)
-	if testing.Short() {
-		t.Skip("starts a Kubernetes cluster; run without -short")
-	}
 	dir := os.Getenv(Variable)
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -61,7 +59,7 @@ func programs(t testing.TB) string {
 	}
 	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Skipf("no cluster can be started (scripts/setup-kubernetes builds what it needs): %v", err)
+			testneed.Missing(t, testneed.Kubernetes, err)
 		}
 	}
 	return dir

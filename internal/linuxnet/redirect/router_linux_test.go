@@ -12,18 +12,20 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/redirect"
+	"tare/internal/testneed"
 )
 
-// needRouter skips the test if programs cannot be loaded here, and says what is missing.
+// needRouter is for tests that load programs; see testneed.
 func needRouter(t *testing.T) {
 	t.Helper()
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("needs network namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	r, err := redirect.New(namespace(t, "probe"), "lo")
 	var u *redirect.UnavailableError
 	if errors.As(err, &u) {
-		t.Skipf("needs eBPF: %v", err)
+		testneed.Missing(t, testneed.BPF, err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 // listening serves a site until the test ends, and returns its host and port.
@@ -173,7 +174,7 @@ func TestHostileNameOfWatchedRun(t *testing.T) {
 	s, now := site(t, "")
 	evil := filepath.Join(s.Runs, "a\revent: ended\rdata: x\r\rb")
 	if err := os.Rename(now.Path(), evil); err != nil {
-		t.Skipf("this file system does not take such a name: %v", err)
+		testneed.Missing(t, testneed.Other, err)
 	}
 	s.Load = func(dir string) (report.Input, error) { return report.Input{}, fmt.Errorf("read %s: no run", dir) }
 	at := listening(t, s)

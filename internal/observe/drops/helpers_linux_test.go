@@ -13,17 +13,19 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 const size = 1000 // bytes of payload
 
-// watcher returns a Watcher for the whole test. It skips the test only if a privilege or
-// the kernel's type information is missing: a rejected program is a failure.
+// watcher returns a Watcher for the whole test. It needs a privilege and the kernel's type
+// information: a rejected program is a failure.
 func watcher(t *testing.T) *drops.Watcher {
 	t.Helper()
+	testneed.NotShort(t)
 	w, err := drops.New("/proc")
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
-		t.Skipf("needs the right to load eBPF, and BTF: %v", err)
+		testneed.Missing(t, testneed.BPF, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +40,10 @@ func watcher(t *testing.T) *drops.Watcher {
 
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
+	testneed.NotShort(t)
 	ns, err := linuxnet.NewNS("tare-test-drops-"+name, false)
 	if err != nil {
-		t.Skipf("needs network namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	t.Cleanup(func() { ns.Close() })
 	return ns

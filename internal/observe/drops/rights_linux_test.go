@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/observe/drops"
+	"tare/internal/testneed"
 )
 
 // childEnv makes the test binary test what works without privileges.
@@ -35,7 +36,7 @@ func TestWithoutRights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if attr.Credential != nil && os.Getuid() != 0 {
-				t.Skip("needs root, to become an ordinary user")
+				testneed.Missing(t, testneed.Root, "to become an ordinary user")
 			}
 			self, err := os.Executable()
 			if err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testneed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,7 +130,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestReadLive(t *testing.T) {
 	r, err := Open("/sys")
 	if errors.Is(err, ErrNone) {
-		t.Skip("this kernel has no cpuidle")
+		testneed.Missing(t, testneed.Other, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +155,7 @@ func TestReadLive(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	r, err := Open("/sys")
 	if err != nil {
-		b.Skip(err)
+		testneed.Missing(b, testneed.Other, err)
 	}
 	defer r.Close()
 	var reading time.Duration

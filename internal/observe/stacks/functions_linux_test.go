@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/observe"
+	"tare/internal/testneed"
 )
 
 // The functions of a stripped program are named by its own table, as they are of this program.
@@ -25,9 +26,7 @@ func TestTableOf(t *testing.T) {
 	if info, err := os.Stat(self); err != nil || size != info.Size() || named(at+1) != function(at+1) || !strings.HasSuffix(named(at), "stacks.TestTableOf") || named(1) != "" {
 		t.Errorf("%d bytes, %v, %q at %#x, which is %q", size, err, named(at+1), at, function(at+1))
 	}
-	if testing.Short() {
-		t.Skip("builds a program of its own; run without -short")
-	}
+	testneed.NotShort(t)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() { main2() }\n\n//go:noinline\nfunc main2() { println() }\n"), 0o600); err != nil {

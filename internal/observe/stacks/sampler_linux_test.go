@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/observe"
+	"tare/internal/testneed"
 )
 
 func TestCPUList(t *testing.T) {
@@ -78,12 +79,12 @@ func ownTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// openSampler skips the test where stacks cannot be sampled: the error says what is missing.
+// openSampler is for tests that sample stacks; see testneed.
 func openSampler(t *testing.T) *Sampler {
 	t.Helper()
 	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
 	if errors.Is(err, ErrUnavailable) {
-		t.Skip(err)
+		testneed.Missing(t, testneed.Feature, err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
+	"tare/internal/testneed"
 	"tare/internal/tool"
 	"tare/internal/traffic"
 )
@@ -27,7 +28,7 @@ func TestProof(t *testing.T) {
 			s := drivertest.Provision(t, netns.Driver{}, c.mode, func(spec *lab.Spec) { spec.Rate = c.rate })
 			for name, executable := range map[string]string{"iperf3": "iperf3", "iperf2": "iperf"} {
 				if _, err := exec.LookPath(executable); err != nil {
-					t.Skipf("scripts/setup-tests installs what is missing: %v", err)
+					testneed.Missing(t, testneed.Tools, err)
 				}
 				for _, direction := range []string{"forward", "reverse", "both"} {
 					for _, kind := range []string{"tcp_stream", "udp_stream"} {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -98,8 +99,9 @@ func timeWaits() (all, server int64) {
 // user runs the test.
 func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helperResult {
 	t.Helper()
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("needs root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	ns, err := linuxnet.NewNS("tare-test-crr", false)
 	if err != nil {

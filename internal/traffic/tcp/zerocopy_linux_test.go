@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -148,8 +149,9 @@ func TestZeroCopyMemory(t *testing.T) {
 // a sender that gets none fails.
 func TestZeroCopyWithoutMemory(t *testing.T) {
 	const limit = "net/core/optmem_max"
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("needs root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	ns, err := linuxnet.NewNS("tare-test-optmem", false)
 	if err != nil {
@@ -157,7 +159,7 @@ func TestZeroCopyWithoutMemory(t *testing.T) {
 	}
 	defer ns.Close()
 	if err := ns.Sysctl(limit, "0"); err != nil {
-		t.Skipf("needs a limit for each namespace, as from Linux 6.8: %v", err)
+		testneed.Missing(t, testneed.Feature, err)
 	}
 	for _, threads := range []int{0, 1} {
 		p := params("tcp_stream")

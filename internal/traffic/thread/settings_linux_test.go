@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testneed"
 )
 
 func policy(t *testing.T, tid int) uint32 {
@@ -20,7 +22,7 @@ func policy(t *testing.T, tid int) uint32 {
 func TestRunFIFO(t *testing.T) {
 	s := Settings{CPU: -1, FIFO: true}
 	if err := s.Check(); err != nil {
-		t.Skip(err) // not allowed here
+		testneed.Missing(t, testneed.Root, err)
 	}
 	err := s.Run(2, func(int) error {
 		a, err := unix.SchedGetAttr(0, 0)
@@ -44,7 +46,7 @@ func TestRunFIFO(t *testing.T) {
 func TestRunFIFONotAllowed(t *testing.T) {
 	var none unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_RTPRIO, &none); err != nil || none.Cur != 0 {
-		t.Skipf("RLIMIT_RTPRIO allows it without the capability: %v, %v", none, err)
+		testneed.Missing(t, testneed.Other, "RLIMIT_RTPRIO allows it without the capability")
 	}
 	err := Run(1, -1, func(int) error { // a thread without capabilities, which ends here
 		header, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}

@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
@@ -28,8 +29,9 @@ func TestMain(m *testing.M) {
 // the change of the kernel's UDP counters.
 func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Params) (c, s traffic.Report, moved map[string]int64, err error) {
 	t.Helper()
+	testneed.NotShort(t)
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+		testneed.Missing(t, testneed.Labs, err)
 	}
 	ns, err := linuxnet.NewNS("tare-udp", false)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/thread"
 )
@@ -58,7 +59,7 @@ func await(t *testing.T, what string, n int) {
 // implementations, and no thread keeps it.
 func TestScheduling(t *testing.T) {
 	if err := (thread.Settings{CPU: -1, FIFO: true}).Check(); err != nil {
-		t.Skip(err) // not allowed here
+		testneed.Missing(t, testneed.Root, err)
 	}
 	for name, all := range map[string][]traffic.Workload{"fastest": All(), "portable": Portable()} {
 		for _, w := range all {

@@ -69,9 +69,7 @@ func stand(d labdriver.Driver) error {
 // Each mode has two processes, and one mode may be given twice: those of the last are stopped.
 func KilledRun(t *testing.T, modes ...string) {
 	drivertest.NeedLab(t)
-	if !linuxnet.RealRoot() {
-		t.Skip("needs root: only root sees all that a dead run left")
-	}
+	drivertest.NeedRoot(t, "only root sees all that a dead run left")
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"="+strings.Join(modes, " "))
 	cmd.Stderr = os.Stderr

@@ -30,12 +30,7 @@ func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
-		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
+	drivertest.NeedMode(t, d, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))

@@ -152,6 +152,14 @@ func killer(t *testing.T, mode, workload string, n int, end string) func(live.Ev
 	}
 }
 
+// outcomes lists how trials ended.
+func outcomes(trials []result.Trial) (out []string) {
+	for _, tr := range trials {
+		out = append(out, fmt.Sprintf("%s of %s: %s %s", tr.Workload, tr.Mode, tr.Status, tr.Reason))
+	}
+	return out
+}
+
 func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	t.Helper()
 	i := slices.IndexFunc(run.Modes, func(m result.Mode) bool { return m.ID == id })
@@ -176,11 +184,11 @@ func TestRun(t *testing.T) {
 		change    func(*study.Study)
 		trials    int
 		intervals int
-	}{"at once": {"netns/macvlan", nil, 2, 10}, "interleaved": {"netns/bridge", inPairs, 4, 10}} {
+	}{"at once": {"netns/macvlan", nil, 2, 10}, "interleaved": {"netns/bridge", inPairs, 4, 13}} {
 		t.Run(name, func(t *testing.T) {
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", c.mode}, c.change, nil)
 			if run.Status != result.RunComplete || len(trials) != c.trials || run.Trials != (result.Tally{OK: c.trials}) {
-				t.Fatalf("status %s, trials %+v, modes %+v", run.Status, trials, run.Modes)
+				t.Fatalf("status %s, trials %v", run.Status, outcomes(trials))
 			}
 			for _, tr := range trials {
 				if len(tr.Series.Values) != c.intervals || tr.Client == nil || tr.Client.Congestion != "reno" || len(tr.Counters) < 4 {
@@ -234,21 +242,19 @@ func checkProof(t *testing.T, m result.Mode, trials []result.Trial) {
 // An agent killed once costs its trial with all its pairs, which is tried again in the same block.
 func TestAgentKilledOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		end, pair string
-		change    func(*study.Study)
-	}{"at once": {"a/client", "", func(*study.Study) {}}, "a pair, interleaved": {"b/server2", "pair 2", func(s *study.Study) {
+		end, pair, workload string
+		change              func(*study.Study)
+	}{"at once": {"a/client", "", "tcp_rr", func(*study.Study) {}}, "a pair, interleaved": {"b/server2", "pair 2", "bulk", func(s *study.Study) {
 		inPairs(s)
 		s.Workloads = s.Workloads[1:]
 	}}} {
 		t.Run(name, func(t *testing.T) {
-			workload := ""
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
 				c.change(s)
-				workload = s.Workloads[0].ID
 				s.Workloads[0].Duration = study.Duration(3 * time.Second) // it lasts until it is found
-			}, func(e live.Event) { killer(t, "netns/bridge", workload, 1, c.end)(e) })
+			}, killer(t, "netns/bridge", c.workload, 1, c.end))
 			if run.Trials != (result.Tally{OK: 1, Failed: 1}) || len(trials) != 2 || modeOf(t, run, "netns/bridge").Status != result.ModeMeasured {
-				t.Fatalf("trials %+v, modes %+v", trials, run.Modes)
+				t.Fatalf("trials %v", outcomes(trials))
 			}
 			if f := trials[0]; f.Attempt != 1 || f.Metrics != nil || !strings.Contains(f.Reason, "killed") || !strings.Contains(f.Reason, c.pair) {
 				t.Errorf("the failed trial: %+v", f)
@@ -268,7 +274,7 @@ func TestAgentKilledTwice(t *testing.T) {
 		s.Workloads = append(s.Workloads, w)
 	}, killer(t, "netns/published", "killed", 2, ""))
 	if run.Trials != (result.Tally{OK: 1, Failed: 2}) || run.Status != result.RunComplete || modeOf(t, run, "netns/published").Status != result.ModeMeasured {
-		t.Errorf("status %s, trials %+v", run.Status, trials)
+		t.Errorf("status %s, trials %v", run.Status, outcomes(trials))
 	}
 	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool {
 		return w.Code == "workload_failed" && strings.Contains(w.Text, "killed failed 2 times")
@@ -296,7 +302,7 @@ func TestVoidMode(t *testing.T) {
 	}
 	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Mode != "host" })
 	if run.Trials != (result.Tally{OK: 1, Failed: 1}) || i < 0 || trials[i].Metrics != nil || trials[i].Attempt != 1 || len(trials[i].Counters) == 0 {
-		t.Errorf("trials %+v", trials)
+		t.Errorf("trials %v", outcomes(trials))
 	}
 }
 
@@ -323,7 +329,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	if run.Status != result.RunInterrupted || len(heard) != 2 || len(trials) != 0 {
-		t.Errorf("the run is %s, progress was told of %v, trials %+v", run.Status, heard, trials)
+		t.Errorf("the run is %s, progress was told of %v, trials %v", run.Status, heard, outcomes(trials))
 	}
 }
 
@@ -356,7 +362,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 		}
 	}, nil)
 	if run.Trials.OK != len(trials) || len(trials) < len(specs) {
-		t.Fatalf("of %d workloads: trials %+v", len(specs), trials)
+		t.Fatalf("of %d workloads: %v", len(specs), outcomes(trials))
 	}
 	for _, tr := range trials {
 		for _, e := range []*result.End{tr.Client, tr.Server} {

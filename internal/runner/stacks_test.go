@@ -101,7 +101,7 @@ func TestAloneBreakdown(t *testing.T) {
 				for _, p := range b.Components {
 					share[b.Mode][p.Name] = p.Share
 				}
-				t.Logf("%s: %.3v, unknown %.3f", b.Mode, share[b.Mode], b.Unknown)
+				t.Logf("%s: %v, unknown %.3f", b.Mode, share[b.Mode], b.Unknown)
 			}
 			if len(share) != len(c.modes) {
 				t.Fatalf("breakdowns of %d modes, want %d: %+v", len(share), len(c.modes), run.Warnings)

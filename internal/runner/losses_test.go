@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testneed"
@@ -67,7 +68,7 @@ func datagrams(change func(*study.Workload)) study.Workload {
 }
 
 // lose runs one such trial and gives what became of it. It prints where its losses were attributed to.
-func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study), spoil func(*lab.Lab) error) result.Trial {
+func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study), spoil func(*lab.Lab) error, on func(live.Event)) result.Trial {
 	t.Helper()
 	if spoil == nil {
 		spoil = func(*lab.Lab) error { return nil }
@@ -77,7 +78,7 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 		if change != nil {
 			change(s)
 		}
-	}, nil)
+	}, on)
 	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialOK })
 	if i < 0 || trials[i].Losses == nil {
 		t.Fatalf("no trial with an account of its losses: %+v", trials)
@@ -115,11 +116,11 @@ func needNFT(t *testing.T) {
 // where they were dropped.
 func TestAloneLosses(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
-		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil)
+		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil, nil)
 		diedAt(t, *tr.Losses, result.PlaceReceive)
 	})
 	t.Run("queue of a rate limit", func(t *testing.T) {
-		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.Rate = 100e6 }), func(s *study.Study) { s.Lab.Rate = 10e6 }, nil)
+		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.Rate = 100e6 }), func(s *study.Study) { s.Lab.Rate = 10e6 }, nil, nil)
 		diedAt(t, *tr.Losses, result.PlaceQdisc)
 	})
 	t.Run("backlog of a CPU", fullBacklog)
@@ -136,7 +137,7 @@ func TestAloneLosses(t *testing.T) {
 				}
 			}
 			`)
-		})
+		}, nil)
 		diedAt(t, *tr.Losses, result.PlaceNetfilter)
 	})
 	t.Run("DNS queries and answers", func(t *testing.T) {
@@ -148,14 +149,14 @@ func TestAloneLosses(t *testing.T) {
 			Duration: study.Duration(500 * time.Millisecond),
 		}, nil, func(l *lab.Lab) error {
 			return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; udp length > 60 @th,64,32 != 0x74617265 numgen inc mod 8 0 counter drop; }\n}\n")
-		})
+		}, nil)
 		diedAt(t, *tr.Losses, result.PlaceNetfilter)
 		if tr.Metrics["loss_ratio"] <= 0 || !slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "lost_exchanges" }) {
 			t.Errorf("%v, notes %v", tr.Metrics, tr.Notes)
 		}
 	})
 	t.Run("generator that cannot keep up", func(t *testing.T) {
-		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.Rate = 100e9 }), nil, nil)
+		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.Rate = 100e9 }), nil, nil, nil)
 		d := tr.Client.Datagrams
 		if tr.GeneratorLimited == nil || *tr.GeneratorLimited < 0.1 || !slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "generator_limited" }) {
 			t.Errorf("a schedule of 12.5 M datagrams/s was kept: limited %v, notes %v", tr.GeneratorLimited, tr.Notes)
@@ -187,6 +188,6 @@ func fullBacklog(t *testing.T) {
 			return err
 		}
 		return run(l.B.NS, "", "unshare", "-m", "sh", "-c", "mount -t sysfs none /sys && echo 2 >/sys/class/net/eth0/queues/rx-0/rps_cpus")
-	})
+	}, nil)
 	diedAt(t, *tr.Losses, result.PlaceBacklog)
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -34,12 +35,12 @@ func piloted(rises map[string]float64, modes ...string) *scripted {
 // Method 1.4: a pilot trial of each mode sets the warm-up of the bulk trials, for all modes alike,
 // and is itself in no cell. A resumed run keeps to it without new pilots.
 func TestPilot(t *testing.T) {
-	rises := map[string]float64{"host": 1, "netns/macvlan": 3}
+	rises := map[string]float64{"host": 3, "netns/macvlan": 1}
 	s := piloted(rises, "host", "netns/macvlan")
 	if err := s.runs(t); err != nil {
 		t.Fatal(err)
 	}
-	if p := s.run.Pilots; len(p) != 2 || p[0].Warmup == nil || *p[0].Warmup != 1 || *p[1].Warmup != 3 || p[1].Workload != "tcp_stream" {
+	if p := s.run.Pilots; len(p) != 2 || p[0].Warmup == nil || *p[0].Warmup != 3 || *p[1].Warmup != 1 || p[1].Workload != "tcp_stream" {
 		t.Errorf("pilots %+v", p)
 	}
 	if l := s.run.Lengths; len(l) != 1 || l[0].FromBlock != 1 || l[0].Warmup != 3 || l[0].Duration != 1 {
@@ -62,6 +63,22 @@ func TestPilot(t *testing.T) {
 	}
 	if l := again.run.Lengths; len(again.trials) != 2 || again.trials[0].Pilot || len(l) != 1 || l[0].Warmup != 3 {
 		t.Errorf("resumed: %v, lengths %+v", again.told(), l)
+	}
+}
+
+// A pilot that fails in both attempts costs its mode nothing but the warm-up, with a warning.
+func TestPilotFails(t *testing.T) {
+	s := piloted(nil, "host")
+	s.give = func(tr *trialRun) {
+		if tr.Pilot() {
+			tr.err = errors.New("it broke")
+		}
+	}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if s.run.Trials != (result.Tally{OK: 1, Failed: attempts}) || s.mode("host").Status != result.ModeMeasured || !strings.Contains(s.warned("pilot_failed"), "it broke") {
+		t.Errorf("trials %v, warnings %+v", s.told(), s.run.Warnings)
 	}
 }
 

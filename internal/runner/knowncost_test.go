@@ -19,7 +19,7 @@ import (
 // held within a third of each other and not by their intervals.
 func TestAloneKnownCost(t *testing.T) {
 	const first, second = "noop-1000", "noop-2000"
-	run, _, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, func(s *study.Study) {
+	run, _ := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/published"}, func(s *study.Study) {
 		s.Modes = append(s.Modes,
 			study.Mode{ID: first, Mode: "netns/published", With: map[string]string{"noop_rules": "1000"}},
 			study.Mode{ID: second, Mode: "netns/published", With: map[string]string{"noop_rules": "2000"}})
@@ -31,9 +31,6 @@ func TestAloneKnownCost(t *testing.T) {
 		w.RequestSize, w.ResponseSize, w.Placement, w.Slice = 1, 1, study.OneCore, study.Duration(25*time.Millisecond)
 		w.Duration = study.Duration(500 * time.Millisecond)
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	i := slices.IndexFunc(run.Ladder.Costs, func(c result.LadderCost) bool { return c.Metric == "transaction_rate" })
 	if i < 0 {
 		t.Fatalf("no cost of a transaction: %+v", run.Ladder)

@@ -26,9 +26,15 @@ func TestAppendRefuses(t *testing.T) {
 		"rtt of the server is NaN":              func(t *result.Trial) { t.Server.RTT = new(math.NaN()) },
 		"interval of the goodput series is NaN": func(t *result.Trial) { t.Series.Interval = math.NaN() },
 		"value 2 of the goodput series is NaN":  func(t *result.Trial) { t.Series.Values[1] = math.NaN() },
-		"no mode":                               func(t *result.Trial) { t.Mode = "" },
-		"no workload":                           func(t *result.Trial) { t.Workload = "" },
-		`unknown status "fine"`:                 func(t *result.Trial) { t.Status = "fine" },
+		"backlog of step 2 is NaN":              func(t *result.Trial) { t.Steps = []result.Step{{}, {Backlog: math.NaN()}} },
+		"load of step 1 is +Inf":                func(t *result.Trial) { t.Steps = []result.Step{{Load: math.Inf(1)}} },
+		"seconds of the search is NaN":          func(t *result.Trial) { t.Search = &result.Search{Seconds: math.NaN()} },
+		"upper bound of throughput_0 is +Inf": func(t *result.Trial) {
+			t.Search = &result.Search{Goals: []result.SearchGoal{{Metric: "throughput_0", Lower: new(1.0), Upper: new(math.Inf(1))}}}
+		},
+		"no mode":               func(t *result.Trial) { t.Mode = "" },
+		"no workload":           func(t *result.Trial) { t.Workload = "" },
+		`unknown status "fine"`: func(t *result.Trial) { t.Status = "fine" },
 		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1": use the version that wrote it, or a later one`: func(t *result.Trial) { t.Schema = "tare.trial/2" },
 		fmt.Sprintf("at most %d", maxLine): func(t *result.Trial) { t.Reason = strings.Repeat("x", maxLine) },
 	} {

@@ -198,3 +198,21 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// What a tool that has exited says is part of the error that its server does not listen.
+func TestPreferToolError(t *testing.T) {
+	const said = "unable to start listener: Address already in use"
+	none := errors.New("nothing listens on port 5201")
+	tool, err := Named(iperf3Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := job{Params: params(tool.Name, "tcp_stream"), side: atServer}
+	if got := preferToolError(none, j, tool, output{stdout: []byte(`{"error": "` + said + `"}`)}); !errors.Is(got, none) || !strings.Contains(got.Error(), said) {
+		t.Errorf("the tool's error is lost: %v", got)
+	}
+	tool.read = func(job, output) (parsedOutput, error) { return parsedOutput{}, nil }
+	if got := preferToolError(none, j, tool, output{}); got != none { //nolint:errorlint // the very same
+		t.Errorf("of a tool that says nothing: %v", got)
+	}
+}

@@ -42,6 +42,7 @@ type guest struct {
 var guests = []guest{
 	{name: "tunnels", tests: []tested{
 		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, missing: "add an IPsec ESP association"},
+		{name: "conntrack", folder: "internal/runner", run: "TestGuestFullTracking", missing: "needs another machine"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},

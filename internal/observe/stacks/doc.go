@@ -27,8 +27,6 @@ type Samples struct {
 }
 
 // Elapsed is how long all windows together were.
-func (s *Samples) Elapsed() time.Duration { return s.elapsed }
-
 // Profile is what was sampled, by function.
 type Profile struct {
 	Stacks  map[string]int // samples by folded stack, without those of idle CPUs

@@ -11,9 +11,33 @@ import (
 	"tare/internal/warning"
 )
 
+// DropWatcher counts why the kernel drops datagrams; see [drops.Watcher].
+type DropWatcher interface {
+	Start(flows int) (DropSession, error)
+	Close() error
+}
+
+// DropSession counts for the trials of a group; see [drops.Session].
+type DropSession interface {
+	Set(flow int, f drops.Flow) error
+	Turn(flow int) error
+	Read(flow int) (drops.FlowDrops, error)
+	Stop() error
+}
+
+// kernelDrops is the watcher of this machine's kernel.
+type kernelDrops struct{ *drops.Watcher }
+
+func (k kernelDrops) Start(flows int) (DropSession, error) { return k.Watcher.Start(flows) }
+
+func openDrops() (DropWatcher, error) {
+	w, err := drops.New("/proc")
+	return kernelDrops{w}, err
+}
+
 // flowDrops records why the kernel drops what a trial sends.
 type flowDrops struct {
-	session *drops.Session
+	session DropSession
 	flow    int      // of the trial in the session
 	missing []string // why the reasons may be incomplete
 }
@@ -29,7 +53,7 @@ func (o *Observer) WatchDrops() {
 		o.cfg.Warn(warning.NotObserved, "run", "no drop reasons: the path is on other machines, and tare reads only this kernel")
 		return
 	}
-	w, err := drops.New("/proc")
+	w, err := o.cfg.OpenDrops()
 	if err != nil {
 		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 		return

@@ -11,9 +11,9 @@ import (
 	"tare/internal/driver"
 	"tare/internal/facts"
 	"tare/internal/observe"
-	"tare/internal/observe/drops"
 	"tare/internal/observe/idle"
 	"tare/internal/observe/netstack"
+	"tare/internal/observe/stacks"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -30,10 +30,14 @@ type Config struct {
 	Warn func(code warning.Code, scope, format string, args ...any)
 	// AppendFile appends to a file in the run's directory: folded stacks.
 	AppendFile func(name string, data []byte) error
-	// CPU reads the CPU time of this machine, and Watch reads its counters around trials;
-	// nil uses the kernel's.
-	CPU   observe.Collector
-	Watch *observe.CollectorSet
+	// CPU reads the CPU time of this machine, Watch its counters around trials, and Proc is
+	// its procfs. OpenDrops and OpenStacks open what records the kernel's drop reasons and
+	// samples stacks. Zero values use those of this machine.
+	CPU        observe.Collector
+	Watch      *observe.CollectorSet
+	Proc       string
+	OpenDrops  func() (DropWatcher, error)
+	OpenStacks func() (StackSampler, error)
 }
 
 // Agent reads another machine through an agent of the run.
@@ -60,7 +64,7 @@ type Observer struct {
 	watch          *observe.CollectorSet
 	cpu            observe.Collector // of this machine, read before and after each part of a trial
 	idleTimes      *idle.Reader      // what cpu reads, nil if there is none
-	drops          *drops.Watcher    // nil if drop reasons are not recorded
+	drops          DropWatcher       // nil if drop reasons are not recorded
 	noStacks       string            // why stacks cannot be sampled here; empty if they may be
 	idle           []idlePeriod      // the waits before trials that baselines need, in order
 	kernels        map[string]string // boot ids of the hosts' machines, as last read
@@ -77,6 +81,15 @@ func New(cfg Config) *Observer {
 	if o.cpu == nil {
 		o.idleTimes, _ = idle.Open("/sys") // without it, idle time has steps of 10 ms
 		o.cpu = observe.NewCPU("/proc").WithIdle(o.idleTimes)
+	}
+	if o.cfg.Proc == "" {
+		o.cfg.Proc = "/proc"
+	}
+	if o.cfg.OpenDrops == nil {
+		o.cfg.OpenDrops = openDrops
+	}
+	if o.cfg.OpenStacks == nil {
+		o.cfg.OpenStacks = func() (StackSampler, error) { return stacks.Open("/proc", o.ownProcesses()) }
 	}
 	return o
 }

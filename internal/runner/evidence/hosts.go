@@ -143,13 +143,13 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 		do()
 		return
 	}
-	before, err := observe.ReadTable("/proc")
+	before, err := observe.ReadTable(o.cfg.Proc)
 	do()
 	if err != nil {
 		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
-	after, err := observe.ReadTable("/proc")
+	after, err := observe.ReadTable(o.cfg.Proc)
 	if err != nil {
 		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return

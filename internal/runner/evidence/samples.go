@@ -13,10 +13,19 @@ import (
 	"tare/internal/warning"
 )
 
+// StackSampler samples the stacks of all CPUs; see [stacks.Sampler].
+type StackSampler interface {
+	Start(into *stacks.Samples) error
+	Pause() error
+	Identify() error
+	Profile(of *stacks.Samples) (stacks.Profile, error)
+	Close() error
+}
+
 // Sampling samples the stacks of the trials of a group. A nil Sampling does nothing.
 type Sampling struct {
 	observer *Observer
-	sampler  *stacks.Sampler
+	sampler  StackSampler
 	group    []*Trial
 	taken    map[*Trial]*samples
 }
@@ -53,11 +62,11 @@ func (o *Observer) Sampling(group []*Trial) *Sampling {
 
 // openStacks opens the sampler. It returns nil if stacks cannot be sampled, and reports
 // the reason once.
-func (o *Observer) openStacks() *stacks.Sampler {
+func (o *Observer) openStacks() StackSampler {
 	err := errors.New("the endpoints run on other machines, whose stacks cannot be sampled from here")
 	if o.local() {
-		var s *stacks.Sampler
-		if s, err = stacks.Open("/proc", o.ownProcesses()); err == nil {
+		var s StackSampler
+		if s, err = o.cfg.OpenStacks(); err == nil {
 			return s
 		}
 	}
@@ -136,11 +145,11 @@ func (s *Sampling) Record() {
 }
 
 func (s *Sampling) record(t *Trial, taken *stacks.Samples) error {
-	if t.Failed() || taken.Elapsed() <= 0 {
+	if t.Failed() {
 		return nil
 	}
 	found, err := s.sampler.Profile(taken)
-	if err != nil {
+	if err != nil || found.Elapsed <= 0 {
 		return err
 	}
 	t.Record.Stacks = &result.Stacks{

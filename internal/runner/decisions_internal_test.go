@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// piloted is a run with pilot trials of 10 s, of which that of a mode rises for so many seconds.
+func piloted(rises map[string]float64, modes ...string) *scripted {
+	s := scriptOf(modes...)
+	s.study.Workloads, s.study.Pilot, s.study.Blocks = []study.Workload{bulk()}, study.WaitOf(10*time.Second), 1
+	s.give = func(tr *trialRun) {
+		if !tr.Pilot() {
+			return
+		}
+		series := &result.Series{Metric: "goodput", Interval: 0.1}
+		for i := range 100 {
+			level := 1e9 + 1e5*float64(i%5)
+			if float64(i) < 10*rises[tr.Mode] {
+				level = 5e8
+			}
+			series.Values = append(series.Values, level)
+		}
+		tr.out.Series = series
+	}
+	return s
+}
+
+// Method 1.4: a pilot trial of each mode sets the warm-up of the bulk trials, for all modes alike,
+// and is itself in no cell. A resumed run keeps to it without new pilots.
+func TestPilot(t *testing.T) {
+	rises := map[string]float64{"host": 3, "netns/macvlan": 1}
+	s := piloted(rises, "host", "netns/macvlan")
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.run.Pilots; len(p) != 2 || p[0].Warmup == nil || *p[0].Warmup != 3 || *p[1].Warmup != 1 || p[1].Workload != "tcp_stream" {
+		t.Errorf("pilots %+v", p)
+	}
+	if l := s.run.Lengths; len(l) != 1 || l[0].FromBlock != 1 || l[0].Warmup != 3 || l[0].Duration != 1 {
+		t.Errorf("lengths %+v, want a warm-up of 3 s", l)
+	}
+	for i, tr := range s.trials {
+		if pilot := i < 2; tr.Pilot != pilot || pilot && (tr.Block != 0 || tr.Warmup != 0 || tr.Window != 10) || !pilot && (tr.Block != 1 || tr.Warmup != 3 || tr.Window != 1) {
+			t.Errorf("trial %d is %+v", i+1, tr)
+		}
+	}
+	for _, c := range s.run.Cells {
+		if c.N != 1 {
+			t.Errorf("cell %+v counts %d trials, want 1", c, c.N)
+		}
+	}
+	again := piloted(rises, "host", "netns/macvlan")
+	again.earlier = s.trials[:2]
+	if err := again.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if l := again.run.Lengths; len(again.trials) != 2 || again.trials[0].Pilot || len(l) != 1 || l[0].Warmup != 3 {
+		t.Errorf("resumed: %v, lengths %+v", again.told(), l)
+	}
+}
+
+// A pilot that fails in both attempts costs its mode nothing but the warm-up, with a warning.
+func TestPilotFails(t *testing.T) {
+	s := piloted(nil, "host")
+	s.give = func(tr *trialRun) {
+		if tr.Pilot() {
+			tr.err = errors.New("it broke")
+		}
+	}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if s.run.Trials != (result.Tally{OK: 1, Failed: attempts}) || s.mode("host").Status != result.ModeMeasured || !strings.Contains(s.warned("pilot_failed"), "it broke") {
+		t.Errorf("trials %v, warnings %+v", s.told(), s.run.Warnings)
+	}
+}
+
+// A longer warm-up of the study is kept, whatever pilots show.
+func TestPilotLeavesLongerWarmup(t *testing.T) {
+	s := piloted(map[string]float64{"host": 1}, "host")
+	s.study.Workloads[0].Warmup = study.WaitOf(3200 * time.Millisecond)
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.run.Pilots) != 1 || s.trials[1].Warmup != 3.2 {
+		t.Errorf("pilots %+v, a trial with %g s of warm-up", s.run.Pilots, s.trials[1].Warmup)
+	}
+}
+
+// From block 2 on the cost pass has every mode at one rate, half of the slowest mode's; the stopping
+// rule ignores it.
+func TestCostPass(t *testing.T) {
+	s := settling()
+	s.study.Workloads = []study.Workload{bulk()}
+	s.study.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	c := s.run.CostPass
+	if c == nil || c.Missing != "" || c.Block != 1 || c.Workload != "tcp_stream" || c.Of != "netns/macvlan" || c.Rate < 2.2e9 || c.Rate > 2.24e9 {
+		t.Fatalf("cost pass %+v", c)
+	}
+	n := map[string]int{}
+	for _, tr := range s.trials {
+		switch {
+		case tr.Workload == "tcp_stream" && tr.Rate == 0:
+		case tr.Workload == study.CostPassID && tr.Block == 2 && tr.Rate == c.Rate && tr.Window == 0.5:
+			n[tr.Mode]++
+		default:
+			t.Errorf("%s in block %d at %g bit/s", tr.Workload, tr.Block, tr.Rate)
+		}
+	}
+	if n["host"] != 1 || n["netns/macvlan"] != 1 || s.run.Stopping.Reason != result.StopSettled {
+		t.Errorf("trials of the pass %v, stopping %+v", n, s.run.Stopping)
+	}
+}
+
+// A workload that is verified is measured with both tools, and the run says whether they agree.
+func TestVerifyWith(t *testing.T) {
+	s := scriptOf("host", "netns/macvlan")
+	s.study.Workloads = []study.Workload{bulk()}
+	s.study.Workloads[0].VerifyWith = "iperf3"
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, tr := range s.trials {
+		n[tr.Workload]++
+	}
+	if n["tcp_stream"] != 4 || n["tcp_stream.iperf3"] != 4 {
+		t.Errorf("trials %v", n)
+	}
+	if a := s.run.Agreements; len(a) != 1 || a[0].N != 2 || a[0].Ratio == nil || a[0].Mode != "netns/macvlan" {
+		t.Errorf("agreements %+v", a)
+	}
+}
+
+// A run keeps the study's names, makes the comparisons that the study requests, and reports what it
+// left out: modes that cannot be had, and limits without effect.
+func TestNames(t *testing.T) {
+	s := scriptOf()
+	s.study.Modes = []study.Mode{
+		{Mode: "host", ID: "raw"}, {Mode: "netns/bridge", ID: "one", Title: "mine", Description: "as asked"},
+		{Mode: "netns/bridge", ID: "two"}, {Mode: "elsewhere", ID: "vm"},
+	}
+	s.study.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
+	s.study.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
+	s.study.Compare = []study.Comparison{{A: study.SideOf("B"), B: study.SideOf("A")}, {ID: "modes", A: study.SideOf("two"), B: study.SideOf("one")}, {A: study.SideOf("V"), B: study.SideOf("A")}}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	one, vm := s.mode("one"), s.mode("vm")
+	if one.Mode != "netns/bridge" || one.Title != "mine" || one.Description != "as asked" || one.Baseline != "raw" || one.Status != result.ModeMeasured {
+		t.Errorf("%+v", one)
+	}
+	if vm.Status != result.ModeUnsupported || vm.Reason != "it is not to be had" || s.run.Trials.OK != 6 {
+		t.Errorf("%+v, trials %+v", vm, s.run.Trials)
+	}
+	if len(s.run.Scenarios) != 3 || s.run.Scenarios[1] != (result.Scenario{ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}) {
+		t.Errorf("scenarios %+v", s.run.Scenarios)
+	}
+	for id, figures := range map[string]bool{"B/A": true, "modes": true, "V/A": false} {
+		i := slices.IndexFunc(s.run.Comparisons, func(c result.Comparison) bool { return c.ID == id })
+		if i < 0 || figures != (s.run.Comparisons[i].Ratio != nil) || figures == (s.run.Comparisons[i].Reason != "") {
+			t.Errorf("comparison %s: %+v", id, s.run.Comparisons)
+		}
+	}
+	if got := s.warned("limits_skipped"); !strings.Contains(got, "raw, one, two, vm,") {
+		t.Errorf("warned %q", got)
+	}
+}

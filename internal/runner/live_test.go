@@ -1,0 +1,56 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// hog starts a program that keeps a CPU busy and is not a child of this test, so that it does not belong
+// to the run.
+func hog(t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Errorf("end the program that kept a CPU busy: %v", err)
+		}
+	})
+}
+
+// With a program that keeps a CPU busy, trials that run alone are invalid because of it, and are repeated. The
+// limit is far below its use on any machine.
+func TestAloneHogMakesInvalid(t *testing.T) {
+	hog(t)
+	_, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		s.Invalid = study.Invalid{Others: study.ShareOf(0.001), Most: study.NotApplied()}
+	}, nil)
+	var got []string
+	for _, tr := range trials {
+		got = append(got, fmt.Sprintf("%s %t", tr.Status, tr.Requeued))
+		t.Log(tr.Reason)
+		if tr.Status == result.TrialInvalid && !strings.HasPrefix(tr.Reason, "other programs used ") {
+			t.Errorf("reason %q", tr.Reason)
+		}
+	}
+	if strings.Join(got, ", ") != "invalid false, invalid true" {
+		t.Errorf("trials %v", got)
+	}
+}

@@ -1,0 +1,260 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/analysis"
+	"tare/internal/driver"
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// What becomes of a mode and of its trials by how these end: one that fails once is tried again, and
+// one that fails twice is not tried in later blocks. One without a proof makes its mode void at once.
+func TestOutcomes(t *testing.T) {
+	broken, none := errors.New("it broke"), fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittleTraffic)
+	for name, c := range map[string]struct {
+		give   func(tr *trialRun) // of trials of netns/macvlan
+		want   []string
+		status result.ModeStatus
+		reason string
+		cells  bool // of that mode
+	}{
+		"fails once": {func(tr *trialRun) {
+			if tr.Block == 1 && tr.out.Attempt == 1 {
+				tr.err = broken
+			}
+		}, []string{"1 netns/macvlan failed", "1 netns/macvlan ok", "2 netns/macvlan ok"}, result.ModeMeasured, "", true},
+		"fails twice": {func(tr *trialRun) { tr.err = broken }, []string{"1 netns/macvlan failed", "1 netns/macvlan failed"},
+			result.ModeFailed, "a trial of tcp_rr failed 2 times in block 1: it broke", false},
+		"carries too little for a proof": {func(tr *trialRun) { tr.err = tr.proofError(none) }, []string{"1 netns/macvlan failed", "1 netns/macvlan failed"},
+			result.ModeFailed, "failed 2 times in block 1: only 7 bytes", false},
+		"is not proven in block 2": {func(tr *trialRun) {
+			if tr.Block == 2 {
+				tr.err = tr.proofError(errors.New("the bridge did not count"))
+			}
+		}, []string{"1 netns/macvlan ok", "2 netns/macvlan failed"}, result.ModeVoid, "the bridge did not count", false},
+	} {
+		for _, slice := range []study.Duration{study.AtOnce, study.Duration(25 * time.Millisecond)} {
+			s := scriptOf("host", "netns/macvlan")
+			s.study.Workloads[0].Slice = slice
+			s.give = func(tr *trialRun) {
+				if tr.Mode != "host" {
+					c.give(tr)
+				}
+			}
+			if err := s.runs(t); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, text := range s.told() {
+				if s.trials[i].Mode != "host" {
+					got = append(got, text)
+				}
+				if tr := s.trials[i]; tr.Status == result.TrialFailed && (tr.Metrics != nil || tr.Reason == "" || tr.Void != (c.status == result.ModeVoid)) {
+					t.Errorf("%s: the failed trial is %+v", name, tr)
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("%s: trials (-want +got):\n%s", name, d)
+			}
+			if m := s.mode("netns/macvlan"); m.Status != c.status || !strings.Contains(m.Reason, c.reason) || s.mode("host").Status != result.ModeMeasured {
+				t.Errorf("%s: modes %+v", name, s.run.Modes)
+			}
+			for _, cell := range s.run.Cells {
+				if cell.Mode == "netns/macvlan" && !c.cells {
+					t.Errorf("%s: the mode has the cell %+v", name, cell)
+				}
+			}
+		}
+	}
+}
+
+// A resumed run does not try a void mode again.
+func TestVoidIsRemembered(t *testing.T) {
+	s := scriptOf("host", "netns/macvlan")
+	s.earlier = []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
+		Status: result.TrialFailed, Void: true, Reason: "the bridge did not count"}}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.mode("netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge did not count" || s.run.Trials != (result.Tally{OK: 2, Failed: 1}) {
+		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
+	}
+}
+
+// A mode that is unsupported or cannot be built is told with its reason; the others are measured. A run
+// of nothing but such is an error.
+func TestModesThatCannotBeBuilt(t *testing.T) {
+	s := scriptOf("host", "elsewhere", "netns/bridge")
+	s.provide = func(mode string, _ int) error {
+		if mode == "netns/bridge" {
+			return errors.New("no more bridges")
+		}
+		return nil
+	}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.mode("elsewhere"); m.Status != result.ModeUnsupported || m.Reason != "it is not to be had" {
+		t.Errorf("mode %+v", m)
+	}
+	if m := s.mode("netns/bridge"); m.Status != result.ModeFailed || m.Reason != "no more bridges" || s.run.Trials.OK != 2 || s.run.Status != result.RunComplete {
+		t.Errorf("mode %+v, status %s, trials %+v", m, s.run.Status, s.run.Trials)
+	}
+	s = scriptOf("elsewhere")
+	if err := s.runs(t); !errors.Is(err, ErrNothing) || s.run.Status != result.RunFailed {
+		t.Errorf("status %s, error %v", s.run.Status, err)
+	}
+}
+
+// The events of a run tell its whole story in order.
+func TestEvents(t *testing.T) {
+	s := scriptOf("host")
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range s.events {
+		if _, warned := e.(live.WarningRaised); !warned { // another run on the machine, for example
+			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", e), "live."))
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "Planned ModeSettled TrialStarted TrialEnded TrialStarted TrialEnded Ended" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+// A workload that fails twice is dropped for its mode, and the others go on.
+func TestWorkloadDropped(t *testing.T) {
+	s := scriptOf("host")
+	other := bulk()
+	other.ID, other.Tool = "other", "ntttcp"
+	s.study.Workloads = append(s.study.Workloads, other)
+	s.give = func(tr *trialRun) {
+		if tr.Workload.ID == "other" {
+			tr.err = errors.New("ntttcp is not installed")
+		}
+	}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.mode("host"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2, Failed: attempts}) {
+		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
+	}
+	if got := s.warned("workload_failed"); !strings.HasPrefix(got, "host other: a trial of other failed 2 times in block 1: ntttcp is not installed") {
+		t.Errorf("warned %q", got)
+	}
+}
+
+// A mode without datagrams has no trial of a workload over UDP, and says why; a study of these
+// alone has no mode.
+func TestTCPOnly(t *testing.T) {
+	udp := study.Workload{ID: "udp", Kind: "udp_stream", Flows: 1, PayloadSize: 1200, Rate: 10e6, Family: study.IPv4, Placement: study.Free,
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Slice: study.AtOnce, Duration: study.Duration(time.Second)}
+	s := scriptOf("proxy")
+	s.study.Workloads = append(s.study.Workloads, udp)
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.mode("proxy"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2}) || len(s.trials) != 2 {
+		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
+	}
+	if got := s.warned("workload_unsupported"); !strings.HasPrefix(got, "proxy udp: ") || !strings.Contains(got, "it sends datagrams, and its proxies forward TCP connections alone") {
+		t.Errorf("warned %q", got)
+	}
+	s = scriptOf("proxy")
+	s.study.Workloads = []study.Workload{udp}
+	err := s.runs(t)
+	if m := s.mode("proxy"); !errors.Is(err, ErrNothing) || m.Status != result.ModeUnsupported || !strings.Contains(m.Reason, "every workload of the study sends datagrams") {
+		t.Errorf("of datagrams alone: %v, %+v", err, m)
+	}
+}
+
+// The whole set of an invalid trial is repeated after all others, with the mode whose trial was good. A
+// resumed run repeats nothing that was repeated, and the rest of what was not.
+func TestInvalidIsMadeUpFor(t *testing.T) {
+	const why = "the link of b/eth9 went down or up"
+	for name, slice := range map[string]study.Duration{"at once": study.AtOnce, "interleaved": study.Duration(25 * time.Millisecond)} {
+		begin := func() *scripted {
+			s := scriptOf("host", "netns/macvlan")
+			s.study.Workloads[0].Slice, s.study.Invalid = slice, study.Invalid{Most: study.ShareOf(0.3)}
+			return s
+		}
+		s := begin()
+		s.give = func(tr *trialRun) {
+			if tr.Mode != "host" && tr.Block == 1 && !tr.Requeued {
+				tr.invalidReason = why
+			}
+		}
+		if err := s.runs(t); err != nil {
+			t.Fatal(err)
+		}
+		n := map[string]int{}
+		for _, text := range s.told() {
+			n[text]++
+		}
+		want := map[string]int{"1 host ok": 1, "1 netns/macvlan invalid": 1, "2 host ok": 1, "2 netns/macvlan ok": 1, "1 host ok again": 1, "1 netns/macvlan ok again": 1}
+		if d := cmp.Diff(want, n); d != "" || !s.trials[4].Requeued || !s.trials[5].Requeued {
+			t.Errorf("%s: trials (-want +got):\n%s", name, d)
+		}
+		if e := of[live.TrialStarted](s); e[len(e)-1].Total != 6 || e[len(e)-1].Done+len(e[len(e)-1].Modes) != 6 {
+			t.Errorf("%s: the last was told as %+v, want 6 of 6", name, e[len(e)-1])
+		}
+		if s.run.Noisy != "" || s.run.Trials != (result.Tally{OK: 5, Invalid: 1}) {
+			t.Errorf("%s: noisy %q, tally %+v", name, s.run.Noisy, s.run.Trials)
+		}
+		for _, tr := range s.trials {
+			if tr.Status == result.TrialInvalid && tr.Reason != why {
+				t.Errorf("%s: reason %q", name, tr.Reason)
+			}
+		}
+		for _, c := range s.run.Cells {
+			if c.N != 2 {
+				t.Errorf("%s: %s %s has %d blocks, want 2", name, c.Mode, c.Metric, c.N)
+			}
+		}
+		for keep, more := range map[int]int{6: 0, 4: 2} {
+			again := begin()
+			again.earlier = s.trials[:keep]
+			if err := again.runs(t); err != nil {
+				t.Fatal(err)
+			}
+			if len(again.trials) != more || more > 0 && (!again.trials[0].Requeued || again.trials[1].Block != 1) {
+				t.Errorf("%s: resumed behind %d trials: %v", name, keep, again.told())
+			}
+		}
+	}
+}
+
+// With more invalid trials than allowed nothing is repeated, and no verdict is given; without such a
+// limit all are repeated, once.
+func TestNoisyRun(t *testing.T) {
+	for most, want := range map[study.Share]int{study.ShareOf(0.2): 4, study.NotApplied(): 6} {
+		s := scriptOf("host", "netns/macvlan")
+		s.study.Invalid.Most = most
+		s.give = func(tr *trialRun) {
+			if tr.Block == 2 {
+				tr.invalidReason = "other programs used 90 % of a CPU"
+			}
+		}
+		if err := s.runs(t); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.trials) != want || (s.run.Noisy != "") != most.On() || s.run.Status != result.RunComplete || s.warned("invalid_trials") == "" {
+			t.Errorf("at most %v: %v, noisy %q, warnings %+v", most, s.told(), s.run.Noisy, s.run.Warnings)
+		}
+		for _, c := range s.run.Cells {
+			if most.On() && c.Baseline != "" && c.Verdict != result.CannotTell && !analysis.Maximum(c.Metric) {
+				t.Errorf("%s %s: verdict %s of a noisy run", c.Mode, c.Metric, c.Verdict)
+			}
+		}
+	}
+}

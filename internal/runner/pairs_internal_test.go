@@ -1,0 +1,75 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/plan"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// inTwo is a bulk trial of two pairs, which sent and received so many bytes each in a second.
+func inTwo(t *testing.T, bytes ...int64) *trialRun {
+	t.Helper()
+	made, err := workloads.Named("tcp_stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_stream"}}, tested: &modeUnderTest{path: &driver.Path{}}, work: made}
+	for _, n := range bytes {
+		p := &pair{client: traffic.Report{Sent: n}, server: traffic.Report{Received: n}}
+		p.server.Window = traffic.Window{Received: n, Seconds: 1}
+		tr.pairs = append(tr.pairs, p)
+	}
+	return tr
+}
+
+// A trial of several pairs is their sum, and shows each; a trial of one pair is that pair.
+func TestPairsAreSummed(t *testing.T) {
+	tr := inTwo(t, 1000, 500)
+	tr.addPairs()
+	if tr.out.Client.BytesSent != 1500 || tr.out.Server.BytesReceived != 1500 || len(tr.out.Pairs) != 2 || tr.out.Pairs[1].Client.BytesSent != 500 || tr.out.Pairs[0].Metrics["goodput"] != 8000 {
+		t.Errorf("client %+v, server %+v, pairs %+v", tr.out.Client, tr.out.Server, tr.out.Pairs)
+	}
+	one := inTwo(t, 1000)
+	if one.addPairs(); one.out.Pairs != nil || one.out.Client.BytesSent != 1000 {
+		t.Errorf("of one pair: client %+v, pairs %+v", one.out.Client, one.out.Pairs)
+	}
+}
+
+// If one pair fails, the trial fails with the first reason, which names the pair if there are several.
+func TestPairFails(t *testing.T) {
+	broken := errors.New("killed")
+	for n, want := range map[int]string{1: "killed", 2: "pair 2: killed"} {
+		tr := inTwo(t, make([]int64, n)...)
+		tr.forEachPair(context.Background(), func(p *pair) error {
+			if p == tr.pairs[n-1] {
+				return broken
+			}
+			return nil
+		})
+		if !errors.Is(tr.err, broken) || tr.err.Error() != want {
+			t.Errorf("%d pairs: %v, want %q", n, tr.err, want)
+		}
+	}
+}
+
+// A link whose carrier changed during a trial makes it invalid, from the path's counters on.
+func TestFlapsAreCounted(t *testing.T) {
+	before := driver.Counters{"b/eth9." + driver.CarrierChanges: 4, "a/eth0." + driver.CarrierChanges: 1, "a/eth0.tx_bytes": 5}
+	after := driver.Counters{"b/eth9." + driver.CarrierChanges: 6, "a/eth0." + driver.CarrierChanges: 1, "a/eth0.tx_bytes": 9}
+	moved, err := before.Delta(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := trialWith(map[string]float64{})
+	tr.count(moved)
+	runWith(study.Invalid{}).markInvalid([]*trialRun{tr})
+	if tr.invalidReason != "the link of b/eth9 went down or up" || len(tr.out.Counters) != 2 {
+		t.Errorf("reason %q, counters %v", tr.invalidReason, tr.out.Counters)
+	}
+}

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// renewing is a run that recreates its modes before each of its later blocks.
+func renewing() *scripted {
+	s := scriptOf("host", "netns/macvlan")
+	s.study.Blocks, s.study.Renew = 3, study.RenewEvery(1)
+	return s
+}
+
+func TestRenews(t *testing.T) {
+	s := renewing()
+	if err := s.runs(t); err != nil || s.run.Trials.OK != 6 {
+		t.Fatalf("%v, trials %+v", err, s.run.Trials)
+	}
+	if s.made["host"] != 3 || s.made["netns/macvlan"] != 3 {
+		t.Errorf("made %v, want 3 times each", s.made)
+	}
+	e := of[live.Recreated](s)
+	if len(e) != 2 || e[0].Block != 2 || len(e[0].Modes) != 2 || e[1].Block != 3 {
+		t.Errorf("events %+v", e)
+	}
+	s = renewing()
+	s.study.Renew = study.RenewOnce()
+	if err := s.runs(t); err != nil || s.made["host"] != 1 {
+		t.Errorf("not recreated: %v, made %v", err, s.made)
+	}
+}
+
+// A mode that cannot be recreated is tried again, and then fails with the reason. The
+// others continue, and its earlier trials stay on disk.
+func TestRenewalFails(t *testing.T) {
+	for _, fails := range []int{1, 2} {
+		s := renewing()
+		s.provide = func(mode string, nth int) error {
+			if mode == "netns/macvlan" && nth > 1 && nth <= 1+fails {
+				return errors.New("no more devices")
+			}
+			return nil
+		}
+		if err := s.runs(t); err != nil {
+			t.Fatal(err)
+		}
+		m := s.mode("netns/macvlan")
+		if fails == 1 && (m.Status != result.ModeMeasured || s.run.Trials.OK != 6) {
+			t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
+		}
+		if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "recreate the mode: no more devices") || s.run.Trials.OK != 4) {
+			t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
+		}
+	}
+}
+
+// An interruption while a mode is being recreated leaves nothing behind and invalidates
+// no trial.
+func TestInterruptedRenewal(t *testing.T) {
+	s := renewing()
+	s.provide = func(mode string, nth int) error {
+		if mode == "netns/macvlan" && nth == 2 {
+			s.interrupt()
+		}
+		return nil
+	}
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if s.run.Status != result.RunInterrupted || s.run.Trials.OK != 2 || s.mode("netns/macvlan").Status != result.ModeMeasured {
+		t.Errorf("status %s, trials %+v, mode %+v", s.run.Status, s.run.Trials, s.mode("netns/macvlan"))
+	}
+}
+
+// The control is a second copy of the baseline, set up separately and compared with it.
+func TestControl(t *testing.T) {
+	s := scriptOf("host")
+	s.study.Control = true
+	s.study.Modes = append(s.study.Modes, study.Mode{ID: study.ControlID, Mode: "host"})
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.mode(study.ControlID); !m.Control || m.Baseline != "host" || m.Mode != "host" || s.made["host"] != 1 || s.made[study.ControlID] != 1 {
+		t.Errorf("mode %+v, made %v", m, s.made)
+	}
+	ratios := 0
+	for _, c := range s.run.Cells {
+		if c.Mode == study.ControlID && c.Metric == "transaction_rate" && c.Ratio != nil {
+			ratios++
+		}
+	}
+	if ratios != 1 {
+		t.Errorf("%d ratios of the control, want 1", ratios)
+	}
+}

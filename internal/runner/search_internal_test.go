@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/stats/ratesearch"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// step is what both ends report of a step on a path that carries so many datagrams/s, and whose queue
+// holds up the last ones for as long as it grew.
+func step(req ratesearch.Request, most, queue float64) *pair {
+	sent := int64(math.Round(req.Load * req.Duration))
+	got := min(sent, int64(math.Round((most*req.Duration + most*queue))))
+	end := func(f traffic.FlowCount, flowing float64) traffic.Report {
+		return traffic.Report{Traffic: flowing, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{f}}}
+	}
+	p := &pair{client: end(traffic.FlowCount{Sent: sent, SentCounted: sent}, req.Duration), server: end(traffic.FlowCount{Received: got, ReceivedCounted: got}, req.Duration)}
+	p.client.Window.Slots = sent
+	if req.Load > most {
+		p.server.Traffic += queue
+	}
+	return p
+}
+
+// A search on a path of known rate ends at it, without what a queue only delayed. Its record has every
+// step, and its totals are their sum.
+func TestSearchOnAKnownPath(t *testing.T) {
+	const most = 5000 // datagrams/s
+	for _, queue := range []float64{0, 0.2} {
+		w := study.Workload{
+			ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
+			Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1000,
+		}
+		made, err := workloads.Named(w.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := ratesearch.New(plan.Search(w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := &trialRun{Trial: plan.Trial{Workload: w}, tested: &modeUnderTest{path: &driver.Path{}}, work: made, pairs: []*pair{{}}}
+		tr.search = &search{state: state, payload: 8000, moved: driver.Counters{}}
+		var sent, received int64
+		for {
+			req, more := state.Next()
+			if !more {
+				break
+			}
+			p := step(req, most, queue)
+			tr.addStep(p)
+			one, backlog := tr.search.trial(req, w, p)
+			if over := req.Load > most*1.2; over != (backlog > 0) && queue > 0 && (over || req.Load < most) || backlog > queue+1e-9 {
+				t.Errorf("a step of %g/s has a backlog of %g s", req.Load, backlog)
+			}
+			tr.search.note(one, backlog)
+			if err := state.Add(one); err != nil {
+				t.Fatal(err)
+			}
+			sent, received = sent+one.Sent, received+flows(p.server.Datagrams).Received
+		}
+		if err := tr.computeMetrics(); err != nil {
+			t.Fatal(err)
+		}
+		for metric, want := range map[string]float64{"throughput_0": most * 8000, "throughput_1": most * 8000} {
+			if got := tr.out.Metrics[metric]; math.Abs(got/want-1) > 0.03 {
+				t.Errorf("queue of %g s: %s is %g, want %g", queue, metric, got, want)
+			}
+		}
+		tr.addPairs()
+		if c, s := tr.out.Client.Datagrams, tr.out.Server.Datagrams; *c.Sent != sent || *s.Received != received || len(tr.out.Steps) < 5 || len(tr.out.Search.Goals) != 2 {
+			t.Errorf("%d steps sent %d and received %d; recorded %d and %d", len(tr.out.Steps), sent, received, *c.Sent, *s.Received)
+		}
+		if slices.ContainsFunc(tr.out.Steps, func(st result.Step) bool { return st.Received > st.Sent || st.LossRatio < 0 || st.LossRatio > 1 }) {
+			t.Errorf("steps %+v", tr.out.Steps)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// adaptive is a run that stops on width: after 2 blocks at the earliest, with one more, at most 6.
+func adaptive(width, margin float64) *scripted {
+	s := scriptOf("host", "netns/macvlan")
+	s.study.Blocks, s.study.Margin, s.study.MaxTime = 6, margin, study.Duration(time.Hour)
+	s.study.Stop = &study.Stop{MinBlocks: 2, Width: width, ExtraBlocks: 1}
+	return s
+}
+
+// Ratios that scatter by about 0.1 % are narrow enough for the first, and never for the second.
+func settling() *scripted { return adaptive(0.05, 0.1) }
+func endless() *scripted  { return adaptive(1e-12, 1e-12) }
+
+// Method 1.9: every ratio settled, then the extra blocks, then the end; each mode in
+// each block.
+func TestStopsSettled(t *testing.T) {
+	s := settling()
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run.Stopping; got == nil || got.Reason != result.StopSettled || got.Blocks != 3 || got.SettledAt != 2 || got.MinBlocks != 3 || got.MostBlocks != 6 || len(got.Unsettled) != 0 {
+		t.Errorf("stopping %+v", got)
+	}
+	if s.run.Trials.OK != 6 || s.trials[5].Block != 3 || s.run.Status != result.RunComplete {
+		t.Errorf("trials %v, status %s", s.told(), s.run.Status)
+	}
+	if d := of[live.Decision](s); len(d) != 1 || !strings.Contains(d[0].Text, "after block 2") {
+		t.Errorf("told %q", d)
+	}
+	p := of[live.Provisional](s)
+	if len(p) != 1 || p[0].Blocks != 2 || len(p[0].Cells) == 0 {
+		t.Fatalf("provisional %+v", p)
+	}
+	for _, c := range p[0].Cells {
+		if c.Verdict != "" || c.P != nil {
+			t.Errorf("a provisional cell gives a verdict away: %+v", c)
+		}
+	}
+}
+
+func TestStopsAtCap(t *testing.T) {
+	s := endless()
+	s.study.Blocks = 3
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	got := s.run.Stopping
+	if got == nil || got.Reason != result.StopCap || got.Blocks != 3 || len(s.trials) != 6 {
+		t.Fatalf("stopping %+v, trials %v", got, s.told())
+	}
+	if u := got.Unsettled; len(u) != 1 || u[0].Mode != "netns/macvlan" || u[0].Metric != "transaction_rate" || u[0].Width == nil {
+		t.Errorf("unsettled %+v", u)
+	}
+}
+
+// The time limit holds for a run that would go on. What takes the time is the trials, or a listener:
+// after block 2 the next one of 2 s would end 0.5 s late, or 2.5 s late.
+func TestStopsAtTime(t *testing.T) {
+	for limit, slow := range map[time.Duration]time.Duration{5500 * time.Millisecond: 0, 9 * time.Second: 2750 * time.Millisecond} {
+		s := endless()
+		s.study.MaxTime = study.Duration(limit)
+		s.on = func(e live.Event) {
+			if e, ok := e.(live.TrialEnded); ok && e.Trial.Block == 2 {
+				time.Sleep(slow)
+			}
+		}
+		if err := s.runs(t); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.run.Stopping; got == nil || got.Reason != result.StopTime || got.Blocks != 2 || len(s.trials) != 4 || got.SettledAt != 0 || s.run.Finished.Sub(s.run.Started) > limit+slow {
+			t.Errorf("limit %s: stopping %+v, trials %v", limit, got, s.told())
+		}
+		if got := s.warned("max_time"); !strings.Contains(got, "stopped after block 2 of 6") {
+			t.Errorf("limit %s: warned %q", limit, got)
+		}
+	}
+}
+
+func TestFixedBlocks(t *testing.T) {
+	s := scriptOf("host")
+	if err := s.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run.Stopping; got == nil || got.Reason != result.StopFixed || got.Blocks != 2 || got.MinBlocks != 2 || got.Width != 0 {
+		t.Errorf("stopping %+v", got)
+	}
+}
+
+// An interrupted run, resumed, stops where it would have stopped. The trial during which it was
+// interrupted is not recorded.
+func TestResumedStopsSettled(t *testing.T) {
+	s := settling()
+	s.give = func(*trialRun) {
+		if len(of[live.TrialEnded](s)) == 3 {
+			s.interrupt()
+		}
+	}
+	if err := s.runs(t); err != nil || s.run.Status != result.RunInterrupted || s.run.Trials.OK != 3 {
+		t.Fatalf("%v, status %s, trials %v", err, s.run.Status, s.told())
+	}
+	if got := s.run.Stopping; got == nil || got.Reason != result.StopInterrupted || got.Blocks != 1 {
+		t.Errorf("stopping of the first part: %+v", got)
+	}
+	again := settling()
+	again.earlier = s.trials
+	if err := again.runs(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.run.Stopping; got == nil || got.Reason != result.StopSettled || got.Blocks != 3 || got.SettledAt != 2 {
+		t.Errorf("stopping %+v", got)
+	}
+	if again.run.Trials.OK != 6 || len(again.trials) != 3 || again.trials[0].Block != 2 {
+		t.Errorf("trials %+v, after the interruption %v", again.run.Trials, again.told())
+	}
+}

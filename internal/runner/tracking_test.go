@@ -1,0 +1,62 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/guest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/testneed"
+	"tare/internal/timelimit"
+)
+
+// A full table of connection tracking drops datagrams, which are attributed to it. Two of sixteen flows
+// get back into a table of two, once all are under way. The size is the whole kernel's, so that the test
+// runs in a guest only: see package guest/inside.
+func TestGuestFullTracking(t *testing.T) {
+	line, err := os.ReadFile("/proc/cmdline")
+	if err != nil || !strings.Contains(string(line), " rdinit="+guest.Program+" -- "+guest.InitCommand) {
+		testneed.Missing(t, testneed.Other, "this one is no guest of tare's, and the size of connection tracking is the whole machine's")
+	}
+	var host *linuxnet.NS
+	filled := make(chan struct{})
+	fill := func() {
+		defer close(filled)
+		for until := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			if s, err := host.Stats("eth0"); err != nil || s.RxPackets < 500 {
+				continue
+			}
+			if err := os.WriteFile("/proc/sys/net/netfilter/nf_conntrack_max", []byte("2"), 0o644); err != nil {
+				t.Error(err)
+			}
+			if err := host.FlushConntrack(); err != nil {
+				t.Errorf("empty connection tracking: %v", err)
+			}
+			return
+		}
+		t.Error("the trial had too few packets")
+	}
+	w := datagrams(func(w *study.Workload) { w.Flows, w.Rate, w.Duration = 16, 10e6, study.Duration(5*time.Second) })
+	tr := lose(t, "netns/published", w, nil, func(l *lab.Lab) error {
+		host = l.B.NS
+		return nil
+	}, func(e live.Event) {
+		if _, started := e.(live.TrialStarted); started {
+			go fill()
+		}
+	})
+	<-filled
+	diedAt(t, *tr.Losses, result.PlaceNetfilter)
+	if !slices.ContainsFunc(tr.Losses.Places, func(p result.LossPlace) bool { return p.Counter == "conntrack.drop" && p.Where == "b" }) {
+		t.Errorf("places %+v, want connection tracking of b", tr.Losses.Places)
+	}
+}

@@ -20,7 +20,7 @@ type machine struct {
 }
 
 // tools are what the scripts need of every system.
-const tools = "awk bash basename cat chmod cmp comm cp cut date dirname du env find flock grep head install ldd mkdir mktemp mv paste readlink rm rmdir sed sleep sort tail tar tee timeout touch tr uname wc xargs"
+const tools = "awk bash basename cat chmod cmp comm cp cut date dirname du env find flock grep head install ldd ln mkdir mktemp mv paste readlink rm rmdir sed sleep sort tail tar tee timeout touch tr uname wc xargs"
 
 func newMachine(t *testing.T) *machine {
 	m := &machine{t: t, dir: t.TempDir()}

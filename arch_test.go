@@ -28,7 +28,7 @@ var tiers = [][]string{
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis", "internal/history"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/testneed", "internal/timelimit", "internal/warning"},
+	{"internal/stats", "internal/linuxnet", "internal/must", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/testneed", "internal/timelimit", "internal/warning"},
 }
 
 // forbidden are imports that the tiers alone would let through.

@@ -1,0 +1,37 @@
+// Package must is for what a test expects to work, in one line: a call without an error, and two equal values.
+package must
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Get returns a function that returns the value of a call, or stops the test if the call failed:
+//
+//	raw := must.Get(os.ReadFile(path))(t)
+func Get[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Do(t, err)
+		return v
+	}
+}
+
+// Do stops the test if one of the calls failed.
+func Do(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Equal fails the test with the differences between two values, and lets it go on.
+func Equal(t testing.TB, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(want, got, opts...); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,43 @@
+package must
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// recorder is a test that records how it fails, and goes on.
+type recorder struct {
+	testing.TB
+	failed []string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Fatal(args ...any) { r.failed = append(r.failed, fmt.Sprint(args...)) }
+
+func (r *recorder) Errorf(string, ...any) { r.failed = append(r.failed, "they differ") }
+
+func TestFails(t *testing.T) {
+	some := errors.New("some error")
+	for name, tt := range map[string]struct {
+		run  func(t testing.TB)
+		want string
+	}{
+		"a value":               {func(t testing.TB) { Get(1, nil)(t) }, "[]"},
+		"no value":              {func(t testing.TB) { Get(1, some)(t) }, "[some error]"},
+		"no error":              {func(t testing.TB) { Do(t, nil, nil) }, "[]"},
+		"the second is one":     {func(t testing.TB) { Do(t, nil, some) }, "[some error]"},
+		"equal":                 {func(t testing.TB) { Equal(t, []int{1}, []int{1}) }, "[]"},
+		"different":             {func(t testing.TB) { Equal(t, []int{1}, []int{2}) }, "[they differ]"},
+		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
+	} {
+		r := &recorder{}
+		if tt.run(r); fmt.Sprint(r.failed) != tt.want {
+			t.Errorf("%s: failed with %v, want %s", name, r.failed, tt.want)
+		}
+	}
+	if Get("v", nil)(t) != "v" {
+		t.Error("Get does not return the value")
+	}
+}

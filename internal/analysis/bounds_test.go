@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -64,9 +63,7 @@ func TestNotes(t *testing.T) {
 		{Code: "buffer_full", Scope: "host stream", Text: "it was full (first of 1 in 3 trials)"},
 		{Code: "slow", Scope: "host stream", Text: "it was slow (first of 2 in 3 trials)"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestAgreements(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -69,9 +69,7 @@ func TestCellsKnownAnswer(t *testing.T) {
 			Detectable: new(math.Expm1(0.994714 * 1.229995)),
 		},
 	}
-	if d := cmp.Diff(want, cells, approx); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, cells, approx)
 	if len(warnings) > 0 {
 		t.Error(warnings)
 	}
@@ -152,9 +150,7 @@ func TestCellVerdicts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cells, _ := Cells(hostAnd, []string{"stream"}, c.trials, Rule{Margin: 0.05})
-			if d := cmp.Diff(c.want, briefs(cells), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
-				t.Error(d)
-			}
+			must.Equal(t, c.want, briefs(cells), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs())
 			if _, err := store.EncodeRun(result.Run{Cells: cells}); err != nil {
 				t.Error(err)
 			}
@@ -176,9 +172,7 @@ func TestCellsUnknownIsAbsent(t *testing.T) {
 		{Mode: "veth", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(0.0), // no interval: it would claim that it is 0
 			Baseline: "host", Verdict: result.CannotTell, Margin: 0.05},
 	}
-	if d := cmp.Diff(want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload")); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload"))
 }
 
 func TestCellsOrder(t *testing.T) {
@@ -201,9 +195,7 @@ func TestCellsOrder(t *testing.T) {
 		"two goodput z", "two goodput a", "two retransmits z", "two retransmits a", "two rtt_p99 z", "two rtt_p99 a",
 		"one goodput z", "one goodput a", "one retransmits z", "one retransmits a", "one rtt_p99 z", "one rtt_p99 a",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 // Holm works over the modes of one workload and metric, and over no more.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -115,9 +116,7 @@ func TestLinks(t *testing.T) {
 		{Mode: "host", Workload: "pieces", Rate: 1e9, Frame: 4008 + 3*54, Payload: 4000, Ways: 1},
 		{Mode: "jumbo", Workload: "pieces", Rate: 1e9, Frame: 4008 + 54, Payload: 4000, Ways: 1},
 	}
-	if diff := cmp.Diff(want, Links(s, modes)); diff != "" {
-		t.Errorf("links (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Links(s, modes))
 	s.Lab.Rate = 0
 	if links := Links(s, modes); len(links) != 0 {
 		t.Errorf("links without a rate: %+v", links)

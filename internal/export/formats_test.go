@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -21,13 +22,9 @@ import (
 func TestBenchstatReads(t *testing.T) {
 	run, trials := recorded(t)
 	var out bytes.Buffer
-	if err := Benchfmt(&out, run, trials); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Benchfmt(&out, run, trials))
 	file := filepath.Join(t.TempDir(), "run.txt")
-	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, out.Bytes(), 0o644))
 	cmd := exec.Command("go", "-C", "../../tools", "run", "golang.org/x/perf/cmd/benchstat", "-format", "csv", "-col", "mode", file)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -64,9 +61,7 @@ func TestOpenMetricsIsClean(t *testing.T) {
 	for name, r := range map[string]result.Run{"recorded": run, "hostile": hostile, "every metric": every, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := OpenMetrics(&out, r, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, OpenMetrics(&out, r, nil))
 			text := out.String()
 			if !strings.HasSuffix(text, "\n# EOF\n") || strings.Count(text, "\n# EOF\n") != 1 {
 				t.Errorf("it does not end with one # EOF:\n%s", text)
@@ -86,9 +81,7 @@ func TestOpenMetricsIsClean(t *testing.T) {
 func TestOpenMetricsHoldsTheCells(t *testing.T) {
 	run, _ := recorded(t)
 	var out bytes.Buffer
-	if err := OpenMetrics(&out, run, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, OpenMetrics(&out, run, nil))
 	lines := map[string]bool{}
 	for _, l := range strings.Split(out.String(), "\n") {
 		lines[l] = true
@@ -121,13 +114,8 @@ func TestOpenMetricsHoldsTheCells(t *testing.T) {
 func TestCellsAndJSONHoldTheRun(t *testing.T) {
 	run, trials := recorded(t)
 	var table, text bytes.Buffer
-	if err := Cells(&table, run, trials); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&table).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Cells(&table, run, trials))
+	rows := must.Get(csv.NewReader(&table).ReadAll())(t)
 	if len(rows) != len(run.Cells)+1 {
 		t.Fatalf("%d rows for %d cells", len(rows), len(run.Cells))
 	}
@@ -138,13 +126,9 @@ func TestCellsAndJSONHoldTheRun(t *testing.T) {
 			t.Errorf("row %d (-want +got):\n%s", i+1, diff)
 		}
 	}
-	if err := JSON(&text, run, trials); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, JSON(&text, run, trials))
 	var back result.Run
-	if err := json.Unmarshal(text.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text.Bytes(), &back))
 	if diff := cmp.Diff(run, back); diff != "" {
 		t.Errorf("run.json (-want +got):\n%s", diff)
 	}

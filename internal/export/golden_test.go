@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -22,19 +24,12 @@ func TestGolden(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := f.Write(&out, run, trials); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.Write(&out, run, trials))
 			file := filepath.Join("testdata", "golden."+f.Name)
 			if *update {
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, out.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(file))(t)
 			if d := cmp.Diff(string(want), out.String()); d != "" {
 				t.Errorf("%s (-want +got):\n%s", file, d)
 			}

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
@@ -103,17 +102,10 @@ func TestGolden(t *testing.T) {
 			file := filepath.Join("testdata", name+".txt")
 			got := visible(b.String())
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			want := must.Get(os.ReadFile(file))(t)
+			must.Equal(t, string(want), got)
 		})
 	}
 }
@@ -162,9 +154,7 @@ func TestScreen(t *testing.T) {
 		"block 1/2  trial 2/8  netns/vxlan tcp_stream  about 33 s...",
 	}
 	got := screen(b.String())
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	if w := wording.Width(got[len(got)-1]); w >= 60 {
 		t.Errorf("the progress line is %d wide", w)
 	}
@@ -172,9 +162,7 @@ func TestScreen(t *testing.T) {
 		l.Handle(e)
 	}
 	got = screen(b.String())
-	if diff := cmp.Diff([]string{"run interrupted: runs/20260801-093012-7f3a", ""}, got[len(got)-2:]); diff != "" {
-		t.Errorf("at the end (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"run interrupted: runs/20260801-093012-7f3a", ""}, got[len(got)-2:])
 }
 
 // broken is a writer that always fails.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 )
@@ -21,10 +22,7 @@ import (
 // listening serves a site until the test ends, and returns its host and port.
 func listening(t *testing.T, s Server) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
@@ -40,27 +38,17 @@ func listening(t *testing.T, s Server) string {
 // request opens a connection and sends something.
 func request(t *testing.T, at, text string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", at))(t)
 	t.Cleanup(func() { c.Close() })
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, text))(t)
+	must.Do(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 	return c
 }
 
 // answer reads the code of an answer.
 func answer(t *testing.T, c net.Conn) int {
 	t.Helper()
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t)
 	defer resp.Body.Close()
 	return resp.StatusCode
 }
@@ -114,10 +102,7 @@ func TestStalledReader(t *testing.T) {
 		return in, nil
 	}
 	handler, done := s.Handler(), make(chan string, 2)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -26,22 +27,12 @@ import (
 func site(t *testing.T, token string) (Server, *store.Dir) {
 	t.Helper()
 	top := t.TempDir()
-	done, err := store.Create(filepath.Join(top, "a b", "done"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
-		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()); err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(store.Create(filepath.Join(top, "a b", "done")))(t)
+	must.Do(t, errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
+		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()))
 	bad := filepath.Join(top, "bad")
-	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	now, err := store.Create(filepath.Join(top, "now"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)))
+	now := must.Get(store.Create(filepath.Join(top, "now")))(t)
 	t.Cleanup(func() { now.Close() })
 	append1(t, now, 1, 9e9)
 	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond, Claims: claimsOf(top),
@@ -92,10 +83,8 @@ func claimsOf(top string) func() ([]result.StudyClaims, []string, error) {
 
 func append1(t *testing.T, d *store.Dir, seq int, goodput float64) {
 	t.Helper()
-	if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
-		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
+		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}))
 }
 
 func TestPages(t *testing.T) {
@@ -177,14 +166,8 @@ func TestWatch(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events/now", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, "GET", server.URL+"/events/now", nil))(t)
+	answer := must.Get(server.Client().Do(r))(t)
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Fatalf("it is %s", kind)
@@ -197,9 +180,7 @@ func TestWatch(t *testing.T) {
 	if e := next(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
 		t.Errorf("second event:\n%s", e)
 	}
-	if err := now.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, now.Close())
 	if e := next(t, in); !strings.Contains(e, "event: ended") {
 		t.Errorf("last event:\n%s", e)
 	}
@@ -227,9 +208,7 @@ func next(t *testing.T, in *bufio.Reader) string {
 // Removing a run ends the watch, and its page reports that.
 func TestRemovedWhileServed(t *testing.T) {
 	s, _ := site(t, "")
-	if err := os.RemoveAll(filepath.Join(s.Runs, "now")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(s.Runs, "now")))
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/run/now", nil))
 	if w.Code != 404 || !strings.Contains(w.Body.String(), "may have been removed") {
@@ -240,10 +219,7 @@ func TestRemovedWhileServed(t *testing.T) {
 // The end of the context ends the server, including pages that watch.
 func TestListenEnds(t *testing.T) {
 	s, _ := site(t, "")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
@@ -279,9 +255,7 @@ func TestRemovedInBetween(t *testing.T) {
 		}
 	}
 	ask("/run/now", 404, "was removed")
-	if err := os.RemoveAll(s.Runs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(s.Runs))
 	ask("/", 500, "no such file or directory")
 	ask("/run/a%20b/done", 404, "may have been removed")
 }
@@ -290,13 +264,8 @@ func TestRemovedInBetween(t *testing.T) {
 func TestHostileList(t *testing.T) {
 	s, _ := site(t, "")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)
-	d, err := store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()); err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd")))(t)
+	must.Do(t, errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()))
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
 	body := w.Body.String()

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -101,17 +103,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, got, 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	want := must.Get(os.ReadFile(file))(t)
+	must.Equal(t, string(want), string(got))
 }
 
 // wellFormed also holds every figure to: no script, no style attribute, no
@@ -190,9 +185,7 @@ func TestLanes(t *testing.T) {
 	s := scale{lo: 0, hi: 400, x1: 400}
 	dots := []Dot{{X: 100}, {X: 300}, {X: 100}, {X: 103}, {X: 101}}
 	want := []float64{0, 0, -4.5, 0, 4.5}
-	if diff := cmp.Diff(want, lanes(dots, s)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, lanes(dots, s))
 }
 
 func TestMark(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/report/text"
 	"tare/internal/result"
 )
@@ -58,12 +59,8 @@ func TestChangesHostile(t *testing.T) {
 		Cells:       []result.Change{{Mode: evil, Workload: evil, Metric: evil, Unit: evil, Verdict: evil}},
 	}
 	var text, md bytes.Buffer
-	if err := ChangesText(&text, c, TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := ChangesMarkdown(&md, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ChangesText(&text, c, TextOptions{}))
+	must.Do(t, ChangesMarkdown(&md, c))
 	if strings.ContainsAny(text.String(), "\x1b\u202e") {
 		t.Errorf("control characters reach the terminal:\n%q", text.String())
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report/text"
 	"tare/internal/result"
 )
@@ -119,9 +120,7 @@ func TestClaimsFit(t *testing.T) {
 func TestClaimsOfUnmeasuredModes(t *testing.T) {
 	in := claimed()
 	var page bytes.Buffer
-	if err := HTML(&page, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, HTML(&page, in))
 	if strings.Contains(page.String(), "0.777") {
 		t.Error("the page has the value of a mode that was not measured")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )
@@ -40,9 +41,7 @@ func TestECDF(t *testing.T) {
 		t.Fatalf("%d curves", len(curves))
 	}
 	s := curves[0].chart()
-	if diff := cmp.Diff([]string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys)
 	lane := s.Plane.Lanes[0]
 	for i, whole := range []bool{true, false, true, false, false} {
 		l := lane.Lines[i]

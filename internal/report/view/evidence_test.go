@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -234,9 +235,7 @@ func TestPrice(t *testing.T) {
 		"": {Baseline: "host", Verdict: result.CannotTell},
 	} {
 		s := sentence{}
-		if diff := cmp.Diff(want, s.costText(table{Metric: cost}, c)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, s.costText(table{Metric: cost}, c))
 	}
 }
 
@@ -272,9 +271,7 @@ func TestLossWords(t *testing.T) {
 		"1000 lost in 2 trials: qdisc > 99 %; firewall < 1 %; 2 more attributed than lost": {Trials: 2, Lost: 1000, Unexplained: -2, Places: []lossPlace{{Title: "qdisc", Count: 998}, {Title: "firewall", Count: 4}}},
 		"0 lost in 2 trials: qdisc 3; 3 more attributed than lost":                         {Trials: 2, Unexplained: -3, Places: []lossPlace{{Title: "qdisc", Count: 3}}},
 	} {
-		if diff := cmp.Diff(want, r.words()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, r.words())
 	}
 }
 
@@ -310,9 +307,7 @@ func TestPassWithoutTrials(t *testing.T) {
 // A full report with evidence stays small enough to be mailed.
 func TestEvidenceStaysSmall(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, priced()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, HTML(&b, priced()))
 	if b.Len() > 300_000 {
 		t.Errorf("%d bytes", b.Len())
 	}

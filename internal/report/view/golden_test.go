@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
@@ -24,14 +25,9 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, got, 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
@@ -176,12 +172,8 @@ func TestReports(t *testing.T) {
 		for ext, write := range forms {
 			t.Run(name+"."+ext, func(t *testing.T) {
 				var a, b bytes.Buffer
-				if err := write(&a, in); err != nil {
-					t.Fatal(err)
-				}
-				if err := write(&b, in); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, write(&a, in))
+				must.Do(t, write(&b, in))
 				if !bytes.Equal(a.Bytes(), b.Bytes()) {
 					t.Error("two reports of one run differ")
 				}
@@ -192,10 +184,7 @@ func TestReports(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	figures, err := Figures(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := must.Get(Figures(sample()))(t)
 	var names []string
 	for name, svg := range figures {
 		names = append(names, name)
@@ -203,18 +192,14 @@ func TestFigures(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"path-host.svg", "path-netns_bridge.svg", "path-netns_published.svg", "path-netns_vxlan.svg", "tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, names)
 }
 
 func TestTextFits(t *testing.T) {
 	for name, in := range inputs() {
 		for _, width := range []int{40, 60, 80, 132} {
 			var b bytes.Buffer
-			if err := Text(&b, in, TextOptions{Width: width}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Text(&b, in, TextOptions{Width: width}))
 			text, _, _ := strings.Cut(b.String(), "Repeat:") // a command may be longer
 			for _, line := range strings.Split(text, "\n") {
 				if w := wording.Width(line); w > width {

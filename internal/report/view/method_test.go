@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -206,10 +207,7 @@ func TestMethodIsAllThere(t *testing.T) {
 
 // A pilot trial is no trial of a cell: it is in no chart and in no count of blocks.
 func TestPilotsAreNotDrawn(t *testing.T) {
-	figures, err := Figures(settled())
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := must.Get(Figures(settled()))(t)
 	if svg := figures["tcp_stream-goodput.svg"]; len(svg) == 0 || bytes.Contains(svg, []byte("block 0")) || bytes.Contains(svg, []byte("99.0 Gbit/s")) {
 		t.Error("a pilot trial is drawn")
 	}

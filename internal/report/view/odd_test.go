@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
 )
@@ -26,10 +27,7 @@ func all(t *testing.T, in Input) map[string]string {
 		}
 		out[name] = b.String()
 	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := must.Get(Figures(in))(t)
 	for name, svg := range figures {
 		out[name] = string(svg)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 
+	"tare/internal/must"
 	page "tare/internal/report/html"
 	"tare/internal/report/wording"
 	"tare/internal/result"
@@ -31,10 +32,7 @@ func everything(t *testing.T, in Input) map[string]string {
 		}
 		out[name] = b.String()
 	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := must.Get(Figures(in))(t)
 	for name, svg := range figures {
 		out[name] = string(svg)
 	}
@@ -71,10 +69,7 @@ func TestHostileStrings(t *testing.T) {
 func TestPageIsSelfContained(t *testing.T) {
 	script, _ := page.Script()
 	for name, d := range documents() {
-		doc, err := html.Parse(bytes.NewReader(page.Write(d)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(html.Parse(bytes.NewReader(page.Write(d))))(t)
 		ids := map[string]bool{}
 		var refs []string
 		scripts := 0
@@ -228,10 +223,7 @@ func TestFigureNames(t *testing.T) {
 	for i := range in.Run.Cells {
 		in.Run.Cells[i].Mode = "../../host"
 	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := must.Get(Figures(in))(t)
 	for _, want := range []string{"___tcp_stream-goodput.svg", "___tcp_stream-goodput-2.svg", "path-______host.svg"} {
 		if figures[want] == nil {
 			t.Errorf("no %s", want)
@@ -246,9 +238,7 @@ func TestFigureNames(t *testing.T) {
 func TestInputUntouched(t *testing.T) {
 	in, want := hostile(), hostile()
 	everything(t, in)
-	if diff := cmp.Diff(want, in, cmpopts.EquateNaNs()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, in, cmpopts.EquateNaNs())
 	if wording.Clean(in.Title) == in.Title {
 		t.Error("the sample is not hostile")
 	}

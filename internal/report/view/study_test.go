@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -169,9 +168,7 @@ func TestTogether(t *testing.T) {
 	got := together([]result.Fact{{Name: "a engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b engine", Value: "20"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}},
 		[]result.Host{{Name: "a"}, {Name: "b"}})
 	want := []result.Fact{{Name: "engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestLimits(t *testing.T) {
@@ -181,9 +178,7 @@ func TestLimits(t *testing.T) {
 		"server 64 MiB":        {{Name: "server limit", Value: "64 MiB"}},
 		"client 1; server 0.5": {{Name: "client limit", Value: "1"}, {Name: "server limit", Value: "0.5"}},
 	} {
-		if d := cmp.Diff(want, limitsText(result.Mode{Facts: facts})); d != "" {
-			t.Error(d)
-		}
+		must.Equal(t, want, limitsText(result.Mode{Facts: facts}))
 	}
 }
 
@@ -198,9 +193,7 @@ func TestSeen(t *testing.T) {
 		for _, d := range ds {
 			tab.Groups = append(tab.Groups, group{Rows: []row{{Cell: &result.Cell{Detectable: &d}}}})
 		}
-		if diff := cmp.Diff(want, tab.seen()); diff != "" {
-			t.Error(diff)
-		}
+		must.Equal(t, want, tab.seen())
 	}
 }
 
@@ -217,7 +210,5 @@ func TestScenarioWithoutTrials(t *testing.T) {
 	for _, r := range newView(in).Scenarios[0].Rows {
 		got = append(got, r.verdict())
 	}
-	if d := cmp.Diff([]string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, []string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got)
 }

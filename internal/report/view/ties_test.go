@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/wording"
@@ -107,14 +108,10 @@ func TestTieSentences(t *testing.T) {
 		"the modes are not ranked: 60 modes are too many.":               {Reason: "60 modes are too many"},
 		"the ties between the 3 modes take more letters than there are.": {Modes: []result.Ranked{{Mode: "a"}, {Mode: "b"}, {Mode: "c"}}},
 	} {
-		if diff := cmp.Diff(want, tieSentence(r)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, tieSentence(r))
 	}
 	got := unrankedNotes(result.Ranking{Unranked: []result.Unranked{{Mode: "a", Reason: "2 values, fewer than 3"}, {Mode: "b", Reason: "a value of 0"}, {Mode: "c", Reason: "2 values, fewer than 3"}}})
-	if diff := cmp.Diff([]string{"a and c are not ranked: 2 values, fewer than 3.", "b is not ranked: a value of 0."}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"a and c are not ranked: 2 values, fewer than 3.", "b is not ranked: a value of 0."}, got)
 }
 
 // The answer and the letters never contradict each other: of modes with overlapping intervals
@@ -158,9 +155,7 @@ func TestNoLettersOfVoidModes(t *testing.T) {
 		}
 	}
 	var md bytes.Buffer
-	if err := Markdown(&md, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Markdown(&md, in))
 	for line := range strings.Lines(md.String()) {
 		if strings.Contains(line, "netns/published") && strings.Contains(line, "apart") {
 			t.Errorf("a void mode is ranked: %s", line)

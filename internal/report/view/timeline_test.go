@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -13,7 +14,5 @@ func TestStripWithoutFigures(t *testing.T) {
 	in := sample()
 	in.Trials[0].Status, in.Trials[0].Reason, in.Trials[0].Metrics = result.TrialInvalid, "a link went down", nil
 	in.Trials[2].Metrics = nil
-	if err := HTML(io.Discard, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, HTML(io.Discard, in))
 }

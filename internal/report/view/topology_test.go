@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )
@@ -178,9 +177,7 @@ func TestSigns(t *testing.T) {
 	fits, misfits := finding("a/x.tx_bytes", "forward", 5, 5, 5), finding("a/x.tx_bytes", "forward", 4, 5, 0)
 	n := result.Node{Counters: []string{"a/x.tx_bytes", "a/gone.tx_bytes"}}
 	got := findingsOf(n, &result.Proof{Findings: []result.Finding{fits, misfits}})
-	if d := cmp.Diff([]result.Finding{misfits}, got); d != "" {
-		t.Errorf("of two rules for one counter the one that it breaks is told (-want +got)\n%s", d)
-	}
+	must.Equal(t, []result.Finding{misfits}, got)
 	if s := signOf(result.Finding{Counter: "a/x.tx_bytes", Moved: ptr(uint64(5))}); s != chart.Unsaid {
 		t.Errorf("a counter without a rule has the sign %v", s)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -30,12 +31,8 @@ func TestClean(t *testing.T) {
 }
 
 func TestCutAndWrap(t *testing.T) {
-	if diff := cmp.Diff("abcd...", Cut("abcdefgh", 7)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff("世...", Cut("世界世界", 6)); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, "abcd...", Cut("abcdefgh", 7))
+	must.Equal(t, "世...", Cut("世界世界", 6))
 	for _, c := range []struct {
 		text  string
 		width int
@@ -108,9 +105,7 @@ func TestEstimate(t *testing.T) {
 		{ScaleFor("segments", 12), ptr(12.4), &result.Interval{-4, 28.8}, "12.4 (-4.0 to 28.8)"},
 		{ScaleFor("segments", 12), ptr(12.0), &result.Interval{10.2, 13.9}, "12 (10-14)"},
 	} {
-		if diff := cmp.Diff(c.want, c.s.Estimate(c.v, c.ci)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, c.s.Estimate(c.v, c.ci))
 	}
 }
 
@@ -131,9 +126,7 @@ func TestRatio(t *testing.T) {
 		{ptr(0.5), &result.Interval{0.1, math.Inf(1)}, "0.50"},
 		{nil, nil, "-"},
 	} {
-		if diff := cmp.Diff(c.want, Ratio(c.r, c.ci)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, Ratio(c.r, c.ci))
 	}
 }
 
@@ -181,9 +174,7 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	if diff := cmp.Diff("not compared", Verdict(result.Cell{})); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, "not compared", Verdict(result.Cell{}))
 }
 
 func TestSmallThings(t *testing.T) {
@@ -225,9 +216,7 @@ func TestSmallThings(t *testing.T) {
 		{Plain(0.5), "0.5"},
 		{Plain(math.Inf(1)), "-"},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, c.got)
 	}
 }
 

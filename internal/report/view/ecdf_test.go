@@ -98,5 +98,5 @@ func TestFewDurations(t *testing.T) {
 	if c := newView(in).Workloads[1].percentileCurves(); c[0].Pooled != nil {
 		t.Error("distributions without counts are drawn")
 	}
-	everything(t, in)
+	everything(in)
 }

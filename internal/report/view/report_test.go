@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -17,30 +16,8 @@ import (
 	"tare/internal/result"
 )
 
-// everything is every form of one report.
-func everything(t *testing.T, in Input) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for name, write := range map[string]func(io.Writer, Input) error{
-		"text":     func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
-		"Markdown": Markdown,
-		"HTML":     HTML,
-	} {
-		var b bytes.Buffer
-		if err := write(&b, in); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		out[name] = b.String()
-	}
-	figures := must.Get(Figures(in))(t)
-	for name, svg := range figures {
-		out[name] = string(svg)
-	}
-	return out
-}
-
 func TestHostileStrings(t *testing.T) {
-	for form, text := range everything(t, hostile()) {
+	for form, text := range everything(hostile()) {
 		for _, r := range text {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s holds the control character %U", form, r)
@@ -108,21 +85,6 @@ func TestPageIsSelfContained(t *testing.T) {
 		for _, r := range refs {
 			if !ids[r] {
 				t.Errorf("%s: nothing has the id %q", name, r)
-			}
-		}
-	}
-}
-
-func TestModesAreAllThere(t *testing.T) {
-	for form, text := range everything(t, sample()) {
-		for _, m := range sampleModes() {
-			if !strings.HasPrefix(form, "path-") && !strings.Contains(text, m.ID) {
-				t.Errorf("%s does not name %s", form, m.ID)
-			}
-		}
-		for _, never := range []string{"no significant", "NaN", "Inf", "%!", "<nil>", "ZgotmplZ"} {
-			if strings.Contains(text, never) {
-				t.Errorf("%s says %q", form, never)
 			}
 		}
 	}
@@ -223,7 +185,7 @@ func TestFigureNames(t *testing.T) {
 	for i := range in.Run.Cells {
 		in.Run.Cells[i].Mode = "../../host"
 	}
-	figures := must.Get(Figures(in))(t)
+	figures := New(in).Figures()
 	for _, want := range []string{"___tcp_stream-goodput.svg", "___tcp_stream-goodput-2.svg", "path-______host.svg"} {
 		if figures[want] == nil {
 			t.Errorf("no %s", want)
@@ -237,7 +199,7 @@ func TestFigureNames(t *testing.T) {
 // A report must not change what it is given.
 func TestInputUntouched(t *testing.T) {
 	in, want := hostile(), hostile()
-	everything(t, in)
+	everything(in)
 	must.Equal(t, want, in, cmpopts.EquateNaNs())
 	if wording.Clean(in.Title) == in.Title {
 		t.Error("the sample is not hostile")

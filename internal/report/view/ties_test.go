@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +79,7 @@ func TestRankingDocument(t *testing.T) {
 	d := New(in).Ranking()
 	golden(t, "ranked.txt", text.Write(d, text.Options{}))
 	golden(t, "ranked.md", markdown.Write(d))
-	golden(t, "ranked.view", []byte(dump(d)))
+	golden(t, "ranked.view", dump(d))
 	all := inputs()
 	all["ranked"] = in
 	for name, in := range all {
@@ -154,9 +153,7 @@ func TestNoLettersOfVoidModes(t *testing.T) {
 			in.Run.Modes[i].Status, in.Run.Modes[i].Reason = result.ModeVoid, "not proven"
 		}
 	}
-	var md bytes.Buffer
-	must.Do(t, Markdown(&md, in))
-	for line := range strings.Lines(md.String()) {
+	for line := range strings.Lines(Markdown(in)) {
 		if strings.Contains(line, "netns/published") && strings.Contains(line, "apart") {
 			t.Errorf("a void mode is ranked: %s", line)
 		}

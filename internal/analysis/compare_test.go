@@ -125,9 +125,7 @@ func TestCompare(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := Compare(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
 			must.Equal(t, c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs())
-			if _, err := store.EncodeRun(result.Run{Comparisons: got}); err != nil {
-				t.Error(err)
-			}
+			must.Get(store.EncodeRun(result.Run{Comparisons: got}))(t)
 		})
 	}
 }
@@ -169,12 +167,7 @@ func TestCompareHolm(t *testing.T) {
 // reached more on the other path remains a verdict; with an expected ratio only a verdict
 // that is true for every value above the bound does.
 func TestCompareAtLeast(t *testing.T) {
-	slow := func(trials []result.Trial) []result.Trial {
-		for i := range trials {
-			trials[i].GeneratorLimited = new(0.2)
-		}
-		return trials
-	}
+	slow := func(trials []result.Trial) []result.Trial { return limit(0.2, trials) }
 	high, low := []float64{100, 101, 99, 100, 100}, []float64{80, 81, 79, 80, 80}
 	for _, c := range []struct {
 		name   string

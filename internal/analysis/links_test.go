@@ -82,9 +82,7 @@ func TestLinkLimits(t *testing.T) {
 		"nothing": {nil, nil, nil},
 	} {
 		got, warnings := LinkLimits(c.links, c.cells, mss)
-		if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) })); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }))
 		if len(warnings) != len(c.want) {
 			t.Errorf("%s: warnings %+v", name, warnings)
 		}

@@ -218,9 +218,7 @@ func TestLettersAgreeWithTests(t *testing.T) {
 		if !slices.IsSortedFunc(r.Modes, func(a, b result.Ranked) int { return int(math.Copysign(1, *b.Value-*a.Value)) }) {
 			t.Errorf("not the best first: %+v", r.Modes)
 		}
-		if _, err := store.EncodeRun(result.Run{Rankings: []result.Ranking{r}}); err != nil {
-			t.Error(err)
-		}
+		must.Get(store.EncodeRun(result.Run{Rankings: []result.Ranking{r}}))(t)
 	}
 }
 

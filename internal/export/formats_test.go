@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"tare/internal/must"
@@ -120,16 +119,11 @@ func TestCellsAndJSONHoldTheRun(t *testing.T) {
 		t.Fatalf("%d rows for %d cells", len(rows), len(run.Cells))
 	}
 	for i, c := range run.Cells {
-		got := []string{rows[i+1][1], rows[i+1][2], rows[i+1][3], rows[i+1][7], rows[i+1][12], rows[i+1][16]}
 		want := []string{c.Mode, c.Workload, c.Metric, digits(c.Value), digits(c.Ratio), string(c.Verdict)}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("row %d (-want +got):\n%s", i+1, diff)
-		}
+		must.EqualFor(t, i+1, want, []string{rows[i+1][1], rows[i+1][2], rows[i+1][3], rows[i+1][7], rows[i+1][12], rows[i+1][16]})
 	}
 	must.Do(t, JSON(&text, run, trials))
 	var back result.Run
 	must.Do(t, json.Unmarshal(text.Bytes(), &back))
-	if diff := cmp.Diff(run, back); diff != "" {
-		t.Errorf("run.json (-want +got):\n%s", diff)
-	}
+	must.Equal(t, run, back)
 }

@@ -3,11 +3,8 @@ package export
 import (
 	"bytes"
 	"flag"
-	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/must"
 )
@@ -25,14 +22,7 @@ func TestGolden(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			var out bytes.Buffer
 			must.Do(t, f.Write(&out, run, trials))
-			file := filepath.Join("testdata", "golden."+f.Name)
-			if *update {
-				must.Do(t, os.WriteFile(file, out.Bytes(), 0o644))
-			}
-			want := must.Get(os.ReadFile(file))(t)
-			if d := cmp.Diff(string(want), out.String()); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
+			must.File(t, filepath.Join("testdata", "golden."+f.Name), out.Bytes(), *update)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"tare/internal/must"
@@ -49,14 +47,7 @@ func TestHistoryGolden(t *testing.T) {
 	must.Do(t, HistoryCSV(&table, history()))
 	must.Do(t, HistoryOpenMetrics(&metrics, history()))
 	for name, got := range map[string]string{"history.csv": table.String(), "history.openmetrics": metrics.String()} {
-		file := filepath.Join("testdata", "golden."+name)
-		if *update {
-			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-		}
-		want := must.Get(os.ReadFile(file))(t)
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", file, d)
-		}
+		must.File(t, filepath.Join("testdata", "golden."+name), got, *update)
 	}
 }
 

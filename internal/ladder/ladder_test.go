@@ -72,12 +72,8 @@ func TestStudy(t *testing.T) {
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
 		s := must.Get(ladder.Study(modes, tt.mode, ladder.Options{}))(t)
-		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
-			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
-		}
-		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
-			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
-		}
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 	}
 }
 
@@ -156,12 +152,8 @@ func TestCluster(t *testing.T) {
 		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
 	} {
 		s := must.Get(ladder.Study(clusterModes, tt.mode, ladder.Options{CPULimit: tt.limit}))(t)
-		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
-			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
-		}
-		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
-			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
-		}
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 		_, beside := s.ModeNamed("k8s/pod-local")
 		if (s.Ladder.Within != nil) != tt.beside || tt.beside && !beside {
 			t.Errorf("%s: within %+v, modes %v", tt.mode, s.Ladder.Within, s.ModeNames())

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,13 +98,7 @@ func TestGolden(t *testing.T) {
 			for _, e := range c.events {
 				l.Handle(e)
 			}
-			file := filepath.Join("testdata", name+".txt")
-			got := visible(b.String())
-			if *update {
-				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-			}
-			want := must.Get(os.ReadFile(file))(t)
-			must.Equal(t, string(want), got)
+			must.File(t, filepath.Join("testdata", name+".txt"), visible(b.String()), *update)
 		})
 	}
 }

@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/must"
 )
@@ -101,12 +98,7 @@ func TestGolden(t *testing.T) {
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		must.Do(t, os.WriteFile(file, got, 0o644))
-	}
-	want := must.Get(os.ReadFile(file))(t)
-	must.Equal(t, string(want), string(got))
+	must.File(t, filepath.Join("testdata", name), got, *update)
 }
 
 // wellFormed also holds every figure to: no script, no style attribute, no
@@ -175,9 +167,7 @@ func TestTicks(t *testing.T) {
 		for _, k := range (scale{lo: c.lo, hi: c.hi, x1: 400, log: c.log}).ticks() {
 			got = append(got, k.label)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%v to %v (-want +got):\n%s", c.lo, c.hi, diff)
-		}
+		must.EqualFor(t, fmt.Sprint(c.lo, " to ", c.hi), c.want, got)
 	}
 }
 

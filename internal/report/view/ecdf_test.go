@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
@@ -71,9 +69,7 @@ func TestECDF(t *testing.T) {
 		{"121796", "4", "15.6", "16.6", "22.1", "26.8", "44.1", "88.2", "176", "353"},
 		{"means of trials", "-", "-", "-", "24.1", "-", "53.7", "-", "-", "-"},
 	} {
-		if diff := cmp.Diff(want, b.Rows[i].Cells); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", b.Rows[i].Name, diff)
-		}
+		must.EqualFor(t, b.Rows[i].Name, want, b.Rows[i].Cells)
 	}
 	// Of one that was not measured nothing is shown, whatever a file has of it.
 	void := slices.IndexFunc(b.Rows, func(r behindRow) bool { return r.Name == "netns/macvlan" })

@@ -176,9 +176,7 @@ func TestAnswersTellTheCost(t *testing.T) {
 				got = a.String()
 			}
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, c.want, got)
 	}
 }
 

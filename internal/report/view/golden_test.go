@@ -3,14 +3,11 @@ package view
 import (
 	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/must"
 	"tare/internal/report/wording"
@@ -21,14 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func golden[T ~string | ~[]byte](t *testing.T, name string, got T) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want := must.Get(os.ReadFile(file))(t)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	must.File(t, filepath.Join("testdata", name), got, *update)
 }
 
 // inputs are the runs that every form of report is tested with.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 
@@ -127,9 +126,7 @@ func TestAnswers(t *testing.T) {
 				in.Run.Cells = append(in.Run.Cells, cell(part.workload, part.metric, *part.cell))
 			}
 		}
-		if diff := cmp.Diff(c.want, newView(in).Summaries[0].String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, newView(in).Summaries[0].String())
 	}
 }
 
@@ -164,9 +161,7 @@ func TestPaths(t *testing.T) {
 			}
 			got = append(got, strings.Join(labels, ">"))
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, got)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
 	"tare/internal/must"
 	"tare/internal/report/markdown"
@@ -139,9 +137,7 @@ func TestAnswerFollowsTheLetters(t *testing.T) {
 			in.Run.Rankings = []result.Ranking{{Workload: "w", Metric: "goodput", Baseline: "host", Pairs: 3,
 				Modes: []result.Ranked{{Mode: "n/a", Letters: of[0]}, {Mode: "n/b", Letters: of[1]}, {Mode: "n/c", Letters: of[2]}}}}
 		}
-		if diff := cmp.Diff(want, New(in).Overview().Sentence); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", letters, diff)
-		}
+		must.EqualFor(t, letters, want, New(in).Overview().Sentence)
 	}
 }
 

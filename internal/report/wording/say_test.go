@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/result"
 )
@@ -24,9 +22,7 @@ func TestClean(t *testing.T) {
 		"line\u2028sep\u0085x":     "line sep x",
 		"grüße 世界":                 "grüße 世界",
 	} {
-		if diff := cmp.Diff(want, Clean(in)); diff != "" {
-			t.Errorf("Clean(%q) (-want +got):\n%s", in, diff)
-		}
+		must.EqualFor(t, in, want, Clean(in))
 	}
 }
 
@@ -46,9 +42,7 @@ func TestCutAndWrap(t *testing.T) {
 		{"same within 5 %", 13, []string{"same within", "5 %"}}, // a number keeps its sign
 		{"% of what", 4, []string{"% of", "what"}},
 	} {
-		if diff := cmp.Diff(c.want, Wrap(c.text, c.width)); diff != "" {
-			t.Errorf("Wrap(%q, %d) (-want +got):\n%s", c.text, c.width, diff)
-		}
+		must.EqualFor(t, c.text, c.want, Wrap(c.text, c.width))
 	}
 }
 
@@ -81,9 +75,7 @@ func TestValue(t *testing.T) {
 		{math.NaN(), "s", "-"},
 		{math.Inf(1), "s", "-"},
 	} {
-		if diff := cmp.Diff(c.want, Value(c.v, c.unit)); diff != "" {
-			t.Errorf("Value(%v, %q) (-want +got):\n%s", c.v, c.unit, diff)
-		}
+		must.EqualFor(t, c.v, c.want, Value(c.v, c.unit))
 	}
 }
 
@@ -170,9 +162,7 @@ func TestVerdict(t *testing.T) {
 		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
 	} {
 		c.cell.Baseline = "host"
-		if diff := cmp.Diff(c.want, Verdict(c.cell)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, Verdict(c.cell))
 	}
 	must.Equal(t, "not compared", Verdict(result.Cell{}))
 }

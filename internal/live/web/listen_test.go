@@ -19,13 +19,13 @@ import (
 	"tare/internal/result"
 )
 
-// listening serves a site until the test ends, and returns its host and port.
-func listening(t *testing.T, s Server) string {
+// listening serves pages until the test ends, and returns its host and port.
+func listening(t *testing.T, pages http.Handler) string {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
+	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, pages) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -53,6 +53,14 @@ func answer(t *testing.T, c net.Conn) int {
 	return resp.StatusCode
 }
 
+// past reads a line that is as given, and all before it.
+func past(t *testing.T, in *bufio.Reader, end string) {
+	t.Helper()
+	for line := ""; line != end; {
+		line = must.Get(in.ReadString('\n'))(t)
+	}
+}
+
 // get is a request for a page with the cookie.
 func get(s Server, path string) string {
 	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: %s=%s\r\n\r\n", path, s.cookie().Name, s.cookie().Value)
@@ -62,14 +70,9 @@ func get(s Server, path string) string {
 // closed, and one with an admitted request stays.
 func TestHeldConnections(t *testing.T) {
 	s, now := site(t, testToken)
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	watching := bufio.NewReader(request(t, at, get(s, "/events/now")))
-	for line := ""; line != "\r\n"; {
-		var err error
-		if line, err = watching.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
+	past(t, watching, "\r\n")
 	first := request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
 	for i := range 3 * maxConnections {
 		request(t, at, []string{"", "G", "GET / HTTP/1.1\r\nX: "}[i%3])
@@ -82,16 +85,13 @@ func TestHeldConnections(t *testing.T) {
 	}
 	append1(t, now, 2, 9e9)
 	for line := ""; !strings.Contains(line, "2 ok"); {
-		var err error
-		if line, err = watching.ReadString('\n'); err != nil {
-			t.Fatalf("the page that watches a run: %v", err)
-		}
+		line = must.Get(watching.ReadString('\n'))(t)
 	}
 }
 
 // A browser that stops receiving ends its request, also that of a page that watches a run.
 func TestStalledReader(t *testing.T) {
-	s, now := site(t, testToken)
+	s, _ := site(t, testToken)
 	s.WriteTimeout = 100 * time.Millisecond
 	large := strings.Repeat("x", 300)
 	s.Load = func(dir string) (report.Input, error) {
@@ -102,18 +102,12 @@ func TestStalledReader(t *testing.T) {
 		return in, nil
 	}
 	handler, done := s.Handler(), make(chan string, 2)
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handler.ServeHTTP(w, r)
-			done <- r.URL.Path
-		}))
-	}()
-	defer func() { stop(); <-ended; _ = now.Close() }()
+	at := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		done <- r.URL.Path
+	}))
 	for _, path := range []string{"/events/now", "/run/now"} {
-		request(t, l.Addr().String(), get(s, path)) // and reads nothing
+		request(t, at, get(s, path)) // and reads nothing
 		select {
 		case got := <-done:
 			if got != path {
@@ -128,7 +122,7 @@ func TestStalledReader(t *testing.T) {
 // A request with a body is refused without waiting for the body.
 func TestBodyIsRefused(t *testing.T) {
 	s, _ := site(t, "")
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	if code := answer(t, request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")); code != 400 {
 		t.Errorf("code %d, want 400", code)
 	}
@@ -161,14 +155,9 @@ func TestHostileNameOfWatchedRun(t *testing.T) {
 		t.Skipf("this file system does not take such a name: %v", err)
 	}
 	s.Load = func(dir string) (report.Input, error) { return report.Input{}, fmt.Errorf("read %s: no run", dir) }
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	in := bufio.NewReader(request(t, at, get(s, "/events/a%0Devent:%20ended%0Ddata:%20x%0D%0Db")))
-	for line := ""; line != "\r\n"; {
-		var err error
-		if line, err = in.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
+	past(t, in, "\r\n")
 	if size, err := in.ReadString('\n'); err != nil || size == "" { // of the chunk
 		t.Fatal(err)
 	}

@@ -87,6 +87,13 @@ func append1(t *testing.T, d *store.Dir, seq int, goodput float64) {
 		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}))
 }
 
+// asked is the answer to a request for a page.
+func asked(s Server, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+	return w
+}
+
 func TestPages(t *testing.T) {
 	s, _ := site(t, "")
 	for _, c := range []struct {
@@ -205,17 +212,6 @@ func next(t *testing.T, in *bufio.Reader) string {
 	}
 }
 
-// Removing a run ends the watch, and its page reports that.
-func TestRemovedWhileServed(t *testing.T) {
-	s, _ := site(t, "")
-	must.Do(t, os.RemoveAll(filepath.Join(s.Runs, "now")))
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/run/now", nil))
-	if w.Code != 404 || !strings.Contains(w.Body.String(), "may have been removed") {
-		t.Errorf("code %d:\n%s", w.Code, w.Body.String())
-	}
-}
-
 // The end of the context ends the server, including pages that watch.
 func TestListenEnds(t *testing.T) {
 	s, _ := site(t, "")
@@ -223,10 +219,7 @@ func TestListenEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
-	answer, err := http.Get("http://" + l.Addr().String() + "/events/now") //nolint:noctx // bounded by the server's end
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.Get("http://" + l.Addr().String() + "/events/now"))(t) //nolint:noctx // bounded by the server's end
 	defer answer.Body.Close()
 	next(t, bufio.NewReader(answer.Body))
 	stop()
@@ -248,9 +241,7 @@ func TestRemovedInBetween(t *testing.T) {
 	}
 	ask := func(path string, code int, want string) {
 		t.Helper()
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
-		if w.Code != code || !strings.Contains(w.Body.String(), want) {
+		if w := asked(s, path); w.Code != code || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: code %d:\n%s", path, w.Code, w.Body.String())
 		}
 	}
@@ -266,8 +257,7 @@ func TestHostileList(t *testing.T) {
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)
 	d := must.Get(store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd")))(t)
 	must.Do(t, errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()))
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+	w := asked(s, "/")
 	body := w.Body.String()
 	if w.Code != 200 || len(body) > 40000 || strings.ContainsAny(body, "\x1b\u202e\u2066") || strings.Contains(body, "<script>alert") || strings.Contains(body, "<i>") {
 		t.Errorf("code %d, %d bytes:\n%.3000s", w.Code, len(body), body)
@@ -276,10 +266,8 @@ func TestHostileList(t *testing.T) {
 	if link == nil {
 		t.Fatalf("no link to it in\n%.3000s", body)
 	}
-	w = httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+link[1], nil))
-	if w.Code != 200 {
-		t.Errorf("%s: code %d", link[1], w.Code)
+	if code := asked(s, link[1]).Code; code != 200 {
+		t.Errorf("%s: code %d", link[1], code)
 	}
 }
 
@@ -292,9 +280,7 @@ func TestClaimsFail(t *testing.T) {
 		want string
 	}{{errors.New("list runs in <b>: no"), 500, "list runs in &lt;b&gt;: no"}, {nil, 200, "No built-in study has claims."}} {
 		s.Claims = func() ([]result.StudyClaims, []string, error) { return nil, nil, c.err }
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/claims", nil))
-		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+		if w := asked(s, "/claims"); w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("code %d:\n%s", w.Code, w.Body)
 		}
 	}

@@ -2,12 +2,10 @@ package export
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -76,52 +74,9 @@ func TestOpenMetricsIsClean(t *testing.T) {
 	}
 }
 
-// Every value, ratio and verdict of the run is among the samples, and nothing unknown is.
-func TestOpenMetricsHoldsTheCells(t *testing.T) {
-	run, _ := recorded(t)
-	var out bytes.Buffer
-	must.Do(t, OpenMetrics(&out, run, nil))
-	lines := map[string]bool{}
-	for _, l := range strings.Split(out.String(), "\n") {
-		lines[l] = true
-	}
-	samples, judged := 0, 0
-	for _, c := range run.Cells {
-		m, _ := result.MetricNamed(c.Metric)
-		if c.Value != nil {
-			samples++
-			name, scale := gauge(m)
-			if l := name + `{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `"} ` + strconv.FormatFloat(*c.Value*scale, 'g', -1, 64); !lines[l] {
-				t.Errorf("no sample %s", l)
-			}
-		}
-		if c.Verdict != "" {
-			judged++
-			if l := `tare_verdict{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `",metric="` + c.Metric + `",verdict="` + string(c.Verdict) + `"} 1`; !lines[l] {
-				t.Errorf("no sample %s", l)
-			}
-		}
-	}
-	if samples == 0 || judged == 0 {
-		t.Fatalf("the recorded run has %d values and %d verdicts", samples, judged)
-	}
-	if strings.Contains(out.String(), "NaN") {
-		t.Error("something unknown has a sample")
-	}
-}
-
-func TestCellsAndJSONHoldTheRun(t *testing.T) {
+func TestJSONHoldsTheRun(t *testing.T) {
 	run, trials := recorded(t)
-	var table, text bytes.Buffer
-	must.Do(t, Cells(&table, run, trials))
-	rows := must.Get(csv.NewReader(&table).ReadAll())(t)
-	if len(rows) != len(run.Cells)+1 {
-		t.Fatalf("%d rows for %d cells", len(rows), len(run.Cells))
-	}
-	for i, c := range run.Cells {
-		want := []string{c.Mode, c.Workload, c.Metric, digits(c.Value), digits(c.Ratio), string(c.Verdict)}
-		must.EqualFor(t, i+1, want, []string{rows[i+1][1], rows[i+1][2], rows[i+1][3], rows[i+1][7], rows[i+1][12], rows[i+1][16]})
-	}
+	var text bytes.Buffer
 	must.Do(t, JSON(&text, run, trials))
 	var back result.Run
 	must.Do(t, json.Unmarshal(text.Bytes(), &back))

@@ -159,27 +159,6 @@ func atTheLimit() Input {
 	return in
 }
 
-// The answer of a mode ends with what it costs, at the fixed rate where there was one;
-// where the link limits all of them it begins with it.
-func TestAnswersTellTheCost(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   Input
-		want string
-	}{
-		"at the rate": {priced(), "netns/vxlan carries 0.664 (0.663-0.665) of host's goodput in tcp_stream; 0.753 (0.752-0.755) of its transaction rate; 0.99 (0.99-0.99) of its goodput in udp_stream, " +
-			"a difference of less than 5 %; and costs 1.92 (1.91-1.92) times its CPU per Gbit at 4.20 Gbit/s."},
-		"limited": {atTheLimit(), "netns/vxlan costs 1.579 (1.577-1.581) times host's CPU per Gbit; carries the same goodput within 5 %."},
-	} {
-		got := ""
-		for _, a := range newView(c.in).Summaries {
-			if a.Mode == "netns/vxlan" {
-				got = a.String()
-			}
-		}
-		must.EqualFor(t, name, c.want, got)
-	}
-}
-
 func TestPrice(t *testing.T) {
 	cost, _ := result.MetricNamed("cpu_cost_transactions")
 	cell := func(v result.Verdict, ratio float64) result.Cell {

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -59,9 +58,7 @@ func TestTwoBands(t *testing.T) {
 					got = append(got, fmt.Sprintf("%s %d near %.3g, %d near %.3g", x.Mode, b.Low.N, b.Low.Value, b.High.N, b.High.Value))
 				}
 			}
-			if d := cmp.Diff(c.want, strings.Join(got, "; ")); d != "" {
-				t.Error(d)
-			}
+			must.Equal(t, c.want, strings.Join(got, "; "))
 			for _, w := range warnings {
 				if w.Code == "two_bands" {
 					warned = append(warned, w.Scope)

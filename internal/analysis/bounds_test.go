@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -64,19 +63,12 @@ func TestNotes(t *testing.T) {
 		{Code: "buffer_full", Scope: "host stream", Text: "it was full (first of 1 in 3 trials)"},
 		{Code: "slow", Scope: "host stream", Text: "it was slow (first of 2 in 3 trials)"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestAgreements(t *testing.T) {
 	base := []float64{100, 110, 90, 100}
-	second := func(trials []result.Trial) []result.Trial {
-		for i := range trials {
-			trials[i].Workload = "stream.iperf3"
-		}
-		return trials
-	}
+	second := func(trials []result.Trial) []result.Trial { return of("stream.iperf3", trials) }
 	// Both baselines waver alike: what is compared is the cost.
 	common := join(rows("host", "goodput", base...), second(rows("host", "goodput", 50, 55, 45, 50)), rows("veth", "goodput", 80, 88, 72, 80.1))
 	verified := []Verified{{"stream", "stream.iperf3", "iperf3"}}

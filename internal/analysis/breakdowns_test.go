@@ -92,23 +92,6 @@ func TestBreakdownWithout(t *testing.T) {
 	}
 }
 
-// A trial that was run to sample stacks counts in no cell, and not as the last of its block.
-func TestProfiledCountsInNoCell(t *testing.T) {
-	modes := []result.Mode{{ID: "m", Status: result.ModeMeasured}}
-	trial := func(goodput float64, profiled bool) result.Trial {
-		return result.Trial{Block: 1, Mode: "m", Workload: "w", Status: result.TrialOK, Profiled: profiled, Metrics: map[string]float64{"goodput": goodput}}
-	}
-	trials := []result.Trial{trial(100, false), trial(900, true)}
-	cells, _ := Cells(modes, []string{"w"}, trials, Rule{Margin: 0.05})
-	if len(cells) != 1 || cells[0].N != 1 {
-		t.Fatalf("cells %+v", cells)
-	}
-	near(t, "goodput", cells[0].Value, 100)
-	if c := Counted(modes, trials); !c[0] || c[1] {
-		t.Errorf("counted %v", c)
-	}
-}
-
 // A breakdown with too many unknown or lost samples has a warning.
 func TestBreakdownWarns(t *testing.T) {
 	trial := func(mode string, unknown, lost int) result.Trial {

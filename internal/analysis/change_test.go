@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -42,9 +41,7 @@ func TestAcrossComparesCosts(t *testing.T) {
 			t.Errorf("%s: own is %t", x.Mode, x.Own)
 		}
 	}
-	if diff := cmp.Diff(map[string]result.Verdict{"host": result.Worse, "bridge": result.Same, "overlay": result.Worse}, got); diff != "" {
-		t.Errorf("verdicts (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]result.Verdict{"host": result.Worse, "bridge": result.Same, "overlay": result.Worse}, got)
 	overlay := c.Cells[2]
 	if math.Abs(*overlay.Ratio-0.8) > 0.005 || math.Abs(*overlay.Before-0.5) > 0.005 || math.Abs(*overlay.After-0.4) > 0.005 {
 		t.Errorf("overlay went from %.3f to %.3f, %.3f times; want 0.5, 0.4, 0.8", *overlay.Before, *overlay.After, *overlay.Ratio)
@@ -129,7 +126,5 @@ func TestEnvironment(t *testing.T) {
 		Modes: []result.Mode{{ID: "docker/bridge", Facts: []result.Fact{{Name: "engine", Value: "28"}, {Name: "made", Value: "5 times"}}}}}
 	want := []result.Difference{{Scope: "tare", Name: "version", Before: "1", After: "2"}, {Scope: "host a", Name: "kernel", Before: "6.1", After: "6.18"}, {Scope: "host a", Name: "numa", Before: "", After: "1"}, {Scope: "host b", Name: "", Before: "", After: "there"},
 		{Scope: "mode docker/bridge", Name: "engine", Before: "20.10", After: "28"}}
-	if diff := cmp.Diff(want, Environment(before, after)); diff != "" {
-		t.Errorf("differences (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Environment(before, after))
 }

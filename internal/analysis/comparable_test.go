@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -97,9 +96,7 @@ func TestComparePaths(t *testing.T) {
 				Survey: Survey{Stacks: map[string][]Stack{tt.base.ID: tt.base.stacks, tt.of.ID: tt.of.stacks}, Sockets: sockets, Bridged: bridgeFilter},
 			}}
 			e.comparePaths()
-			if d := cmp.Diff(tt.want, codes(e.run)); d != "" {
-				t.Errorf("(-want +got):\n%s\n%v", d, e.run.Warnings)
-			}
+			must.Equal(t, tt.want, codes(e.run))
 		})
 	}
 }
@@ -121,9 +118,7 @@ func TestChosenSettings(t *testing.T) {
 			Survey: Survey{Stacks: map[string][]Stack{"m": of.stacks}, Sockets: sockets, Bridged: bridgeFilter},
 		}}
 		e.comparePaths()
-		if d := cmp.Diff(tt.want, codes(e.run)); d != "" {
-			t.Errorf("with %v (-want +got):\n%s", tt.with, d)
-		}
+		must.EqualFor(t, tt.with, tt.want, codes(e.run))
 	}
 }
 
@@ -151,9 +146,7 @@ func TestCompareEnds(t *testing.T) {
 			e := &evaluation{run: result.Run{Modes: []result.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}}}, in: Evidence{Trials: []result.Trial{trial("host", "cubic", 200, 200), tt.of}}}
 			tt.asked.ID = "w"
 			e.compareEnds(tt.asked)
-			if d := cmp.Diff(tt.want, codes(e.run)); d != "" {
-				t.Errorf("(-want +got):\n%s\n%v", d, e.run.Warnings)
-			}
+			must.Equal(t, tt.want, codes(e.run))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -123,12 +124,8 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Compare(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
-			if d := cmp.Diff(c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
-				t.Error(d)
-			}
-			if _, err := store.EncodeRun(result.Run{Comparisons: got}); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs())
+			must.Get(store.EncodeRun(result.Run{Comparisons: got}))(t)
 		})
 	}
 }
@@ -170,12 +167,7 @@ func TestCompareHolm(t *testing.T) {
 // reached more on the other path remains a verdict; with an expected ratio only a verdict
 // that is true for every value above the bound does.
 func TestCompareAtLeast(t *testing.T) {
-	slow := func(trials []result.Trial) []result.Trial {
-		for i := range trials {
-			trials[i].GeneratorLimited = new(0.2)
-		}
-		return trials
-	}
+	slow := func(trials []result.Trial) []result.Trial { return limit(0.2, trials) }
 	high, low := []float64{100, 101, 99, 100, 100}, []float64{80, 81, 79, 80, 80}
 	for _, c := range []struct {
 		name   string
@@ -207,22 +199,15 @@ func TestStudyInRunJSON(t *testing.T) {
 		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []ComparisonRequest{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
 	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []result.Fact{{Name: "client limit", Value: "0.5 CPUs"}}
 	path := filepath.Join(t.TempDir(), "run")
-	d, err := store.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Create(path))(t)
 	defer d.Close()
-	if err := d.WriteRun(run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteRun(run))
 	got, _, err := d.Load()
 	if d := cmp.Diff(run, got); err != nil || d != "" {
 		t.Errorf("%v: %s", err, d)
 	}
 	text := `{"schema": "tare.run/1", "modes": [{"id": "host", "title": "t", "status": "measured"}], "cells": []}`
-	if err := os.WriteFile(filepath.Join(path, store.RunFile), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(path, store.RunFile), []byte(text), 0o600))
 	old, _, err := d.Load()
 	if err != nil || old.Scenarios != nil || old.Comparisons != nil || old.Modes[0].Facts != nil {
 		t.Errorf("%+v: %v", old, err)

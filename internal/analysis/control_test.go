@@ -4,18 +4,21 @@ import (
 	"math"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
 
-func TestPilotsDoNotCount(t *testing.T) {
+// A pilot trial, and one that was run to sample stacks, count in no cell, not even as the last of their block.
+func TestTrialsAsideDoNotCount(t *testing.T) {
 	trials := join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80))
-	pilot := row(0, "veth", "goodput", 8000)
-	pilot.Pilot = true
+	pilot, profiled := row(0, "veth", "goodput", 8000), row(3, "veth", "goodput", 8000)
+	pilot.Pilot, profiled.Profiled = true, true
 	want, _ := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05})
-	got, _ := Cells(hostAnd, []string{"stream"}, append(trials, pilot), Rule{Margin: 0.05})
-	if len(got) != 2 || *got[1].Value != *want[1].Value || got[1].N != 3 {
-		t.Errorf("with a pilot %+v, without %+v", got, want)
+	got, _ := Cells(hostAnd, []string{"stream"}, append(trials, pilot, profiled), Rule{Margin: 0.05})
+	must.Equal(t, want, got)
+	if c := Counted(hostAnd, append(trials, pilot, profiled)); !c[5] || c[6] || c[7] {
+		t.Errorf("counted %v", c)
 	}
 }
 
@@ -110,9 +113,7 @@ func TestRatioOfRatios(t *testing.T) {
 	if odd.Reason == "" || odd.Ratio != nil {
 		t.Errorf("a ratio against a value: %+v", odd)
 	}
-	if _, err := store.EncodeRun(result.Run{Comparisons: got}); err != nil {
-		t.Error(err)
-	}
+	must.Get(store.EncodeRun(result.Run{Comparisons: got}))(t)
 }
 
 // Of a ratio of ratios, each term that is a lower bound leaves one side open.

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -55,9 +54,7 @@ func TestGroup(t *testing.T) {
 			{Code: "comet", Count: 1, Text: "a comet passed"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, Group(c.warnings)); d != "" {
-				t.Error(d)
-			}
+			must.Equal(t, c.want, Group(c.warnings))
 		})
 	}
 }
@@ -81,12 +78,8 @@ func TestGroupTwoCPUs(t *testing.T) {
 			spread[g.Code] = g.Count
 		}
 	}
-	if d := cmp.Diff([]warning.Code{warning.MSSDiffers}, bias); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff(map[warning.Code]int{warning.FewCores: 3, warning.BusyTurns: 2, warning.WarmupNotVerified: 1}, spread); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, []warning.Code{warning.MSSDiffers}, bias)
+	must.Equal(t, map[warning.Code]int{warning.FewCores: 3, warning.BusyTurns: 2, warning.WarmupNotVerified: 1}, spread)
 }
 
 // The names of modes and workloads that another program measured may have spaces.

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -42,9 +41,7 @@ func TestCompareHosts(t *testing.T) {
 			for _, w := range got {
 				codes, texts = append(codes, w.Code), append(texts, w.Text)
 			}
-			if diff := cmp.Diff(c.codes, strings.Join(codes, " ")); diff != "" {
-				t.Errorf("codes (-want +got):\n%s", diff)
-			}
+			must.Equal(t, c.codes, strings.Join(codes, " "))
 			for _, want := range c.want {
 				if !strings.Contains(strings.Join(texts, "\n"), want) {
 					t.Errorf("%q is not in %q", want, texts)

@@ -1,14 +1,12 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -69,9 +67,7 @@ func TestCellsKnownAnswer(t *testing.T) {
 			Detectable: new(math.Expm1(0.994714 * 1.229995)),
 		},
 	}
-	if d := cmp.Diff(want, cells, approx); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, cells, approx)
 	if len(warnings) > 0 {
 		t.Error(warnings)
 	}
@@ -152,12 +148,8 @@ func TestCellVerdicts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cells, _ := Cells(hostAnd, []string{"stream"}, c.trials, Rule{Margin: 0.05})
-			if d := cmp.Diff(c.want, briefs(cells), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
-				t.Error(d)
-			}
-			if _, err := store.EncodeRun(result.Run{Cells: cells}); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, c.want, briefs(cells), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs())
+			must.Get(store.EncodeRun(result.Run{Cells: cells}))(t)
 		})
 	}
 }
@@ -176,9 +168,7 @@ func TestCellsUnknownIsAbsent(t *testing.T) {
 		{Mode: "veth", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(0.0), // no interval: it would claim that it is 0
 			Baseline: "host", Verdict: result.CannotTell, Margin: 0.05},
 	}
-	if d := cmp.Diff(want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload")); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload"))
 }
 
 func TestCellsOrder(t *testing.T) {
@@ -201,9 +191,7 @@ func TestCellsOrder(t *testing.T) {
 		"two goodput z", "two goodput a", "two retransmits z", "two retransmits a", "two rtt_p99 z", "two rtt_p99 a",
 		"one goodput z", "one goodput a", "one retransmits z", "one retransmits a", "one rtt_p99 z", "one rtt_p99 a",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 // Holm works over the modes of one workload and metric, and over no more.
@@ -237,38 +225,5 @@ func TestCellsHolm(t *testing.T) {
 	alone, three := p("a"), p("a", "b", "c")
 	if !(alone > 0.017 && alone < 0.05) || math.Abs(three-3*alone) > 1e-12 {
 		t.Errorf("p alone %g, among three alike %g", alone, three)
-	}
-}
-
-// The whole way, identical modes: with one a difference is claimed in 5 % of runs,
-// with five in no more (limits of 3 sigma; package stats has narrower ones).
-func TestCellsFalsePositives(t *testing.T) {
-	const runs = 1500
-	for n, limits := range map[int][2]float64{1: {0.033, 0.067}, 5: {0.015, 0.067}} {
-		rng := rand.New(rand.NewPCG(3, uint64(n)))
-		modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}}
-		for i := range n {
-			modes = append(modes, result.Mode{ID: fmt.Sprint("m", i), Status: result.ModeMeasured, Baseline: "host"})
-		}
-		claims := 0.0
-		for range runs {
-			var trials []result.Trial
-			for block := range 5 {
-				level := 0.06 * rng.NormFloat64()
-				for _, m := range modes {
-					trials = append(trials, row(block, m.ID, "goodput", math.Exp(level+0.01*rng.NormFloat64())))
-				}
-			}
-			cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
-			for _, c := range cells {
-				if c.Verdict == result.Worse || c.Verdict == result.Better || c.Verdict == result.Small {
-					claims += 1.0 / runs
-					break
-				}
-			}
-		}
-		if claims < limits[0] || claims > limits[1] {
-			t.Errorf("%d modes: a difference claimed in %.4f of runs, want %g to %g", n, claims, limits[0], limits[1])
-		}
 	}
 }

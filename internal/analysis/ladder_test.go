@@ -109,10 +109,9 @@ func TestLadderWithGap(t *testing.T) {
 func TestLadderAgainstSamples(t *testing.T) {
 	in := built(20, map[string]float64{"host": 10, "r1": 12, "top": 15})
 	asked := &study.Ladder{Of: "top", Rungs: []study.Rung{{Mode: "host"}, {Mode: "r1", Part: "bridge"}, {Mode: "top", Part: "conntrack"}}}
-	cost := func(v float64) *float64 { return &v }
 	of := func(mode string, bridge, netfilter float64) result.Breakdown {
 		return result.Breakdown{Mode: mode, Workload: "rr", Unit: "s/1000 transactions",
-			Components: []result.Component{{Name: "bridge", Cost: cost(bridge)}, {Name: "netfilter", Cost: cost(netfilter)}}}
+			Components: []result.Component{{Name: "bridge", Cost: &bridge}, {Name: "netfilter", Cost: &netfilter}}}
 	}
 	l := ExplainLadder(in, asked, []result.Breakdown{of("host", 0, 0), of("r1", 0.002, 0), of("top", 0.002, 0)})
 	cpu := l.Costs[1].Steps

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -81,9 +82,7 @@ func TestLinkLimits(t *testing.T) {
 		"nothing": {nil, nil, nil},
 	} {
 		got, warnings := LinkLimits(c.links, c.cells, mss)
-		if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) })); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }))
 		if len(warnings) != len(c.want) {
 			t.Errorf("%s: warnings %+v", name, warnings)
 		}
@@ -115,9 +114,7 @@ func TestLinks(t *testing.T) {
 		{Mode: "host", Workload: "pieces", Rate: 1e9, Frame: 4008 + 3*54, Payload: 4000, Ways: 1},
 		{Mode: "jumbo", Workload: "pieces", Rate: 1e9, Frame: 4008 + 54, Payload: 4000, Ways: 1},
 	}
-	if diff := cmp.Diff(want, Links(s, modes)); diff != "" {
-		t.Errorf("links (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Links(s, modes))
 	s.Lab.Rate = 0
 	if links := Links(s, modes); len(links) != 0 {
 		t.Errorf("links without a rate: %+v", links)

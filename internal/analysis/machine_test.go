@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -51,9 +52,7 @@ func with(changed ...string) []string {
 func TestMachineOf(t *testing.T) {
 	key, facts := analysis.MachineOf(labRun(reference...))
 	want := factList("cpu_model", "Intel(R) Xeon(R) Processor", "cpu_stepping", "family 6, model 167, stepping 1", "microcode", "0x1", "hypervisor", "KVM", "cpus", "2")
-	if d := cmp.Diff(want, facts); d != "" {
-		t.Errorf("facts (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, facts)
 	for what, same := range map[string][]string{
 		"another kernel":           with("kernel", "6.19"),
 		"found in another way":     with("hypervisor", "KVM (the clock source kvm-clock)"),
@@ -169,9 +168,7 @@ func TestMachineDifferences(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before, after := labRun(calibrated()...), labRun(tt.after...)
-			if d := cmp.Diff(tt.want, analysis.MachineDifferences(before, after)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, analysis.MachineDifferences(before, after))
 			changes := analysis.Across(analysis.RunTrials{Run: before}, analysis.RunTrials{Run: after}, nil, 0.05)
 			if (len(changes.Warnings) > 0) != (len(tt.want) > 0) {
 				t.Errorf("warnings: %v", changes.Warnings)

@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -41,9 +40,7 @@ func TestPressed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := &evaluation{in: Evidence{Trials: tt.trials, Study: study.Study{Workloads: []study.Workload{{ID: "w", Kind: "tcp_stream", Placement: tt.place}}}}}
 			e.pressed()
-			if d := cmp.Diff(tt.want, codes(e.run)); d != "" {
-				t.Errorf("(-want +got):\n%s\n%v", d, e.run.Warnings)
-			}
+			must.Equal(t, tt.want, codes(e.run))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
@@ -56,9 +57,7 @@ func TestRankingKnownAnswer(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"trt2 a", "ctrl ab", "trt1 b"}, inOrder(got[0])); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"trt2 a", "ctrl ab", "trt1 b"}, inOrder(got[0]))
 	if m := got[0].Modes[1]; got[0].Pairs != 3 || got[0].Apart != 1 || m.N != 10 || math.Abs(*m.Value/math.Exp(5.032)-1) > 1e-9 || m.CI == nil ||
 		math.Abs(*m.Median-(math.Exp(5.14)+math.Exp(5.17))/2) > 1e-9 {
 		t.Errorf("%+v, the mode %+v", got[0], m)
@@ -86,13 +85,9 @@ func TestRankingIsPairedAndByBaseline(t *testing.T) {
 	if len(got) != 1 || got[0].Baseline != "host" || got[0].Metric != "rtt_p50" || got[0].Better != result.Lower {
 		t.Fatalf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, inOrder(got[0])); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"a a", "b b", "c c"}, inOrder(got[0]))
 	loose := ranked(modes, trials, Rule{Margin: 0.05, Pairing: PairNone})
-	if diff := cmp.Diff([]string{"a a", "b a", "c a"}, inOrder(loose[0])); diff != "" {
-		t.Errorf("without blocks (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"a a", "b a", "c a"}, inOrder(loose[0]))
 	if got := ranked(modes, trials, Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}); got != nil {
 		t.Errorf("of a noisy run: %+v", got)
 	}
@@ -201,10 +196,7 @@ func TestLettersAgreeWithTests(t *testing.T) {
 		var shared []bool
 		for i, a := range r.Modes {
 			for _, b := range r.Modes[:i] {
-				l, err := stats.Paired(values[a.Mode], values[b.Mode])
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := must.Get(stats.Paired(values[a.Mode], values[b.Mode]))(t)
 				ps, shared = append(ps, l.P()), append(shared, strings.ContainsAny(a.Letters, b.Letters))
 			}
 		}
@@ -226,9 +218,7 @@ func TestLettersAgreeWithTests(t *testing.T) {
 		if !slices.IsSortedFunc(r.Modes, func(a, b result.Ranked) int { return int(math.Copysign(1, *b.Value-*a.Value)) }) {
 			t.Errorf("not the best first: %+v", r.Modes)
 		}
-		if _, err := store.EncodeRun(result.Run{Rankings: []result.Ranking{r}}); err != nil {
-			t.Error(err)
-		}
+		must.Get(store.EncodeRun(result.Run{Rankings: []result.Ranking{r}}))(t)
 	}
 }
 

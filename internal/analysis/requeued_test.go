@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -40,13 +41,9 @@ func TestRequeued(t *testing.T) {
 		got = append(got, cell{c.Mode, c.N, *c.Value})
 	}
 	want := []cell{{"host", 4, 100}, {"bridge", 2, 50}}
-	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }))
 	if r := cells[1].Ratio; r == nil || *r < 0.499999 || *r > 0.500001 {
 		t.Errorf("ratio %v, want 0.5: a pair of two sessions is among those compared", r)
 	}
-	if d := cmp.Diff(result.Tally{OK: 9, Invalid: 5}, result.Count(trials)); d != "" {
-		t.Errorf("tally (-want +got):\n%s", d)
-	}
+	must.Equal(t, result.Tally{OK: 9, Invalid: 5}, result.Count(trials))
 }

@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -34,9 +33,6 @@ func TestNoisy(t *testing.T) {
 		{0, 4, 0, study.NotApplied(), ""},
 		{0, 4, 0, study.Share{}, ""},
 	} {
-		got := noisy(trials(tt.ok, tt.invalid, tt.failed), study.Invalid{Most: tt.most})
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt, d)
-		}
+		must.EqualFor(t, tt, tt.want, noisy(trials(tt.ok, tt.invalid, tt.failed), study.Invalid{Most: tt.most}))
 	}
 }

@@ -3,8 +3,7 @@ package analysis
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -34,9 +33,7 @@ func TestLimitTCP(t *testing.T) {
 		{Mode: "bridge", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: the kernel of the client does not report it (Linux 4.10 and later do, in TCP_INFO)"}},
 		{Mode: "tool", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: iperf3 does not report it"}},
 	}
-	if d := cmp.Diff(want, e.limitTCP()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, e.limitTCP())
 	e.in.Study.Evidence.Counters = study.Off
 	if got := e.limitTCP(); got != nil {
 		t.Errorf("without counters: %+v", got)

@@ -4,8 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -43,9 +42,7 @@ func TestCellWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got := Cells(c.modes, []string{"stream"}, c.trials, Rule{Margin: 0.05})
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
-			}
+			must.Equal(t, c.want, got)
 		})
 	}
 }

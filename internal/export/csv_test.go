@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/foreign"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -21,10 +22,7 @@ import (
 // without what is no figure of them.
 func recorded(t *testing.T) (result.Run, []result.Trial) {
 	t.Helper()
-	dir, err := store.Open("testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Open("testdata/run"))(t)
 	defer dir.Close()
 	run, trials, err := dir.Load()
 	if err != nil {
@@ -36,18 +34,13 @@ func recorded(t *testing.T) (result.Run, []result.Trial) {
 func write(t *testing.T, run result.Run, trials []result.Trial) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := CSV(&out, run, trials); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, CSV(&out, run, trials))
 	return out.String()
 }
 
 func asJSON(t *testing.T, cells []result.Cell) string {
 	t.Helper()
-	text, err := json.MarshalIndent(cells, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(cells, "", " "))(t)
 	return string(text)
 }
 
@@ -86,10 +79,7 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 				}
 			}
 			want, _ := analysis.Cells(run.Modes, workloads, c.trials, analysis.Rule{Margin: 0.05})
-			numbers, err := foreign.Read([]foreign.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, foreign.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			numbers := must.Get(foreign.Read([]foreign.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, foreign.Options{}))(t)
 			numbers.Input.Rule.Margin = 0.05
 			got, _ := analysis.Judge(numbers.Input)
 			if d := cmp.Diff(asJSON(t, want), asJSON(t, got)); d != "" || len(got) < 30 {
@@ -117,10 +107,7 @@ func TestCSVStatus(t *testing.T) {
 	broken.Seq, broken.Status, broken.Metrics, broken.Reason = 90, result.TrialInvalid, nil, "someone else's load"
 	again.Seq = 91
 	pilot.Seq, pilot.Block, pilot.Pilot = 92, 0, true
-	records, err := csv.NewReader(strings.NewReader(write(t, run, []result.Trial{trials[first], trials[i], broken, again, pilot}))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(csv.NewReader(strings.NewReader(write(t, run, []result.Trial{trials[first], trials[i], broken, again, pilot}))).ReadAll())(t)
 	got := map[string]string{}
 	for _, r := range records[1:] {
 		got[r[2]] = r[13] + " " + r[15]

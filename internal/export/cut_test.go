@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/synthetic"
 )
@@ -41,9 +42,7 @@ func TestCutOfLargeRun(t *testing.T) {
 	}
 	var text bytes.Buffer
 	md, _ := Named("md")
-	if err := md.Write(&text, run, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, md.Write(&text, run, nil))
 	if text.Len() <= comment {
 		t.Fatalf("the report has only %d bytes", text.Len())
 	}

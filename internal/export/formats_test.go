@@ -2,18 +2,16 @@ package export
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -23,13 +21,9 @@ func TestReleaseBenchstatReads(t *testing.T) {
 	testneed.NotShort(t)
 	run, trials := recorded(t)
 	var out bytes.Buffer
-	if err := Benchfmt(&out, run, trials); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Benchfmt(&out, run, trials))
 	file := filepath.Join(t.TempDir(), "run.txt")
-	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, out.Bytes(), 0o644))
 	cmd := exec.Command("go", "-C", "../../tools", "run", "golang.org/x/perf/cmd/benchstat", "-format", "csv", "-col", "mode", file)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -66,9 +60,7 @@ func TestOpenMetricsIsClean(t *testing.T) {
 	for name, r := range map[string]result.Run{"recorded": run, "hostile": hostile, "every metric": every, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := OpenMetrics(&out, r, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, OpenMetrics(&out, r, nil))
 			text := out.String()
 			if !strings.HasSuffix(text, "\n# EOF\n") || strings.Count(text, "\n# EOF\n") != 1 {
 				t.Errorf("it does not end with one # EOF:\n%s", text)
@@ -84,70 +76,11 @@ func TestOpenMetricsIsClean(t *testing.T) {
 	}
 }
 
-// Every value, ratio and verdict of the run is among the samples, and nothing unknown is.
-func TestOpenMetricsHoldsTheCells(t *testing.T) {
-	run, _ := recorded(t)
-	var out bytes.Buffer
-	if err := OpenMetrics(&out, run, nil); err != nil {
-		t.Fatal(err)
-	}
-	lines := map[string]bool{}
-	for _, l := range strings.Split(out.String(), "\n") {
-		lines[l] = true
-	}
-	samples, judged := 0, 0
-	for _, c := range run.Cells {
-		m, _ := result.MetricNamed(c.Metric)
-		if c.Value != nil {
-			samples++
-			name, scale := gauge(m)
-			if l := name + `{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `"} ` + strconv.FormatFloat(*c.Value*scale, 'g', -1, 64); !lines[l] {
-				t.Errorf("no sample %s", l)
-			}
-		}
-		if c.Verdict != "" {
-			judged++
-			if l := `tare_verdict{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `",metric="` + c.Metric + `",verdict="` + string(c.Verdict) + `"} 1`; !lines[l] {
-				t.Errorf("no sample %s", l)
-			}
-		}
-	}
-	if samples == 0 || judged == 0 {
-		t.Fatalf("the recorded run has %d values and %d verdicts", samples, judged)
-	}
-	if strings.Contains(out.String(), "NaN") {
-		t.Error("something unknown has a sample")
-	}
-}
-
-func TestCellsAndJSONHoldTheRun(t *testing.T) {
+func TestJSONHoldsTheRun(t *testing.T) {
 	run, trials := recorded(t)
-	var table, text bytes.Buffer
-	if err := Cells(&table, run, trials); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&table).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != len(run.Cells)+1 {
-		t.Fatalf("%d rows for %d cells", len(rows), len(run.Cells))
-	}
-	for i, c := range run.Cells {
-		got := []string{rows[i+1][1], rows[i+1][2], rows[i+1][3], rows[i+1][7], rows[i+1][12], rows[i+1][16]}
-		want := []string{c.Mode, c.Workload, c.Metric, digits(c.Value), digits(c.Ratio), string(c.Verdict)}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("row %d (-want +got):\n%s", i+1, diff)
-		}
-	}
-	if err := JSON(&text, run, trials); err != nil {
-		t.Fatal(err)
-	}
+	var text bytes.Buffer
+	must.Do(t, JSON(&text, run, trials))
 	var back result.Run
-	if err := json.Unmarshal(text.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(run, back); diff != "" {
-		t.Errorf("run.json (-want +got):\n%s", diff)
-	}
+	must.Do(t, json.Unmarshal(text.Bytes(), &back))
+	must.Equal(t, run, back)
 }

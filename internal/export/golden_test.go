@@ -3,11 +3,10 @@ package export
 import (
 	"bytes"
 	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -22,22 +21,8 @@ func TestGolden(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := f.Write(&out, run, trials); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join("testdata", "golden."+f.Name)
-			if *update {
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), out.String()); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
+			must.Do(t, f.Write(&out, run, trials))
+			must.File(t, filepath.Join("testdata", "golden."+f.Name), out.Bytes(), *update)
 		})
 	}
 }

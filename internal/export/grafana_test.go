@@ -8,25 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
 // Every gauge that the dashboard asks for is one that an export can have, and every
 // label too.
 func TestDashboardAsksForWhatThereIs(t *testing.T) {
-	src, err := os.ReadFile("../../docs/grafana/tare.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(os.ReadFile("../../docs/grafana/tare.json"))(t)
 	var dashboard struct {
 		Panels []struct {
 			Title   string
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal(src, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(src, &dashboard))
 	one := 1.
 	run := result.Run{ID: "x", Modes: []result.Mode{{ID: "m", Status: result.ModeVoid}}}
 	for _, m := range result.Metrics() {
@@ -34,9 +30,7 @@ func TestDashboardAsksForWhatThereIs(t *testing.T) {
 			RatioCI: &result.Interval{1, 1}, Verdict: result.Worse})
 	}
 	var out bytes.Buffer
-	if err := OpenMetrics(&out, run, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, OpenMetrics(&out, run, nil))
 	text := out.String()
 	asked := 0
 	for _, p := range dashboard.Panels {

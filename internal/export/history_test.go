@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -45,26 +44,10 @@ func history() result.History {
 
 func TestHistoryGolden(t *testing.T) {
 	var table, metrics bytes.Buffer
-	if err := HistoryCSV(&table, history()); err != nil {
-		t.Fatal(err)
-	}
-	if err := HistoryOpenMetrics(&metrics, history()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, HistoryCSV(&table, history()))
+	must.Do(t, HistoryOpenMetrics(&metrics, history()))
 	for name, got := range map[string]string{"history.csv": table.String(), "history.openmetrics": metrics.String()} {
-		file := filepath.Join("testdata", "golden."+name)
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", file, d)
-		}
+		must.File(t, filepath.Join("testdata", "golden."+name), got, *update)
 	}
 }
 
@@ -130,15 +113,11 @@ func TestHistoryFormats(t *testing.T) {
 	}{{"history", history(), 4 + 3 + 3 + 1 + 4, 5}, {"hostile", hostile, 4 + 3 + 3 + 1 + 4, 6}, {"clock set back", back, 1 + 1 + 1 + 2, 5}, {"empty", result.History{}, 0, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			var table, metrics bytes.Buffer
-			if err := HistoryOpenMetrics(&metrics, c.h); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, HistoryOpenMetrics(&metrics, c.h))
 			if n := checkTimed(t, metrics.String()); n != c.samples {
 				t.Errorf("%d samples, want %d:\n%s", n, c.samples, metrics.String())
 			}
-			if err := HistoryCSV(&table, c.h); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, HistoryCSV(&table, c.h))
 			records, err := csv.NewReader(&table).ReadAll()
 			if err != nil || len(records) != c.records {
 				t.Errorf("%d records, want %d: %v", len(records), c.records, err)

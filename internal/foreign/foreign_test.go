@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -82,13 +83,8 @@ func TestRead(t *testing.T) {
 			"mode: host\n=== RUN   BenchmarkX\nBenchmarkX\nBenchmarkX: a log line\nBenchmarking 1 2 s\nBenchmarkX 1 7 p50-ns\nok  x 1s\n"}, "1 host X ok p50-sec=7e-09\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n, err := read(c.opt, c.texts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, rows(n)); d != "" {
-				t.Error(d)
-			}
+			n := must.Get(read(c.opt, c.texts...))(t)
+			must.Equal(t, c.want, rows(n))
 		})
 	}
 }
@@ -149,9 +145,7 @@ func TestReadRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatalf("it was read: %s", rows(n))
 			}
-			if d := cmp.Diff(c.want, err.Error()); d != "" {
-				t.Error(d)
-			}
+			must.Equal(t, c.want, err.Error())
 		})
 	}
 }
@@ -182,10 +176,7 @@ func TestReadWarns(t *testing.T) {
 		{"zeros", "mode,metric,value\nhost,goodput,0\nhost,goodput,1\nhost,retransmits,0\nhost,retransmits,0\n", Options{}, []string{"zero_value run"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n, err := read(c.opt, c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(read(c.opt, c.text))(t)
 			var got []string
 			for _, w := range n.Warnings {
 				got = append(got, w.Code+" "+w.Scope)
@@ -250,9 +241,7 @@ func judgeable(t *testing.T, n Numbers) {
 	}
 	n.Input.Rule.Margin = 0.05
 	cells, warnings := analysis.Judge(n.Input)
-	if _, err := store.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(store.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}))(t)
 	for _, w := range warnings {
 		if w.Code == "unknown_metric" || w.Code == "bad_value" {
 			t.Fatalf("the analysis refuses the input: %+v", w)

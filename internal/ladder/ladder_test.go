@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
 	"tare/internal/ladder"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -70,16 +71,9 @@ func TestStudy(t *testing.T) {
 		{"netns/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest"}, nil},
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
-		s, err := ladder.Study(modes, tt.mode, ladder.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
-			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
-		}
-		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
-			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
-		}
+		s := must.Get(ladder.Study(modes, tt.mode, ladder.Options{}))(t)
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 	}
 }
 
@@ -157,16 +151,9 @@ func TestCluster(t *testing.T) {
 		{"k8s/hairpin", 0, []string{" k8s/hostnet-local=k8s/hostnet-local", "pods k8s/pod-local=k8s/pod-local", "service k8s/service-local=k8s/service-local", "itself k8s/hairpin=k8s/hairpin"}, nil, false},
 		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
 	} {
-		s, err := ladder.Study(clusterModes, tt.mode, ladder.Options{CPULimit: tt.limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(tt.rungs, written(s, s.Ladder.Rungs)); d != "" {
-			t.Errorf("%s: rungs (-want +got)\n%s", tt.mode, d)
-		}
-		if d := cmp.Diff(tt.removals, written(s, s.Ladder.Removals)); d != "" {
-			t.Errorf("%s: removals (-want +got)\n%s", tt.mode, d)
-		}
+		s := must.Get(ladder.Study(clusterModes, tt.mode, ladder.Options{CPULimit: tt.limit}))(t)
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 		_, beside := s.ModeNamed("k8s/pod-local")
 		if (s.Ladder.Within != nil) != tt.beside || tt.beside && !beside {
 			t.Errorf("%s: within %+v, modes %v", tt.mode, s.Ladder.Within, s.ModeNames())

@@ -1,7 +1,9 @@
-// Package must is for what a test expects to work, in one line: a call without an error, and two equal values.
+// Package must is for what a test expects to work, in one line: a call without an error, two equal values, and a file
+// that holds what it should.
 package must
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,4 +36,22 @@ func Equal(t testing.TB, want, got any, opts ...cmp.Option) {
 	if d := cmp.Diff(want, got, opts...); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+}
+
+// EqualFor is Equal for one case of several, which it names.
+func EqualFor(t testing.TB, name, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(want, got, opts...); d != "" {
+		t.Errorf("%v (-want +got):\n%s", name, d)
+	}
+}
+
+// File compares what a test got with a file that holds what it should get, a golden file. To write is to accept what
+// it got: the file is written first.
+func File[T ~string | ~[]byte](t testing.TB, file string, got T, write bool) {
+	t.Helper()
+	if write {
+		Do(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	EqualFor(t, file, string(Get(os.ReadFile(file))(t)), string(got))
 }

@@ -3,6 +3,7 @@ package must
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 )
 
@@ -30,11 +31,24 @@ func TestFails(t *testing.T) {
 		"the second is one":     {func(t testing.TB) { Do(t, nil, some) }, "[some error]"},
 		"equal":                 {func(t testing.TB) { Equal(t, []int{1}, []int{1}) }, "[]"},
 		"different":             {func(t testing.TB) { Equal(t, []int{1}, []int{2}) }, "[they differ]"},
+		"equal, of a case":      {func(t testing.TB) { EqualFor(t, "x", 1, 1) }, "[]"},
+		"different, of a case":  {func(t testing.TB) { EqualFor(t, "x", 1, 2) }, "[they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
 	} {
 		r := &recorder{}
 		if tt.run(r); fmt.Sprint(r.failed) != tt.want {
 			t.Errorf("%s: failed with %v, want %s", name, r.failed, tt.want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "golden")
+	for _, tt := range []struct {
+		got   string
+		write bool
+		fails int
+	}{{"a", false, 2}, {"a", true, 0}, {"a", false, 0}, {"b", false, 1}} { // the first: there is no file, and what is read of it differs
+		r := &recorder{}
+		if File(r, file, tt.got, tt.write); len(r.failed) != tt.fails {
+			t.Errorf("%+v: failed with %q", tt, r.failed)
 		}
 	}
 	if Get("v", nil)(t) != "v" {

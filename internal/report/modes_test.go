@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 )
@@ -34,9 +35,7 @@ func printed(t testing.TB, n int) {
 	t.Helper()
 	p := report.Prepare(manyModes(n))
 	for _, write := range []func(io.Writer, report.TextOptions) error{p.Overview, p.Table, p.Text} {
-		if err := write(io.Discard, report.TextOptions{Width: 100}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(io.Discard, report.TextOptions{Width: 100}))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/synthetic"
 )
@@ -27,20 +28,13 @@ func TestSize(t *testing.T) {
 			run.ECDFs = analysis.ECDFs(run.Modes, synthetic.Workloads(), trials)
 			p := Prepare(Input{Run: run, Trials: trials, FiguresDir: "figures"})
 			var page, text bytes.Buffer
-			if err := p.HTML(&page); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Markdown(&text); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.HTML(&page))
+			must.Do(t, p.Markdown(&text))
 			t.Logf("%d trials: %d bytes of HTML, %d of Markdown", len(trials), page.Len(), text.Len())
 			if page.Len() > c.most || text.Len() > 500e3 {
 				t.Errorf("%d bytes of HTML, at most %d; %d of Markdown", page.Len(), c.most, text.Len())
 			}
-			figures, err := p.Figures()
-			if err != nil {
-				t.Fatal(err)
-			}
+			figures := must.Get(p.Figures())(t)
 			for name, svg := range figures {
 				if len(svg) > 400e3 {
 					t.Errorf("%s has %d bytes", name, len(svg))

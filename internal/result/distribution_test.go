@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // drawn are durations about a median, in seconds, with a long tail.
@@ -40,20 +40,13 @@ func TestDistribute(t *testing.T) {
 				t.Errorf("median %g: quantile %g is %g, want %g", c.median, q, got, exact)
 			}
 		}
-		text, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(d))(t)
 		if len(text) > 3000 {
 			t.Errorf("%d bytes", len(text))
 		}
 		var back Distribution
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(*d, back); diff != "" {
-			t.Error(diff)
-		}
+		must.Do(t, json.Unmarshal(text, &back))
+		must.Equal(t, *d, back)
 		// Put in again, it is itself.
 		again := map[float64]int64{}
 		for i, u := range d.Upper {

@@ -3,7 +3,7 @@ package result
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // A rate search has a metric for whatever it is asked, and its cells come in the
@@ -27,7 +27,5 @@ func TestSearchMetrics(t *testing.T) {
 	})[len(Metrics()):] {
 		got = append(got, m.Name)
 	}
-	if diff := cmp.Diff([]string{"throughput_0_5", "throughput_2", "throughput_10", "throughput_0_strict", "throughput_1_strict"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.Equal(t, []string{"throughput_0_5", "throughput_2", "throughput_10", "throughput_0_strict", "throughput_1_strict"}, got)
 }

@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
@@ -100,20 +98,7 @@ func TestGolden(t *testing.T) {
 			for _, e := range c.events {
 				l.Handle(e)
 			}
-			file := filepath.Join("testdata", name+".txt")
-			got := visible(b.String())
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.File(t, filepath.Join("testdata", name+".txt"), visible(b.String()), *update)
 		})
 	}
 }
@@ -162,9 +147,7 @@ func TestScreen(t *testing.T) {
 		"block 1/2  trial 2/8  netns/vxlan tcp_stream  about 33 s...",
 	}
 	got := screen(b.String())
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	if w := wording.Width(got[len(got)-1]); w >= 60 {
 		t.Errorf("the progress line is %d wide", w)
 	}
@@ -172,9 +155,7 @@ func TestScreen(t *testing.T) {
 		l.Handle(e)
 	}
 	got = screen(b.String())
-	if diff := cmp.Diff([]string{"run interrupted: runs/20260801-093012-7f3a", ""}, got[len(got)-2:]); diff != "" {
-		t.Errorf("at the end (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"run interrupted: runs/20260801-093012-7f3a", ""}, got[len(got)-2:])
 }
 
 // broken is a writer that always fails.

@@ -3,15 +3,13 @@ package term
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/report/wording"
 )
 
@@ -36,19 +34,7 @@ func drawn(s *state, f frame) []string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	must.File(t, filepath.Join("testdata", name+".txt"), got, *update)
 }
 
 func TestDraw(t *testing.T) {

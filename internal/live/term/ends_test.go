@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // drawing, in its environment, makes a program of the tests that draws.
@@ -40,17 +42,13 @@ func TestBadEnds(t *testing.T) {
 			cmd := exec.Command("/proc/self/exe")
 			cmd.Env = append(os.Environ(), drawing+"=1", "GOTRACEBACK=none")
 			cmd.Stderr = g.tty
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
 			// Its clock does not advance, so nothing more is drawn.
 			g.until("the matrix", shows(t, "middle_80", prompt))
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Process.Signal(sig))
 			select {
 			case err := <-done:
 				if err == nil {
@@ -78,9 +76,6 @@ func TestBadEnds(t *testing.T) {
 
 func modesOf(t *testing.T, g *glass) unix.Termios {
 	t.Helper()
-	m, err := unix.IoctlGetTermios(int(g.tty.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(unix.IoctlGetTermios(int(g.tty.Fd()), unix.TCGETS))(t)
 	return *m
 }

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/live/term/screen"
+	"tare/internal/must"
 )
 
 // glass is a terminal with a user: a pty, and the screen at its other end.
@@ -61,9 +62,7 @@ func watch(t *testing.T, width, height int) *glass {
 
 func (g *glass) size(width, height int) {
 	g.t.Helper()
-	if err := pty.Setsize(g.tty, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, pty.Setsize(g.tty, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}))
 }
 
 // seen is the content of the screen.
@@ -103,10 +102,7 @@ func tell(l *Listener, events []live.Event) {
 // shows is the golden drawing, below what was on the screen before.
 func shows(t *testing.T, name, before string) func(string) bool {
 	t.Helper()
-	want, err := os.ReadFile("testdata/" + name + ".txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile("testdata/" + name + ".txt"))(t)
 	return func(seen string) bool { return seen == before+string(want) }
 }
 
@@ -205,9 +201,7 @@ func TestResize(t *testing.T) {
 // sigwinch is what the kernel sends to who has the pty as its terminal; this test has not.
 func sigwinch(t *testing.T) {
 	t.Helper()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(os.Getpid(), syscall.SIGWINCH))
 }
 
 // A terminal that accepts no output does not delay the run.
@@ -216,9 +210,7 @@ func TestStoppedTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pty.Setsize(tty, &pty.Winsize{Rows: 60, Cols: 200}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pty.Setsize(tty, &pty.Winsize{Rows: 60, Cols: 200}))
 	l := Start(tty, Options{Environ: []string{"TERM=xterm"}})
 	// The other end is not read: its buffer fills up.
 	for i := range 20000 {

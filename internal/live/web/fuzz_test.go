@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -28,13 +29,8 @@ func FuzzRequests(f *testing.F) {
 	f.Add("HEAD", "/run/done", "", "%zz")
 	f.Add("GET", "/"+token+"/history/ab12", "localhost", "")
 	top := f.TempDir()
-	d, err := store.Create(top + "/done")
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := errors.Join(d.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete}), d.Close()); err != nil {
-		f.Fatal(err)
-	}
+	d := must.Get(store.Create(top + "/done"))(f)
+	must.Do(f, errors.Join(d.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete}), d.Close()))
 	s := Server{Runs: top, Token: token, Hosts: []string{"bench.example"},
 		Load: func(dir string) (report.Input, error) {
 			if dir != top+"/done" {

@@ -14,21 +14,19 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
 
-// listening serves a site until the test ends, and returns its host and port.
-func listening(t *testing.T, s Server) string {
+// listening serves pages until the test ends, and returns its host and port.
+func listening(t *testing.T, pages http.Handler) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
+	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, pages) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -41,29 +39,27 @@ func listening(t *testing.T, s Server) string {
 // request opens a connection and sends something.
 func request(t *testing.T, at, text string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", at))(t)
 	t.Cleanup(func() { c.Close() })
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, text))(t)
+	must.Do(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
 	return c
 }
 
 // answer reads the code of an answer.
 func answer(t *testing.T, c net.Conn) int {
 	t.Helper()
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t)
 	defer resp.Body.Close()
 	return resp.StatusCode
+}
+
+// past reads a line that is as given, and all before it.
+func past(t *testing.T, in *bufio.Reader, end string) {
+	t.Helper()
+	for line := ""; line != end; {
+		line = must.Get(in.ReadString('\n'))(t)
+	}
 }
 
 // get is a request for a page with the cookie.
@@ -75,14 +71,9 @@ func get(s Server, path string) string {
 // closed, and one with an admitted request stays.
 func TestHeldConnections(t *testing.T) {
 	s, now := site(t, testToken)
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	watching := bufio.NewReader(request(t, at, get(s, "/events/now")))
-	for line := ""; line != "\r\n"; {
-		var err error
-		if line, err = watching.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
+	past(t, watching, "\r\n")
 	first := request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
 	for i := range 3 * maxConnections {
 		request(t, at, []string{"", "G", "GET / HTTP/1.1\r\nX: "}[i%3])
@@ -95,16 +86,13 @@ func TestHeldConnections(t *testing.T) {
 	}
 	append1(t, now, 2, 9e9)
 	for line := ""; !strings.Contains(line, "2 ok"); {
-		var err error
-		if line, err = watching.ReadString('\n'); err != nil {
-			t.Fatalf("the page that watches a run: %v", err)
-		}
+		line = must.Get(watching.ReadString('\n'))(t)
 	}
 }
 
 // A browser that stops receiving ends its request, also that of a page that watches a run.
 func TestStalledReader(t *testing.T) {
-	s, now := site(t, testToken)
+	s, _ := site(t, testToken)
 	s.WriteTimeout = 100 * time.Millisecond
 	large := strings.Repeat("x", 300)
 	s.Load = func(dir string) (report.Input, error) {
@@ -115,21 +103,12 @@ func TestStalledReader(t *testing.T) {
 		return in, nil
 	}
 	handler, done := s.Handler(), make(chan string, 2)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handler.ServeHTTP(w, r)
-			done <- r.URL.Path
-		}))
-	}()
-	defer func() { stop(); <-ended; _ = now.Close() }()
+	at := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		done <- r.URL.Path
+	}))
 	for _, path := range []string{"/events/now", "/run/now"} {
-		request(t, l.Addr().String(), get(s, path)) // and reads nothing
+		request(t, at, get(s, path)) // and reads nothing
 		select {
 		case got := <-done:
 			if got != path {
@@ -144,7 +123,7 @@ func TestStalledReader(t *testing.T) {
 // A request with a body is refused without waiting for the body.
 func TestBodyIsRefused(t *testing.T) {
 	s, _ := site(t, "")
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	if code := answer(t, request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")); code != 400 {
 		t.Errorf("code %d, want 400", code)
 	}
@@ -177,14 +156,9 @@ func TestHostileNameOfWatchedRun(t *testing.T) {
 		testneed.Missing(t, testneed.Other, err)
 	}
 	s.Load = func(dir string) (report.Input, error) { return report.Input{}, fmt.Errorf("read %s: no run", dir) }
-	at := listening(t, s)
+	at := listening(t, s.Handler())
 	in := bufio.NewReader(request(t, at, get(s, "/events/a%0Devent:%20ended%0Ddata:%20x%0D%0Db")))
-	for line := ""; line != "\r\n"; {
-		var err error
-		if line, err = in.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
+	past(t, in, "\r\n")
 	if size, err := in.ReadString('\n'); err != nil || size == "" { // of the chunk
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -26,22 +27,12 @@ import (
 func site(t *testing.T, token string) (Server, *store.Dir) {
 	t.Helper()
 	top := t.TempDir()
-	done, err := store.Create(filepath.Join(top, "a b", "done"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
-		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()); err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(store.Create(filepath.Join(top, "a b", "done")))(t)
+	must.Do(t, errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
+		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()))
 	bad := filepath.Join(top, "bad")
-	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	now, err := store.Create(filepath.Join(top, "now"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)))
+	now := must.Get(store.Create(filepath.Join(top, "now")))(t)
 	t.Cleanup(func() { now.Close() })
 	append1(t, now, 1, 9e9)
 	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond, Claims: claimsOf(top),
@@ -92,10 +83,15 @@ func claimsOf(top string) func() ([]result.StudyClaims, []string, error) {
 
 func append1(t *testing.T, d *store.Dir, seq int, goodput float64) {
 	t.Helper()
-	if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
-		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
+		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}))
+}
+
+// asked is the answer to a request for a page.
+func asked(s Server, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+	return w
 }
 
 func TestPages(t *testing.T) {
@@ -177,14 +173,8 @@ func TestWatch(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events/now", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, "GET", server.URL+"/events/now", nil))(t)
+	answer := must.Get(server.Client().Do(r))(t)
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Fatalf("it is %s", kind)
@@ -197,9 +187,7 @@ func TestWatch(t *testing.T) {
 	if e := next(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
 		t.Errorf("second event:\n%s", e)
 	}
-	if err := now.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, now.Close())
 	if e := next(t, in); !strings.Contains(e, "event: ended") {
 		t.Errorf("last event:\n%s", e)
 	}
@@ -224,33 +212,14 @@ func next(t *testing.T, in *bufio.Reader) string {
 	}
 }
 
-// Removing a run ends the watch, and its page reports that.
-func TestRemovedWhileServed(t *testing.T) {
-	s, _ := site(t, "")
-	if err := os.RemoveAll(filepath.Join(s.Runs, "now")); err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/run/now", nil))
-	if w.Code != 404 || !strings.Contains(w.Body.String(), "may have been removed") {
-		t.Errorf("code %d:\n%s", w.Code, w.Body.String())
-	}
-}
-
 // The end of the context ends the server, including pages that watch.
 func TestListenEnds(t *testing.T) {
 	s, _ := site(t, "")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
-	answer, err := http.Get("http://" + l.Addr().String() + "/events/now") //nolint:noctx // bounded by the server's end
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.Get("http://" + l.Addr().String() + "/events/now"))(t) //nolint:noctx // bounded by the server's end
 	defer answer.Body.Close()
 	next(t, bufio.NewReader(answer.Body))
 	stop()
@@ -272,16 +241,12 @@ func TestRemovedInBetween(t *testing.T) {
 	}
 	ask := func(path string, code int, want string) {
 		t.Helper()
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
-		if w.Code != code || !strings.Contains(w.Body.String(), want) {
+		if w := asked(s, path); w.Code != code || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: code %d:\n%s", path, w.Code, w.Body.String())
 		}
 	}
 	ask("/run/now", 404, "was removed")
-	if err := os.RemoveAll(s.Runs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(s.Runs))
 	ask("/", 500, "no such file or directory")
 	ask("/run/a%20b/done", 404, "may have been removed")
 }
@@ -290,15 +255,9 @@ func TestRemovedInBetween(t *testing.T) {
 func TestHostileList(t *testing.T) {
 	s, _ := site(t, "")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)
-	d, err := store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()); err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+	d := must.Get(store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd")))(t)
+	must.Do(t, errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()))
+	w := asked(s, "/")
 	body := w.Body.String()
 	if w.Code != 200 || len(body) > 40000 || strings.ContainsAny(body, "\x1b\u202e\u2066") || strings.Contains(body, "<script>alert") || strings.Contains(body, "<i>") {
 		t.Errorf("code %d, %d bytes:\n%.3000s", w.Code, len(body), body)
@@ -307,10 +266,8 @@ func TestHostileList(t *testing.T) {
 	if link == nil {
 		t.Fatalf("no link to it in\n%.3000s", body)
 	}
-	w = httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+link[1], nil))
-	if w.Code != 200 {
-		t.Errorf("%s: code %d", link[1], w.Code)
+	if code := asked(s, link[1]).Code; code != 200 {
+		t.Errorf("%s: code %d", link[1], code)
 	}
 }
 
@@ -323,9 +280,7 @@ func TestClaimsFail(t *testing.T) {
 		want string
 	}{{errors.New("list runs in <b>: no"), 500, "list runs in &lt;b&gt;: no"}, {nil, 200, "No built-in study has claims."}} {
 		s.Claims = func() ([]result.StudyClaims, []string, error) { return nil, nil, c.err }
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/claims", nil))
-		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+		if w := asked(s, "/claims"); w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("code %d:\n%s", w.Code, w.Body)
 		}
 	}

@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -99,19 +98,7 @@ func TestGolden(t *testing.T) {
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.File(t, filepath.Join("testdata", name), got, *update)
 }
 
 // wellFormed also holds every figure to: no script, no style attribute, no
@@ -180,9 +167,7 @@ func TestTicks(t *testing.T) {
 		for _, k := range (scale{lo: c.lo, hi: c.hi, x1: 400, log: c.log}).ticks() {
 			got = append(got, k.label)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%v to %v (-want +got):\n%s", c.lo, c.hi, diff)
-		}
+		must.EqualFor(t, fmt.Sprint(c.lo, " to ", c.hi), c.want, got)
 	}
 }
 
@@ -190,9 +175,7 @@ func TestLanes(t *testing.T) {
 	s := scale{lo: 0, hi: 400, x1: 400}
 	dots := []Dot{{X: 100}, {X: 300}, {X: 100}, {X: 103}, {X: 101}}
 	want := []float64{0, 0, -4.5, 0, 4.5}
-	if diff := cmp.Diff(want, lanes(dots, s)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, lanes(dots, s))
 }
 
 func TestMark(t *testing.T) {

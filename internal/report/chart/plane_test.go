@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // lanesOf is a plane with everything that a lane may hold.
@@ -83,9 +83,7 @@ func TestTraceDoesNotRunAway(t *testing.T) {
 			continue
 		}
 		var dx float64
-		if _, err := fmt.Sscan(strings.ReplaceAll(step, "-", " -"), &dx); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(strings.ReplaceAll(step, "-", " -"), &dx))(t)
 		x += dx
 	}
 	if math.Abs(x-33.3) > 0.06 {
@@ -98,14 +96,10 @@ func TestPlaces(t *testing.T) {
 	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 1} {
 		got = append(got, math.Round(100*QuantileAt(q, 3.6))/100)
 	}
-	if diff := cmp.Diff([]float64{0, 0.3, 1, 2, 3, 3.6}, got); diff != "" {
-		t.Errorf("quantiles (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []float64{0, 0.3, 1, 2, 3, 3.6}, got)
 	got = nil
 	for _, r := range []float64{-1, 0, 1e-9, 1e-5, 0.01, 1, 7, math.NaN()} {
 		got = append(got, math.Round(100*LossAt(r))/100)
 	}
-	if diff := cmp.Diff([]float64{0, 0, 0.8, 0.8, 3.8, 5.8, 5.8, 0}, got); diff != "" {
-		t.Errorf("losses (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []float64{0, 0, 0.8, 0.8, 3.8, 5.8, 5.8, 0}, got)
 }

@@ -3,7 +3,7 @@ package markdown
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestMarkdownEscape(t *testing.T) {
@@ -22,8 +22,6 @@ func TestMarkdownEscape(t *testing.T) {
 		"*a* `b` ~c~ $d": "\\*a\\* \\`b\\` \\~c\\~ \\$d",
 		`\|`:             `\\\|`,
 	} {
-		if diff := cmp.Diff(want, md(in)); diff != "" {
-			t.Errorf("md(%q) (-want +got):\n%s", in, diff)
-		}
+		must.EqualFor(t, in, want, md(in))
 	}
 }

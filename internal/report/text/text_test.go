@@ -3,7 +3,7 @@ package text
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestCommand(t *testing.T) {
@@ -14,8 +14,6 @@ func TestCommand(t *testing.T) {
 	} {
 		p := &printer{width: 38}
 		p.command(in)
-		if diff := cmp.Diff(want, p.buf.String()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, p.buf.String())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/result"
@@ -65,9 +66,7 @@ func TestStrip(t *testing.T) {
 			t.Errorf("%+v is not placed", spot)
 		}
 	}
-	if diff := cmp.Diff(map[chart.SpotLook]int{chart.Counts: 4, chart.Broken: 1, chart.Void: 1, chart.Ruled: 1}, looks); diff != "" {
-		t.Errorf("looks (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[chart.SpotLook]int{chart.Counts: 4, chart.Broken: 1, chart.Void: 1, chart.Ruled: 1}, looks)
 	if gone := s.Plane.Lanes[2]; gone.Absent != "the kernel has no such link" || gone.Note != "unsupported here" {
 		t.Errorf("the mode that is not there: %+v", gone)
 	}
@@ -106,9 +105,7 @@ func TestBinned(t *testing.T) {
 	short := &result.Series{Interval: 0.25, Values: []float64{2, 4, 6, 8}}
 	got, count := make(series, 2), make([]float64, 2)
 	binned(long, 1, got, count)
-	if diff := cmp.Diff(series{2, 6}, got); diff != "" {
-		t.Errorf("long (-want +got):\n%s", diff)
-	}
+	must.Equal(t, series{2, 6}, got)
 	if binned(short, 1, got, count); got[0] != 5 || !math.IsNaN(got[1]) {
 		t.Errorf("short: %v", got)
 	}
@@ -126,9 +123,7 @@ func TestPercentileCurves(t *testing.T) {
 		t.Fatalf("%d curves", len(curves))
 	}
 	s := curves[0].chart()
-	if diff := cmp.Diff([]string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys)
 	for i, l := range s.Plane.Lanes[0].Lines {
 		if l.Key != i || len(l.Points) != 2 || !(l.Points[0].X < l.Points[1].X && l.Points[0].Y < l.Points[1].Y) {
 			t.Errorf("line %d: %+v", i, l)
@@ -172,18 +167,14 @@ func TestMatrix(t *testing.T) {
 	for _, c := range m.Columns {
 		heads = append(heads, c.To)
 	}
-	if diff := cmp.Diff([]string{"w1-1", "w2-1", "w2-2"}, heads); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"w1-1", "w2-1", "w2-2"}, heads)
 	rows := m.Groups[0].Rows
 	want := []doc.MatrixCell{
 		{Tone: chart.Unsure, Text: "0.97", CI: "0.90-1.05", Words: "cannot tell: about 9 more blocks"},
 		{Tone: chart.Worse, Text: "0.50", CI: "0.48-0.52", Words: "worse"},
 		{Tone: chart.Absent, Text: "-", CI: "", Words: "not judged; trials: 3 valid"},
 	}
-	if diff := cmp.Diff(want, rows[1].Cells); diff != "" {
-		t.Errorf("cells (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, rows[1].Cells)
 	if rows[2].Out != "unsupported: the kernel has no such link" {
 		t.Errorf("what is not there: %+v", rows[2])
 	}
@@ -231,9 +222,7 @@ func TestChartsAreBounded(t *testing.T) {
 
 func TestThinned(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-	if diff := cmp.Diff([]int{0, 3, 6, 9}, downsampled(all, 4)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, []int{0, 3, 6, 9}, downsampled(all, 4))
 	if len(downsampled(all, 10)) != 10 || len(downsampled(all, 1)) != 10 {
 		t.Error("not as it was")
 	}

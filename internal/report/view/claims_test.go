@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -65,7 +64,7 @@ func TestClaimsGolden(t *testing.T) {
 	in.Page, in.Full = "tare-runs/x/report.html", "tare report --full tare-runs/x"
 	got := claimsScreen(in, TextOptions{})
 	bounds(t, "claims", got, 100)
-	golden(t, "claims.claims.txt", []byte(got))
+	golden(t, "claims.claims.txt", got)
 }
 
 // The first screen of a run counts its claims and names the command that lists them.
@@ -118,11 +117,7 @@ func TestClaimsFit(t *testing.T) {
 // A claim about a mode without values has none, whatever a file contains.
 func TestClaimsOfUnmeasuredModes(t *testing.T) {
 	in := claimed()
-	var page bytes.Buffer
-	if err := HTML(&page, in); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(page.String(), "0.777") {
+	if strings.Contains(HTML(in), "0.777") {
 		t.Error("the page has the value of a mode that was not measured")
 	}
 	rows := New(in).Claims().Groups[0].Rows
@@ -200,7 +195,7 @@ func TestClaimsOfStudiesGolden(t *testing.T) {
 func TestClaimsOfStudiesAreEscaped(t *testing.T) {
 	evil := "<img src=x>|\x1b[31m`x`\n# h"
 	all := []result.StudyClaims{{Study: evil, Title: evil, Command: evil, Run: evil, Profile: evil, Machine: evil, Claims: hostileClaims(evil, evil)}}
-	for form, got := range map[string]string{"text": string(text.ClaimsTable(ClaimsOf(all), TextOptions{})), "md": string(claimsMarkdown(ClaimTables(all)))} {
+	for form, got := range map[string]string{"text": string(text.ClaimsTable(ClaimsOf(all), TextOptions{})), "md": claimsMarkdown(ClaimTables(all))} {
 		if strings.ContainsAny(got, "\x1b") || strings.Contains(got, "\n# h") {
 			t.Errorf("%s:\n%q", form, got)
 		}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )
@@ -40,9 +39,7 @@ func TestECDF(t *testing.T) {
 		t.Fatalf("%d curves", len(curves))
 	}
 	s := curves[0].chart()
-	if diff := cmp.Diff([]string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys)
 	lane := s.Plane.Lanes[0]
 	for i, whole := range []bool{true, false, true, false, false} {
 		l := lane.Lines[i]
@@ -72,9 +69,7 @@ func TestECDF(t *testing.T) {
 		{"121796", "4", "15.6", "16.6", "22.1", "26.8", "44.1", "88.2", "176", "353"},
 		{"means of trials", "-", "-", "-", "24.1", "-", "53.7", "-", "-", "-"},
 	} {
-		if diff := cmp.Diff(want, b.Rows[i].Cells); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", b.Rows[i].Name, diff)
-		}
+		must.EqualFor(t, b.Rows[i].Name, want, b.Rows[i].Cells)
 	}
 	// Of one that was not measured nothing is shown, whatever a file has of it.
 	void := slices.IndexFunc(b.Rows, func(r behindRow) bool { return r.Name == "netns/macvlan" })
@@ -99,5 +94,5 @@ func TestFewDurations(t *testing.T) {
 	if c := newView(in).Workloads[1].percentileCurves(); c[0].Pooled != nil {
 		t.Error("distributions without counts are drawn")
 	}
-	everything(t, in)
+	everything(in)
 }

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"html"
 	"math"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -160,66 +159,6 @@ func atTheLimit() Input {
 	return in
 }
 
-// Every form of the report holds the evidence, and says why what is not there is not.
-func TestEvidenceIsAllThere(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   Input
-		must []string
-	}{
-		"priced": {priced(), []string{
-			"CPU time of both endpoints, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs",
-			"Every mode was offered 4.20 Gbit/s, half the goodput of the slowest (docker/userland-proxy)", "1.92 (1.91-1.92)",
-			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "1.2 to 2.3 % of the modes' own samples are unclassified.", "Other programs, and tare itself, took",
-			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy or tunnel", "unexplained", "more attributed than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
-			"nothing lost in 7 trials", "BPF is not permitted here", "receive window", "71 %", "fast retransmit 151; tail loss probe 12; timeout 1",
-		}},
-		"limited": {atTheLimit(), []string{
-			"All modes reach the link's limit in tcp_stream (1.00 Gbit/s), so compare their CPU cost: netns/bridge costs 1.06 (1.05-1.07) times host's CPU per Gbit",
-			"CPU time of both endpoints together", "No pass at a fixed rate: block 1 has no good trial of netns/vxlan",
-			"no breakdown: perf_event_open: operation not permitted", "iperf3 does not tell who limits TCP",
-		}},
-	} {
-		for form, text := range everything(t, c.in) {
-			if strings.HasSuffix(form, ".svg") {
-				continue
-			}
-			text = strings.NewReplacer("\u00a0", " ", "\u2011", "-", "\\", "").Replace(html.UnescapeString(text))
-			flat := strings.Join(strings.Fields(text), " ")
-			for _, must := range c.must {
-				if !strings.Contains(flat, must) {
-					t.Errorf("%s: %s does not say %q", name, form, must)
-				}
-			}
-			if n := strings.Count(flat, "perf_event_open"); n > 1 {
-				t.Errorf("%s: %s says %d times why there is no breakdown", name, form, n)
-			}
-		}
-	}
-}
-
-// The answer of a mode ends with what it costs, at the fixed rate where there was one;
-// where the link limits all of them it begins with it.
-func TestAnswersTellTheCost(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   Input
-		want string
-	}{
-		"at the rate": {priced(), "netns/vxlan carries 0.664 (0.663-0.665) of host's goodput in tcp_stream; 0.753 (0.752-0.755) of its transaction rate; 0.99 (0.99-0.99) of its goodput in udp_stream, " +
-			"a difference of less than 5 %; and costs 1.92 (1.91-1.92) times its CPU per Gbit at 4.20 Gbit/s."},
-		"limited": {atTheLimit(), "netns/vxlan costs 1.579 (1.577-1.581) times host's CPU per Gbit; carries the same goodput within 5 %."},
-	} {
-		got := ""
-		for _, a := range newView(c.in).Summaries {
-			if a.Mode == "netns/vxlan" {
-				got = a.String()
-			}
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 func TestPrice(t *testing.T) {
 	cost, _ := result.MetricNamed("cpu_cost_transactions")
 	cell := func(v result.Verdict, ratio float64) result.Cell {
@@ -234,9 +173,7 @@ func TestPrice(t *testing.T) {
 		"": {Baseline: "host", Verdict: result.CannotTell},
 	} {
 		s := sentence{}
-		if diff := cmp.Diff(want, s.costText(table{Metric: cost}, c)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, s.costText(table{Metric: cost}, c))
 	}
 }
 
@@ -272,9 +209,7 @@ func TestLossWords(t *testing.T) {
 		"1000 lost in 2 trials: qdisc > 99 %; firewall < 1 %; 2 more attributed than lost": {Trials: 2, Lost: 1000, Unexplained: -2, Places: []lossPlace{{Title: "qdisc", Count: 998}, {Title: "firewall", Count: 4}}},
 		"0 lost in 2 trials: qdisc 3; 3 more attributed than lost":                         {Trials: 2, Unexplained: -3, Places: []lossPlace{{Title: "qdisc", Count: 3}}},
 	} {
-		if diff := cmp.Diff(want, r.words()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, r.words())
 	}
 }
 
@@ -300,7 +235,7 @@ func TestLimitsAlike(t *testing.T) {
 func TestPassWithoutTrials(t *testing.T) {
 	in := Input{Run: result.Run{CostPass: &result.CostPass{Rate: 1e9}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}}
 	in.Trials = []result.Trial{{Block: 2, Mode: "host", Workload: "cost_pass", Status: result.TrialInvalid, Metrics: map[string]float64{"goodput": 1e9, "cpu_cost": 0.1}}}
-	for form, text := range everything(t, in) {
+	for form, text := range everything(in) {
 		if !strings.HasSuffix(form, ".svg") && !strings.Contains(strings.Join(strings.Fields(text), " "), "No valid trial has a CPU cost") {
 			t.Errorf("%s does not say that no trial of the pass counts", form)
 		}
@@ -309,12 +244,8 @@ func TestPassWithoutTrials(t *testing.T) {
 
 // A full report with evidence stays small enough to be mailed.
 func TestEvidenceStaysSmall(t *testing.T) {
-	var b bytes.Buffer
-	if err := HTML(&b, priced()); err != nil {
-		t.Fatal(err)
-	}
-	if b.Len() > 300_000 {
-		t.Errorf("%d bytes", b.Len())
+	if n := len(HTML(priced())); n > 300_000 {
+		t.Errorf("%d bytes", n)
 	}
 }
 

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"io"
-
 	"tare/internal/report/doc"
 	"tare/internal/report/html"
 	"tare/internal/report/markdown"
@@ -14,37 +12,30 @@ import (
 
 type TextOptions = text.Options
 
-func Figures(in Input) (map[string][]byte, error) { return New(in).Figures(), nil }
+func Text(in Input, opt text.Options) string { return string(text.Write(New(in).Document(), opt)) }
 
-func Text(w io.Writer, in Input, opt text.Options) error {
-	_, err := w.Write(text.Write(New(in).Document(), opt))
-	return err
+func Markdown(in Input) string { return string(markdown.Write(New(in).Document())) }
+
+func HTML(in Input) string { return string(html.Write(New(in).Document())) }
+
+func changesText(c result.Changes, opt text.Options) string {
+	return string(text.Changes(Changes(c), opt))
 }
 
-func Markdown(w io.Writer, in Input) error {
-	_, err := w.Write(markdown.Write(New(in).Document()))
-	return err
+func changesMarkdown(c result.Changes) string { return string(markdown.Changes(Changes(c))) }
+
+// changesScreen is the first screen of changes.
+func changesScreen(c result.Changes, command string) string {
+	return string(text.Overview(ChangesOverview(c, command), text.Options{}))
 }
 
-func HTML(w io.Writer, in Input) error {
-	_, err := w.Write(html.Write(New(in).Document()))
-	return err
-}
+func claimsMarkdown(blocks []doc.Block) string { return string(markdown.Blocks(blocks)) }
 
-func ChangesText(w io.Writer, c result.Changes, opt text.Options) error {
-	_, err := w.Write(text.Changes(Changes(c), opt))
-	return err
+// everything is every form of one report, and its figures.
+func everything(in Input) map[string]string {
+	out := map[string]string{"text": Text(in, TextOptions{}), "Markdown": Markdown(in), "HTML": HTML(in)}
+	for name, svg := range New(in).Figures() {
+		out[name] = string(svg)
+	}
+	return out
 }
-
-func ChangesMarkdown(w io.Writer, c result.Changes) error {
-	_, err := w.Write(markdown.Changes(Changes(c)))
-	return err
-}
-
-// ChangesScreen is the first screen of changes.
-func ChangesScreen(w io.Writer, c result.Changes, command string, opt text.Options) error {
-	_, err := w.Write(text.Overview(ChangesOverview(c, command), opt))
-	return err
-}
-
-func claimsMarkdown(blocks []doc.Block) []byte { return markdown.Blocks(blocks) }

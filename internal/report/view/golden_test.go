@@ -1,40 +1,24 @@
 package view
 
 import (
-	"bytes"
 	"flag"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func golden(t *testing.T, name string, got []byte) {
+func golden[T ~string | ~[]byte](t *testing.T, name string, got T) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	must.File(t, filepath.Join("testdata", name), got, *update)
 }
 
 // inputs are the runs that every form of report is tested with.
@@ -162,40 +146,28 @@ func hostile() Input {
 }
 
 func TestReports(t *testing.T) {
-	forms := map[string]func(io.Writer, Input) error{
-		"txt":      func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
-		"wide.txt": func(w io.Writer, in Input) error { return Text(w, in, TextOptions{Width: 120, Color: true}) },
+	forms := map[string]func(Input) string{
+		"txt":      func(in Input) string { return Text(in, TextOptions{}) },
+		"wide.txt": func(in Input) string { return Text(in, TextOptions{Width: 120, Color: true}) },
 		"md":       Markdown,
 		// Of the page, which is the document in another medium, TestPageStructure is the test.
-		"view": func(w io.Writer, in Input) error {
-			_, err := io.WriteString(w, dump(New(in).Document()))
-			return err
-		},
+		"view": func(in Input) string { return dump(New(in).Document()) },
 	}
 	for name, in := range inputs() {
 		for ext, write := range forms {
 			t.Run(name+"."+ext, func(t *testing.T) {
-				var a, b bytes.Buffer
-				if err := write(&a, in); err != nil {
-					t.Fatal(err)
-				}
-				if err := write(&b, in); err != nil {
-					t.Fatal(err)
-				}
-				if !bytes.Equal(a.Bytes(), b.Bytes()) {
+				got := write(in)
+				if got != write(in) {
 					t.Error("two reports of one run differ")
 				}
-				golden(t, name+"."+ext, a.Bytes())
+				golden(t, name+"."+ext, got)
 			})
 		}
 	}
 }
 
 func TestFigures(t *testing.T) {
-	figures, err := Figures(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := New(sample()).Figures()
 	var names []string
 	for name, svg := range figures {
 		names = append(names, name)
@@ -203,19 +175,13 @@ func TestFigures(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"path-host.svg", "path-netns_bridge.svg", "path-netns_published.svg", "path-netns_vxlan.svg", "tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, names)
 }
 
 func TestTextFits(t *testing.T) {
 	for name, in := range inputs() {
 		for _, width := range []int{40, 60, 80, 132} {
-			var b bytes.Buffer
-			if err := Text(&b, in, TextOptions{Width: width}); err != nil {
-				t.Fatal(err)
-			}
-			text, _, _ := strings.Cut(b.String(), "Repeat:") // a command may be longer
+			text, _, _ := strings.Cut(Text(in, TextOptions{Width: width}), "Repeat:") // a command may be longer
 			for _, line := range strings.Split(text, "\n") {
 				if w := wording.Width(line); w > width {
 					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)

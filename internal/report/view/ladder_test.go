@@ -63,24 +63,10 @@ func hostileLadder(evil, mode string) *result.Ladder {
 				Removals: []result.LadderStep{{Parts: []string{evil}, Cost: big, Interaction: nan}, {Interaction: big}}}}}
 }
 
-// The first screen has every part with its cost, those of a void rung together with the next;
-// the figure has a bar for each.
+// The figure has a bar for every part. That the first screen has them, those of a void rung together with the next, is
+// in its golden file.
 func TestExplained(t *testing.T) {
-	r := New(explained())
-	o := r.Overview()
-	var rows []string
-	for _, g := range o.Groups {
-		for _, row := range g.Rows {
-			rows = append(rows, row.Mode)
-		}
-	}
-	if got, want := strings.Join(rows, "|"), "host|+ namespace|+ bridge, dnat|+ engine (rest)|+ seccomp|= docker/published|+ bridge_nf|- dnat|- seccomp"; got != want {
-		t.Errorf("rows %s, want %s", got, want)
-	}
-	if want := "bridge, dnat +2.96"; !strings.Contains(o.Sentence, want) || !strings.Contains(o.Sentence, "No cost is shown for seccomp") {
-		t.Errorf("%q lacks %q", o.Sentence, want)
-	}
-	svg := string(r.Figures()["tcp_rr-why-transaction_rate.svg"])
+	svg := string(New(explained()).Figures()["tcp_rr-why-transaction_rate.svg"])
 	if n := strings.Count(svg, `<rect class="part k`); n < 6 {
 		t.Errorf("%d bars in the waterfall", n)
 	}

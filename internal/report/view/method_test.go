@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"html"
 	"math"
 	"strings"
 	"testing"
@@ -169,47 +168,9 @@ func noisyRun() Input {
 	return in
 }
 
-// What decides how far a run is to be believed is in every form of its report.
-func TestMethodIsAllThere(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   Input
-		must []string
-	}{
-		"settled": {settled(), []string{
-			"9 blocks: settled after 7, 2 more run as planned", "known to within 2.5 %", "known to within 4.1 %; the aim was 2.5 %",
-			"netns/bridge 2.5 s", "netns/vxlan 1.5 s, and was not steady after it", "control is unknown: its pilot trial is failed",
-			"tcp_stream from block 4 on: 2.5 s warm-up, 8.0 s timed", "A/A control", "host against itself; differences below",
-			"two bands: 3 trials near 12.1, 6 near 15.8", "0 of 9 trials lossy: < 28 % of trials", "1 of 9 trials lossy (0-48 %)",
-			"≥", "without loss, median step", "at 1 % loss, median step", "without loss, strict", "3 of 15 steps lossy (4-48 %)",
-			"4 run once more", "3.1 % of a CPU, more than 2 %", "pilot trials, which count in no cell",
-			"did it scale", "expected 0.5: better than expected, 45 % more", "expected 0.998: same within 5 %", "udp_sweep",
-		}},
-		"noisy": {noisyRun(), []string{
-			"This run is too noisy to judge: 31 of 120 trials", "exit code of such a run is 4", "cannot tell: the run is too noisy: between",
-			"The A/A control, which is host measured twice, is worse", "12 blocks, the most allowed", "known to within 30 %", "no interval",
-		}},
-	} {
-		for form, text := range everything(t, c.in) {
-			if strings.HasSuffix(form, ".svg") {
-				continue
-			}
-			text = strings.NewReplacer("\u00a0", " ", "\u2011", "-", "\\", "").Replace(html.UnescapeString(text))
-			flat := strings.Join(strings.Fields(text), " ")
-			for _, must := range c.must {
-				if !strings.Contains(flat, must) {
-					t.Errorf("%s: %s does not say %q", name, form, must)
-				}
-			}
-		}
-	}
-}
-
 // A pilot trial is no trial of a cell: it is in no chart and in no count of blocks.
 func TestPilotsAreNotDrawn(t *testing.T) {
-	figures, err := Figures(settled())
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := New(settled()).Figures()
 	if svg := figures["tcp_stream-goodput.svg"]; len(svg) == 0 || bytes.Contains(svg, []byte("block 0")) || bytes.Contains(svg, []byte("99.0 Gbit/s")) {
 		t.Error("a pilot trial is drawn")
 	}
@@ -224,7 +185,7 @@ func TestPilotsAreNotDrawn(t *testing.T) {
 func TestWorkloadWithoutFigures(t *testing.T) {
 	trial := result.Trial{Block: 1, Mode: "host", Workload: "udp_search", Status: result.TrialOK}
 	in := Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}, Trials: []result.Trial{trial}}
-	for form, text := range everything(t, in) {
+	for form, text := range everything(in) {
 		if !strings.Contains(text, "No value from 1 trial") {
 			t.Errorf("%s does not say that udp_search has no value", form)
 		}

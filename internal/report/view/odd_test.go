@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -12,29 +10,6 @@ import (
 	"tare/internal/printable"
 	"tare/internal/result"
 )
-
-// all writes every form of a report.
-func all(t *testing.T, in Input) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for name, write := range map[string]func(io.Writer, Input) error{
-		"html": HTML, "md": Markdown, "txt": func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
-	} {
-		var b bytes.Buffer
-		if err := write(&b, in); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		out[name] = b.String()
-	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, svg := range figures {
-		out[name] = string(svg)
-	}
-	return out
-}
 
 // Figures that no run has, and trials without any, are drawn or left out: nothing waits,
 // and no number fills the page.
@@ -70,7 +45,7 @@ func TestOddFigures(t *testing.T) {
 				}
 			}
 		}
-		for name, text := range all(t, in) {
+		for name, text := range everything(in) {
 			for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) {
 				if len(word) > 25 {
 					t.Fatalf("shift %d: %s holds %s", shift, name, word)
@@ -106,8 +81,8 @@ func TestLongNames(t *testing.T) {
 		to(&in.Trials[i].Mode)
 		in.Trials[i].Reason = long
 	}
-	plain := all(t, sample())
-	for form, text := range all(t, in) {
+	plain := everything(sample())
+	for form, text := range everything(in) {
 		if len(text) > len(plain[form])+100*1000 {
 			t.Errorf("%s grew from %d to %d bytes", form, len(plain[form]), len(text))
 		}

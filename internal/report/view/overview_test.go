@@ -24,7 +24,7 @@ func TestOverviewGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := screen(in, TextOptions{})
 			bounds(t, name, got, 100)
-			golden(t, name+".screen.txt", []byte(got))
+			golden(t, name+".screen.txt", got)
 		})
 	}
 }

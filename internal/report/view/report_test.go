@@ -2,47 +2,21 @@ package view
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 
+	"tare/internal/must"
 	page "tare/internal/report/html"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
-// everything is every form of one report.
-func everything(t *testing.T, in Input) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for name, write := range map[string]func(io.Writer, Input) error{
-		"text":     func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
-		"Markdown": Markdown,
-		"HTML":     HTML,
-	} {
-		var b bytes.Buffer
-		if err := write(&b, in); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		out[name] = b.String()
-	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, svg := range figures {
-		out[name] = string(svg)
-	}
-	return out
-}
-
 func TestHostileStrings(t *testing.T) {
-	for form, text := range everything(t, hostile()) {
+	for form, text := range everything(hostile()) {
 		for _, r := range text {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s holds the control character %U", form, r)
@@ -71,10 +45,7 @@ func TestHostileStrings(t *testing.T) {
 func TestPageIsSelfContained(t *testing.T) {
 	script, _ := page.Script()
 	for name, d := range documents() {
-		doc, err := html.Parse(bytes.NewReader(page.Write(d)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(html.Parse(bytes.NewReader(page.Write(d))))(t)
 		ids := map[string]bool{}
 		var refs []string
 		scripts := 0
@@ -118,21 +89,6 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-func TestModesAreAllThere(t *testing.T) {
-	for form, text := range everything(t, sample()) {
-		for _, m := range sampleModes() {
-			if !strings.HasPrefix(form, "path-") && !strings.Contains(text, m.ID) {
-				t.Errorf("%s does not name %s", form, m.ID)
-			}
-		}
-		for _, never := range []string{"no significant", "NaN", "Inf", "%!", "<nil>", "ZgotmplZ"} {
-			if strings.Contains(text, never) {
-				t.Errorf("%s says %q", form, never)
-			}
-		}
-	}
-}
-
 func TestAnswers(t *testing.T) {
 	cell := func(workload, metric string, c result.Cell) result.Cell {
 		m, _ := result.MetricNamed(metric)
@@ -170,9 +126,7 @@ func TestAnswers(t *testing.T) {
 				in.Run.Cells = append(in.Run.Cells, cell(part.workload, part.metric, *part.cell))
 			}
 		}
-		if diff := cmp.Diff(c.want, newView(in).Summaries[0].String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, newView(in).Summaries[0].String())
 	}
 }
 
@@ -207,9 +161,7 @@ func TestPaths(t *testing.T) {
 			}
 			got = append(got, strings.Join(labels, ">"))
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, got)
 	}
 }
 
@@ -228,10 +180,7 @@ func TestFigureNames(t *testing.T) {
 	for i := range in.Run.Cells {
 		in.Run.Cells[i].Mode = "../../host"
 	}
-	figures, err := Figures(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := New(in).Figures()
 	for _, want := range []string{"___tcp_stream-goodput.svg", "___tcp_stream-goodput-2.svg", "path-______host.svg"} {
 		if figures[want] == nil {
 			t.Errorf("no %s", want)
@@ -245,10 +194,8 @@ func TestFigureNames(t *testing.T) {
 // A report must not change what it is given.
 func TestInputUntouched(t *testing.T) {
 	in, want := hostile(), hostile()
-	everything(t, in)
-	if diff := cmp.Diff(want, in, cmpopts.EquateNaNs()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	everything(in)
+	must.Equal(t, want, in, cmpopts.EquateNaNs())
 	if wording.Clean(in.Title) == in.Title {
 		t.Error("the sample is not hostile")
 	}

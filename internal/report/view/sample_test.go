@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -29,25 +30,8 @@ func sample() Input {
 		},
 	}
 	trials := sampleTrials()
-	for _, w := range []string{"tcp_stream", "tcp_rr"} {
-		for _, metric := range result.Metrics() {
-			for _, m := range run.Modes {
-				if c, ok := sampleCell(trials, m, w, metric); ok {
-					run.Cells = append(run.Cells, c)
-				}
-			}
-		}
-	}
-	for _, t := range trials {
-		switch t.Status {
-		case result.TrialOK:
-			run.Trials.OK++
-		case result.TrialInvalid:
-			run.Trials.Invalid++
-		default:
-			run.Trials.Failed++
-		}
-	}
+	run.Trials = result.Count(trials)
+	run.Cells, _ = analysis.Judge(analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.10, Indicative: true}})
 	return Input{
 		Run:         run,
 		Trials:      trials,
@@ -158,81 +142,6 @@ func sampleTrials() []result.Trial {
 		}
 	}
 	return out
-}
-
-// sampleCell judges as method.md says, with the t quantiles for four blocks and
-// the margin of the quick profile, but without Holm's correction.
-func sampleCell(trials []result.Trial, m result.Mode, workload string, metric result.Metric) (result.Cell, bool) {
-	const t975, t95, margin = 3.182, 2.353, 0.10
-	own, base := sampleValues(trials, m.ID, workload, metric.Name), sampleValues(trials, m.Baseline, workload, metric.Name)
-	if len(own) == 0 {
-		return result.Cell{}, false
-	}
-	c := result.Cell{
-		Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
-		N: len(own), Indicative: true,
-	}
-	if own[0] == 0 {
-		zero := 0.0
-		c.Value, c.CI, c.Baseline = &zero, &result.Interval{}, m.Baseline
-		return c, true
-	}
-	mean, half, _ := logMean(own, nil, t975)
-	c.Value, c.CI = ptr(math.Exp(mean)), &result.Interval{math.Exp(mean - half), math.Exp(mean + half)}
-	if m.Baseline == "" || base[0] == 0 {
-		c.Baseline = m.Baseline
-		return c, true
-	}
-	mean, half, se := logMean(own, base, t975)
-	_, half90, _ := logMean(own, base, t95)
-	c.Baseline, c.Margin = m.Baseline, margin
-	c.Ratio, c.RatioCI = ptr(math.Exp(mean)), &result.Interval{math.Exp(mean - half), math.Exp(mean + half)}
-	c.Detectable = ptr(2.08 * 2 * se)
-	c.P = ptr(math.Min(1, math.Exp(-math.Abs(mean)/se)))
-	inside := math.Abs(mean)+half90 <= math.Log(1+margin)
-	differs := math.Abs(mean) > half
-	switch {
-	case differs && inside:
-		c.Verdict = result.Small
-	case differs && (mean > 0) == (metric.Better == result.Higher):
-		c.Verdict = result.Better
-	case differs:
-		c.Verdict = result.Worse
-	case inside:
-		c.Verdict = result.Same
-	default:
-		c.Verdict, c.BlocksNeeded = result.CannotTell, ptr(6)
-	}
-	return c, true
-}
-
-func sampleValues(trials []result.Trial, mode, workload, metric string) []float64 {
-	var out []float64
-	for _, t := range trials {
-		if v, ok := t.Metrics[metric]; ok && t.Mode == mode && t.Workload == workload && t.Status == result.TrialOK {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// logMean is the mean of the logarithms, or of the log ratios, its half interval
-// by the t quantile, and its standard error.
-func logMean(own, base []float64, t float64) (mean, half, se float64) {
-	logs := make([]float64, len(own))
-	for i := range own {
-		logs[i] = math.Log(own[i])
-		if base != nil {
-			logs[i] -= math.Log(base[i])
-		}
-		mean += logs[i] / float64(len(own))
-	}
-	for _, l := range logs {
-		se += (l - mean) * (l - mean)
-	}
-	n := float64(len(own))
-	se = math.Sqrt(se / (n - 1) / n)
-	return mean, t * se, se
 }
 
 func ptr[T any](v T) *T { return &v }

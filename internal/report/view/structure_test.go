@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"tare/internal/must"
 	"tare/internal/report/doc"
 	page "tare/internal/report/html"
 )
@@ -24,10 +25,7 @@ func TestPageStructure(t *testing.T) {
 			if !bytes.Equal(written, page.Write(d)) {
 				t.Error("two pages of one run differ")
 			}
-			root, err := html.Parse(bytes.NewReader(written))
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := must.Get(html.Parse(bytes.NewReader(written)))(t)
 			want, got := wanted{}, found{}
 			for _, n := range d.Notices {
 				want.notices = append(want.notices, squeeze(n.Text))

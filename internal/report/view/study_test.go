@@ -1,15 +1,13 @@
 package view
 
 import (
-	"html"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -123,32 +121,6 @@ func overlayTopology() *result.Topology {
 	)
 }
 
-// What the study named and asked for is in every report, whatever became of it.
-func TestStudyIsAllThere(t *testing.T) {
-	in := sdn()
-	for form, text := range everything(t, in) {
-		if strings.HasSuffix(form, ".svg") {
-			continue
-		}
-		text = html.UnescapeString(text)
-		for _, s := range in.Run.Scenarios {
-			if !strings.Contains(text, s.Title) {
-				t.Errorf("%s does not name scenario %s", form, s.ID)
-			}
-		}
-		for _, c := range in.Run.Comparisons {
-			if !strings.Contains(text, c.ID) || !strings.Contains(text, c.Title) {
-				t.Errorf("%s does not name comparison %s", form, c.ID)
-			}
-		}
-		for _, must := range []string{"0.5 CPUs, 64 MiB", "20.10.24+dfsg1", "the kernel has no ESP", "unsupported: left out of the trials"} {
-			if !strings.Contains(text, must) {
-				t.Errorf("%s does not say %q", form, must)
-			}
-		}
-	}
-}
-
 // A comparison shows no figure of a mode that was not measured, whatever a file
 // says.
 func TestComparisonOfUnmeasured(t *testing.T) {
@@ -169,9 +141,7 @@ func TestTogether(t *testing.T) {
 	got := together([]result.Fact{{Name: "a engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b engine", Value: "20"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}},
 		[]result.Host{{Name: "a"}, {Name: "b"}})
 	want := []result.Fact{{Name: "engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestLimits(t *testing.T) {
@@ -181,9 +151,7 @@ func TestLimits(t *testing.T) {
 		"server 64 MiB":        {{Name: "server limit", Value: "64 MiB"}},
 		"client 1; server 0.5": {{Name: "client limit", Value: "1"}, {Name: "server limit", Value: "0.5"}},
 	} {
-		if d := cmp.Diff(want, limitsText(result.Mode{Facts: facts})); d != "" {
-			t.Error(d)
-		}
+		must.Equal(t, want, limitsText(result.Mode{Facts: facts}))
 	}
 }
 
@@ -198,9 +166,7 @@ func TestSeen(t *testing.T) {
 		for _, d := range ds {
 			tab.Groups = append(tab.Groups, group{Rows: []row{{Cell: &result.Cell{Detectable: &d}}}})
 		}
-		if diff := cmp.Diff(want, tab.seen()); diff != "" {
-			t.Error(diff)
-		}
+		must.Equal(t, want, tab.seen())
 	}
 }
 
@@ -217,7 +183,5 @@ func TestScenarioWithoutTrials(t *testing.T) {
 	for _, r := range newView(in).Scenarios[0].Rows {
 		got = append(got, r.verdict())
 	}
-	if d := cmp.Diff([]string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, []string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got)
 }

@@ -1,14 +1,12 @@
 package view
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/wording"
@@ -79,7 +77,7 @@ func TestRankingDocument(t *testing.T) {
 	d := New(in).Ranking()
 	golden(t, "ranked.txt", text.Write(d, text.Options{}))
 	golden(t, "ranked.md", markdown.Write(d))
-	golden(t, "ranked.view", []byte(dump(d)))
+	golden(t, "ranked.view", dump(d))
 	all := inputs()
 	all["ranked"] = in
 	for name, in := range all {
@@ -107,14 +105,10 @@ func TestTieSentences(t *testing.T) {
 		"the modes are not ranked: 60 modes are too many.":               {Reason: "60 modes are too many"},
 		"the ties between the 3 modes take more letters than there are.": {Modes: []result.Ranked{{Mode: "a"}, {Mode: "b"}, {Mode: "c"}}},
 	} {
-		if diff := cmp.Diff(want, tieSentence(r)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, want, tieSentence(r))
 	}
 	got := unrankedNotes(result.Ranking{Unranked: []result.Unranked{{Mode: "a", Reason: "2 values, fewer than 3"}, {Mode: "b", Reason: "a value of 0"}, {Mode: "c", Reason: "2 values, fewer than 3"}}})
-	if diff := cmp.Diff([]string{"a and c are not ranked: 2 values, fewer than 3.", "b is not ranked: a value of 0."}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, []string{"a and c are not ranked: 2 values, fewer than 3.", "b is not ranked: a value of 0."}, got)
 }
 
 // The answer and the letters never contradict each other: of modes with overlapping intervals
@@ -143,9 +137,7 @@ func TestAnswerFollowsTheLetters(t *testing.T) {
 			in.Run.Rankings = []result.Ranking{{Workload: "w", Metric: "goodput", Baseline: "host", Pairs: 3,
 				Modes: []result.Ranked{{Mode: "n/a", Letters: of[0]}, {Mode: "n/b", Letters: of[1]}, {Mode: "n/c", Letters: of[2]}}}}
 		}
-		if diff := cmp.Diff(want, New(in).Overview().Sentence); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", letters, diff)
-		}
+		must.EqualFor(t, letters, want, New(in).Overview().Sentence)
 	}
 }
 
@@ -157,11 +149,7 @@ func TestNoLettersOfVoidModes(t *testing.T) {
 			in.Run.Modes[i].Status, in.Run.Modes[i].Reason = result.ModeVoid, "not proven"
 		}
 	}
-	var md bytes.Buffer
-	if err := Markdown(&md, in); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(md.String()) {
+	for line := range strings.Lines(Markdown(in)) {
 		if strings.Contains(line, "netns/published") && strings.Contains(line, "apart") {
 			t.Errorf("a void mode is ranked: %s", line)
 		}

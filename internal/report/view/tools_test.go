@@ -7,11 +7,10 @@ import (
 // twoTools is a run over UDP that its generator limited, and that a second tool
 // verified.
 func twoTools() Input {
-	v := func(x float64) *float64 { return &x }
 	modes := sampleModes()[:2]
 	base, other := modes[0].ID, modes[1].ID
 	cell := func(mode, metric, unit string, better result.Direction, value float64) result.Cell {
-		c := result.Cell{Mode: mode, Workload: "udp_stream", Metric: metric, Unit: unit, Better: better, N: 4, Value: v(value)}
+		c := result.Cell{Mode: mode, Workload: "udp_stream", Metric: metric, Unit: unit, Better: better, N: 4, Value: ptr(value)}
 		if mode == other {
 			c.Baseline, c.Verdict, c.Margin = base, result.CannotTell, 0.1
 		}
@@ -22,7 +21,7 @@ func twoTools() Input {
 		bound := cell(mode, "goodput", "bit/s", result.Higher, 9e8)
 		bound.AtLeast = mode == other
 		if mode == other {
-			bound.Ratio, bound.RatioCI = v(0.9), &result.Interval{0.8, 1}
+			bound.Ratio, bound.RatioCI = ptr(0.9), &result.Interval{0.8, 1}
 		}
 		in.Run.Cells = append(in.Run.Cells, bound,
 			cell(mode, "offered_load", "bit/s", result.Higher, 9e8),
@@ -34,8 +33,8 @@ func twoTools() Input {
 		return result.Agreement{Workload: "udp_stream", Twin: "udp_stream.iperf3", Tool: "iperf3", Mode: other, Metric: "goodput", N: 4, Ratio: ratio, RatioCI: ci, Agree: agree}
 	}
 	in.Run.Agreements = []result.Agreement{
-		of(result.AgreeYes, v(1.01), &result.Interval{0.97, 1.05}),
-		of(result.AgreeNo, v(0.5), &result.Interval{0.4, 0.6}),
+		of(result.AgreeYes, ptr(1.01), &result.Interval{0.97, 1.05}),
+		of(result.AgreeNo, ptr(0.5), &result.Interval{0.4, 0.6}),
 		of(result.AgreeCannotTell, nil, nil),
 	}
 	return in

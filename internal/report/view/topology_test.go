@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )
@@ -87,26 +86,12 @@ func proven() Input {
 	}
 }
 
-// What a counter showed is in every form of report: proven, not proven, and of runs
-// that do not say what it had to show.
+// What a counter showed is drawn: proven, not proven, and of runs that do not say what it had to show.
 func TestProofIsShown(t *testing.T) {
-	all := everything(t, proven())
-	for form, must := range map[string][]string{
-		"HTML": {"rx 53.9 of 53.9-54.5 GB", "151 of ≥ 151 packets", "docker-proxy:5201: 41.0 us", "Proven in trial 2 (tcp_stream): all of 10 counters moved",
-			"a/overlay/vxlan0.tx_bytes moved by 900 bytes, 104857600 to 118425184: NOT as expected", "class=\"way broken\"", "tx 4.00 GB", "docker-proxy"},
-		"Markdown":                       {"Proven in trial 2", "Not proven in trial 3", "![The path of docker/overlay](figures/path-docker_overlay.svg)"},
-		"path-docker_bridge.svg":         {"<svg", "must rest on b", "masquerade"},
-		"path-docker_userland-proxy.svg": {"host a", "docker-proxy"},
-	} {
-		for _, m := range must {
-			if !strings.Contains(all[form], m) {
-				t.Errorf("%s does not say %q", form, m)
-			}
-		}
-	}
+	all := everything(proven())
 	for name, text := range all {
 		if strings.HasPrefix(name, "path-") {
-			golden(t, "proven-"+name, []byte(text))
+			golden(t, "proven-"+name, text)
 		}
 	}
 	if _, drawn := all["path-netns_ipvlan.svg"]; drawn {
@@ -178,9 +163,7 @@ func TestSigns(t *testing.T) {
 	fits, misfits := finding("a/x.tx_bytes", "forward", 5, 5, 5), finding("a/x.tx_bytes", "forward", 4, 5, 0)
 	n := result.Node{Counters: []string{"a/x.tx_bytes", "a/gone.tx_bytes"}}
 	got := findingsOf(n, &result.Proof{Findings: []result.Finding{fits, misfits}})
-	if d := cmp.Diff([]result.Finding{misfits}, got); d != "" {
-		t.Errorf("of two rules for one counter the one that it breaks is told (-want +got)\n%s", d)
-	}
+	must.Equal(t, []result.Finding{misfits}, got)
 	if s := signOf(result.Finding{Counter: "a/x.tx_bytes", Moved: ptr(uint64(5))}); s != chart.Unsaid {
 		t.Errorf("a counter without a rule has the sign %v", s)
 	}

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -23,19 +22,13 @@ func TestClean(t *testing.T) {
 		"line\u2028sep\u0085x":     "line sep x",
 		"grüße 世界":                 "grüße 世界",
 	} {
-		if diff := cmp.Diff(want, Clean(in)); diff != "" {
-			t.Errorf("Clean(%q) (-want +got):\n%s", in, diff)
-		}
+		must.EqualFor(t, in, want, Clean(in))
 	}
 }
 
 func TestCutAndWrap(t *testing.T) {
-	if diff := cmp.Diff("abcd...", Cut("abcdefgh", 7)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff("世...", Cut("世界世界", 6)); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, "abcd...", Cut("abcdefgh", 7))
+	must.Equal(t, "世...", Cut("世界世界", 6))
 	for _, c := range []struct {
 		text  string
 		width int
@@ -49,9 +42,7 @@ func TestCutAndWrap(t *testing.T) {
 		{"same within 5 %", 13, []string{"same within", "5 %"}}, // a number keeps its sign
 		{"% of what", 4, []string{"% of", "what"}},
 	} {
-		if diff := cmp.Diff(c.want, Wrap(c.text, c.width)); diff != "" {
-			t.Errorf("Wrap(%q, %d) (-want +got):\n%s", c.text, c.width, diff)
-		}
+		must.EqualFor(t, c.text, c.want, Wrap(c.text, c.width))
 	}
 }
 
@@ -84,9 +75,7 @@ func TestValue(t *testing.T) {
 		{math.NaN(), "s", "-"},
 		{math.Inf(1), "s", "-"},
 	} {
-		if diff := cmp.Diff(c.want, Value(c.v, c.unit)); diff != "" {
-			t.Errorf("Value(%v, %q) (-want +got):\n%s", c.v, c.unit, diff)
-		}
+		must.EqualFor(t, c.v, c.want, Value(c.v, c.unit))
 	}
 }
 
@@ -108,9 +97,7 @@ func TestEstimate(t *testing.T) {
 		{ScaleFor("segments", 12), ptr(12.4), &result.Interval{-4, 28.8}, "12.4 (-4.0 to 28.8)"},
 		{ScaleFor("segments", 12), ptr(12.0), &result.Interval{10.2, 13.9}, "12 (10-14)"},
 	} {
-		if diff := cmp.Diff(c.want, c.s.Estimate(c.v, c.ci)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, c.s.Estimate(c.v, c.ci))
 	}
 }
 
@@ -131,9 +118,7 @@ func TestRatio(t *testing.T) {
 		{ptr(0.5), &result.Interval{0.1, math.Inf(1)}, "0.50"},
 		{nil, nil, "-"},
 	} {
-		if diff := cmp.Diff(c.want, Ratio(c.r, c.ci)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, Ratio(c.r, c.ci))
 	}
 }
 
@@ -177,13 +162,9 @@ func TestVerdict(t *testing.T) {
 		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
 	} {
 		c.cell.Baseline = "host"
-		if diff := cmp.Diff(c.want, Verdict(c.cell)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.EqualFor(t, c.name, c.want, Verdict(c.cell))
 	}
-	if diff := cmp.Diff("not compared", Verdict(result.Cell{})); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, "not compared", Verdict(result.Cell{}))
 }
 
 func TestSmallThings(t *testing.T) {
@@ -225,9 +206,7 @@ func TestSmallThings(t *testing.T) {
 		{Plain(0.5), "0.5"},
 		{Plain(math.Inf(1)), "-"},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		must.Equal(t, c.want, c.got)
 	}
 }
 

@@ -25,11 +25,9 @@ import (
 )
 
 // trialGrace is how much longer than its traffic a trial may take before its agents
-// cancel it.
-func trialGrace() time.Duration { return timelimit.Scaled(10 * time.Second) }
-
-// controllerGrace is the additional time of the controller, because the agents report a
-// more precise reason.
+// cancel it. controllerGrace is the additional time of the controller, because the agents
+// report a more precise reason.
+func trialGrace() time.Duration      { return timelimit.Scaled(10 * time.Second) }
 func controllerGrace() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // trialRun is the state of one trial while it runs.

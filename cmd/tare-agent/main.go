@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/program/agentfile"
+	"tare/internal/timelimit"
 )
 
 func main() {
@@ -28,7 +29,7 @@ func run(args []string) error {
 	}
 	switch command {
 	case agent.Command:
-		return prefix(command, serve())
+		return prefix(command, errors.Join(timelimit.FromArguments(args), serve()))
 	case agent.PauseCommand:
 		return prefix(command, agent.PauseMain(args[2:]))
 	case "version":

@@ -15,23 +15,24 @@ import (
 	"tare/internal/observe/netstack"
 	"tare/internal/printable"
 	"tare/internal/program/agentfile"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
 // HandshakeTimeout bounds how long a started agent may take to complete the handshake, unless its
 // launcher is a transport.SlowLauncher.
-const HandshakeTimeout = 5 * time.Second
+func HandshakeTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // closeTimeout is how long an agent may take to exit after its stdin is closed.
-const closeTimeout = 2 * time.Second
+func closeTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // exitReasonTimeout bounds the wait for the reason why an agent exited. For a process it is known
 // at once; an engine has to be asked, and may itself be shutting down.
-const exitReasonTimeout = 3 * time.Second
+func exitReasonTimeout() time.Duration { return timelimit.Scaled(3 * time.Second) }
 
 // replyTimeout bounds the wait for a reply to a request that an agent handles immediately, however
 // busy or distant its machine is.
-const replyTimeout = 30 * time.Second
+func replyTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // Client is the controller's handle on one agent. Its methods are safe for concurrent use. Every
 // wait ends with its context.
@@ -64,7 +65,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	r := wire.NewReader(conn)
 	handshake := make(chan error, 1)
 	go func() { handshake <- r.Read(&c.Hello) }()
-	wait := HandshakeTimeout
+	wait := HandshakeTimeout()
 	if slow, ok := l.(transport.SlowLauncher); ok {
 		wait = slow.HandshakeTimeout()
 	}
@@ -103,7 +104,7 @@ func sameBuild(agent, own string) error {
 // that is not known in time.
 func exitSuffix(conn transport.Conn) string {
 	// Stdout ends shortly before the exit is known.
-	for until := time.Now().Add(exitReasonTimeout); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(exitReasonTimeout()); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if reason := conn.ExitReason(); reason != "" {
 			return " (" + reason + ")"
 		}
@@ -202,7 +203,7 @@ func (c *Client) write(ctx context.Context, req wire.Request) error {
 
 // callWithTimeout calls for a request that the agent handles immediately.
 func (c *Client) callWithTimeout(ctx context.Context, req wire.Request) (wire.Reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("timed out after %s", replyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout(), fmt.Errorf("timed out after %s", replyTimeout()))
 	defer cancel()
 	return c.call(ctx, req)
 }
@@ -307,7 +308,7 @@ func (c *Client) Err() error {
 
 // Close ends the agent. It kills the agent if that does not exit in time.
 func (c *Client) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout())
 	defer cancel()
 	return c.conn.Close(ctx)
 }

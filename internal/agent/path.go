@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/timelimit"
 )
 
 // A path probe shows what the path between two agents does to large packets, before any
@@ -20,7 +21,7 @@ import (
 // whether data arrives unchanged.
 
 // maxPathWait bounds how long an agent listens for a path probe, whatever is requested.
-const maxPathWait = time.Minute
+func maxPathWait() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // pathListener is an open port that waits for a path probe.
 type pathListener struct {
@@ -59,7 +60,7 @@ func (s *server) listenForPathProbe(ctx context.Context, req wire.Request) wire.
 	if _, again := s.pathListeners[k.Token]; again {
 		return wire.Reply{ID: req.ID, Error: "path probe with a token that is in use"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(req.Wait, maxPathWait))
+	ctx, cancel := context.WithTimeout(ctx, min(req.Wait, maxPathWait()))
 	open := listenForSizes
 	if k.Network == "tcp" {
 		open = listenForStream
@@ -83,7 +84,7 @@ func sendPathProbe(ctx context.Context, req wire.Request) wire.Reply {
 	if req.Path == nil || len(req.Path.Token) != pathTokenBytes {
 		return wire.Reply{ID: req.ID, Error: "path probe without an address or a token"}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, min(req.Wait, maxPathWait), fmt.Errorf("the probe did not end within %s", req.Wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, min(req.Wait, maxPathWait()), fmt.Errorf("the probe did not end within %s", req.Wait))
 	defer cancel()
 	k := *req.Path
 	var err error

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/timelimit"
 	"tare/internal/traffic/admission"
 	"tare/internal/traffic/socket"
 )
@@ -30,10 +31,9 @@ import (
 // probeInterval is the time between two probes until one is answered. maxProbeTimeout bounds the
 // wait for a reply. For UDP the wait starts at probeInterval and doubles each time, because a
 // datagram may be lost or delayed on a busy machine.
-const (
-	probeInterval   = 50 * time.Millisecond
-	maxProbeTimeout = time.Second
-)
+const probeInterval = 50 * time.Millisecond
+
+func maxProbeTimeout() time.Duration { return timelimit.Scaled(time.Second) }
 
 // maxProbeConns bounds how many connections of a probe's port may be open without the token, and
 // how many with it.
@@ -173,7 +173,7 @@ func answerTCPProbes(ctx context.Context, gate *admission.Gate) probeResult {
 // port is not left in TIME_WAIT.
 func answerTCPProbe(ctx context.Context, conn admission.Stream) bool {
 	defer conn.Close()
-	until := time.Now().Add(maxProbeTimeout)
+	until := time.Now().Add(maxProbeTimeout())
 	if _, err := fmt.Fprintf(conn, "%s\n", conn.Peer()); err != nil {
 		return false
 	}
@@ -216,11 +216,11 @@ func probe(ctx context.Context, req wire.Request) wire.Reply {
 	ctx, cancel := context.WithTimeout(ctx, req.Wait)
 	defer cancel()
 	k := *req.Probe
-	patience := maxProbeTimeout
+	patience := maxProbeTimeout()
 	if k.Network == "udp" {
 		patience = probeInterval
 	}
-	for ; ; patience = min(2*patience, maxProbeTimeout) {
+	for ; ; patience = min(2*patience, maxProbeTimeout()) {
 		err := probeOnce(ctx, &k, patience)
 		if err == nil {
 			return wire.Reply{ID: req.ID, Probe: &k}
@@ -255,7 +255,7 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 
 func dialProbe(ctx context.Context, k *wire.Probe) (net.Conn, error) {
 	if k.Network == "tcp" {
-		return (&net.Dialer{Timeout: maxProbeTimeout}).DialContext(ctx, "tcp", k.Address)
+		return (&net.Dialer{Timeout: maxProbeTimeout()}).DialContext(ctx, "tcp", k.Address)
 	}
 	to, err := netip.ParseAddrPort(k.Address)
 	if err != nil {

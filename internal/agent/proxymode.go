@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/timelimit"
 )
 
 // proxyMetrics is where kube-proxy tells its mode by default, on the node's own network only.
 const proxyMetrics = "127.0.0.1:10249"
 
 // proxyTimeout bounds a request to it.
-const proxyTimeout = time.Second
+func proxyTimeout() time.Duration { return timelimit.Scaled(time.Second) }
 
 // proxyMode replies with the mode of the kube-proxy in the agent's network.
 func proxyMode(ctx context.Context, req wire.Request) wire.Reply {
@@ -31,7 +32,7 @@ func proxyMode(ctx context.Context, req wire.Request) wire.Reply {
 // askProxy asks a kube-proxy for its mode. The request is one line of HTTP, so that agents need no
 // client for it.
 func askProxy(ctx context.Context, at string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, proxyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, proxyTimeout())
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 	if err != nil {

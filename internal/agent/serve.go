@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/program/agentfile"
+	"tare/internal/timelimit"
 	"tare/internal/tool"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
@@ -27,11 +28,13 @@ const Command = transport.AgentCommand
 
 // Arguments returns the command line of an agent of one run. The id and the place are there for
 // people and for `tare gc`, which read them in /proc.
-func Arguments(run, place string) []string { return []string{Command, "--run", run, "--at", place} }
+func Arguments(run, place string) []string {
+	return append([]string{Command, "--run", run, "--at", place}, timelimit.Arguments()...)
+}
 
 // trialGrace is how much longer than its warm-up and timed window a trial may take: set-up, drain
 // and scheduling delays.
-const trialGrace = 10 * time.Second
+func trialGrace() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // minProcs keeps the Go scheduler running while threads are in raw system calls, each of which
 // occupies one of its processors.
@@ -196,7 +199,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
 	limit := p.Limit
 	if limit <= 0 {
-		limit = p.Warmup + p.Duration + trialGrace
+		limit = p.Warmup + p.Duration + trialGrace()
 	}
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/report/wording"
-	"tare/internal/runid"
 )
 
 func (a App) gcCommand() *cobra.Command {
@@ -53,7 +51,7 @@ func (a App) gcCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
-			own := slices.DeleteFunc(slices.Clone(found), leftover.foreign)
+			own := slices.DeleteFunc(slices.Clone(found), func(l leftover) bool { return lab.Foreign(l.owner) })
 			if cluster != "" {
 				own = together(own)
 			}
@@ -70,8 +68,10 @@ func (a App) gcCommand() *cobra.Command {
 			if len(own) == 0 {
 				fmt.Fprintln(a.Stdout, "nothing to remove")
 			}
-			if others := len(found) - len(own); others > 0 {
-				fmt.Fprintf(a.Stderr, "tare: %s of other users' runs not touched: only they and root can remove what they left (sudo tare gc)\n", counted(others, "leftover"))
+			for _, l := range found {
+				if lab.Foreign(l.owner) {
+					fmt.Fprintf(a.Stderr, "tare: left alone: %s of run %s, of another user; that user and root can remove it (sudo tare gc)\n", wording.Clean(l.what), l.run)
+				}
 			}
 			return errors.Join(errs...)
 		},
@@ -139,11 +139,6 @@ type leftover struct {
 	run, what string
 	owner     int
 	remove    func(context.Context) error
-}
-
-// foreign reports whether it belongs to another user, and this one is not root.
-func (l leftover) foreign() bool {
-	return os.Geteuid() > 0 && l.owner != os.Geteuid() && l.owner != runid.UnknownUser
 }
 
 // leftovers finds what dead runs have left, in the order in which it can be

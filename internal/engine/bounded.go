@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"tare/internal/timelimit"
 )
 
 // The limits of an answer of an engine, which the API's client holds in memory completely. A
@@ -23,7 +25,7 @@ const (
 var errAnswer = fmt.Errorf("the answer has more than %d MiB or %d objects, more than any that tare needs; check what listens at that address", maxAnswer>>20, maxAnswerObjects)
 
 // dialTimeout bounds the time to open a TCP connection.
-const dialTimeout = 10 * time.Second
+func dialTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // boundAnswers returns options that limit the answers of the engine that the options connect
 // to. The API's client has no place for that but its connections.
@@ -33,7 +35,7 @@ func boundAnswers(options []client.Opt) ([]client.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp := net.Dialer{Timeout: dialTimeout}
+	tcp := net.Dialer{Timeout: dialTimeout()}
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if strings.HasPrefix(plain.DaemonHost(), "tcp://") {
 			return tcp.DialContext(ctx, network, addr) // the client adds TLS

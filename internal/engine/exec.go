@@ -14,10 +14,11 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // killTimeout bounds how long a killed agent may take to exit.
-const killTimeout = 2 * time.Second
+func killTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // Launch starts this program with args as another process of the container. It runs until Close, or
 // until the container ends; ctx bounds only the start.
@@ -81,7 +82,7 @@ func (x *execution) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	x.out.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout())
 	defer cancel()
 	err := x.kill(ctx)
 	select {
@@ -90,7 +91,7 @@ func (x *execution) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	x.io.Close()
-	return errors.Join(fmt.Errorf("end the agent in container %s: it still runs after %s", x.container.Name, killTimeout), err)
+	return errors.Join(fmt.Errorf("end the agent in container %s: it still runs after %s", x.container.Name, killTimeout()), err)
 }
 
 // kill kills the process from within its container.

@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"tare/internal/timelimit"
 )
+
+const killed = 137 // exit code after SIGKILL
 
 // exitCodeTimeout bounds how long an engine may take to report how a process exited, and
 // deathEventTimeout how long after the exit of a killed process its container may end.
-const (
-	exitCodeTimeout   = 2 * time.Second
-	deathEventTimeout = 300 * time.Millisecond
-	killed            = 137 // exit code after SIGKILL
-)
+func exitCodeTimeout() time.Duration   { return timelimit.Scaled(2 * time.Second) }
+func deathEventTimeout() time.Duration { return timelimit.Scaled(300 * time.Millisecond) }
 
 // exitReason returns how the process exited after its output has ended. broken is the error of the
 // output stream, if any.
 func (x *execution) exitReason(broken error) string {
-	ctx, cancel := context.WithTimeout(context.Background(), exitCodeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), exitCodeTimeout())
 	defer cancel()
 	reason := x.exit(ctx, broken)
 	if words := strings.TrimSpace(x.words.String()); words != "" {
@@ -37,7 +38,7 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 	if err != nil {
 		return c.lost(ctx, c.engine.fail(err, "ask how it exited"))
 	}
-	for until := time.Now().Add(deathEventTimeout); ; {
+	for until := time.Now().Add(deathEventTimeout()); ; {
 		if reason := c.death(ctx, time.Since(x.at)); reason != "" {
 			return reason
 		}
@@ -60,7 +61,7 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 // code returns the process's exit code, negative while it runs. Its output ends shortly before the
 // engine has recorded the exit.
 func (x *execution) code(ctx context.Context) (int, error) {
-	for until := time.Now().Add(deathEventTimeout); ; {
+	for until := time.Now().Add(deathEventTimeout()); ; {
 		got, err := x.container.engine.api.ExecInspect(ctx, x.id, client.ExecInspectOptions{})
 		if err != nil {
 			return 0, err
@@ -124,7 +125,7 @@ func (c *Container) outOfMemory(ctx context.Context, d time.Duration, likely boo
 		return false
 	}
 	since := stamp(c.engine.now(ctx).Add(-d))
-	for until := time.Now().Add(deathEventTimeout); ; time.Sleep(removeNetworkInterval) {
+	for until := time.Now().Add(deathEventTimeout()); ; time.Sleep(removeNetworkInterval) {
 		if c.event(ctx, "oom", since) {
 			return true
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
+
+	"tare/internal/timelimit"
 )
 
 // NetworkSpec describes a network to create.
@@ -89,12 +91,12 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 
 // networkReadyTimeout bounds how long a Swarm may take to assign subnets to a network. It takes
 // milliseconds; a network whose driver needs none never gets any.
-const networkReadyTimeout = 2 * time.Second
+func networkReadyTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // waitNetworkReady returns a network that was just created. A Swarm assigns its subnets only after
 // it has reported the creation.
 func (e *Engine) waitNetworkReady(ctx context.Context, id string) (Network, error) {
-	for deadline := time.Now().Add(networkReadyTimeout); ; {
+	for deadline := time.Now().Add(networkReadyTimeout()); ; {
 		n, err := e.Network(ctx, id)
 		if err != nil || n.Scope != ScopeSwarm || len(n.Subnets) > 0 || time.Now().After(deadline) {
 			return n, err
@@ -176,9 +178,9 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 const removeNetworkInterval = 20 * time.Millisecond
 
 // RemoveNetwork removes the network with that name or id. A missing network is not an error. If a
-// container is just leaving it, RemoveNetwork retries until ctx ends, for at most a second.
+// container is just leaving it, RemoveNetwork retries until ctx ends, for at most a second on an idle machine.
 func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
-	wait, cancel := context.WithTimeout(ctx, time.Second)
+	wait, cancel := context.WithTimeout(ctx, timelimit.Scaled(time.Second))
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
@@ -219,13 +221,13 @@ func (e *Engine) SeesPeer(ctx context.Context, network string, other *Engine) (b
 // leaveNetworkTimeout bounds how long an engine may take to leave a Swarm's network after its last
 // container on it was removed. It takes about 0.1 s, and longer on a busy machine. A container that
 // is started before then does not rejoin the network correctly.
-const leaveNetworkTimeout = 10 * time.Second
+func leaveNetworkTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // LeaveNetwork waits until the engine has left a Swarm's network, which happens shortly after its
 // last container there was removed. It is not an error if the engine has other containers on the
 // network and stays.
 func (e *Engine) LeaveNetwork(ctx context.Context, network string) error {
-	for deadline := time.Now().Add(leaveNetworkTimeout); ; {
+	for deadline := time.Now().Add(leaveNetworkTimeout()); ; {
 		on, err := e.SeesPeer(ctx, network, e)
 		if err != nil || !on || time.Now().After(deadline) {
 			return err

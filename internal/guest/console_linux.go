@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/lab"
+	"tare/internal/timelimit"
 )
 
 // maxConsoleBytes is how much of a guest's console output is kept, in bytes.
@@ -48,7 +49,7 @@ func newConsole(from *os.File) *console {
 func (c *console) wait() {
 	select {
 	case <-c.done:
-	case <-time.After(time.Second):
+	case <-time.After(timelimit.Scaled(time.Second)):
 	}
 }
 

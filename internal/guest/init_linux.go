@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/guest/mux"
+	"tare/internal/timelimit"
 )
 
 // Init is a guest's first process. It returns an error only in a process that is not. Otherwise it
@@ -85,17 +86,16 @@ func loadModules(dir string) error {
 	return nil
 }
 
+const lookFor = 2 * time.Millisecond // between checks for a device
+
 // portTimeout bounds the wait for the serial port, and deviceTimeout that for the network device:
 // drivers find their devices shortly after they are loaded.
-const (
-	portTimeout   = 20 * time.Second
-	deviceTimeout = 20 * time.Second
-	lookFor       = 2 * time.Millisecond // between checks
-)
+func portTimeout() time.Duration   { return timelimit.Scaled(20 * time.Second) }
+func deviceTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // openPort opens the serial port by its name.
 func openPort() (*os.File, error) {
-	for until := time.Now().Add(portTimeout); ; time.Sleep(lookFor) {
+	for until := time.Now().Add(portTimeout()); ; time.Sleep(lookFor) {
 		path, err := findPort("/sys/class/virtio-ports")
 		if err == nil {
 			fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)

@@ -69,7 +69,7 @@ func pingGateways(gateways []netip.Addr) {
 
 // awaitDevice waits until the kernel has created the device of the machine's one adapter.
 func awaitDevice(own *linuxnet.NS) error {
-	for until := time.Now().Add(deviceTimeout); ; time.Sleep(lookFor) {
+	for until := time.Now().Add(deviceTimeout()); ; time.Sleep(lookFor) {
 		_, err := own.Stats(DeviceName)
 		if err == nil {
 			return nil

@@ -12,6 +12,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/guest/mux"
 	"tare/internal/printable"
+	"tare/internal/timelimit"
 )
 
 // remote is the host's connection to the guest's first process.
@@ -91,10 +92,10 @@ func (r *remote) end(why error) {
 }
 
 // replyTimeout bounds the wait for operations that the guest performs immediately.
-const replyTimeout = 30 * time.Second
+func replyTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 func (r *remote) call(ctx context.Context, req request) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("no answer within %s", replyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout(), fmt.Errorf("no answer within %s", replyTimeout()))
 	defer cancel()
 	r.mu.Lock()
 	if r.gone != nil {
@@ -178,7 +179,7 @@ func (p *task) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	// If the guest is too busy to react, the process ends with its machine soon after.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timelimit.Scaled(time.Second))
 	defer cancel()
 	_, _ = p.remote.call(ctx, request{Op: opKill, Stream: p.id})
 	return p.Stream.Close()
@@ -214,10 +215,10 @@ func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, e
 
 // agentHandshakeTimeout bounds how long the handshake of an agent may take in a guest with an
 // emulated CPU on a busy machine.
-const agentHandshakeTimeout = 30 * time.Second
+func agentHandshakeTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // HandshakeTimeout returns how long the handshake of an agent may take.
-func (launcher) HandshakeTimeout() time.Duration { return agentHandshakeTimeout }
+func (launcher) HandshakeTimeout() time.Duration { return agentHandshakeTimeout() }
 
 // environment is the environment of the guest's processes: see transport.Local for the reason of
 // GODEBUG.

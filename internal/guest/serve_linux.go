@@ -17,6 +17,7 @@ import (
 	"tare/internal/guest/mux"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // host is the guest seen from inside: its namespaces and processes.
@@ -118,13 +119,13 @@ func (h *host) answer(req request) (r reply, err error) {
 }
 
 // killTimeout is how long the stdout of a process that has exited stays open for its children.
-const killTimeout = 2 * time.Second
+func killTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // start starts a process in a namespace, with a stream for its stdio.
 func (h *host) start(ns *linuxnet.NS, s start) error {
 	stream := h.session.Open(s.Stream)
 	p := process.New(strings.Join(s.Args, " ")+" in the guest", s.Program)
-	p.Cmd.Args, p.Cmd.Env, p.Cmd.WaitDelay, p.Cmd.Dir = s.Args, s.Env, killTimeout, "/"
+	p.Cmd.Args, p.Cmd.Env, p.Cmd.WaitDelay, p.Cmd.Dir = s.Args, s.Env, killTimeout(), "/"
 	p.Stdin, p.Cmd.Stdout = true, stream
 	if s.Merged {
 		p.Cmd.Stderr = stream

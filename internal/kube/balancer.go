@@ -11,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"tare/internal/timelimit"
 )
 
 // Balancer is the load balancer of a service.
@@ -29,10 +31,8 @@ func (n *NoBalancer) Error() string { return n.Reason }
 
 // The timeouts for an external address: until somebody must have begun to provide one, and until
 // it must be there. Controllers of clouds create a machine for it.
-const (
-	balancerBegins = 10 * time.Second
-	balancerEnds   = 4 * time.Minute
-)
+func balancerBegins() time.Duration { return timelimit.Scaled(10 * time.Second) }
+func balancerEnds() time.Duration   { return timelimit.Scaled(4 * time.Minute) }
 
 // balancerInterval is the time between two looks at a load balancer that somebody provides.
 const balancerInterval = time.Second
@@ -45,7 +45,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 		b, done, err = s.balancer(ctx)
 		return done, err
 	}
-	err := poll(ctx, balancerBegins, errTooSlow, look)
+	err := poll(ctx, balancerBegins(), errTooSlow, look)
 	if !errors.Is(err, errTooSlow) {
 		return b, err
 	}
@@ -54,9 +54,9 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 	case err != nil:
 		return b, err
 	case last == nil:
-		return b, &NoBalancer{fmt.Sprintf("no service of type LoadBalancer gets an external address: %s after one was created, nothing had reacted to it; install a controller on the cluster, such as MetalLB, kube-vip or your cloud's controller manager", balancerBegins)}
+		return b, &NoBalancer{fmt.Sprintf("no service of type LoadBalancer gets an external address: %s after one was created, nothing had reacted to it; install a controller on the cluster, such as MetalLB, kube-vip or your cloud's controller manager", balancerBegins())}
 	case last.Type != corev1.EventTypeWarning:
-		if err := pollEvery(ctx, balancerInterval, balancerEnds, errTooSlow, look); !errors.Is(err, errTooSlow) {
+		if err := pollEvery(ctx, balancerInterval, balancerEnds(), errTooSlow, look); !errors.Is(err, errTooSlow) {
 			return b, err
 		}
 		if last, err = s.lastEvent(ctx); err != nil {

@@ -20,17 +20,18 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // handshakeTimeout is how long an agent may take for its handshake: the API server, the kubelet
 // and the container runtime each pass the request on.
-const handshakeTimeout = 20 * time.Second
+func handshakeTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // killTimeout bounds how long a killed agent may take to exit.
-const killTimeout = 3 * time.Second
+func killTimeout() time.Duration { return timelimit.Scaled(3 * time.Second) }
 
 // HandshakeTimeout bounds the wait for an agent's handshake.
-func (p *Pod) HandshakeTimeout() time.Duration { return handshakeTimeout }
+func (p *Pod) HandshakeTimeout() time.Duration { return handshakeTimeout() }
 
 // Launch starts this program with args as another process of the pod. It runs until Close, or
 // until the pod ends; ctx bounds only the start.
@@ -93,7 +94,7 @@ func (p *Pod) start(command []string, stdin io.Reader) (*execution, error) {
 func (p *Pod) untilReached(ctx context.Context, stream func() error) error {
 	for began := time.Now(); ; {
 		err := stream()
-		if !isUnreached(err) || time.Since(began) > handshakeTimeout || p.ExitReason(ctx) != "" {
+		if !isUnreached(err) || time.Since(began) > handshakeTimeout() || p.ExitReason(ctx) != "" {
 			return err
 		}
 		select {
@@ -144,7 +145,7 @@ func (x *execution) Close(ctx context.Context) error {
 	}
 	x.out.Close()
 	err := x.kill(context.WithoutCancel(ctx))
-	timeout := time.NewTimer(killTimeout)
+	timeout := time.NewTimer(killTimeout())
 	defer timeout.Stop()
 	select {
 	case <-x.ended:
@@ -153,7 +154,7 @@ func (x *execution) Close(ctx context.Context) error {
 	}
 	x.cancel()
 	<-x.ended
-	return errors.Join(fmt.Errorf("end the agent in pod %s: it still runs after %s", x.pod.Name, killTimeout), err)
+	return errors.Join(fmt.Errorf("end the agent in pod %s: it still runs after %s", x.pod.Name, killTimeout()), err)
 }
 
 // kill kills the process from within its pod.
@@ -162,7 +163,7 @@ func (x *execution) kill(ctx context.Context) error {
 		return nil
 	}
 	_, token, _ := strings.Cut(x.token, "=")
-	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	ctx, cancel := context.WithTimeout(ctx, killTimeout())
 	defer cancel()
 	_, err := x.pod.Execute(ctx, nil, append([]string{x.pod.program}, agent.KillAgentArguments(token)...)...)
 	return err
@@ -201,7 +202,7 @@ func (x *execution) exitReason(err error) string {
 	default:
 		reason = x.streamEnded(sentence(err.Error()))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), explainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), explainTimeout())
 	defer cancel()
 	if err != nil || !x.closing.Load() {
 		if why := x.pod.ExitReason(ctx); why != "" {

@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"tare/internal/timelimit"
 )
 
 // Options say which cluster is meant and what its pods run. The zero Options are what kubectl
@@ -177,10 +179,9 @@ func in(group, namespace, resource string, name ...string) string {
 // patience is how long a request waits for an API server that has answered before: one that
 // restarts is back within seconds, and its modes are set up again then. retryInterval is the time
 // between attempts.
-const (
-	patience      = 30 * time.Second
-	retryInterval = 200 * time.Millisecond
-)
+const retryInterval = 200 * time.Millisecond
+
+func patience() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // do sends a request, and repeats it while the API server does not answer.
 func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, body, into any) error {
@@ -191,7 +192,7 @@ func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, bod
 		case again && verb == "POST" && isExisting(err):
 			// An attempt whose answer was lost has created it.
 			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
-		case !isAway(err) || c.Version == "" || ctx.Err() != nil || time.Since(began) > patience:
+		case !isAway(err) || c.Version == "" || ctx.Err() != nil || time.Since(began) > patience():
 			return err
 		}
 		select {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // The labels of everything that a run creates, in the names that objects of Docker have.
@@ -76,11 +77,11 @@ func pollEvery(ctx context.Context, interval, wait time.Duration, late error, lo
 
 // accountTimeout bounds the wait for a new namespace's service account, without which no pod
 // may be created in it.
-const accountTimeout = 15 * time.Second
+func accountTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // AwaitAccount waits until a new namespace has its default service account.
 func (c *Cluster) AwaitAccount(ctx context.Context, namespace string) error {
-	return poll(ctx, accountTimeout, fmt.Errorf("namespace %s on cluster %s got no service account within %s; check kube-controller-manager", namespace, c.Context, accountTimeout), func() (bool, error) {
+	return poll(ctx, accountTimeout(), fmt.Errorf("namespace %s on cluster %s got no service account within %s; check kube-controller-manager", namespace, c.Context, accountTimeout()), func() (bool, error) {
 		err := c.get(ctx, in(core, namespace, "serviceaccounts", "default"), nil, nil)
 		if isNotFound(err) {
 			return false, nil
@@ -90,7 +91,7 @@ func (c *Cluster) AwaitAccount(ctx context.Context, namespace string) error {
 }
 
 // removeTimeout bounds how long a namespace may take to be removed with its content.
-const removeTimeout = 60 * time.Second
+func removeTimeout() time.Duration { return timelimit.Scaled(60 * time.Second) }
 
 // RemoveNamespaces removes namespaces with their content and waits until they are gone.
 func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
@@ -103,8 +104,8 @@ func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
 		errs = append(errs, c.fail(err, "remove the pods of namespace %s", name))
 	}
 	for _, name := range names {
-		late := fmt.Errorf("namespace %s on cluster %s still exists %s after it was removed; kubectl get namespace %s -o yaml says what holds it", name, c.Context, removeTimeout, name)
-		errs = append(errs, poll(ctx, removeTimeout, late, func() (bool, error) {
+		late := fmt.Errorf("namespace %s on cluster %s still exists %s after it was removed; kubectl get namespace %s -o yaml says what holds it", name, c.Context, removeTimeout(), name)
+		errs = append(errs, poll(ctx, removeTimeout(), late, func() (bool, error) {
 			err := c.get(ctx, core+"/namespaces/"+name, nil, nil)
 			if isNotFound(err) {
 				return true, nil

@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // PodSpec describes a pod that holds agents of a run.
@@ -51,7 +52,7 @@ const container = "tare"
 const user = 65532
 
 // startTimeout bounds how long a pod may take to run, with its image pulled.
-const startTimeout = 2 * time.Minute
+func startTimeout() time.Duration { return timelimit.Scaled(2 * time.Minute) }
 
 // Create creates a pod and does not wait for it.
 func (c *Cluster) Create(ctx context.Context, spec PodSpec) error {
@@ -165,7 +166,7 @@ func (p *Pod) manifest(image string) corev1.Pod {
 func (p *Pod) await(ctx context.Context) error {
 	var last corev1.Pod
 	tick := 0
-	err := poll(ctx, startTimeout, errTooSlow, func() (bool, error) {
+	err := poll(ctx, startTimeout(), errTooSlow, func() (bool, error) {
 		var now corev1.Pod
 		if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
 			return false, p.cluster.fail(err, "look at pod %s", p.Name)
@@ -181,7 +182,7 @@ func (p *Pod) await(ctx context.Context) error {
 		return now.Status.Phase == corev1.PodRunning && len(now.Status.PodIPs) > 0, nil
 	})
 	if errors.Is(err, errTooSlow) {
-		return fmt.Errorf("start pod %s on node %s of cluster %s: it does not run after %s (%s)", p.Name, p.Node, p.cluster.Context, startTimeout, cmp.Or(p.event(ctx), string(last.Status.Phase)))
+		return fmt.Errorf("start pod %s on node %s of cluster %s: it does not run after %s (%s)", p.Name, p.Node, p.cluster.Context, startTimeout(), cmp.Or(p.event(ctx), string(last.Status.Phase)))
 	}
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ const nodeTicks = 40
 // withNode adds what is wrong with a pod's node to what is wrong with the pod. If nothing is wrong
 // with the pod, only a node that is lost counts: a pod runs on where no other is scheduled.
 func (p *Pod) withNode(ctx context.Context, why string) string {
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout())
 	defer cancel()
 	var list corev1.NodeList
 	if err := p.cluster.get(ctx, core+"/nodes", url.Values{"fieldSelector": {"metadata.name=" + p.Node}}, &list); err != nil {
@@ -281,7 +282,7 @@ func shorten(text string, longest int) string {
 
 // event returns the last warning about the pod, "" if there is none.
 func (p *Pod) event(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout())
 	defer cancel()
 	var list corev1.EventList
 	err := p.cluster.get(ctx, in(core, p.Namespace, "events"), url.Values{"fieldSelector": {"involvedObject.name=" + p.Name + ",type=Warning"}}, &list)
@@ -293,7 +294,7 @@ func (p *Pod) event(ctx context.Context) string {
 }
 
 // explainTimeout bounds how long a cluster may take to say why something has ended.
-const explainTimeout = 2 * time.Second
+func explainTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // ExitReason returns why the pod no longer runs, "" if it does.
 func (p *Pod) ExitReason(ctx context.Context) string {

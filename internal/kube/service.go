@@ -15,6 +15,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"tare/internal/timelimit"
 )
 
 // ServiceSpec describes a service of a run.
@@ -86,7 +88,7 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 }
 
 // endpointTimeout bounds how long the cluster may take to find the pod behind a service.
-const endpointTimeout = 20 * time.Second
+func endpointTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // awaitEndpoint waits until the pod is the only endpoint of the service, in each address family
 // that the service has.
@@ -98,14 +100,14 @@ func (s *Service) awaitEndpoint(ctx context.Context, pod *Pod) error {
 		}
 	}
 	slices.Sort(want)
-	err := poll(ctx, endpointTimeout, errTooSlow, func() (bool, error) {
+	err := poll(ctx, endpointTimeout(), errTooSlow, func() (bool, error) {
 		var err error
 		found, err = s.Endpoints(ctx)
 		slices.Sort(found)
 		return slices.Equal(found, want), err
 	})
 	if errors.Is(err, errTooSlow) {
-		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s %v should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout, pod.Name, want)
+		return fmt.Errorf("the endpoints of service %s on cluster %s are %v after %s, and only pod %s %v should be one; look for other pods with its labels", s.Name, s.cluster.Context, found, endpointTimeout(), pod.Name, want)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,19 +12,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 	"tare/internal/program/agentfile"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run   string
 	What  string // namespace NAME, process PID, file PATH or directory PATH, for messages
-	Owner int    // the user who has it; nobody but that user and root can remove it
+	Owner int    // the user who has it, see Foreign
 	pid   int    // of a process
 	name  string // of a namespace
 	path  string // of a file
@@ -31,8 +35,7 @@ type Leftover struct {
 
 // Leftovers lists what dead runs have left on this machine: processes first, then named
 // namespaces, then files. Links, rules and addresses are inside the namespaces and are removed
-// with them. Processes and files are those of this user, or of all users if that is root.
-// Namespaces are root's.
+// with them. What other users have is listed too, see Foreign.
 func Leftovers() ([]Leftover, error) {
 	alive, err := runid.List()
 	if err != nil {
@@ -47,12 +50,13 @@ func Leftovers() ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
+	owner := machineRoot()
 	for _, name := range names {
 		id, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "-")
-		if !ok || !runid.IsID(id) || alive.Hold(id, 0) {
+		if !ok || !runid.IsID(id) || alive.Hold(id, owner) {
 			continue
 		}
-		found = append(found, Leftover{Run: id, What: "namespace " + name, name: name})
+		found = append(found, Leftover{Run: id, What: "namespace " + name, Owner: owner, name: name})
 	}
 	files, err := tempLeftovers(alive)
 	return append(found, files...), err
@@ -69,7 +73,7 @@ func Alive() (runid.Claims, error) {
 	return append(alive, led...), err
 }
 
-// findOrphans finds this user's agents and the processes of engines and modes of dead runs.
+// findOrphans finds agents and the processes of engines and modes of dead runs.
 // They exit when their stdin is closed, so this covers only stopped or stuck ones. A
 // process whose parent is still its controller belongs to a live run, even if that run's
 // claim is invisible because it was made in another network namespace; led lists those
@@ -95,9 +99,6 @@ func findOrphans(alive runid.Claims) (found []Leftover, led runid.Claims, err er
 		if hasController(dir, owner) {
 			led = append(led, runid.Claim{Run: id, User: owner})
 			continue
-		}
-		if os.Geteuid() != 0 && owner != os.Geteuid() {
-			continue // it belongs to another user
 		}
 		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), Owner: owner, pid: pid})
 	}
@@ -159,7 +160,7 @@ func subcommandRun(dir string) (id string, ok bool) {
 	return args[3], true
 }
 
-// Remove removes a leftover.
+// Remove removes a leftover. A process has exited when Remove returns nil.
 func (l Leftover) Remove() error {
 	if l.path != "" {
 		return l.removeTemp()
@@ -180,7 +181,7 @@ func (l Leftover) Remove() error {
 	if id, ok := subcommandRun(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
 		return nil
 	}
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := process.KillPidfd(context.Background(), fd, timelimit.Scaled(10*time.Second)); err != nil {
 		return fmt.Errorf("end %s: %w", l.What, err)
 	}
 	return nil

@@ -41,8 +41,7 @@ func copyParents() []string {
 	return all
 }
 
-// tempLeftovers lists what dead runs have left in the temporary directory and in copyParents. Files
-// of other users are listed for root alone.
+// tempLeftovers lists what dead runs have left in the temporary directory and in copyParents.
 func tempLeftovers(alive runid.Claims) ([]Leftover, error) {
 	found, err := leftoversIn(os.TempDir(), "", alive)
 	if err != nil {
@@ -76,7 +75,7 @@ func leftoversIn(dir, suffix string, alive runid.Claims) ([]Leftover, error) {
 		}
 		path := filepath.Join(dir, e.Name())
 		owner, ok := tempOwner(path)
-		if !ok || os.Geteuid() != 0 && owner != os.Geteuid() || alive.Hold(id, owner) {
+		if !ok || alive.Hold(id, owner) {
 			continue
 		}
 		kind := "file "

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/process"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // The environment variables with the defaults of Options.
@@ -41,13 +42,11 @@ type Options struct {
 
 // The time limits of a connection: the login with all that it may wait for, such as a slow
 // directory of users, and the wait for a killed ssh.
-const (
-	loginTimeout = 30 * time.Second
-	killTimeout  = 5 * time.Second
-)
+func loginTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
+func killTimeout() time.Duration  { return timelimit.Scaled(5 * time.Second) }
 
 // copyTimeout bounds how long the copy of this program may take: 30 MB at 1 Mbit/s.
-const copyTimeout = 5 * time.Minute
+func copyTimeout() time.Duration { return timelimit.Scaled(5 * time.Minute) }
 
 // remote is a machine that is reached through ssh.
 type remote struct {
@@ -294,7 +293,7 @@ func (m *Machine) Err() error {
 
 // closeTimeout bounds the wait for the other side to remove what was placed there. It goes on without
 // the connection.
-const closeTimeout = 3 * time.Second
+func closeTimeout() time.Duration { return timelimit.Scaled(3 * time.Second) }
 
 func (r *remote) close(ctx context.Context) error {
 	r.mu.Lock()
@@ -304,7 +303,7 @@ func (r *remote) close(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout())
 	defer cancel()
 	if err := c.end(ctx); err != nil {
 		return fmt.Errorf("close machine %s: %w", r.name, err)

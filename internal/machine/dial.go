@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // EngineSocket stands for the Docker Engine's socket in Dial: the one of DOCKER_HOST there, else
@@ -19,7 +21,7 @@ import (
 const EngineSocket = "docker"
 
 // dialTimeout bounds how long the other side may take to connect.
-const dialTimeout = 15 * time.Second
+func dialTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // Dial connects to a Unix socket of the machine: its absolute path, or EngineSocket. It does so with
 // the rights of the user who is logged in there, or as root. The connection can be closed for
@@ -55,7 +57,7 @@ func (l launcher) dial(ctx context.Context, socket string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout, fmt.Errorf("no answer within %s", dialTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, dialTimeout(), fmt.Errorf("no answer within %s", dialTimeout()))
 	defer cancel()
 	ch, err := l.r.start(ctx, c, l.sudo, []string{Command, "--run", l.r.run, "dial", c.marker, socket})
 	if err != nil {
@@ -78,7 +80,7 @@ func (l launcher) dial(ctx context.Context, socket string) (net.Conn, error) {
 		return &socketConn{channel: ch, path: socket}, nil
 	}
 	if errors.Is(err, io.EOF) {
-		wait, cancel := context.WithTimeout(ctx, killTimeout)
+		wait, cancel := context.WithTimeout(ctx, killTimeout())
 		defer cancel()
 		_ = ch.Wait(wait) // its output has ended
 		err = errors.New(ch.ExitReason())
@@ -95,12 +97,12 @@ type socketConn struct {
 }
 
 // socketCloseTimeout is how long a closed connection may take to pass on what was written.
-const socketCloseTimeout = 2 * time.Second
+func socketCloseTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // Close closes the connection. It may be called again.
 func (s *socketConn) Close() error {
 	s.over.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), socketCloseTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), socketCloseTimeout())
 		defer cancel()
 		s.err = s.channel.Close(ctx)
 	})

@@ -12,10 +12,11 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/printable"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // collectTimeout bounds how long gc on another machine may take.
-const collectTimeout = 2 * time.Minute
+func collectTimeout() time.Duration { return timelimit.Scaled(2 * time.Minute) }
 
 // maxOutput bounds what a program on another machine may write before it ends.
 const maxOutput = 1 << 20
@@ -68,7 +69,7 @@ func output(ctx context.Context, l transport.Launcher, args ...string) (string, 
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, collectTimeout, fmt.Errorf("it did not end within %s", collectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, collectTimeout(), fmt.Errorf("it did not end within %s", collectTimeout()))
 	defer cancel()
 	// Its end closes the pipe, which ends the read.
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close(ctx) })
@@ -78,7 +79,7 @@ func output(ctx context.Context, l transport.Launcher, args ...string) (string, 
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	wait, done := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	wait, done := context.WithTimeout(context.WithoutCancel(ctx), killTimeout())
 	defer done()
 	closed := conn.Close(wait)
 	if reason := conn.ExitReason(); !strings.HasPrefix(reason, exitedWell) && reason != "" {

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // launcher starts the copy of this program on a machine.
@@ -20,10 +21,10 @@ type launcher struct {
 
 // handshakeTimeout is how long an agent on another machine may take for its handshake, on a slow
 // machine at the other end of a slow network.
-const handshakeTimeout = 15 * time.Second
+func handshakeTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // HandshakeTimeout bounds the wait for an agent's handshake.
-func (launcher) HandshakeTimeout() time.Duration { return handshakeTimeout }
+func (launcher) HandshakeTimeout() time.Duration { return handshakeTimeout() }
 
 // Launch starts the program with args over a channel of the connection. ctx bounds only the start.
 func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
@@ -45,7 +46,7 @@ func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []str
 	if err != nil {
 		return nil, fmt.Errorf("start tare on machine %s: %w", r.name, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, fmt.Errorf("no answer within %s", handshakeTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout(), fmt.Errorf("no answer within %s", handshakeTimeout()))
 	defer cancel()
 	for {
 		shared := c.newest()
@@ -100,7 +101,7 @@ func (c *channel) Close(ctx context.Context) error {
 const refusedChannel = "Session open refused by peer"
 
 // cutTimeout bounds the wait for the end of a login after that of one of its channels.
-const cutTimeout = 5 * time.Second
+func cutTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // ExitReason returns how the program ended and the end of its stderr, "" while it runs.
 func (c *channel) ExitReason() string {
@@ -112,7 +113,7 @@ func (c *channel) ExitReason() string {
 		// If the connection is lost, the login ends too, but perhaps later.
 		select {
 		case <-c.login.Done():
-		case <-time.After(cutTimeout):
+		case <-time.After(cutTimeout()):
 		}
 	}
 	if err := c.r.cut(c.c); err != nil {

@@ -140,7 +140,7 @@ func (r *remote) place(ctx context.Context, c *connection) (far, error) {
 
 // login waits for the report of the system.
 func (r *remote) login(ctx context.Context, p *process.Process, out *lines) (s System, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, fmt.Errorf("the login did not finish within %s", loginTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout(), fmt.Errorf("the login did not finish within %s", loginTimeout()))
 	defer cancel()
 	var rest string
 	err = within(ctx, p, func() (err error) {
@@ -163,7 +163,7 @@ const sshFailed = 255
 
 // noAnswer explains a login that did not run the command.
 func (r *remote) noAnswer(ctx context.Context, p *process.Process, out *lines, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	ctx, cancel := context.WithTimeout(ctx, killTimeout())
 	defer cancel()
 	_ = p.Wait(ctx) // its output has ended
 	if p.ExitReason() == "" || p.Cmd.ProcessState.ExitCode() == sshFailed || p.Cmd.ProcessState.ExitCode() < 0 {
@@ -223,7 +223,7 @@ func (r *remote) copyProgram(ctx context.Context, c *connection, out *lines, s S
 		return far{}, err
 	}
 	defer f.Close()
-	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("the copy of this program did not finish within %s", copyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout(), fmt.Errorf("the copy of this program did not finish within %s", copyTimeout()))
 	defer cancel()
 	hash := sha256.New()
 	var refused []string
@@ -273,7 +273,7 @@ var errNowhere = errors.New("no directory takes the program")
 
 // noCopy explains why the program did not start on the other side.
 func (r *remote) noCopy(ctx context.Context, c *connection, s System, err error) error {
-	wait, cancel := context.WithTimeout(ctx, killTimeout)
+	wait, cancel := context.WithTimeout(ctx, killTimeout())
 	defer cancel()
 	_ = c.first.Wait(wait) // its output has ended
 	words := c.first.StderrTail()

@@ -11,10 +11,11 @@ import (
 
 	"tare/internal/process"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // claimTimeout bounds how long a claim may take to start, and with it sudo.
-const claimTimeout = 15 * time.Second
+func claimTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // becomeRoot starts a claim of the connection's run with sudo, so that root's gc on that machine
 // does not take what the run starts as root for leftovers. It returns why root's rights cannot be
@@ -37,7 +38,7 @@ func (r *remote) claim(ctx context.Context, c *connection, run string, asRoot bo
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, claimTimeout, fmt.Errorf("no answer within %s", claimTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, claimTimeout(), fmt.Errorf("no answer within %s", claimTimeout()))
 	defer cancel()
 	hello, err := greeting(ctx, ch.Process, ch.out)
 	if err == nil && (hello.User == 0 || !asRoot) {
@@ -48,7 +49,7 @@ func (r *remote) claim(ctx context.Context, c *connection, run string, asRoot bo
 	}
 	ended := ctx.Err() == nil
 	if ended {
-		wait, cancel := context.WithTimeout(ctx, killTimeout)
+		wait, cancel := context.WithTimeout(ctx, killTimeout())
 		defer cancel()
 		_ = ch.Wait(wait) // its output has ended
 	}

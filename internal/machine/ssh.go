@@ -109,7 +109,7 @@ func (ssh) prepare(p *process.Process) {
 		name, _, _ := strings.Cut(v, "=")
 		return name == "SSH_ASKPASS" || name == "SSH_ASKPASS_REQUIRE"
 	}), "SSH_ASKPASS_REQUIRE=never")
-	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout, true, true
+	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout(), true, true
 }
 
 // socketName is the name of the socket of a shared connection in its directory, and maxSocket the

@@ -58,7 +58,7 @@ func (r *remote) placeOnWindows(ctx context.Context, c *connection, word string)
 	if _, err := io.Copy(hash, f); err != nil {
 		return far{}, fmt.Errorf("read this program for machine %s: %w", r.name, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("the copy of this program did not finish within %s", copyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout(), fmt.Errorf("the copy of this program did not finish within %s", copyTimeout()))
 	defer cancel()
 	if err := r.upload(ctx, f.Name(), w.directory); err != nil {
 		_, _, _ = r.onWindows(ctx, "rmdir /s /q "+w.directory, c.marker) // it may not be there
@@ -86,7 +86,7 @@ var errNoWindows = errors.New("this is no Windows machine")
 
 // windowsSystem returns the system.
 func (r *remote) windowsSystem(ctx context.Context, c *connection) (System, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, fmt.Errorf("the login did not finish within %s", loginTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout(), fmt.Errorf("the login did not finish within %s", loginTimeout()))
 	defer cancel()
 	name, arch, err := r.onWindows(ctx, "echo "+c.marker+" %OS% %PROCESSOR_ARCHITECTURE%", c.marker)
 	if err != nil || name != "Windows_NT" {

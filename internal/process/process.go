@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // Process is a program that is about to be started, runs, or has exited. It is created by
@@ -110,7 +112,7 @@ func (p *Process) StartTied(on func(func() error) error) error {
 // Any exit status but 0 is an error.
 func (p *Process) Output(ctx context.Context) (string, error) {
 	var out bytes.Buffer
-	p.Cmd.Stdout, p.Cmd.WaitDelay = &out, killTimeout
+	p.Cmd.Stdout, p.Cmd.WaitDelay = &out, killTimeout()
 	err := p.StartTied(func(start func() error) error {
 		runtime.LockOSThread() // the kernel kills the process when its thread ends
 		defer runtime.UnlockOSThread()
@@ -249,7 +251,7 @@ func (p *Process) WaitFor(ctx context.Context, holds func() (bool, error)) error
 
 // killTimeout limits the wait for a killed process to exit, in addition to exec.Cmd's
 // WaitDelay, which covers processes that still hold its output.
-const killTimeout = 4 * time.Second
+func killTimeout() time.Duration { return timelimit.Scaled(4 * time.Second) }
 
 // Kill kills the process unless it has exited, waits for the exit, and closes its pipes. It
 // may be called again.
@@ -269,7 +271,7 @@ func (p *Process) Kill() error {
 		err = nil
 	}
 	p.CloseStdin()
-	within := killTimeout + p.Cmd.WaitDelay
+	within := killTimeout() + p.Cmd.WaitDelay
 	select {
 	case <-p.done: // also if it exited just before: Windows then has other errors than ErrProcessDone
 		return nil

@@ -30,7 +30,7 @@ func TestSliceThatHangs(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		if took, want := time.Since(began), 125*time.Millisecond+trialGrace; took != want {
+		if took, want := time.Since(began), 125*time.Millisecond+trialGrace(); took != want {
 			t.Errorf("timed out after %s, want %s", took, want)
 		}
 		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms timed out after 10.125s") {

@@ -373,7 +373,7 @@ func (s *modeUnderTest) stopAgents() error {
 
 // teardownWait bounds the teardown of a run. It applies to a context of its own, because
 // an interrupted run is taken down like any other. Engines take a second or two each.
-const teardownWait = time.Minute
+func teardownWait() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // teardown stops the agents and closes the paths of all modes in parallel. All agents
 // stop first, so that no path closes while agents of another mode still run.
@@ -461,7 +461,7 @@ func (r *run) recreateLost(ctx context.Context, trials []plan.Trial) error {
 // takeDown stops a mode's agents and closes its path. It has a context of its own, so
 // that an interruption cannot leave half a path. It may be called again after an error.
 func (s *modeUnderTest) takeDown() error {
-	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
+	ctx, cancel := context.WithTimeout(context.Background(), teardownWait())
 	defer cancel()
 	err := s.stopAgents()
 	if s.path != nil {

@@ -161,7 +161,7 @@ func (r *run) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Requ
 	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
 	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))
 	long := at.Workload.Warmup.Std() + at.Workload.Duration.Std()
-	pairs, err := r.pairs(tr.tested, at, long+r.drainLimit(at)+trialGrace)
+	pairs, err := r.pairs(tr.tested, at, long+r.drainLimit(at)+trialGrace())
 	if err != nil {
 		return t, 0, err
 	}

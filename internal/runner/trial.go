@@ -19,6 +19,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -26,10 +27,8 @@ import (
 // trialGrace is how much longer than its traffic a trial may take before its agents
 // cancel it. controllerGrace is the additional time of the controller, because the agents
 // report a more precise reason.
-const (
-	trialGrace      = 10 * time.Second
-	controllerGrace = 5 * time.Second
-)
+func trialGrace() time.Duration      { return timelimit.Scaled(10 * time.Second) }
+func controllerGrace() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // trialRun is the state of one trial while it runs.
 type trialRun struct {
@@ -117,7 +116,7 @@ const (
 const sliceTimeFactor = 5
 
 // budget is the maximum time of a trial, its set-up and its proof included.
-func (r *run) budget(t plan.Trial) time.Duration { return r.longest(t) + trialGrace }
+func (r *run) budget(t plan.Trial) time.Duration { return r.longest(t) + trialGrace() }
 
 // groupLimit is the deadline that the trials of a group share: the sum of their budgets. A
 // mode whose slices are slow exhausts its own budget, and no other mode loses time because
@@ -195,7 +194,7 @@ func (tr *trialRun) unlessFailed(do func() error) {
 
 // bounded is the context of a group of trials, with its timeout.
 func bounded(ctx context.Context, tr *trialRun) (context.Context, context.CancelFunc) {
-	long := tr.limit + controllerGrace
+	long := tr.limit + controllerGrace()
 	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial timed out after %s", long))
 }
 
@@ -429,7 +428,7 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sam
 // only this trial is cancelled: the trials interleaved with it continue, and none of its
 // traffic remains in their slices.
 func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
-	most := long + tr.drain + trialGrace
+	most := long + tr.drain + trialGrace()
 	why := fmt.Errorf("%s of %s timed out after %s", what, long, most)
 	if left := tr.budget - tr.elapsed; left < most {
 		most = left

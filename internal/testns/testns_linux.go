@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 const (
@@ -61,11 +62,11 @@ func Main(ctx context.Context, run func() int) int {
 // directory, and waits for its end. Processes and named network namespaces that the program
 // leaves there are an error. It requires root.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	return start(ctx, patience, args, stdout, stderr)
+	return start(ctx, patience(), args, stdout, stderr)
 }
 
-// patience limits the wait for what ends by itself after the tests, on a machine of any load.
-const patience = 30 * time.Second
+// patience limits the wait for what ends by itself after the tests.
+func patience() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // basePrefix begins the name of the directory of this process's namespaces.
 func basePrefix() string { return fmt.Sprintf("tare-testns-%d-", os.Getpid()) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,7 +20,31 @@ const emulated = 4
 
 // Scaled returns a limit for this machine and this environment, given the limit d for a real CPU.
 func Scaled(d time.Duration) time.Duration {
-	return time.Duration(max(fromEnv(os.Getenv(Variable)), factorOf("/proc/cpuinfo"))) * d
+	return time.Duration(max(fromEnv(os.Getenv(Variable)), ofCPU())) * d
+}
+
+var ofCPU = sync.OnceValue(func() int { return factorOf("/proc/cpuinfo") })
+
+// flag precedes the factor among the arguments of a program of tare.
+const flag = "--timeout-scale"
+
+// Arguments returns the last arguments of a program of tare that is started where it does not inherit the
+// environment: in a container, a pod, a guest or on another machine. It returns none if the environment
+// sets no factor.
+func Arguments() []string {
+	if n := fromEnv(os.Getenv(Variable)); n > 1 {
+		return []string{flag, strconv.Itoa(n)}
+	}
+	return nil
+}
+
+// FromArguments sets the factor of this program to that of its last arguments, if they are those of
+// Arguments. The program then passes it on to those that it starts.
+func FromArguments(args []string) error {
+	if n := len(args); n >= 2 && args[n-2] == flag {
+		return os.Setenv(Variable, args[n-1])
+	}
+	return nil
 }
 
 // fromEnv returns the factor that the environment gives, or 1. A value that is no such number is ignored:

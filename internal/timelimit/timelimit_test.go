@@ -40,4 +40,17 @@ func TestFactorFromEnvironment(t *testing.T) {
 	if got := Scaled(time.Second); got != 100*time.Second {
 		t.Errorf("scaled: %v", got)
 	}
+	passed := append([]string{"tare", "agent"}, Arguments()...)
+	t.Setenv(Variable, "")
+	if got := Arguments(); got != nil {
+		t.Errorf("without a factor: %q", got)
+	}
+	for _, args := range [][]string{{"tare", "run"}, passed} {
+		if err := FromArguments(args); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := os.Getenv(Variable); got != "100" {
+		t.Errorf("from %q: %q", passed, got)
+	}
 }

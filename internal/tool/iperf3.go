@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 const (
@@ -105,7 +106,7 @@ func (j job) serverTimeout() time.Duration {
 	if j.Limit > 0 {
 		return j.Limit
 	}
-	return j.Warmup + j.Duration + 20*time.Second
+	return j.Warmup + j.Duration + timelimit.Scaled(20*time.Second)
 }
 
 // iperf3Command returns the command line. iperf3 takes whole seconds: it runs up to the next one,

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/timelimit"
 )
 
 // readKernel reads this network namespace's counters.
@@ -132,7 +134,7 @@ func portOpen(port uint16, udp bool) (open, known bool) {
 }
 
 // drainTimeout bounds the wait for what the kernel still sends after the tool has exited.
-const drainTimeout = 5 * time.Second
+func drainTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // drainPoll is the interval of checks for that.
 const drainPoll = 5 * time.Millisecond
@@ -140,7 +142,7 @@ const drainPoll = 5 * time.Millisecond
 // drain waits until no connection of the port has anything left to send: a tool exits before the
 // kernel has sent everything.
 func drain(ctx context.Context, port uint16) {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout())
 	defer cancel()
 	for {
 		waiting := false

@@ -67,7 +67,7 @@ func (p *proc) waitListening(ctx context.Context, port uint16, udp bool) error {
 	case errors.Is(err, process.ErrEnded):
 		return errors.New("the server exited at once")
 	case err != nil:
-		return fmt.Errorf("port %d was not open after %s", port, listenTimeout)
+		return fmt.Errorf("port %d was not open after %s", port, listenTimeout())
 	}
 	return nil
 }

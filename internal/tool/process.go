@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/process"
+	"tare/internal/timelimit"
 	"tare/internal/traffic/thread"
 )
 
@@ -43,7 +44,7 @@ func start(cpu int, passed *os.File, path string, args []string) (*proc, error) 
 	p := &proc{Process: process.New(path, path, args...), ctx: ctx, cancel: cancel}
 	p.stdout.full = func() { cancel(errOutput) }
 	p.stderr.full = p.stdout.full
-	p.Group, p.Cmd.WaitDelay = true, time.Second
+	p.Group, p.Cmd.WaitDelay = true, timelimit.Scaled(time.Second)
 	p.Cmd.Env = append(os.Environ(), "LC_ALL=C")
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.stdout, &p.stderr
 	if passed != nil {

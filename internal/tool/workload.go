@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -23,11 +24,10 @@ type workload struct {
 	kind string
 }
 
-// The limits for what a process may take beyond its traffic.
-const (
-	listenTimeout = 10 * time.Second // until the server listens
-	endTimeout    = 5 * time.Second  // until the server has exited after the client
-)
+// The limits for what a process may take beyond its traffic: until the server listens, and until it
+// has exited after the client.
+func listenTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
+func endTimeout() time.Duration    { return timelimit.Scaled(5 * time.Second) }
 
 func (w workload) Spec() traffic.Spec {
 	spec := traffic.Spec{Title: w.kind + " by " + w.tool.Name, WorkloadSpec: study.WorkloadSpec{Kind: w.kind}}
@@ -64,7 +64,7 @@ func (w workload) listen(p traffic.Params) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout())
 	defer cancel()
 	if err := run.proc.waitListening(ctx, run.job.port, w.kind == udpStream && w.tool.Name == iperf2Name); err != nil {
 		out := run.proc.end()
@@ -100,8 +100,8 @@ func (s *server) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, 
 		}
 		select {
 		case <-late.Done():
-		case <-time.After(endTimeout):
-			cancel(fmt.Errorf("it had not exited %s after its client", endTimeout))
+		case <-time.After(endTimeout()):
+			cancel(fmt.Errorf("it had not exited %s after its client", endTimeout()))
 		}
 	}()
 	return s.report(late)
@@ -134,7 +134,7 @@ func (w workload) job(p traffic.Params, s side) (job, error) {
 	if err := w.checkSupported(j); err != nil {
 		return job{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout())
 	defer cancel()
 	if j.build, err = w.tool.find(ctx); err != nil {
 		return job{}, err

@@ -19,6 +19,7 @@ import (
 	"tare/internal/process"
 	"tare/internal/program/agentfile"
 	"tare/internal/testneed"
+	"tare/internal/timelimit"
 )
 
 // loaders and servers are Wine's programs, where Debian's packages have them and where others do.
@@ -26,7 +27,7 @@ func loaders() []string { return []string{"/usr/lib/wine/wine64", "wine64", "win
 func servers() []string { return []string{"/usr/lib/wine/wineserver64", "wineserver"} }
 
 // stopTimeout bounds how long Wine's own processes may take to exit.
-const stopTimeout = 20 * time.Second
+func stopTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // Prefix is a Wine prefix with its own registry and its own wineserver, which starts with the first
 // program. The wineserver opens all sockets, so all of them are in the network namespace of the
@@ -77,7 +78,7 @@ func New(t testing.TB, start func(*exec.Cmd) error) *Prefix {
 }
 
 // bootTimeout bounds the start of Wine on a busy machine.
-const bootTimeout = time.Minute
+func bootTimeout() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // boot starts Wine's own processes. Otherwise the first program would, and they would keep its output
 // open.
@@ -87,7 +88,7 @@ func (p *Prefix) boot(ctx context.Context) error {
 	if err := pr.Start(p.start); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout, fmt.Errorf("wineboot did not end within %s", bootTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout(), fmt.Errorf("wineboot did not end within %s", bootTimeout()))
 	defer cancel()
 	return errors.Join(pr.Wait(ctx), pr.Kill(), pr.Err())
 }
@@ -118,7 +119,7 @@ func (p *Prefix) copyFrom(base string) error {
 
 // stop ends all programs of the prefix, and waits until the wineserver no longer writes to it.
 func (p *Prefix) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout())
 	defer cancel()
 	for _, flag := range []string{"-k", "-w"} {
 		cmd := exec.CommandContext(ctx, p.server, flag)
@@ -139,7 +140,7 @@ func (p *Prefix) env() []string {
 // Process returns a Windows program to start with Start. Its path is one of this system.
 func (p *Prefix) Process(program string, args ...string) *process.Process {
 	pr := process.New(filepath.Base(program)+" under Wine", p.loader, append([]string{program}, args...)...)
-	pr.Cmd.Env, pr.Group, pr.Cmd.WaitDelay = p.env(), true, stopTimeout
+	pr.Cmd.Env, pr.Group, pr.Cmd.WaitDelay = p.env(), true, stopTimeout()
 	return pr
 }
 
@@ -165,7 +166,7 @@ func (l launcher) Launch(_ context.Context, args ...string) (transport.Conn, err
 }
 
 // HandshakeTimeout includes the start of the wineserver.
-func (launcher) HandshakeTimeout() time.Duration { return time.Minute }
+func (launcher) HandshakeTimeout() time.Duration { return timelimit.Scaled(time.Minute) }
 
 type conn struct{ *process.Process }
 

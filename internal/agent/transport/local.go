@@ -10,10 +10,11 @@ import (
 
 	"tare/internal/process"
 	"tare/internal/program/agentfile"
+	"tare/internal/timelimit"
 )
 
 // killTimeout bounds the wait for the last output of an agent that was killed.
-const killTimeout = 5 * time.Second
+func killTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // Local starts agents as processes of this machine.
 type Local struct {
@@ -46,7 +47,7 @@ func (l Local) start(p *process.Process) (Conn, error) {
 	// The Go runtime interrupts a thread that stays in the same code for long, and it treats a raw
 	// system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
 	p.Cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
-	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout, true, true
+	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout(), true, true
 	if err := p.Start(l.Start); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/printable"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // pluginTimeout limits how long one plugin may take, on a real CPU. Plugins take milliseconds;
@@ -51,7 +52,7 @@ func (e executor) run(ctx context.Context, path string, stdin []byte, environ []
 	p := process.New("plugin "+filepath.Base(path), path)
 	p.Group, p.Cmd.Env, p.Cmd.Dir = true, environ, "/"
 	p.Cmd.Stdin, p.Cmd.Stdout = bytes.NewReader(stdin), out
-	p.Cmd.WaitDelay = outputWait
+	p.Cmd.WaitDelay = outputWait()
 	if err := p.Start(nil); err != nil {
 		return nil, "", err
 	}
@@ -71,7 +72,7 @@ func (e executor) run(ctx context.Context, path string, stdin []byte, environ []
 const maxOutput = 1 << 20
 
 // outputWait is how long a child of a plugin that has exited may keep its output open.
-const outputWait = 500 * time.Millisecond
+func outputWait() time.Duration { return timelimit.Scaled(500 * time.Millisecond) }
 
 // pluginError is the error that a plugin reports on stdout, or else its last words, on one line.
 func pluginError(stdout []byte, stderr string, exit error) error {

@@ -190,7 +190,7 @@ func put(ctx context.Context, ns *linuxnet.NS, at, key string, value []byte) err
 		})
 		return conn, err
 	}}
-	answer, err := (&http.Client{Transport: via, Timeout: 5 * time.Second}).Do(ask)
+	answer, err := (&http.Client{Transport: via, Timeout: timelimit.Scaled(5 * time.Second)}).Do(ask)
 	if err != nil {
 		return err
 	}

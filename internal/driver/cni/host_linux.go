@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // side is a host with the endpoints of one role, which the plugins connect.
@@ -60,7 +61,7 @@ func (p *path) start(s *side, open request) error {
 	p.AddProcess(proc)
 	s.plugins = daemon.NewExchange(proc)
 	// Each plugin of a list may use all of its time, in ADD and in the DEL after it failed.
-	s.plugins.Timeout = open.Limit*time.Duration(2*len(s.conflist.plugins)) + 10*time.Second
+	s.plugins.Timeout = open.Limit*time.Duration(2*len(s.conflist.plugins)) + timelimit.Scaled(10*time.Second)
 	var r reply
 	if err := s.ask(context.Background(), open, &r); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

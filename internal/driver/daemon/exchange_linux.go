@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // answerTimeout limits how long a process may take to answer, unless Exchange.Timeout is set.
-const answerTimeout = 10 * time.Second
+func answerTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // Exchange is a process that answers lines of JSON on its stdin with such lines on its stdout.
 type Exchange struct {
@@ -39,7 +41,7 @@ func (e *Exchange) Send(what any) error {
 
 // Receive reads a line. If the process has exited, the error is its exit reason.
 func (e *Exchange) Receive(into any) error {
-	err := e.SetReadTimeout(cmp.Or(e.Timeout, answerTimeout))
+	err := e.SetReadTimeout(cmp.Or(e.Timeout, answerTimeout()))
 	if err == nil {
 		var line []byte
 		if line, err = e.lines.ReadBytes('\n'); err == nil {

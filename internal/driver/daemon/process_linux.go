@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // Process is a process of a mode, in its own session, started by StartSelf or Launch. All
@@ -80,11 +81,11 @@ func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string
 
 // exitWait is how long the exit of a process may take to become known after an error was
 // caused by it.
-const exitWait = 500 * time.Millisecond
+func exitWait() time.Duration { return timelimit.Scaled(500 * time.Millisecond) }
 
 // ExitReason returns how the process exited and its last output, or "" while it runs.
 func (p *Process) ExitReason() string {
-	ctx, cancel := context.WithTimeout(context.Background(), exitWait)
+	ctx, cancel := context.WithTimeout(context.Background(), exitWait())
 	defer cancel()
 	if p.Wait(ctx) != nil {
 		return ""

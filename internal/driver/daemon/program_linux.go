@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // Program is an installed program to run.
@@ -85,7 +87,7 @@ func exitText(text string) string {
 }
 
 // versionTimeout limits how long a program may take to print its version.
-const versionTimeout = 5 * time.Second
+func versionTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // longestVersion is the maximum length of the line with a version, in bytes.
 const longestVersion = 200
@@ -93,10 +95,10 @@ const longestVersion = 200
 // VersionLine returns the first line that an installed program prints when it is asked for its
 // version. A program that fails, or whose line does not begin with prefix, is too old or another one.
 func VersionLine(ctx context.Context, path, flag, prefix string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, versionTimeout, fmt.Errorf("timed out after %s", versionTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, versionTimeout(), fmt.Errorf("timed out after %s", versionTimeout()))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, flag)
-	cmd.WaitDelay = time.Second // for a child that keeps its stdout open
+	cmd.WaitDelay = timelimit.Scaled(time.Second) // for a child that keeps its stdout open
 	said, err := cmd.Output()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -35,7 +35,7 @@ func (p *path) nat(ctx context.Context) error {
 // are translated. An engine from 28 on drops such packets, unless a setting of the engine allows them
 // or an option of the network trusts the device on which they arrive.
 func (p *path) directRouting(ctx context.Context) error {
-	allowed, wait := p.config.DirectRouting == study.On, joinWait
+	allowed, wait := p.config.DirectRouting == study.On, joinWait()
 	g := gateway{mode: gatewayNAT, trusted: !allowed && !p.order.Without(settingTrusted)}
 	if !allowed && !g.trusted {
 		wait = unsupportedWait

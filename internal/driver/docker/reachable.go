@@ -11,12 +11,13 @@ import (
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/remote"
+	"tare/internal/timelimit"
 )
 
 // joinWait is how long the endpoints of a path may take to reach each other: an engine
 // returns from starting a container before the network's driver has announced the container
 // to its other hosts, or before a bridge has learned the new port's address.
-const joinWait = 5 * time.Second
+func joinWait() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // reachable waits until all pairs have exchanged a few bytes. It returns a
 // *remote.Unreachable if agents ran and nothing arrived.

@@ -331,13 +331,13 @@ func (p *path) busyStep(s *side, name string, pid int, expect driver.Expect) pat
 // client the first server sees: a process on the path may connect from its own.
 func (p *path) seenByServers(ctx context.Context) error {
 	pairs := p.Pairs()
-	if err := p.reachable(ctx, pairs, joinWait); err != nil {
+	if err := p.reachable(ctx, pairs, joinWait()); err != nil {
 		return err
 	}
 	p.reached = true
 	return p.withAgents(ctx, pairs[0], func(client, server *agent.Client) error {
 		at := pairs[0].Server
-		met, err := agent.CheckReachability(ctx, client, server, "tcp", at.Listen[0], at.Dial[0], joinWait)
+		met, err := agent.CheckReachability(ctx, client, server, "tcp", at.Listen[0], at.Dial[0], joinWait())
 		if err == nil {
 			p.facts = append(p.facts, result.Fact{Name: "client address that the server sees", Value: p.ownerOf(met.Seen.Addr(), met.From.Addr())})
 		}

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
+	"tare/internal/timelimit"
 )
 
 // serviceHostPort: as published, with a task of a service as server, whose port is published in mode
@@ -25,7 +26,7 @@ func (p *path) serviceHostPort(ctx context.Context) error {
 
 // settleTimeout bounds the wait for a Swarm's engines to finish what they do in the background, on a
 // real CPU. It takes a fraction of a second.
-const settleTimeout = 10 * time.Second
+func settleTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // swarm creates a Swarm of the engines of hosts, the first of which is its manager. It waits until they
 // have set up the routing mesh, whose devices appear on the hosts and move to other namespaces. An
@@ -39,7 +40,7 @@ func (p *path) swarm(ctx context.Context, nodes ...*side) error {
 		return err
 	}
 	for _, s := range nodes {
-		if _, err := p.findMesh(ctx, s, settleTimeout); err != nil && ctx.Err() != nil {
+		if _, err := p.findMesh(ctx, s, settleTimeout()); err != nil && ctx.Err() != nil {
 			return err
 		}
 	}

@@ -13,11 +13,12 @@ import (
 	"tare/internal/kube"
 	"tare/internal/observe"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 	"tare/internal/warning"
 )
 
 // describeTimeout bounds how long the nodes may take to be described.
-const describeTimeout = 20 * time.Second
+func describeTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // loadWindow is how long the CPU use of others is observed.
 const loadWindow = 500 * time.Millisecond
@@ -29,7 +30,7 @@ const busyNode = 0.1
 // is set up: their pod network and its configuration, kube-proxy, kernel, CPUs, the device toward
 // the other node, and how much of their CPUs others use. What cannot be read is unknown.
 func (d *Driver) NodeFacts(ctx context.Context, run string) (facts [][]result.Fact, warnings []result.Warning) {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout())
 	defer cancel()
 	c, nodes := d.Cluster()
 	facts = make([][]result.Fact, len(nodes))

@@ -10,11 +10,12 @@ import (
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 )
 
 // reachTimeout bounds how long the cluster may take until a new pod or service is reached: its
 // network and the proxy of each node follow the API server with a delay.
-const reachTimeout = 30 * time.Second
+func reachTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // nodes: processes on the host network of two nodes, or of one through its own address.
 func (p *path) nodes(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 )
 
 // reach is where the server of a pair listens and what its client dials: one address of each
@@ -122,7 +123,7 @@ func (p *path) checkExchange(ctx context.Context, pair int, x remote.Exchange) e
 }
 
 // policyTimeout takes the place of reachTimeout where network policies may deny the exchange.
-const policyTimeout = 10 * time.Second
+func policyTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // restriction says which network policies do not allow the pods of an exchange everything, "" if
 // there are none or they are not known. Only networks that enforce policies deny anything by them,
@@ -150,9 +151,9 @@ func (p *path) restriction(ctx context.Context, x remote.Exchange) string {
 // recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
 // its addresses are translated, as client and server see them.
 func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
-	wait, hint := reachTimeout, "check network policies and the firewalls of the nodes"
+	wait, hint := reachTimeout(), "check network policies and the firewalls of the nodes"
 	if denies := p.restriction(ctx, x); denies != "" {
-		wait, hint = policyTimeout, denies
+		wait, hint = policyTimeout(), denies
 	}
 	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
 	if err != nil {

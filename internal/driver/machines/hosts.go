@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/remote"
 	"tare/internal/machine"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // Named is a machine as the user names it.
@@ -148,12 +149,12 @@ func (h *Hosts) FindRoute(ctx context.Context) error {
 }
 
 // closeTimeout bounds the removal of what was placed on the machines.
-const closeTimeout = 20 * time.Second
+func closeTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // Close removes what was placed on the machines and ends the connections. It may be called
 // again, and without Open.
 func (h *Hosts) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout())
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,15 +263,15 @@ func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, e
 
 // HandshakeTimeout bounds how long an agent may take to complete the handshake.
 func (l launcher) HandshakeTimeout() time.Duration {
-	wait := agent.HandshakeTimeout
+	wait := agent.HandshakeTimeout()
 	if m, err := l.hosts.Machine(l.i); err == nil && !m.Address.Local() {
-		wait = farHandshakeTimeout
+		wait = farHandshakeTimeout()
 	}
 	return wait
 }
 
 // farHandshakeTimeout is the timeout for a slow machine at the other end of a slow network.
-const farHandshakeTimeout = 15 * time.Second
+func farHandshakeTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // DialEngine returns a function that dials the Docker Engine of a machine, over its connection.
 func (h *Hosts) DialEngine(i int, asRoot bool) func(context.Context) (net.Conn, error) {

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/wire"
+	"tare/internal/timelimit"
 )
 
 // Route is how the first machine reaches the second: one entry for each address family that
@@ -31,12 +32,11 @@ type Family struct {
 // fixed, so that a firewall can allow them.
 const FirstPort = 5301
 
-// The limits of the search for an address: how long one exchange may take, and how many
-// addresses of a machine are tried for each family.
-const (
-	exchangeTimeout = 2 * time.Second
-	mostCandidates  = 3
-)
+// mostCandidates is how many addresses of a machine are tried for each family.
+const mostCandidates = 3
+
+// exchangeTimeout bounds each exchange of the search for an address.
+func exchangeTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // end is one of the two machines while the route is sought.
 type end struct {
@@ -176,7 +176,7 @@ func try(ctx context.Context, a, b end, to netip.Addr) attempt {
 	}
 	for t.port = FirstPort; t.port < FirstPort+mostPorts; t.port++ {
 		over := func(network string) (agent.Reachability, error) {
-			return agent.CheckReachability(ctx, a.agent, b.agent, network, netip.AddrPortFrom(on, t.port), netip.AddrPortFrom(to, t.port), exchangeTimeout)
+			return agent.CheckReachability(ctx, a.agent, b.agent, network, netip.AddrPortFrom(on, t.port), netip.AddrPortFrom(to, t.port), exchangeTimeout())
 		}
 		// A connection tells only that it was not answered; of a datagram the way there and the
 		// way back are known.

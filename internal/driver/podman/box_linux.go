@@ -14,12 +14,13 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 const lo = "lo"
 
 // joinWait is how long the endpoints of a path may take to reach each other.
-const joinWait = 5 * time.Second
+func joinWait() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // box is a container of the path with its network namespace.
 type box struct {
@@ -143,7 +144,7 @@ func (t sharedCPU) Launch(ctx context.Context, args ...string) (transport.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	const within = 5 * time.Second
+	within := timelimit.Scaled(5 * time.Second)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("wait for Podman on host %s to start an agent: timed out after %s", t.podman.Name, within))
 	defer cancel()
 	for {

@@ -18,7 +18,6 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
-	"tare/internal/timelimit"
 )
 
 // recipe is how a mode is built.
@@ -208,7 +207,7 @@ func (p *path) exchange(ctx context.Context, pair driver.Pair) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	for i, dial := range pair.Server.Dial {
-		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, timelimit.Scaled(joinWait)); err != nil {
+		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, joinWait()); err != nil {
 			return err
 		}
 	}

@@ -308,7 +308,7 @@ func (p *placedPath) listening(ctx context.Context) error {
 
 // endTimeout limits how long connections of a trial may take to end after their endpoints have
 // closed them.
-const endTimeout = 5 * time.Second
+func endTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // flushConnections waits until no connection of an earlier trial is left in a proxy.
 func (p *placedPath) flushConnections(ctx context.Context) error {
@@ -319,7 +319,7 @@ func (p *placedPath) flushConnections(ctx context.Context) error {
 			}
 			continue
 		}
-		err := x.proc.WaitFor(ctx, timelimit.Scaled(endTimeout), "end the connections of the trial before", func() error {
+		err := x.proc.WaitFor(ctx, endTimeout(), "end the connections of the trial before", func() error {
 			n, err := x.ns.OpenConnections(port(0), port(p.PairCount-1))
 			if err == nil && n > 0 {
 				err = fmt.Errorf("%d connections in %s are open", n, x.At)

@@ -10,6 +10,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/timelimit"
 )
 
 // Unreachable is the error that both endpoints ran but never received anything from each
@@ -70,10 +71,8 @@ func (u *UnexpectedConnectivity) Error() string {
 }
 
 // The timeouts of an exchange: right after the path was set up, and later.
-const (
-	setupTimeout    = 5 * time.Second
-	snapshotTimeout = 2 * time.Second
-)
+func setupTimeout() time.Duration    { return timelimit.Scaled(5 * time.Second) }
+func snapshotTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // exchangeAttempts is the number of attempts of an exchange with an unexpected result: a relay uses
 // the client's port by chance once in tens of thousands, and address translation changes a
@@ -88,7 +87,7 @@ const UnreachableText = "client and server cannot reach each other (check the fi
 // is not what x expects.
 func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := p.exchange(ctx, x, network, setupTimeout)
+		fits, met, err := p.exchange(ctx, x, network, setupTimeout())
 		if err != nil {
 			return fmt.Errorf("%s: %w", UnreachableText, err)
 		}
@@ -110,7 +109,7 @@ func (p *Path) checkAtSnapshots(x Exchange) {
 	var unlike uint64
 	p.Spec.AddReader(func(ctx context.Context, into driver.Counters) error {
 		for _, x := range p.exchanges {
-			fits, _, err := p.exchange(ctx, x, "tcp", snapshotTimeout)
+			fits, _, err := p.exchange(ctx, x, "tcp", snapshotTimeout())
 			if err != nil {
 				return err
 			}
@@ -136,7 +135,7 @@ type Found struct {
 func (p *Path) FindConnectivity(ctx context.Context, x Exchange) (found Found, err error) {
 	kind := func(network string) (Connectivity, error) {
 		x.Want = OneConnection
-		fits, _, err := p.exchange(ctx, x, network, setupTimeout)
+		fits, _, err := p.exchange(ctx, x, network, setupTimeout())
 		if gone := errors.Join(x.Client.Agent.Err(), x.Server.Agent.Err()); gone != nil {
 			return OneConnection, gone
 		}

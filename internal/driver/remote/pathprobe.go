@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/wire"
+	"tare/internal/timelimit"
 )
 
 // Ends are the addresses by which two hosts reach each other in one address family. Port is
@@ -19,17 +20,20 @@ type Ends struct {
 	Port uint16
 }
 
-// The bounds of the probes of a path. All directions and families are probed at once, so
-// that the probes take two seconds even where something is blocked.
+// The sizes of the probes of a path.
 const (
-	reachWait    = 1800 * time.Millisecond // for an answer over TCP or UDP: a lost first packet is sent again after 1 s
-	probeStall   = time.Second             // how long large packets may make no progress
-	probeWait    = 10 * time.Second
 	streamBytes  = 4 << 20
 	streamTime   = 400 * time.Millisecond // on slow links fewer bytes are sent
 	assumedMTU   = 1500                   // where a system does not tell that of its device
 	checksumsBad = "Tcp.InCsumErrors"
 )
+
+// The time limits of the probes of a path: for an answer over TCP or UDP, whose lost first packet is
+// sent again after 1 s; for large packets without progress; and for all of a probe. All directions and
+// families are probed at once, so that the probes take two seconds even where something is blocked.
+func reachWait() time.Duration  { return timelimit.Scaled(1800 * time.Millisecond) }
+func probeStall() time.Duration { return timelimit.Scaled(time.Second) }
+func probeWait() time.Duration  { return timelimit.Scaled(10 * time.Second) }
 
 // Leg is what the probes found in one direction of one address family.
 type Leg struct {
@@ -109,7 +113,7 @@ func reach(ctx context.Context, l *Leg) {
 	var both sync.WaitGroup
 	try := func(network string, failed *error) {
 		p := l.probe(ctx)
-		_, *failed = agent.CheckReachability(ctx, p.Sender, p.Receiver, network, p.Listen, p.Dial, reachWait)
+		_, *failed = agent.CheckReachability(ctx, p.Sender, p.Receiver, network, p.Listen, p.Dial, reachWait())
 	}
 	both.Go(func() { try("tcp", &l.TCP) })
 	both.Go(func() { try("udp", &l.UDP) })
@@ -126,7 +130,7 @@ func findDevice(ctx context.Context, l *Leg) {
 
 func (l *Leg) probe(ctx context.Context) agent.PathProbe {
 	listen := l.To.ListenAddress(ctx, l.Dial)
-	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: netip.AddrPortFrom(listen, l.Port), Dial: netip.AddrPortFrom(l.Dial, l.Port), Wait: probeWait, Stall: probeStall}
+	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: netip.AddrPortFrom(listen, l.Port), Dial: netip.AddrPortFrom(l.Dial, l.Port), Wait: probeWait(), Stall: probeStall()}
 }
 
 func probeSizes(ctx context.Context, l *Leg) {

@@ -51,7 +51,7 @@ func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxC
 		return err
 	}
 	p.AddProcess(proc)
-	if err := proc.WaitFor(ctx, readyTimeout, "create the device of the sandbox", b.connected); err != nil {
+	if err := proc.WaitFor(ctx, readyTimeout(), "create the device of the sandbox", b.connected); err != nil {
 		return err
 	}
 	if err := errors.Join(b.space.SetAlias(p.OnLab.Device(tap, 0)), b.space.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(b.space, tap)); err != nil {
@@ -61,7 +61,7 @@ func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxC
 		if err := p.prog.publish(ctx, proc, b); err != nil {
 			return err
 		}
-		if err := proc.WaitFor(ctx, readyTimeout, "listen on the published port", func() error { return listens(s.host.NS, proc, b.public) }); err != nil {
+		if err := proc.WaitFor(ctx, readyTimeout(), "listen on the published port", func() error { return listens(s.host.NS, proc, b.public) }); err != nil {
 			return err
 		}
 	}

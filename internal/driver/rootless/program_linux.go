@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // program is the process between a sandbox and its host.
@@ -52,7 +53,7 @@ func lookUp(ctx context.Context, prog program) (installed, error) {
 	if got.path, err = daemon.Find(prog.name()); err != nil {
 		return got, fmt.Errorf("%s is not installed: %w; install it (Debian: apt-get install %s)", prog.name(), err, prog.packageName())
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(5*time.Second))
 	defer cancel()
 	said, err := exec.CommandContext(ctx, got.path, "--version").Output()
 	if err == nil {
@@ -74,7 +75,7 @@ func firstLine(text string) string {
 var errWrongProgram = errors.New("unknown output")
 
 // readyTimeout limits how long a program may take to be ready. Either takes 0.1 s.
-const readyTimeout = 10 * time.Second
+func readyTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // netns is the path of the sandbox's network namespace in the program's private /run.
 const netns = "/run/sandbox"

@@ -63,7 +63,7 @@ func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b sandboxC
 			"guest_addr": b.address.Addr().String(), "guest_port": b.public.Port(),
 		}}
 		var refused error
-		err := proc.WaitFor(ctx, readyTimeout, "open its socket", func() error {
+		err := proc.WaitFor(ctx, readyTimeout(), "open its socket", func() error {
 			var answer struct {
 				Error *struct{ Desc string } `json:"error"`
 			}
@@ -90,7 +90,7 @@ func call(ctx context.Context, socket string, ask, answer any) error {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(readyTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(readyTimeout())); err != nil {
 		return err
 	}
 	if err := json.NewEncoder(conn).Encode(ask); err != nil {

@@ -10,6 +10,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
+	"tare/internal/timelimit"
 )
 
 // inNamespace starts agents on a machine in a network namespace that a half has open.
@@ -42,14 +43,12 @@ func (f *half) launcher(fd int) transport.Launcher {
 
 // The time limits of the first datagrams: between two hosts on the link, and through a mode,
 // where a lost handshake is repeated after 5 s.
-const (
-	linkTimeout = 5 * time.Second
-	modeTimeout = 15 * time.Second
-)
+func linkTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
+func modeTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
 
 // checkReachable returns why the endpoints of the first pair do not reach each other.
 func (b *both) checkReachable(ctx context.Context, p *driver.Path) error {
-	err := b.exchange(ctx, p, modeTimeout)
+	err := b.exchange(ctx, p, modeTimeout())
 	for _, f := range b.halves {
 		if gone := f.Err(); err != nil && gone != nil {
 			return fmt.Errorf("host %s: tare %s: %w (%w)", f.host.Name, Command, gone, err)

@@ -12,15 +12,14 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/driver"
 	"tare/internal/printable"
+	"tare/internal/timelimit"
 )
 
 // The time limits of a half: to start, which over a slow connection takes seconds, to reply
 // to a request that it handles at once, and to remove its mode and exit.
-const (
-	startTimeout = 20 * time.Second
-	replyTimeout = 30 * time.Second
-	closeTimeout = 10 * time.Second
-)
+func startTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
+func replyTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
+func closeTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // half is the controller's handle on the process that builds one half. One request is under
 // way at a time; its methods are safe for concurrent use.
@@ -41,12 +40,12 @@ type half struct {
 
 // start starts a half on its machine.
 func start(ctx context.Context, h Host, side, run string) (*half, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("timed out after %s", startTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout(), fmt.Errorf("timed out after %s", startTimeout()))
 	defer cancel()
 	fail := func(err error) (*half, error) {
 		return nil, fmt.Errorf("start tare %s on host %s: %w", Command, h.Name, err)
 	}
-	conn, err := h.Machine.Root.Launch(ctx, Command, "--run", run, "--at", side)
+	conn, err := h.Machine.Root.Launch(ctx, append([]string{Command, "--run", run, "--at", side}, timelimit.Arguments()...)...)
 	if err != nil {
 		return fail(err)
 	}
@@ -77,8 +76,7 @@ func (f *half) explain(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	const wait = 3 * time.Second
-	for until := time.Now().Add(wait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(timelimit.Scaled(3 * time.Second)); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if reason := f.conn.ExitReason(); reason != "" {
 			return fmt.Errorf("%w: %s", errEnded, printable.Prose(reason))
 		}
@@ -114,7 +112,7 @@ func (f *half) Err() error {
 
 // ask sends a request and waits for its reply, for at most replyTimeout.
 func (f *half) ask(ctx context.Context, req request) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("timed out after %s", replyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout(), fmt.Errorf("timed out after %s", replyTimeout()))
 	defer cancel()
 	return f.call(ctx, req, nil)
 }
@@ -223,7 +221,7 @@ func (f *half) close(ctx context.Context) error {
 // end ends the process, which removes its mode when its stdin ends. Its last replies, if they
 // are read, are not needed.
 func (f *half) end(replies <-chan reply) error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout())
 	defer cancel()
 	if replies != nil {
 		go func() {

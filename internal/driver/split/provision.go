@@ -192,7 +192,7 @@ func (b *both) testLink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unreachable := b.exchange(ctx, p, linkTimeout)
+	unreachable := b.exchange(ctx, p, linkTimeout())
 	if _, err := parallel(ctx, func(ctx context.Context, i int) (reply, error) {
 		return b.halves[i].ask(ctx, request{Op: opClose})
 	}); err != nil {

@@ -4,6 +4,7 @@ package subcommand
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,6 +23,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/guest"
 	"tare/internal/machine"
+	"tare/internal/timelimit"
 )
 
 // Run executes the hidden subcommand that args name, if any, and reports whether it did;
@@ -31,7 +33,7 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 	if len(args) < 2 {
 		return false, nil
 	}
-	if err := machine.Follow(); err != nil {
+	if err := errors.Join(machine.Follow(), timelimit.FromArguments(args)); err != nil {
 		return false, prefixError("tare", err)
 	}
 	switch args[1] {

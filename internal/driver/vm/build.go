@@ -19,6 +19,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/timelimit"
 )
 
 // The names of devices, as an engine would choose them.
@@ -246,4 +247,4 @@ func addrs(prefixes []netip.Prefix, ipv6 bool) []netip.Addr {
 }
 
 // listenWithin limits the wait for a helper's port.
-const listenWithin = 20 * time.Second
+func listenWithin() time.Duration { return timelimit.Scaled(20 * time.Second) }

@@ -109,7 +109,7 @@ func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*o
 	p.mu.Lock()
 	p.helpers = append(p.helpers, h)
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, listenWithin)
+	ctx, cancel := context.WithTimeout(ctx, listenWithin())
 	defer cancel()
 	if err := listens(ctx, h, p.lab.A.NS, number); err != nil {
 		f.Close()

@@ -12,13 +12,14 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/tunnel"
+	"tare/internal/timelimit"
 )
 
 // program is the installed userspace WireGuard.
 const program = "wireguard-go"
 
 // answerTimeout limits how long wireguard-go may take to be ready or to reply.
-const answerTimeout = 10 * time.Second
+func answerTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // binaryPeer is an endpoint of the tunnel run by wireguard-go.
 type binaryPeer struct {
@@ -75,8 +76,8 @@ func startBinary(ctx context.Context, p *tunnel.Path, both endpointConfigs) (pee
 
 // waitReady waits until the process listens on its socket, which exists a moment before.
 func (w *binaryPeer) waitReady(ctx context.Context) error {
-	return w.WaitFor(ctx, answerTimeout, "open its socket", func() error {
-		conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(ctx, "unix", w.socket)
+	return w.WaitFor(ctx, answerTimeout(), "open its socket", func() error {
+		conn, err := (&net.Dialer{Timeout: answerTimeout()}).DialContext(ctx, "unix", w.socket)
 		if err != nil {
 			return err
 		}
@@ -87,10 +88,10 @@ func (w *binaryPeer) waitReady(ctx context.Context) error {
 // request sends a request in WireGuard's configuration protocol and checks the result.
 // Requests may contain keys, so they are not in any error.
 func (w *binaryPeer) request(what string) (c counters, err error) {
-	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(context.Background(), "unix", w.socket)
+	conn, err := (&net.Dialer{Timeout: answerTimeout()}).DialContext(context.Background(), "unix", w.socket)
 	if err == nil {
 		defer conn.Close()
-		if err = conn.SetDeadline(time.Now().Add(answerTimeout)); err == nil {
+		if err = conn.SetDeadline(time.Now().Add(answerTimeout())); err == nil {
 			_, err = io.WriteString(conn, what)
 		}
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/engine"
+	"tare/internal/timelimit"
 )
 
 // connectTimeout bounds the first exchange with an engine, including an ssh login.
-const connectTimeout = 30 * time.Second
+func connectTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // Connect finds an existing engine and identifies it. A target is one of
 //
@@ -38,7 +39,7 @@ func Connect(ctx context.Context, target string) (*engine.Engine, error) {
 	if err != nil {
 		return nil, unavailable(s.name, s.host, err.Error(), "use docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout(), fmt.Errorf("no answer within %s", connectTimeout()))
 	defer cancel()
 	e.Address = s.host
 	if err := e.Negotiate(ctx); err != nil {
@@ -59,7 +60,7 @@ func ConnectThrough(ctx context.Context, name string, dial func(context.Context)
 	if err != nil {
 		return nil, unavailable(name, name, err.Error(), "report this as a defect of tare")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout(), fmt.Errorf("no answer within %s", connectTimeout()))
 	defer cancel()
 	if err = e.Negotiate(ctx); err == nil {
 		return e, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/docker/cli/cli/connhelper"
 
 	"tare/internal/engine"
+	"tare/internal/timelimit"
 )
 
 // diagnose returns an error that says why the connection to an engine failed and how to fix it.
@@ -89,7 +90,7 @@ func explainPipe(path string, err error) (reason, fix string) {
 
 // redial dials again, even if the context has ended.
 func redial(ctx context.Context, network, address string) (net.Conn, error) {
-	return (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.WithoutCancel(ctx), network, address)
+	return (&net.Dialer{Timeout: timelimit.Scaled(2 * time.Second)}).DialContext(context.WithoutCancel(ctx), network, address)
 }
 
 // explainAnswer explains an error of a server that listens.
@@ -152,7 +153,7 @@ func sshError(ctx context.Context, target string) error {
 	}()
 	select {
 	case err = <-ended:
-	case <-time.After(dialTimeout):
+	case <-time.After(dialTimeout()):
 	case <-ctx.Done():
 	}
 	_ = conn.Close() // only its error is needed

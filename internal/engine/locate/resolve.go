@@ -21,6 +21,8 @@ import (
 	"github.com/docker/cli/cli/context/store"
 	"github.com/docker/go-connections/tlsconfig"
 	"github.com/moby/moby/client"
+
+	"tare/internal/timelimit"
 )
 
 // The environment variables of the docker CLI, which tare uses as well.
@@ -186,7 +188,7 @@ func addressSource(name, host string) (source, error) {
 			return fail("the certificates in "+dir, err, "put ca.pem, cert.pem and key.pem there, or set DOCKER_CERT_PATH")
 		}
 		s.options = append(s.options, client.WithHTTPClient(&http.Client{
-			Transport:     &http.Transport{TLSClientConfig: config, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext},
+			Transport:     &http.Transport{TLSClientConfig: config, DialContext: (&net.Dialer{Timeout: dialTimeout()}).DialContext},
 			CheckRedirect: client.CheckRedirect,
 		}))
 	}
@@ -195,7 +197,7 @@ func addressSource(name, host string) (source, error) {
 }
 
 // dialTimeout bounds the time to open one TCP connection.
-const dialTimeout = 10 * time.Second
+func dialTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // environmentTLS returns the TLS configuration from DOCKER_TLS_VERIFY or DOCKER_TLS and
 // DOCKER_CERT_PATH, and the directory of the certificates. The client's own certificate may be

@@ -67,7 +67,7 @@ func removeCgroup(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read control group %s: %w", dir, err)
 	}
-	deadline := time.Now().Add(endTimeout)
+	deadline := time.Now().Add(endTimeout())
 	for _, d := range slices.Backward(dirs) {
 		for {
 			// Not os.Remove: that tries to unlink first, which gives a different error.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // logName is the file in an engine's directory to which its daemon and its first process write.
@@ -57,7 +58,7 @@ func startInit(run, dir string, flags, environment []string, start func(*exec.Cm
 		Setsid:     true, // not affected by Ctrl-C in the terminal
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
 	}
-	p.Cmd.WaitDelay = endTimeout // of all processes in the namespace
+	p.Cmd.WaitDelay = endTimeout() // of all processes in the namespace
 	if err := p.Start(start); err != nil {
 		return nil, fmt.Errorf("create PID and mount namespaces: %w", err)
 	}
@@ -78,7 +79,7 @@ func (p *initProcess) root() string {
 }
 
 // endTimeout bounds the wait for killed processes to exit.
-const endTimeout = 10 * time.Second
+func endTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // logExitReason reads from an engine's log how it exited and, if it exited by itself, its last
 // message. It is "" if no process remained to write that.

@@ -295,7 +295,7 @@ func podmanInfo(ctx context.Context, socket string) (PodmanInfo, error) {
 	if err != nil {
 		return fail(err)
 	}
-	client := http.Client{Transport: transport, Timeout: readyTimeout}
+	client := http.Client{Transport: transport, Timeout: readyTimeout()}
 	answer, err := client.Do(ask)
 	if err != nil {
 		return fail(err)

@@ -29,7 +29,7 @@ const pidFile = "dockerd.pid"
 // readyTimeout bounds how long an engine may take until it answers, on a real CPU. It usually takes
 // 0.5 s; about 24 may be starting at once on a slow or busy machine. A failure is reported without
 // waiting.
-const readyTimeout = 30 * time.Second
+func readyTimeout() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
 // The directories of an engine for running containers and for everything else. Both are in its own
 // mounts, on the tmpfs over /run, and disappear with them at once. The tmpfs also makes an engine
@@ -177,14 +177,14 @@ func (p *Engine) connect(socket string, plugins ...string) (err error) {
 	local := engine.Local{
 		Proc:    filepath.Join(p.init.root(), "proc"),
 		Plugins: plugins,
-		Gone:    func() string { return p.exitReasonWithin(exitReasonTimeout) },
+		Gone:    func() string { return p.exitReasonWithin(exitReasonTimeout()) },
 	}
 	p.Engine, err = engine.New(p.host, local, client.WithHost("unix://"+socket))
 	return err
 }
 
 // exitReasonTimeout bounds how long after an engine stopped answering its exit may become known.
-const exitReasonTimeout = 2 * time.Second
+func exitReasonTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // Swarm creates a Swarm of engines of a lab and waits until all are ready. Its networks get subnets
 // from the lab's addresses. It ends with the engines.
@@ -239,7 +239,7 @@ func (p *Engine) makeDir() error {
 
 // ready waits until the engine answers.
 func (p *Engine) ready(ctx context.Context) error {
-	within := timelimit.Scaled(readyTimeout)
+	within := readyTimeout()
 	late := fmt.Errorf("it did not answer within %v", within)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // Programs returns the programs of the packaged engine, each with the first line of its version
@@ -90,12 +91,12 @@ func (i Installation) ask(ctx context.Context, program string, args ...string) (
 	return output(ctx, path, args...)
 }
 
-// output runs a program for at most 5 seconds and returns what it prints.
+// output runs a program, which takes milliseconds, and returns what it prints.
 func output(ctx context.Context, path string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(5*time.Second))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = timelimit.Scaled(time.Second)
 	text, err := cmd.Output()
 	return string(text), err
 }

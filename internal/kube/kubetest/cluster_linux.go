@@ -19,6 +19,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/lab"
 	"tare/internal/process"
+	"tare/internal/timelimit"
 )
 
 // Cluster is a running cluster.
@@ -41,7 +42,7 @@ type Cluster struct {
 }
 
 // readyTimeout bounds how long a cluster may take to start. It takes 10 s on a quiet machine.
-const readyTimeout = 3 * time.Minute
+func readyTimeout() time.Duration { return timelimit.Scaled(3 * time.Minute) }
 
 // Start starts a cluster that ends with the test. It skips the test if nothing is built.
 func Start(t testing.TB, o Options) *Cluster {
@@ -199,7 +200,7 @@ func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
 	p.Stdin = true
 	p.Cmd.Env = []string{"PATH=" + filepath.Join(c.programs, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/run", "LC_ALL=C"}
 	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC}
-	p.Cmd.WaitDelay = 10 * time.Second
+	p.Cmd.WaitDelay = timelimit.Scaled(10 * time.Second)
 	if err := p.Start(h.NS.Start); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
 // await waits until both nodes are ready and pods can be created.
 func (c *Cluster) await(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), readyTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), readyTimeout())
 	defer cancel()
 	for {
 		err := c.ready(ctx)
@@ -225,14 +226,14 @@ func (c *Cluster) await(t testing.TB) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the cluster is not ready after %s: %v", readyTimeout, err)
+			t.Fatalf("the cluster is not ready after %s: %v", readyTimeout(), err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
 func (c *Cluster) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(5*time.Second))
 	defer cancel()
 	k, err := kube.Connect(ctx, kube.Options{Kubeconfig: c.Admin, Image: c.Image})
 	if err != nil {
@@ -266,7 +267,7 @@ func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
 // TryKubectl is Kubectl for what may fail.
 func (c *Cluster) TryKubectl(t testing.TB, stdin string, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.bin("kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Admin)
@@ -276,14 +277,14 @@ func (c *Cluster) TryKubectl(t testing.TB, stdin string, args ...string) (string
 }
 
 // conditionTimeout bounds how long a cluster may take for anything that is waited for.
-const conditionTimeout = 3 * time.Minute
+func conditionTimeout() time.Duration { return timelimit.Scaled(3 * time.Minute) }
 
 // Until waits until what the cluster is to bring about has come about.
 func (c *Cluster) Until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(conditionTimeout); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(conditionTimeout()); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain for %s", conditionTimeout, what)
+			t.Fatalf("waited %s in vain for %s", conditionTimeout(), what)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // connectProxy is an HTTP proxy on this machine's loopback that connects from within a network
@@ -75,7 +76,7 @@ func startProxy(t testing.TB, ns *linuxnet.NS) *connectProxy {
 		var far net.Conn
 		err := ns.Do(func() (err error) {
 			var d net.Dialer
-			ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(r.Context(), timelimit.Scaled(5*time.Second))
 			defer cancel()
 			far, err = d.DialContext(ctx, "tcp", r.Host)
 			return err

@@ -25,6 +25,7 @@ import (
 	"tare/internal/process"
 	"tare/internal/runid"
 	"tare/internal/testneed"
+	"tare/internal/timelimit"
 )
 
 // Spec describes a machine.
@@ -240,7 +241,7 @@ exec /usr/sbin/sshd -D -e -f "/run/bench/$name.sshd_config"
 `
 
 // serverTimeout bounds the start of an ssh server.
-const serverTimeout = 20 * time.Second
+func serverTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // start starts machine number i.
 func (b *Bench) start(i int, s Spec) {
@@ -298,11 +299,11 @@ func (m *Machine) Start(t *testing.T) {
 	b, s := m.bench, m.Spec
 	m.server = process.New("the ssh server of machine "+s.Name, "/bin/sh", append([]string{"-c", setUp, "sh", b.dir, s.Name, s.User, s.Shell}, s.Share...)...)
 	m.server.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS
-	m.server.Cmd.WaitDelay = time.Second
+	m.server.Cmd.WaitDelay = timelimit.Scaled(time.Second)
 	if err := m.server.StartTied(m.NS.Do); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), serverTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), serverTimeout())
 	defer cancel()
 	if err := m.server.WaitFor(ctx, func() (bool, error) {
 		return strings.Contains(m.server.StderrTail(), "Server listening on"), nil

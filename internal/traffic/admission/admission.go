@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic/socket"
 )
 
 // tokenTimeout is how long a peer may take to send its token.
-const tokenTimeout = time.Second
+func tokenTimeout() time.Duration { return timelimit.Scaled(time.Second) }
 
 // maxQueued bounds how many connections are taken from the listen queue at the end. It is more than
 // the queue holds.
@@ -91,7 +92,7 @@ func (g *Gate) acceptSome() error {
 		if len(g.waiting) >= g.room {
 			g.refuse(0)
 		}
-		g.waiting = append(g.waiting, &arrival{stream: s, got: make([]byte, 0, len(g.token)+g.further), by: time.Now().Add(tokenTimeout)})
+		g.waiting = append(g.waiting, &arrival{stream: s, got: make([]byte, 0, len(g.token)+g.further), by: time.Now().Add(tokenTimeout())})
 		if len(g.waiting) == 1 || n == g.room {
 			return nil
 		}

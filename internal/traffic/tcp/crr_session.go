@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/warning"
@@ -66,12 +67,12 @@ const noPortTimeout = 10 * time.Millisecond
 const slowPortSearch = time.Millisecond
 
 // serverReplyTimeout bounds the time from the start of a connection to its response.
-const serverReplyTimeout = 5 * time.Second
+func serverReplyTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // noReplyError returns the error for a connection that took longer than serverReplyTimeout. others
 // is the number of connections before it.
 func noReplyError(addr netip.AddrPort, others int64) error {
-	return fmt.Errorf("%s did not answer within %s on a connection that was opened after %d others", addr, serverReplyTimeout, others)
+	return fmt.Errorf("%s did not answer within %s on a connection that was opened after %d others", addr, serverReplyTimeout(), others)
 }
 
 // crrSession is the client, which measures the time.

@@ -154,7 +154,7 @@ func (c *crrClient) wait() error {
 func (c *crrClient) check(err error) error {
 	at := c.since()
 	for _, f := range c.flows {
-		if f.state != crrIdle && at-f.begun > serverReplyTimeout {
+		if f.state != crrIdle && at-f.begun > serverReplyTimeout() {
 			return errors.Join(err, noReplyError(c.addr, c.made))
 		}
 	}

@@ -78,7 +78,7 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 	w.made++
 	made := w.made
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout, noReplyError(addr, made-1))
+	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout(), noReplyError(addr, made-1))
 	defer cancel()
 	err := writeFull(ctx, s, request)
 	var first time.Duration

@@ -56,7 +56,7 @@ func TestDrain(t *testing.T) {
 			if e.done {
 				t.Fatalf("%s: done", what)
 			}
-			e.start = e.start.Add(-blindDrainFactor*DrainTimeout - time.Second) // this much later
+			e.start = e.start.Add(-blindDrainFactor*DrainTimeout() - time.Second) // this much later
 			if err = e.drain(); err != nil && puts != c.puts {
 				t.Errorf("%s: ended after %d waits, want %d", what, puts, c.puts)
 			}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
@@ -140,7 +141,7 @@ func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 	case at < e.bins.End:
 		return e.bins.End
 	case e.send:
-		return e.bins.End + DrainTimeout
+		return e.bins.End + DrainTimeout()
 	}
 	return at
 }
@@ -171,8 +172,8 @@ func (e *streamEnd) write() error {
 		return err
 	case stopped:
 		return e.finish()
-	case at > e.bins.End+DrainTimeout:
-		return fmt.Errorf("the receiver did not report the end of its window within %s", DrainTimeout)
+	case at > e.bins.End+DrainTimeout():
+		return fmt.Errorf("the receiver did not report the end of its window within %s", DrainTimeout())
 	}
 	return nil
 }
@@ -251,8 +252,8 @@ func (e *streamEnd) receive() error {
 	}
 	// A sender that never stops is ended by the trial's limit: it cannot be distinguished from one
 	// with much data in flight.
-	if at > max(e.bins.End, e.last)+2*DrainTimeout {
-		return fmt.Errorf("the sender did not stop within %s: neither payload nor the end of the stream arrived", 2*DrainTimeout)
+	if at > e.bins.End && at > e.last+2*DrainTimeout() && at > e.bins.End+2*DrainTimeout() {
+		return fmt.Errorf("the sender did not stop within %s: neither payload nor the end of the stream arrived", 2*DrainTimeout())
 	}
 	return nil
 }
@@ -260,13 +261,13 @@ func (e *streamEnd) receive() error {
 // DrainTimeout is how long the drain of a transfer may go without progress. How much data is in
 // flight, and how long it takes, depends on the buffers of all connections and on the rate of the
 // underlay. The trial's limit bounds the whole drain.
-const DrainTimeout = 5 * time.Second
+func DrainTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // acknowledgeTimeout is the same for a sender that knows how much is acknowledged. It exceeds the
 // gaps of 3.2 s and 6.4 s to which the kernel's probes of a closed window back off (RFC 9293
 // section 3.8.6.1), because a relay may be waiting for such a probe. Transfers through passt have
 // stalled for longer than DrainTimeout; that this is the cause is not proven.
-const acknowledgeTimeout = 8 * time.Second
+func acknowledgeTimeout() time.Duration { return timelimit.Scaled(8 * time.Second) }
 
 // blindDrainFactor multiplies DrainTimeout for a sender without visible progress: its system does
 // not report acknowledgements, or everything is acknowledged and the receiver has not read it. A
@@ -287,9 +288,9 @@ func (e *streamEnd) finish() error {
 			"raise net.core.optmem_max and the process's limit of locked memory, or set zero_copy to off")
 	}
 	var known bool
-	e.draining, e.drainDeadline = true, e.start.Since()+acknowledgeTimeout
+	e.draining, e.drainDeadline = true, e.start.Since()+acknowledgeTimeout()
 	if e.unacknowledged, known = e.Unacknowledged(); !known || e.unacknowledged == 0 {
-		e.drainDeadline += blindDrainFactor*DrainTimeout - acknowledgeTimeout
+		e.drainDeadline += blindDrainFactor*DrainTimeout() - acknowledgeTimeout()
 	}
 	return nil
 }
@@ -320,15 +321,15 @@ func (e *streamEnd) progress() error {
 	left, known := e.Unacknowledged()
 	switch {
 	case !known:
-		return fmt.Errorf("data in flight did not arrive within %s", blindDrainFactor*DrainTimeout)
+		return fmt.Errorf("data in flight did not arrive within %s", blindDrainFactor*DrainTimeout())
 	case left == 0 && e.unacknowledged == 0:
-		return fmt.Errorf("all data arrived, but the receiver did not read it to the end within %s", blindDrainFactor*DrainTimeout)
+		return fmt.Errorf("all data arrived, but the receiver did not read it to the end within %s", blindDrainFactor*DrainTimeout())
 	case left >= e.unacknowledged:
-		return fmt.Errorf("%d bytes did not arrive: the receiver acknowledged none of them within %s", left, acknowledgeTimeout)
+		return fmt.Errorf("%d bytes did not arrive: the receiver acknowledged none of them within %s", left, acknowledgeTimeout())
 	}
-	e.unacknowledged, e.drainDeadline = left, at+acknowledgeTimeout
+	e.unacknowledged, e.drainDeadline = left, at+acknowledgeTimeout()
 	if left == 0 {
-		e.drainDeadline += blindDrainFactor*DrainTimeout - acknowledgeTimeout
+		e.drainDeadline += blindDrainFactor*DrainTimeout() - acknowledgeTimeout()
 	}
 	return nil
 }

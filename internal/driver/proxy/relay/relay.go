@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // Side is the side of the connection between the two proxies on which a proxy is.
@@ -45,7 +47,7 @@ const (
 )
 
 // openTimeout limits how long dialling and the handshake of a connection may take.
-const openTimeout = 10 * time.Second
+func openTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // Relay is a proxy that runs.
 type Relay struct {
@@ -114,12 +116,12 @@ func (r *Relay) Close() error {
 }
 
 // flushTimeout limits how long connections may take to end after a reset.
-const flushTimeout = 5 * time.Second
+func flushTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // Flush resets all connections and waits until they have ended, so that nothing of them is
 // counted later.
 func (r *Relay) Flush() error {
-	for end := time.Now().Add(flushTimeout); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(flushTimeout()); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
 		for c := range r.conns {
 			reset(c)
@@ -130,7 +132,7 @@ func (r *Relay) Flush() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d connections have not ended %v after their reset", open, flushTimeout)
+			return fmt.Errorf("%d connections have not ended %v after their reset", open, flushTimeout())
 		}
 	}
 }
@@ -202,7 +204,7 @@ type halfConn interface {
 // means that the connection could not be opened. The end of one direction is passed on and
 // leaves the other open; a connection that is reset resets the other.
 func (r *Relay) forward(accepted *net.TCPConn, to netip.AddrPort) error {
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout())
 	defer cancel()
 	from := halfConn(accepted)
 	var err error

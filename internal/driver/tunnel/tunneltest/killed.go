@@ -22,6 +22,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // doomed is the environment variable that makes a test binary a run that waits until it is
@@ -141,7 +142,7 @@ func signal(t *testing.T, pid string, s syscall.Signal) {
 // that the run has ended.
 func stops(t *testing.T, pid string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		threads, err := filepath.Glob("/proc/" + pid + "/task/*/stat")
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +161,7 @@ func stops(t *testing.T, pid string) {
 // ends waits until a process has exited.
 func ends(t *testing.T, pid string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return

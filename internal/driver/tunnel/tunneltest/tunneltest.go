@@ -22,6 +22,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/timelimit"
 )
 
 // Build builds a mode with one pair, or skips the test if the probe says why it cannot be
@@ -184,7 +185,7 @@ func Kill(t *testing.T, p *tunnel.Path) {
 // waitEnded waits until the processes have exited.
 func waitEnded(t *testing.T, p *tunnel.Path) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := p.Snapshot(t.Context()); err != nil {
 			return
 		}

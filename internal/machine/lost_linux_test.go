@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
 	"tare/internal/runid"
+	"tare/internal/timelimit"
 )
 
 // endConnections ends all ssh connections of a machine at once, as a firewall that resets them.
@@ -121,6 +123,21 @@ func TestControllerKilled(t *testing.T) {
 	gone(t, far)
 }
 
+// pidsOf returns the processes on a machine whose command line matches a pattern, each after a space.
+func pidsOf(t *testing.T, m *machinetest.Machine, pattern string) (pids string) {
+	t.Helper()
+	is := regexp.MustCompile(pattern)
+	for line := range strings.Lines(m.Run(t, `for p in /proc/[0-9]*; do echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline")"; done 2>/dev/null`)) {
+		if pid, command, _ := strings.Cut(line, " "); is.MatchString(command) {
+			pids += " " + pid
+		}
+	}
+	if pids == "" {
+		t.Fatalf("no process %q on machine %s", pattern, m.Name)
+	}
+	return pids
+}
+
 // What is left after the other side was killed at once is listed and removed by gc, and what belongs
 // to a run that is alive is not.
 func TestCollectDead(t *testing.T) {
@@ -132,14 +149,15 @@ func TestCollectDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := connect(t, b, alive, "a")
-	// The brackets keep a pattern from matching the shell that runs this.
-	for _, command := range []string{
-		"touch /run/netns/tare-" + dead + "-x-a", "mkdir /var/tmp/tare-" + dead + "-x-machine",
-		"pkill -STOP -f '[a]gent --run " + dead + "'", "pkill -KILL -f '^sh .*" + dead + "'", "pkill -KILL -f '" + dead + " [g]uard'",
-	} {
-		far.Run(t, command)
-	}
-	_ = m.Close(t.Context()) // its ssh was killed with the other side
+	far.Run(t, "touch /run/netns/tare-"+dead+"-x-a; mkdir /var/tmp/tare-"+dead+"-x-machine")
+	// The stuck agent does not follow its guard, and the shell that would tidy up is gone before the guard is.
+	far.Run(t, "kill -STOP"+pidsOf(t, far, "agent --run "+dead))
+	far.Run(t, "kill -KILL"+pidsOf(t, far, "^sh .*"+dead))
+	far.Run(t, "kill -KILL"+pidsOf(t, far, dead+" guard"))
+	scale := os.Getenv(timelimit.Variable)
+	t.Setenv(timelimit.Variable, "1")
+	_ = m.Close(t.Context()) // it waits in vain for the stuck agent
+	t.Setenv(timelimit.Variable, scale)
 	for _, dry := range []bool{true, false} {
 		lines, noRoot, err := machine.CollectDead(t.Context(), "a", machine.Address{Host: "a"}, b.Options(), dry)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"$' | tail -n 1)"); got != uid {
+		if got := b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"( |$)' | tail -n 1)"); got != uid {
 			t.Errorf("the agent runs as user %s, want %s", got, uid)
 		}
 		if err := a.Close(); err != nil {

@@ -28,6 +28,8 @@ type Driver struct {
 	// ready is called after the engines of a path have started and before they are used;
 	// tests register plugins there. May be nil.
 	ready func(ctx context.Context, p *path) error
+	// join takes the place of joinWait unless it is 0.
+	join time.Duration
 }
 
 // settingTrusted is the setting of docker/direct-routing.

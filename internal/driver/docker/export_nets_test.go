@@ -4,6 +4,7 @@ package docker
 
 import (
 	"context"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/engine"
@@ -22,6 +23,9 @@ type Stage struct {
 func Prepared(prepare func(ctx context.Context, s Stage) error) Driver {
 	return Driver{ready: func(ctx context.Context, p *path) error { return prepare(ctx, p.staged()) }}
 }
+
+// Impatient returns a driver that soon gives up a path whose endpoints do not reach each other.
+func Impatient() Driver { return Driver{join: time.Second} }
 
 // Staged returns the lab and the engines of a path.
 func Staged(p *driver.Path) Stage {

@@ -3,6 +3,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		err = errors.Join(p.proveSandboxes(), p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
 	}
 	if err == nil && !p.reached {
-		err = p.reachable(ctx, p.Pairs(), joinWait())
+		err = p.reachable(ctx, p.Pairs(), cmp.Or(d.join, joinWait()))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))

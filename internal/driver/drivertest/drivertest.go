@@ -6,6 +6,7 @@ import (
 	"context"
 	"debug/elf"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testneed"
 	"tare/internal/testns"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -51,13 +53,15 @@ func mainOf(tests func() int) {
 		os.Exit(0)
 	}
 	nstest.Enter()
+	flag.Parse() // for Guard
 	through := Guard(hangs)
 	code := tests()
 	through()
 	os.Exit(code)
 }
 
-// hangs is the time limit of all tests of a package together.
+// hangs is the time limit of all tests of a package together, before it is scaled: with the factor that
+// scripts/tests sets, `go test -timeout` is the shorter one.
 const hangs = 20 * time.Minute
 
 // NeedLab skips the test if no lab can be created, and says what is missing.
@@ -293,7 +297,7 @@ func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 
 func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
+	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(30*time.Second)+p.Duration+s.Grace)
 	defer cancel()
 	if s.Grace > 0 {
 		p.Limit = p.Warmup + p.Duration + s.Grace
@@ -331,14 +335,14 @@ func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 // reachTimeout limits how long endpoints may take to reach each other after a test has
 // interrupted their path. A device that was just set up carries nothing until the kernel's
 // link watch has run, which waits for all network changes elsewhere on the machine.
-const reachTimeout = 20 * time.Second
+func reachTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 
 // WaitReachable waits until the endpoints of the first pair reach each other again.
 func (s *Setup) WaitReachable(t testing.TB) {
 	t.Helper()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	if err == nil {
-		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, reachTimeout+s.Grace)
+		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, reachTimeout()+s.Grace)
 	}
 	if err != nil {
 		t.Fatal(err)

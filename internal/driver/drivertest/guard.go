@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
-// Guard ends the test program if the guarded code takes longer than long, which must be
-// many times what it takes on the slowest machine. It prints a short report of where the
+// Guard ends the test program if the guarded code takes longer than long, scaled by the
+// variable of package timelimit, and before the limit of `go test -timeout`. It prints a short report of where the
 // program hangs as the last output: the testing package's own report of every goroutine
 // would be cut from a log that keeps only its last lines. The caller calls through at the
 // end.
@@ -22,6 +25,12 @@ import (
 // not taken for a hang.
 func Guard(long time.Duration) (through func()) {
 	done := make(chan struct{})
+	long = timelimit.Scaled(long)
+	if f := flag.Lookup("test.timeout"); f != nil {
+		if own, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && own > 0 {
+			long = min(long, own-own/20)
+		}
+	}
 	go func() {
 		for range int(long / time.Second) {
 			select {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/lab"
@@ -159,7 +160,7 @@ func (d *Driver) testLink(ctx context.Context, b *both) error {
 	defer d.mu.Unlock()
 	err, known := d.tested[key]
 	if !known {
-		err = b.testLink(ctx)
+		err = b.testLink(ctx, cmp.Or(d.link, linkTimeout()))
 		var lacks *carriesNoFrames
 		if err == nil || errors.As(err, &lacks) {
 			d.tested[key] = err
@@ -183,7 +184,7 @@ func (c *carriesNoFrames) Error() string {
 		"use a wired network that both hosts are attached to, or measure modes that need no other addresses, such as docker/published", c.a.Name, c.b.Name, c.err)
 }
 
-func (b *both) testLink(ctx context.Context) error {
+func (b *both) testLink(ctx context.Context, wait time.Duration) error {
 	made, err := b.make(ctx, b.newOrder(buildHosts))
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (b *both) testLink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unreachable := b.exchange(ctx, p, linkTimeout())
+	unreachable := b.exchange(ctx, p, wait)
 	if _, err := parallel(ctx, func(ctx context.Context, i int) (reply, error) {
 		return b.halves[i].ask(ctx, request{Op: opClose})
 	}); err != nil {

@@ -38,6 +38,7 @@ type Host struct {
 type Driver struct {
 	hosts   func(context.Context) ([2]Host, error)
 	drivers []labdriver.Driver
+	link    time.Duration // takes the place of linkTimeout unless it is 0
 
 	mu     sync.Mutex
 	tested map[[2]netip.Addr]error // whether the link between the hosts carries frames of other hardware addresses

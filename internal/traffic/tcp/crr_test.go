@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -118,6 +119,7 @@ func foreign(t *testing.T, address string) error {
 
 // A server that closes, hangs or exits ends the trial with a reason, before its deadline.
 func TestCRRBadServer(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1") // one of them waits for a limit
 	room(t)
 	for name, test := range map[string]struct {
 		serve func(net.Conn)

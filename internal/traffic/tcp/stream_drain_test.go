@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 )
@@ -33,6 +34,7 @@ func (s acknowledging) Unacknowledged() (int, bool) {
 
 // A drain continues as long as the data in flight decreases, and ends when it does not.
 func TestDrain(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1") // for the texts
 	for what, c := range map[string]struct {
 		s    socket.Stream
 		puts int // in units of the timeout

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -88,6 +89,7 @@ func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address stri
 // A peer that starts correctly and then misbehaves ends the trial with a reason within the trial's
 // own deadlines, or the trial is cancelled as soon as the peer has got that far.
 func TestStreamBadServer(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1") // one of them waits for a limit
 	wait := func(t *testing.T) func(net.Conn) {
 		return func(net.Conn) { <-t.Context().Done() } // the test's context ends before its cleanup
 	}

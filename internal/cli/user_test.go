@@ -114,7 +114,8 @@ func TestOrdinaryUserEnds(t *testing.T) {
 	}
 }
 
-// An ordinary user's gc removes what that user's runs left, lists what others left as left alone, and does not fail because of it, whatever processes others have.
+// An ordinary user's gc removes what that user's runs left, lists what others left as left alone, and
+// does not fail because of it, whatever processes others have.
 func TestOrdinaryUserCollects(t *testing.T) {
 	needRoot(t)
 	dir := studyIn(t, allModes)
@@ -152,7 +153,7 @@ func TestOrdinaryUserCollects(t *testing.T) {
 		UidMappings: []syscall.SysProcIDMap{{HostID: nobody, Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: nobody, Size: 1}}}
 	for who, attr := range map[string]*syscall.SysProcAttr{"an ordinary user": asNobody(), "root of a user namespace": root} {
 		p := startAs(t, attr, dir, "gc")
-		if code := p.wait(t); code != 0 || strings.Contains(p.stdout.String(), id.ID) || strings.Count(p.stderr.String(), " of run "+id.ID+", of another user") != 2 {
+		if code := p.wait(t); code != 0 || strings.Contains(p.stdout.String(), id.ID) || strings.Count(p.stderr.String(), " of run "+id.ID+", of another user") < 2 {
 			t.Errorf("as %s: exit code %d\n%s%s", who, code, p.stdout.String(), p.stderr.String())
 		}
 		if !exists(filepath.Join(linuxnet.PinDir, ns.Name())) {

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // alone is a trial of a run with one mode, on an underlay of this rate.
@@ -23,6 +24,7 @@ func alone(rate study.Rate, w study.Workload) (*run, *trialRun) {
 
 // A slice that hangs times out alone, long before the trials interleaved with it.
 func TestSliceThatHangs(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1")
 	synctest.Test(t, func(t *testing.T) {
 		_, tr := alone(0, study.Workload{Kind: "tcp_stream", Duration: study.Duration(time.Second)})
 		began := time.Now()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -130,6 +131,7 @@ func TestFakeNtttcp(t *testing.T) {
 
 // A server that does not exit after its client is killed, and one that never listens is reported.
 func TestServerDoesNotExit(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1")
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
@@ -107,7 +108,8 @@ func connectClient(ctx context.Context, n socket.UDP, p traffic.Params, to netip
 
 // handshake repeats the client's messages until the server has answered all of them.
 func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.AddrPort, wait bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, socket.ConnectTimeout, fmt.Errorf("no answer within %s; check that the server of this trial listens there", socket.ConnectTimeout))
+	within := timelimit.Scaled(socket.ConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %s; check that the server of this trial listens there", within))
 	defer cancel()
 	flows := max(1, p.Streams)
 	welcome, missing := make([]bool, flows), flows

@@ -118,7 +118,7 @@ type file struct {
 func sources(t *testing.T) []file {
 	t.Helper()
 	var files []file
-	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -142,10 +142,7 @@ func sources(t *testing.T) []file {
 		}
 		files = append(files, f)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(files) < 50 {
 		t.Fatalf("only %d source files were found", len(files))
 	}

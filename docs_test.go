@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 var (
@@ -49,7 +51,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
 	for _, dir := range []string{".", "docs"} {
-		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if dir == "." && path != dir && e.IsDir() {
 				return fs.SkipDir
 			}
@@ -59,10 +61,7 @@ func pages(t *testing.T) map[string]string {
 			text, err := os.ReadFile(path)
 			pages[path] = string(text)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return pages
 }

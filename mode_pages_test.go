@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"tare/internal/guest"
+	"tare/internal/must"
 )
 
 // adapter is what differs between the pages of two modes of virtual machines.
@@ -59,8 +60,6 @@ func TestModePages(t *testing.T) {
 func modePage(t *testing.T, pages *template.Template, name, page string, a adapter) {
 	t.Helper()
 	var text strings.Builder
-	if err := pages.ExecuteTemplate(&text, name, a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pages.ExecuteTemplate(&text, name, a))
 	generated(t, filepath.Join("docs/modes", page), text.String())
 }

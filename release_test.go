@@ -275,15 +275,12 @@ func run(t *testing.T, c *exec.Cmd) string {
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			rel, errRel := filepath.Rel(dir, path)
 			out, err = append(out, rel), errRel
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }

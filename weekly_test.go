@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // scripts/weekly measures each study, lists those with a regression, and goes on after one that
@@ -37,9 +39,7 @@ prune) [ "$2 $3 $4" = "--yes --keep 104" ] || exit 1 ;;
 *) exit 9 ;;
 esac
 `
-			if err := os.WriteFile(tare, []byte(stub), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(tare, []byte(stub), 0o755))
 			cmd := exec.Command("scripts/weekly")
 			cmd.Env = append(os.Environ(), "TARE="+tare, "HISTORY="+filepath.Join(dir, "history"), "STUDIES=a b", "GITHUB_OUTPUT="+filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"))
 			out, err := cmd.CombinedOutput()

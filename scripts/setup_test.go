@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // A machine is one whose PATH has nothing but what the scripts themselves need, and fakes that write how
@@ -25,9 +27,7 @@ const tools = "awk bash basename cat chmod cmp comm cp cut date dirname du env f
 func newMachine(t *testing.T) *machine {
 	m := &machine{t: t, dir: t.TempDir()}
 	m.path = filepath.Join(m.dir, "path")
-	if err := os.Mkdir(m.path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(m.path, 0o755))
 	for tool := range strings.FieldsSeq(tools) {
 		if real, err := exec.LookPath(tool); err == nil {
 			m.check(os.Symlink(real, filepath.Join(m.path, tool)))

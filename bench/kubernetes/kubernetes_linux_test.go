@@ -16,6 +16,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/store"
 	"tare/internal/testneed"
@@ -50,10 +51,7 @@ func BenchmarkKubernetes(b *testing.B) {
 	b.Setenv("KUBECONFIG", c.Admin)
 	control := controlTraffic(b, c)
 	began := time.Now()
-	run, err := harness.Options{Tare: tare}.Run(b.Context(), study, "--kube")
-	if err != nil {
-		b.Fatal(err)
-	}
+	run := must.Get(harness.Options{Tare: tare}.Run(b.Context(), study, "--kube"))(b)
 	first := run.Trials[0].Started.Sub(began)
 	teardown := interrupted(b, tare)
 	harness.Title("A quick run of six paths and two workloads on a cluster of two nodes (%d trials)", len(run.Trials))
@@ -73,13 +71,9 @@ func BenchmarkKubernetes(b *testing.B) {
 func interrupted(b *testing.B, tare string) time.Duration {
 	b.Helper()
 	file, out := filepath.Join(b.TempDir(), "study.yaml"), filepath.Join(b.TempDir(), "run")
-	if err := os.WriteFile(file, []byte(study), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.WriteFile(file, []byte(study), 0o600))
 	cmd := exec.CommandContext(b.Context(), tare, "run", file, "--kube", "--out", out)
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, cmd.Start())
 	trial := func() bool {
 		info, err := os.Stat(filepath.Join(out, store.TrialsFile))
 		return err == nil && info.Size() > 0
@@ -90,9 +84,7 @@ func interrupted(b *testing.B, tare string) time.Duration {
 		}
 	}
 	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, cmd.Process.Signal(syscall.SIGINT))
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		b.Fatalf("the interrupted run: %v", err)

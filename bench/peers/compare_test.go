@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 // The best peer is whoever leaves tare the worst ratio, not whoever has the
@@ -29,9 +30,7 @@ func TestRow(t *testing.T) {
 	}
 	s.print(w, names, values)
 	s.print(w, names[:1], values[:1]) // nobody to compare with
-	if d := cmp.Diff([]float64{4.0 / 3.8, 0.5}, ratios, cmpopts.EquateApprox(0.01, 0)); d != "" {
-		t.Errorf("as many times as good as the best peer (-want +got):\n%s", d)
-	}
+	must.Equal(t, []float64{4.0 / 3.8, 0.5}, ratios, cmpopts.EquateApprox(0.01, 0))
 }
 
 func TestInterleaved(t *testing.T) {

@@ -21,12 +21,9 @@ func TestTap(t *testing.T) {
 	defer claim.Release()
 	l := must.Get(lab.Up(lab.Spec{Claim: claim, Label: "tap", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}))(t)
 	defer l.Close()
-	tap, err := newTap(l.B, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tap := must.Get(newTap(l.B, 1000))(t)
 	defer tap.close()
-	err = l.A.NS.Do(func() error {
+	err := l.A.NS.Do(func() error {
 		c, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: l.B.Addr[0].AsSlice(), Port: 9})
 		if err != nil {
 			return err

@@ -93,11 +93,8 @@ func slices(t *testing.T, client, server *agent.Client) {
 	p := traffic.Params{Kind: "tcp_stream", Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 128 << 10, SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20,
 		Warmup: 10 * time.Millisecond, Slice: 3 * time.Millisecond, Rounds: 100}
 	p.Duration = time.Duration(p.Rounds) * p.Slice
-	trial, err := agent.Begin(t.Context(), client, server, p, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = trial.Open(t.Context())
+	trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
+	err := trial.Open(t.Context())
 	for range p.Rounds {
 		if err == nil {
 			err = trial.Slice(t.Context(), p.Slice)

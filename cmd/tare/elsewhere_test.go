@@ -38,7 +38,7 @@ func elsewhere(t *testing.T) string {
 	other := build.Default
 	other.GOOS, other.GOARCH = "freebsd", "arm64"
 	for _, room := range []string{"cmd", "internal"} {
-		err := filepath.WalkDir(filepath.Join(root, room), func(path string, e fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(filepath.Join(root, room), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
@@ -59,10 +59,7 @@ func elsewhere(t *testing.T) string {
 				return os.WriteFile(open, regexp.MustCompile(`(?m)^//go:build .*$`).ReplaceAll(text, nil), 0o600)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if len(replace) < 20 {
 		t.Fatalf("only %d files differ between Linux and such a system: %v", len(replace), replace)

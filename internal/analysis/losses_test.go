@@ -3,9 +3,8 @@ package analysis_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -34,7 +33,5 @@ func TestSumLosses(t *testing.T) {
 		{Mode: "m", Workload: "udp", Trials: 2, Sent: 200, Lost: 24, Unexplained: 2, Places: []result.LossPlace{qdisc, elsewhere, receive}, Reasons: []result.DropReason{reason, other}, Missing: []string{"x", "y"}},
 		{Mode: "none", Workload: "udp", Trials: 1, Sent: 50}, {Mode: "unknown", Workload: "udp", Missing: []string{"z"}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -28,14 +29,8 @@ func testEvil(t *testing.T, b browser) {
 	endless := strings.Repeat("w", 10_000)
 	for _, file := range []string{store.RunFile, store.TrialsFile} {
 		path := filepath.Join(dir, file)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, err := json.Marshal(evil("bridge") + endless)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
+		name := must.Get(json.Marshal(evil("bridge") + endless))(t)
 		var kept strings.Builder
 		for line := range strings.Lines(strings.ReplaceAll(string(text), `"netns/bridge"`, string(name))) {
 			// Half of the trials will do, and make half the page.
@@ -43,18 +38,11 @@ func testEvil(t *testing.T, b browser) {
 				kept.WriteString(line)
 			}
 		}
-		if err := os.WriteFile(path, []byte(kept.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(kept.String()), 0o600))
 	}
 	study := "title: '<script>window.owned=1</script> \u202etitle'\ndescription: '</main><img src=x onerror=window.owned=1>'\n"
-	if err := os.WriteFile(filepath.Join(dir, store.StudyFile), []byte(study), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, store.StudyFile), []byte(study), 0o600))
+	d := must.Get(store.Open(dir))(t)
 	run, _, err := d.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -67,12 +55,8 @@ func testEvil(t *testing.T, b browser) {
 	run.Warnings = append(run.Warnings, result.Warning{Code: "endless", Scope: endless, Text: endless})
 	run.Warnings = append(run.Warnings, result.Warning{Code: evil("code"), Scope: evil("scope"), Text: evil("warned")})
 	run.Hosts[0].Facts = append(run.Hosts[0].Facts, result.Fact{Name: evil("fact"), Value: evil("value")})
-	if err := d.WriteRun(run); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteRun(run))
+	must.Do(t, d.Close())
 
 	at := rendered(t, dir)
 	p := b.tab(t)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/synthetic"
 )
 
@@ -13,13 +14,9 @@ import (
 func testHistory(t *testing.T, b browser) {
 	top := t.TempDir()
 	many := synthetic.Many{Shape: synthetic.Shape{Modes: 3, Blocks: 5, Seed: 7}, Runs: 20, Spread: 0.01, Step: 0.8, From: 10}
-	if err := many.Write(top); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, many.Write(top))
 	file := filepath.Join(t.TempDir(), "history.html")
-	if err := os.WriteFile(file, []byte(tare(t, "history", top, "--format", "html")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(tare(t, "history", top, "--format", "html")), 0o600))
 	p := b.tab(t)
 	at := address(file)
 	p.open(at)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/store"
 	"tare/internal/testneed"
 )
@@ -36,19 +37,13 @@ func testLive(t *testing.T, b browser) {
 	}
 	top := t.TempDir()
 	study, dir := filepath.Join(top, "long.yaml"), filepath.Join(top, "runs", "now")
-	if err := os.WriteFile(study, []byte(long), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(study, []byte(long), 0o600))
+	must.Do(t, os.Mkdir(filepath.Dir(dir), 0o700))
 	var told bytes.Buffer
 	run := exec.Command("/proc/self/exe", "run", study, "--out", dir)
 	run.Args[0] = "tare"
 	run.Stderr = &told
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run.Start())
 	ended := make(chan struct{})
 	go func() { _ = run.Wait(); close(ended) }() // its exit code says the rest
 	t.Cleanup(func() {
@@ -77,9 +72,7 @@ func testLive(t *testing.T, b browser) {
 	p.until("it has a trial", ok+" > 0")
 	before := eval[int](p, ok)
 	p.until("it has more", fmt.Sprintf("%s > %d && window.same", ok, before))
-	if err := run.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run.Process.Signal(syscall.SIGINT))
 	<-ended
 	if code := run.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("the run ended with %d, want 130", code)

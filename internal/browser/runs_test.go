@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -17,22 +18,14 @@ import (
 // recorded copies a run of testdata, real and finished, into a directory.
 func recorded(t *testing.T, name, dir string) {
 	t.Helper()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "runs", name))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "runs", name))))
 }
 
 // addClaims gives a recorded run two published claims: one about a ratio, one about a curve.
 func addClaims(t *testing.T, dir string) {
 	t.Helper()
-	d, err := store.OpenAppend(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := d.Evaluated()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.OpenAppend(dir))(t)
+	run := must.Get(d.Evaluated())(t)
 	published, found := 0.99, 0.81
 	run.Claims = []result.Claim{
 		{ID: "same", Claim: "Ports cost TCP nothing", Source: "somebody and others, 2016", Published: "0.99", PublishedValue: &published, Outcome: result.ClaimDoesNotHold, Reason: "the ratio is not 1 within the margin of 5 %",
@@ -40,9 +33,7 @@ func addClaims(t *testing.T, dir string) {
 		{ID: "curve", Claim: "Raw hosts lose nothing to 700 Mbit/s, then steeply more", Unit: "ratio", Outcome: result.ClaimCannotTell, Reason: "it is not shown", Points: []result.ClaimPoint{
 			{Label: "700 Mbit/s", Value: new(float64), Outcome: result.ClaimHolds}, {Label: "896 Mbit/s", Outcome: result.ClaimCannotTell}}},
 	}
-	if err := errors.Join(d.WriteRun(run), d.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.WriteRun(run), d.Close()))
 }
 
 // tare runs the program in this process and gives what it printed.

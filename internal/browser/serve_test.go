@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -73,12 +74,8 @@ func testServe(t *testing.T, b browser) {
 	recorded(t, "after", filepath.Join(top, "tuesday", "after"))
 	recorded(t, "after", filepath.Join(top, `<img src=x onerror="window.owned=1">`))
 	bad := filepath.Join(top, "broken")
-	if err := os.Mkdir(bad, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema": "tare.run/`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(bad, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema": "tare.run/`), 0o600))
 	p := b.tab(t)
 	home := p.enter(serve(t, top))
 

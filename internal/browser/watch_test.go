@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -21,22 +22,15 @@ workloads: [tcp_stream]
 // is on the page without the page being loaded again; the end brings the report.
 func testWatch(t *testing.T, b browser) {
 	top := t.TempDir()
-	d, err := store.Create(filepath.Join(top, "now"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Create(filepath.Join(top, "now")))(t)
 	t.Cleanup(func() { d.Close() })
-	if err := d.WriteStudy([]byte(wrote)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteStudy([]byte(wrote)))
 	seq := 0
 	add := func(mode string, goodput float64) {
 		t.Helper()
 		seq++
-		if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: 1 + (seq-1)/2, Mode: mode, Workload: "tcp_stream",
-			Attempt: 1, Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: 1 + (seq-1)/2, Mode: mode, Workload: "tcp_stream",
+			Attempt: 1, Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}))
 	}
 	p := b.tab(t)
 	home := p.enter(serve(t, top))
@@ -54,22 +48,15 @@ func testWatch(t *testing.T, b browser) {
 		t.Error("the page was loaded again")
 	}
 	p.sound(home+"run/now", home+"events/now")
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Close())
 	p.until("the end brings the report", "!window.same && document.readyState === 'complete' && document.querySelectorAll('figure').length > 0")
 	p.clean(home+"run/now", home+"events/now")
 
 	// A run whose directory goes away while it is watched.
-	d, err = store.Create(filepath.Join(top, "lost"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(store.Create(filepath.Join(top, "lost")))(t)
 	t.Cleanup(func() { d.Close() })
 	p.open(home + "run/lost")
 	p.until("it is watched", "document.getElementById('state').innerText === 'under way'")
-	if err := os.RemoveAll(d.Path()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(d.Path()))
 	p.until("the page says that it is gone", "document.body.innerText.includes('run lost does not exist')")
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // notes takes down what a check finds, in place of a test.
@@ -31,9 +33,7 @@ const flawed = `<!doctype html><html><head><meta charset="utf-8">
 // testWatchful shows that the checks of this package find what they are there to find.
 func testWatchful(t *testing.T, b browser) {
 	file := filepath.Join(t.TempDir(), "flawed.html")
-	if err := os.WriteFile(file, fmt.Appendf(nil, flawed, strings.Repeat("A", 43)+"="), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, fmt.Appendf(nil, flawed, strings.Repeat("A", 43)+"="), 0o600))
 	n := &notes{T: t}
 	p := b.tab(t)
 	p.t = n

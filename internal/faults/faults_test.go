@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/testns"
 )
 
@@ -153,12 +154,8 @@ func (h *harness) reference(t *testing.T, c attempt) reference {
 func prepared(t *testing.T, c attempt, name string) *tested {
 	t.Helper()
 	home := filepath.Join(testns.Scratch, name)
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "study.yaml"), []byte(c.group.text(c.mode, studySeed)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(home, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(home, "study.yaml"), []byte(c.group.text(c.mode, studySeed)), 0o644))
 	return &tested{t: t, home: home, out: filepath.Join(home, "run"), rng: rand.New(rand.NewPCG(c.seed, 0))}
 }
 
@@ -178,9 +175,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 		os.RemoveAll(r.home)
 	}()
 	if c.fault.prepare != nil {
-		if err := c.fault.prepare(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.fault.prepare(r))
 	}
 	before := take(t)
 	after, delay := r.rng.IntN(ref.steps), r.between(0, 400*time.Millisecond)

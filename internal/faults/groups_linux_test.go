@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/vm"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -36,9 +37,7 @@ func groups() []group {
 		{name: "docker", modes: []string{"docker/bridge", "docker/published"}, workloads: both, share: 20, needs: func(t *testing.T) { drivertest.NeedEngine(t) }},
 		// One workload, of enough bytes for the proof: an emulated CPU is slow.
 		{name: "vm", modes: []string{"vm/virtio"}, workloads: []string{"workload: tcp_rr, request_size: 8KiB, response_size: 8KiB, duration: 500ms"}, share: 3, needs: func(t *testing.T) {
-			if err := os.Setenv(vm.KernelVariable, drivertest.NeedGuest(t)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Setenv(vm.KernelVariable, drivertest.NeedGuest(t)))
 		}},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/testns"
 )
@@ -32,13 +33,8 @@ const program = testns.Scratch + "/bin/tare"
 func onMachine(t *testing.T) bool {
 	t.Helper()
 	if testns.Inside() {
-		own, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.Symlink(own, program)); err != nil {
-			t.Fatal(err)
-		}
+		own := must.Get(os.Executable())(t)
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(program), 0o755), os.Symlink(own, program)))
 		return true
 	}
 	testneed.NotShort(t)

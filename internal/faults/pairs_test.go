@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testns"
 )
@@ -36,12 +37,8 @@ func TestFaultsPairs(t *testing.T) {
 		began := time.Now()
 		r := &tested{t: t, home: filepath.Join(testns.Scratch, fmt.Sprint("pairs-", pairs)), rng: rand.New(rand.NewPCG(1, 0))}
 		r.out = filepath.Join(r.home, "run")
-		if err := os.Mkdir(r.home, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(r.home, "study.yaml"), []byte(pairsText(pairs)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(r.home, 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(r.home, "study.yaml"), []byte(pairsText(pairs)), 0o644))
 		r.start(r.args()...)
 		endpoints, most, agents, controller := 2*pairs, 0, 0, 0
 		r.until(func() bool {

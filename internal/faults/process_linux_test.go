@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/store"
 )
 
@@ -71,9 +72,7 @@ func (r *tested) start(args ...string) {
 		r.cmd.Stderr, from = in, out
 		defer in.Close()
 	}
-	if err := r.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.cmd.Start())
 	read := make(chan struct{})
 	go func() {
 		r.read(from)
@@ -94,10 +93,7 @@ func (r *tested) start(args ...string) {
 // openTerminal gives the program a terminal as a shell's window does.
 func (r *tested) openTerminal() *os.File {
 	r.t.Helper()
-	ptmx, err := os.OpenFile("/dev/pts/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	ptmx := must.Get(os.OpenFile("/dev/pts/ptmx", os.O_RDWR, 0))(r.t)
 	n, err := unix.IoctlGetInt(int(ptmx.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(ptmx.Fd()), unix.TIOCSPTLCK, 0)
@@ -108,10 +104,7 @@ func (r *tested) openTerminal() *os.File {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	pts, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	pts := must.Get(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(r.t)
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = pts, pts, pts
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	r.ptmx = ptmx

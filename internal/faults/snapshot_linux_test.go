@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/testns"
 )
 
@@ -51,10 +52,7 @@ func take(t *testing.T) snapshot {
 	}
 	add("setting", settings(t))
 	add("mount", mounts(t))
-	groups, err := testns.Hierarchies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := must.Get(testns.Hierarchies())(t)
 	for _, h := range groups {
 		add("control group", walk(t, h.At, func(_ string, e fs.DirEntry) bool { return e.IsDir() }))
 	}
@@ -114,20 +112,14 @@ func settings(t *testing.T) (lines []string) {
 
 func mounts(t *testing.T) (lines []string) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/self/mounts"))(t)
 	return linesOf(text)
 }
 
 // sockets lists those with names: Unix sockets and ports.
 func sockets(t *testing.T) (lines []string) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/net/unix"))(t)
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) == 8 && f[0] != "Num" {
 			lines = append(lines, "unix "+f[7])
@@ -152,15 +144,12 @@ func sockets(t *testing.T) (lines []string) {
 // out.
 func walk(t *testing.T, dir string, pick func(string, fs.DirEntry) bool) (paths []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && path != dir && pick(path, e) {
 			paths = append(paths, path)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/testns"
@@ -111,15 +112,10 @@ func (r *tested) use() use {
 // watched runs a study to its end and reads every now and then what it uses.
 func watched(t *testing.T, study string, every time.Duration) (r *tested, all []use) {
 	t.Helper()
-	home, err := os.MkdirTemp(testns.Scratch, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := must.Get(os.MkdirTemp(testns.Scratch, ""))(t)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	r = &tested{t: t, home: home, out: filepath.Join(home, "run"), rng: rand.New(rand.NewPCG(1, 0))}
-	if err := os.WriteFile(filepath.Join(home, "study.yaml"), []byte(study), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(home, "study.yaml"), []byte(study), 0o644))
 	r.start(r.args()...)
 	for {
 		select {

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"tare/internal/guest/mux"
+	"tare/internal/must"
 )
 
 // FuzzConsole checks that whatever a guest writes to its console, an error quotes few printable
@@ -27,9 +28,7 @@ func FuzzConsole(f *testing.F) {
 			t.Fatal(err)
 		}
 		c := newConsole(r)
-		if _, err := w.Write(text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(text))(t)
 		w.Close()
 		<-c.done
 		if n := len(c.text()); n > maxConsoleBytes || c.size() != int64(len(text)) {

@@ -138,9 +138,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	}
 	// One that does not end with its stdin is killed.
 	conn = must.Get(pod.Launch(t.Context(), hangCommand))(t)
-	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(conn, make([]byte, 1)))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	must.Do(t, conn.Close(ctx))

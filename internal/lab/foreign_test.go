@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -66,15 +67,9 @@ func onThread(fn func() error) error {
 // deadRun returns the id of a run that has left a namespace.
 func deadRun(t *testing.T) string {
 	t.Helper()
-	claim, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := must.Get(lab.Standalone())(t)
 	claim.Release()
-	ns, err := linuxnet.NewNS(lab.Prefix+claim.ID+"-host-a", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS(lab.Prefix+claim.ID+"-host-a", true))(t)
 	t.Cleanup(func() { _ = ns.Close() })
 	return claim.ID
 }
@@ -82,10 +77,7 @@ func deadRun(t *testing.T) string {
 // namespacesOf lists what gc would remove of a run's namespaces.
 func namespacesOf(t *testing.T, run string) (found []lab.Leftover) {
 	t.Helper()
-	all, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(lab.Leftovers())(t)
 	return slices.DeleteFunc(all, func(l lab.Leftover) bool { return l.Run != run || !strings.HasPrefix(l.What, "namespace ") })
 }
 
@@ -101,22 +93,13 @@ func fakeAgent(t *testing.T, user uint32, run string) {
 			break
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "agent"), []byte("read -r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "agent"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "agent"), []byte("read -r\n"), 0o600))
+	must.Do(t, os.Chmod(filepath.Join(dir, "agent"), 0o644))
 	// The shell stays, as the parent; its child is the same program, and reads from the pipe.
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `(exec -a tare bash agent --run "$0"); :`, run)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		_ = cmd.Wait()
@@ -186,47 +169,23 @@ func TestForeignSlots(t *testing.T) {
 func TestTemporaryFiles(t *testing.T) {
 	needRealRoot(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := os.Chmod(os.TempDir(), 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(os.TempDir(), 0o777|os.ModeSticky))
 	kept := filepath.Join(t.TempDir(), "kept")
-	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(kept, []byte("kept"), 0o600))
 	const dead = "deadbeef"
-	file, err := lab.CreateTemp(dead, "boot.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(lab.CreateTemp(dead, "boot.log"))(t)
 	file.Close()
-	dir, err := lab.MkdirTemp(dead, "ovs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(kept, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	other, err := lab.CreateTemp(dead, "of-another-user")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Chown(nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(lab.MkdirTemp(dead, "ovs"))(t)
+	must.Do(t, os.Symlink(kept, filepath.Join(dir, "link")))
+	other := must.Get(lab.CreateTemp(dead, "of-another-user"))(t)
+	must.Do(t, other.Chown(nobody, nobody))
 	other.Close()
-	if err := os.Symlink(filepath.Dir(kept), filepath.Join(os.TempDir(), lab.Prefix+dead+"-link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Dir(kept), filepath.Join(os.TempDir(), lab.Prefix+dead+"-link")))
 	for _, name := range []string{"tare-run", lab.Prefix + dead, lab.Prefix + "farm-1", "tare-deadbee-x"} {
-		if err := os.WriteFile(filepath.Join(os.TempDir(), name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(os.TempDir(), name), nil, 0o600))
 	}
 	bindAs(t, nobody, "@tare-run/"+dead)
-	all, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(lab.Leftovers())(t)
 	of := slices.DeleteFunc(all, func(l lab.Leftover) bool { return l.Run != dead })
 	var got []string
 	for _, l := range of {
@@ -255,13 +214,8 @@ func TestOwner(t *testing.T) {
 	needRealRoot(t)
 	cmd := exec.CommandContext(t.Context(), "cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	must.Do(t, cmd.Start())
 	defer func() {
 		in.Close()
 		_ = cmd.Wait()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -20,9 +21,7 @@ func FuzzCommandLine(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, line, stat string) {
 		for name, text := range map[string]string{"cmdline": line, "stat": stat, "exe": ""} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		id, ok := subcommandRun(dir)
 		if ok && (!runid.IsID(id) || !strings.Contains(line, id) || !strings.HasPrefix(line, "tare\x00") && !strings.Contains(line, Prefix+id)) {

@@ -23,6 +23,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/testneed"
 )
@@ -71,10 +72,7 @@ func TestAddressesAreDisjoint(t *testing.T) {
 func TestClaimsDiffer(t *testing.T) {
 	var all []lab.Claim
 	for range 3 {
-		c, err := lab.Standalone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(lab.Standalone())(t)
 		defer c.Release()
 		for _, other := range all {
 			if other.ID == c.ID || other.Slot == c.Slot {
@@ -83,10 +81,7 @@ func TestClaimsDiffer(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	running, err := runid.Running()
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := must.Get(runid.Running())(t)
 	for _, c := range all {
 		if !slices.Contains(running, c.ID) {
 			t.Errorf("%s is not among the running %v", c.ID, running)
@@ -94,10 +89,7 @@ func TestClaimsDiffer(t *testing.T) {
 	}
 	slot := all[0].Slot
 	all[0].Release()
-	again, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(lab.Standalone())(t)
 	defer again.Release()
 	if again.Slot > slot {
 		t.Errorf("slot %d was free, got %d", slot, again.Slot)
@@ -125,15 +117,12 @@ func TestHostsReachEachOther(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	for _, addr := range l.B.Addr {
 		var listener net.Listener
-		err := l.B.NS.Do(func() (err error) {
+		must.Do(t, l.B.NS.Do(func() (err error) {
 			listener, err = net.Listen("tcp", netip.AddrPortFrom(addr, 0).String())
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		defer listener.Close()
-		err = l.A.NS.Do(func() error {
+		err := l.A.NS.Do(func() error {
 			c, err := net.DialTimeout("tcp", listener.Addr().String(), 5*time.Second)
 			if err == nil {
 				c.Close()
@@ -159,17 +148,11 @@ func TestHostsReachEachOther(t *testing.T) {
 func TestSpecIsApplied(t *testing.T) {
 	l := drivertest.Lab(t, func(s *lab.Spec) { s.MTU, s.Offload = 9000, false })
 	for _, h := range []*lab.Host{l.A, l.B} {
-		s, err := h.NS.Stats(h.Underlay)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(h.NS.Stats(h.Underlay))(t)
 		if s.MTU != 9000 || !s.Up {
 			t.Errorf("%s: %+v", h.Name, s)
 		}
-		on, err := h.NS.Offloads(h.Underlay)
-		if err != nil {
-			t.Fatal(err)
-		}
+		on := must.Get(h.NS.Offloads(h.Underlay))(t)
 		if on["tso"] || on["gso"] || on["gro"] {
 			t.Errorf("%s: offloads %v, want none", h.Name, on)
 		}
@@ -192,10 +175,8 @@ func TestSpecIsApplied(t *testing.T) {
 func TestSourcePortsAreNotListenedOn(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	const first, last, reserved = 7940, 7949, 7946
-	if err := l.A.NS.Sysctl("net/ipv4/ip_local_port_range", fmt.Sprintf("%d %d", first, last)); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.A.NS.Do(func() error {
+	must.Do(t, l.A.NS.Sysctl("net/ipv4/ip_local_port_range", fmt.Sprintf("%d %d", first, last)))
+	must.Do(t, l.A.NS.Do(func() error {
 		server, err := net.Listen("tcp", "127.0.0.1:1")
 		if err != nil {
 			return err
@@ -221,24 +202,16 @@ func TestSourcePortsAreNotListenedOn(t *testing.T) {
 			return err
 		}
 		return own.Close()
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A lab leaves no namespace name behind and can be closed twice.
 func TestNothingLeft(t *testing.T) {
 	drivertest.NeedLab(t)
 	drivertest.NeedRoot(t, "only root names namespaces")
-	claim, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := must.Get(lab.Standalone())(t)
 	defer claim.Release()
-	l, err := lab.Up(lab.Spec{Claim: claim, Label: "x/y", MTU: 1500, Pin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Up(lab.Spec{Claim: claim, Label: "x/y", MTU: 1500, Pin: true}))(t)
 	names, err := linuxnet.Pinned(lab.Prefix + claim.ID)
 	if err != nil || !slices.Equal(names, []string{"tare-" + claim.ID + "-x.y-a", "tare-" + claim.ID + "-x.y-b"}) {
 		t.Errorf("names %v (%v)", names, err)
@@ -256,28 +229,14 @@ func TestNothingLeft(t *testing.T) {
 // orphan starts an agent whose stdin stays open and whose parent has exited.
 func orphan(t *testing.T, run string) int {
 	t.Helper()
-	in, err := os.OpenFile(filepath.Join(t.TempDir(), "stdin"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(in.Name()), in.Close(), syscall.Mkfifo(in.Name(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(os.OpenFile(filepath.Join(t.TempDir(), "stdin"), os.O_CREATE|os.O_RDWR, 0o600))(t)
+	must.Do(t, errors.Join(os.Remove(in.Name()), in.Close(), syscall.Mkfifo(in.Name(), 0o600)))
+	exe := must.Get(os.Executable())(t)
 	// bash can set a program's argv[0]; the fifo, opened for reading and writing, never
 	// reaches end of file.
 	const script = `(exec -a tare "$0" agent --run "$1" <>"$2" >/dev/null 2>&1 & echo $!)`
-	out, err := exec.Command("bash", "-c", script, exe, run, in.Name()).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("bash", "-c", script, exe, run, in.Name()).Output())(t)
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if err == nil && strings.HasPrefix(string(line), "tare\x00agent\x00") {
@@ -294,21 +253,12 @@ func TestLeftovers(t *testing.T) {
 	drivertest.NeedLab(t)
 	drivertest.NeedRoot(t, "only root leaves namespaces behind")
 	alive := drivertest.Lab(t, nil)
-	dead, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns, err := linuxnet.NewNS(lab.Prefix+dead.ID+"-host-a", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dead := must.Get(lab.Standalone())(t)
+	ns := must.Get(linuxnet.NewNS(lab.Prefix+dead.ID+"-host-a", true))(t)
 	defer ns.Close()
 	pid := orphan(t, dead.ID)
 	dead.Release()
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	of := map[string]int{}
 	for _, l := range found {
 		of[l.Run]++
@@ -338,20 +288,11 @@ func TestLeftovers(t *testing.T) {
 
 // A run is alive while its controller is, even if its claim is invisible.
 func TestAgentsOfLiveRunsAreNotLeftovers(t *testing.T) {
-	claim, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := must.Get(lab.Standalone())(t)
 	claim.Release() // simulates the view from another network namespace
-	c, err := agent.Start(t.Context(), transport.Local{}, claim.ID, "here")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(agent.Start(t.Context(), transport.Local{}, claim.ID, "here"))(t)
 	defer c.Close()
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	for _, l := range found {
 		if l.Run == claim.ID {
 			t.Errorf("%s is led by this process, and yet a leftover", l.What)
@@ -367,22 +308,13 @@ func TestGuestOfDeadRun(t *testing.T) {
 	if err != nil {
 		testneed.Missing(t, testneed.QEMU, err)
 	}
-	dead, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dead := must.Get(lab.Standalone())(t)
 	dead.Release()
 	start := func(name string) int {
 		// The emulator starts and runs nothing; its parent, a shell, exits at once.
 		const script = `"$0" -nodefaults -no-user-config -display none -machine none -S -name "$1" <>/dev/null >/dev/null 2>&1 & echo $!`
-		out, err := exec.Command("bash", "-c", script, qemu, name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(exec.Command("bash", "-c", script, qemu, name).Output())(t)
+		pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
@@ -395,17 +327,12 @@ func TestGuestOfDeadRun(t *testing.T) {
 		}
 	}
 	ours, other := start(lab.Prefix+dead.ID+"-vm.virtio-vm"), start("tare-farm-"+dead.ID)
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	of := slices.DeleteFunc(found, func(l lab.Leftover) bool { return l.Run != dead.ID })
 	if len(of) != 1 || of[0].What != "process "+strconv.Itoa(ours) {
 		t.Fatalf("found %+v, want process %d alone", of, ours)
 	}
-	if err := of[0].Remove(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, of[0].Remove())
 	for deadline := time.Now().Add(10 * time.Second); running(ours); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("QEMU, process %d, is still there", ours)

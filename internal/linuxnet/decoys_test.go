@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+
+	"tare/internal/must"
 )
 
 // Thousands of decoys are installed in batches that the kernel accepts, and read back.
@@ -28,9 +30,7 @@ func TestDecoysAreReadBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ns := needNS(t)
-			if err := tt.install(ns); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.install(ns))
 			if got, err := tt.count(ns); err != nil || got != n {
 				t.Errorf("%d of %d, %v", got, n, err)
 			}
@@ -42,19 +42,14 @@ func TestDecoysAreReadBack(t *testing.T) {
 // thousands of them that would take a second before and after each trial.
 func TestDropRulesWithoutDecoys(t *testing.T) {
 	ns := needNS(t)
-	if err := ns.AddDecoyChain(1); err != nil {
-		t.Fatal(err)
-	}
-	err := ns.inDecoys("add a rule that drops", func(d decoys) error {
+	must.Do(t, ns.AddDecoyChain(1))
+	must.Do(t, ns.inDecoys("add a rule that drops", func(d decoys) error {
 		c := &nftables.Chain{Name: DecoyName, Table: d.table}
 		d.rule(c, one(&expr.Verdict{Kind: expr.VerdictDrop}))
 		other := d.conn.AddChain(&nftables.Chain{Name: "other", Table: d.table})
 		d.rule(other, one(&expr.Verdict{Kind: expr.VerdictDrop}))
 		return d.conn.Flush()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	rules, err := ns.DropRules()
 	if err != nil || len(rules) != 1 || !strings.Contains(rules[0].Where, "other") {
 		t.Errorf("got %+v, %v; want the rule of the other chain only", rules, err)

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -27,10 +28,7 @@ func TestDropRules(t *testing.T) {
 	if _, err := exec.LookPath("nft"); err != nil {
 		testneed.Missing(t, testneed.NFT, err)
 	}
-	ns, err := linuxnet.NewNS("tare-droprules", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-droprules", false))(t)
 	defer ns.Close()
 	nft := exec.Command("nft", "-f", "-")
 	nft.Stdin = strings.NewReader(`table ip t {
@@ -46,16 +44,9 @@ func TestDropRules(t *testing.T) {
 	}
 }
 `)
-	if err := ns.Start(nft); err != nil {
-		t.Fatal(err)
-	}
-	if err := nft.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	rules, err := ns.DropRules()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Start(nft))
+	must.Do(t, nft.Wait())
+	rules := must.Get(ns.DropRules())(t)
 	var counts []uint64
 	for _, r := range rules {
 		if !strings.HasPrefix(r.Where, "ip t c ") {
@@ -76,21 +67,11 @@ func TestQdiscDrops(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns, err := linuxnet.NewNS("tare-qdiscs", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-qdiscs", false))(t)
 	defer ns.Close()
-	if err := ns.Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := ns.Limit("one", 1e6, 1500); err != nil {
-		t.Fatal(err)
-	}
-	found, err := ns.QdiscDrops()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}))
+	must.Do(t, ns.Limit("one", 1e6, 1500))
+	found := must.Get(ns.QdiscDrops())(t)
 	i := slices.IndexFunc(found, func(q linuxnet.QdiscDrops) bool { return q.Device == "one" })
 	if i < 0 || found[i].Kind != "tbf" || found[i].Drops != 0 || slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }) {
 		t.Errorf("found %+v, want one tbf of the device one that has dropped nothing", found)

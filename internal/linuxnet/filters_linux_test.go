@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -30,14 +29,9 @@ func TestFilters(t *testing.T) {
 		{Family: "inet", Table: "tare", Chain: "postrouting", Hook: "postrouting", Rules: 1, All: 8},
 		{Family: "inet", Table: "tare", Chain: "prerouting", Hook: "prerouting", Rules: 2, All: 8},
 	}
-	found, err := ns.Filters()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(ns.Filters())(t)
 	slices.SortFunc(found, func(a, b Filter) int { return strings.Compare(a.Chain, b.Chain) })
-	if d := cmp.Diff(want, found); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, found)
 }
 
 // Tables of legacy iptables are counted without the kernel's own entries, and the query
@@ -58,30 +52,21 @@ func TestFiltersOfIptables(t *testing.T) {
 				{"-w", "-N", "DOCKER-USER"},
 			} {
 				cmd := exec.CommandContext(context.Background(), path, args...)
-				if err := ns.Start(cmd); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ns.Start(cmd))
 				if err := cmd.Wait(); err != nil {
 					testneed.Missing(t, testneed.Iptables, err)
 				}
 			}
-			found, err := ns.Filters()
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(ns.Filters())(t)
 			if tt.old { // a user-defined chain has two entries of its own
-				if d := cmp.Diff([]Filter{{Family: "ip", Table: "filter", Rules: 4, All: 4}}, found); d != "" {
-					t.Errorf("(-want +got):\n%s", d)
-				}
+				must.Equal(t, []Filter{{Family: "ip", Table: "filter", Rules: 4, All: 4}}, found)
 				return
 			}
 			i := slices.IndexFunc(found, func(f Filter) bool { return f.Hook == "forward" })
 			if i < 0 {
 				t.Fatalf("no chain at forward among %+v", found)
 			}
-			if d := cmp.Diff(Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2, Docker: true}, found[i]); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2, Docker: true}, found[i])
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 // A gateway has the chains and counters of its rules and no others. The query for its
@@ -30,19 +32,10 @@ func TestGatewayRules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ns := needNS(t)
 			for _, bridge := range []string{"br0", "veth*"} {
-				err := ns.Gateway(Gateway{Table: "tare", Bridge: bridge, Rules: tt.rules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
-					Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				found, err := ns.Filters()
-				if err != nil {
-					t.Fatal(err)
-				}
-				counts, err := ns.Counts("tare")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ns.Gateway(Gateway{Table: "tare", Bridge: bridge, Rules: tt.rules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
+					Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}))
+				found := must.Get(ns.Filters())(t)
+				counts := must.Get(ns.Counts("tare"))(t)
 				got := gateway{counters: slices.Sorted(maps.Keys(counts))}
 				for _, f := range found {
 					got.chains = append(got.chains, f.Chain+"/"+f.Hook)
@@ -51,9 +44,7 @@ func TestGatewayRules(t *testing.T) {
 				if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(gateway{})); d != "" {
 					t.Errorf("inside %s (-want +got):\n%s", bridge, d)
 				}
-				if err := ns.DropTable("tare"); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ns.DropTable("tare"))
 			}
 		})
 	}

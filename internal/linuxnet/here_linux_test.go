@@ -11,20 +11,17 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"tare/internal/linuxnet/here"
+	"tare/internal/must"
 )
 
 // What package here reads itself is what the library of this package reads.
 func TestHere(t *testing.T) {
 	ns := needNS(t)
-	if err := ns.Veth(Device{Name: "left"}, ns, Device{Name: "right"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Veth(Device{Name: "left"}, ns, Device{Name: "right"}))
 	ip := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "ip", args...)
-		if err := ns.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Start(cmd))
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("ip %v: %v", args, err)
 		}
@@ -112,9 +109,7 @@ func TestHereReadsLongLists(t *testing.T) {
 	var last string
 	for i := range pairs {
 		last = "v" + string(rune('a'+i/26)) + string(rune('a'+i%26))
-		if err := ns.Veth(Device{Name: last}, ns, Device{Name: "p" + last}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Veth(Device{Name: last}, ns, Device{Name: "p" + last}))
 	}
 	names, err := ns.Devices()
 	if err != nil || len(names) < 2*pairs || !slices.Contains(names, last) {

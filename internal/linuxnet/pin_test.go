@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -31,13 +32,8 @@ func TestPinBeforeIPNetns(t *testing.T) {
 		}
 		return
 	}
-	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
-	}
-	ns, err := NewNS("tare-pin-test", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mount("tmpfs", "/run", "tmpfs", 0, ""))
+	ns := must.Get(NewNS("tare-pin-test", true))(t)
 	if out, err := exec.Command("ip", "netns", "add", "others").CombinedOutput(); err != nil {
 		t.Fatalf("ip netns add: %v\n%s", err, out)
 	}

@@ -9,18 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 func TestProcesses(t *testing.T) {
 	a, b := joined(t)
 	cmd := exec.CommandContext(t.Context(), "cat")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	must.Do(t, a.Start(cmd))
 	t.Cleanup(func() { _ = cmd.Wait() })
 	t.Cleanup(func() { _ = in.(io.Closer).Close() })
 	if got, err := a.Processes(); err != nil || !slices.Equal(got, []int{cmd.Process.Pid}) {
@@ -37,9 +34,7 @@ func TestCPUTime(t *testing.T) {
 		t.Errorf("this process: %d, %v", n, err)
 	}
 	cmd := exec.CommandContext(t.Context(), "true")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Run())
 	if n, err := CPUTime(cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Errorf("a process that has ended: %d, %v", n, err)
 	}

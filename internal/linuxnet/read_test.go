@@ -7,14 +7,14 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"tare/internal/must"
 )
 
 func TestFindDevices(t *testing.T) {
 	a, b := joined(t)
 	// A second pair, created in the opposite order, so that indices differ.
-	if err := errors.Join(b.Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Veth(Device{Name: "z0"}, b, Device{Name: "z1"})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Veth(Device{Name: "z0"}, b, Device{Name: "z1"})))
 	if got, err := a.Devices(); err != nil || !slices.Equal(got, []string{"lo", "x0", "y1"}) {
 		t.Errorf("devices of a: %v, %v", got, err)
 	}
@@ -32,9 +32,7 @@ func TestFindDevices(t *testing.T) {
 	if got, err := b.PeerIn(a, "z0"); err == nil {
 		t.Errorf("the peer of z0, which is in b, was found in a: %s", got)
 	}
-	if err := a.Macvlan(Device{Name: "m0"}, "x0", b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Macvlan(Device{Name: "m0"}, "x0", b))
 	if got, err := b.Parent(a, "m0"); err != nil || got != "x0" {
 		t.Errorf("m0 is of %q, %v", got, err)
 	}
@@ -46,10 +44,7 @@ func TestCarrierChanges(t *testing.T) {
 	a, b := joined(t)
 	read := func() uint64 {
 		t.Helper()
-		all, err := a.CarrierChanges()
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(a.CarrierChanges())(t)
 		n, ok := all["x0"]
 		if !ok {
 			t.Fatalf("no count of x0 among %v", all)
@@ -60,17 +55,10 @@ func TestCarrierChanges(t *testing.T) {
 	if again := read(); again != before {
 		t.Errorf("from %d to %d while nothing happened", before, again)
 	}
-	peer, err := b.link("x0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.handle.LinkSetDown(peer); err != nil {
-		t.Fatal(err)
-	}
+	peer := must.Get(b.link("x0"))(t)
+	must.Do(t, b.handle.LinkSetDown(peer))
 	down := read()
-	if err := b.Up("x0"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Up("x0"))
 	if up := read(); down != before+1 || up != before+2 {
 		t.Errorf("from %d to %d as the other end went down, and to %d as it came up", before, down, up)
 	}

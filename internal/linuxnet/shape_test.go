@@ -9,6 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -25,17 +26,10 @@ func needNS(t *testing.T) *NS {
 
 func TestLimit(t *testing.T) {
 	ns := needNS(t)
-	if err := ns.Veth(Device{Name: "x0"}, ns, Device{Name: "x1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Veth(Device{Name: "x0"}, ns, Device{Name: "x1"}))
 	for _, rate := range []uint64{1e6, 1e9, 100e9} {
-		if err := ns.Limit("x0", rate, 1500); err != nil {
-			t.Fatal(err)
-		}
-		l, err := ns.link("x0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Limit("x0", rate, 1500))
+		l := must.Get(ns.link("x0"))(t)
 		qs, err := ns.handle.QdiscList(l)
 		if err != nil || len(qs) != 1 {
 			t.Fatalf("%d qdiscs, %v", len(qs), err)
@@ -58,10 +52,7 @@ func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 // /proc/self refers to the main thread, which must not be left in another namespace.
 func TestDoKeepsTheMainThread(t *testing.T) {
 	ns := needNS(t)
-	before, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Readlink("/proc/self/ns/net"))(t)
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {

@@ -10,39 +10,32 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // joined creates two namespaces with a veth between them: 192.0.2.1 and .2 on x0.
 func joined(t *testing.T) (a, b *NS) {
 	t.Helper()
 	a, b = needNS(t), needNS(t)
-	if err := a.Veth(Device{Name: "x0"}, b, Device{Name: "x0"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Veth(Device{Name: "x0"}, b, Device{Name: "x0"}))
 	for i, ns := range []*NS{a, b} {
 		at := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + i)}), 24)
-		if err := errors.Join(ns.Up("x0"), ns.Address("x0", at)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(ns.Up("x0"), ns.Address("x0", at)))
 	}
 	return a, b
 }
 
 func TestTapCountsByKind(t *testing.T) {
 	a, b := joined(t)
-	if err := b.CountIngress("tare", "x0"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.CountIngress("tare", "x0"))
 	send := func(network, to string, times int) {
 		t.Helper()
 		var c net.Conn
-		err := a.Do(func() (err error) {
+		must.Do(t, a.Do(func() (err error) {
 			c, err = net.Dial(network, to)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		defer c.Close()
 		for range times {
 			_, _ = c.Write(make([]byte, 100)) // it may fail because nothing listens
@@ -92,13 +85,10 @@ func TestESP(t *testing.T) {
 func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 	a, _ := joined(t)
 	var other *NS
-	err := a.Do(func() (err error) {
+	must.Do(t, a.Do(func() (err error) {
 		other, err = OpenNS("other", "/proc/thread-self/ns/net")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if _, err := other.Stats("x0"); err != nil {
 		t.Error(err)
 	}

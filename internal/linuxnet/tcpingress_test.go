@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -67,10 +68,7 @@ func TestTCPIngress(t *testing.T) {
 	say(5201, true)
 	say(5203, true)
 	client, server := say(5202, false)
-	got, err := b.IngressCounts("tare")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(b.IngressCounts("tare"))(t)
 	if got[CountOpened].Packets != 2 || got[CountClientHello].Packets != 1 || got[CountServerHello].Packets != 0 || got[CountToPorts].Packets < 6 ||
 		got[CountFromPorts].Packets != 0 || got[CountOtherTCP].Packets < 3 {
 		t.Errorf("counters %+v", got)

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Packets that Untrack names leave no entry in connection tracking, and are counted; all others
@@ -14,22 +16,15 @@ import (
 func TestUntrack(t *testing.T) {
 	ns := needNS(t)
 	// Its rules make the kernel track connections.
-	if err := ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}))
 	tracked := func() string {
-		n, err := ns.ReadSysctl("net/netfilter/nf_conntrack_count")
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(ns.ReadSysctl("net/netfilter/nf_conntrack_count"))(t)
 		return n
 	}
-	if err := ns.Untrack("notrack", Untracked{Name: "out", Device: "lo", Sent: true, UDPPort: 4789}, Untracked{Name: "in", Device: "lo", UDPPort: 4789}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Untrack("notrack", Untracked{Name: "out", Device: "lo", Sent: true, UDPPort: 4789}, Untracked{Name: "in", Device: "lo", UDPPort: 4789}))
 	const payload = 100
 	send := func(port string) {
-		err := ns.Do(func() error {
+		must.Do(t, ns.Do(func() error {
 			c, err := net.Dial("udp4", "127.0.0.1:"+port)
 			if err != nil {
 				return err
@@ -37,10 +32,7 @@ func TestUntrack(t *testing.T) {
 			defer c.Close()
 			_, err = c.Write([]byte(strings.Repeat("x", payload)))
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	send("4789")
 	counts, err := ns.Counts("notrack")

@@ -13,6 +13,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/timelimit"
 )
@@ -52,16 +53,12 @@ func TestReconnect(t *testing.T) {
 			t.Errorf("%s: a program was started without a connection", name)
 		}
 		gone(t, far)
-		if err := m.Reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Reconnect(t.Context()))
 		runsAgent(t, m)
 	}
 	closed(t, m)
 	gone(t, far)
-	if err := m.Reconnect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Reconnect(t.Context()))
 	far.Stop(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -79,17 +76,9 @@ func TestController(t *testing.T) {
 	if os.Getenv(controllerEnv) == "" {
 		return
 	}
-	run, err := runid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := machine.Connect(t.Context(), run.ID, "a", machine.Address{Host: "a"}, machine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := agent.Start(t.Context(), m.User, run.ID, "a/client"); err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(runid.New())(t)
+	m := must.Get(machine.Connect(t.Context(), run.ID, "a", machine.Address{Host: "a"}, machine.Options{}))(t)
+	must.Get(agent.Start(t.Context(), m.User, run.ID, "a/client"))(t)
 	fmt.Println("ready", run.ID)
 	select {}
 }
@@ -116,9 +105,7 @@ func TestControllerKilled(t *testing.T) {
 	if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
 		t.Errorf("no agent is there:\n%s", found)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	gone(t, far)
 }
@@ -145,9 +132,7 @@ func TestCollectDead(t *testing.T) {
 	far := b.Machine("a")
 	dead, alive := newRun(t), newRun(t)
 	m := connect(t, b, dead, "a")
-	if _, err := agent.Start(t.Context(), m.User, dead, "a/client"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(agent.Start(t.Context(), m.User, dead, "a/client"))(t)
 	live := connect(t, b, alive, "a")
 	far.Run(t, "touch /run/netns/tare-"+dead+"-x-a; mkdir /var/tmp/tare-"+dead+"-x-machine")
 	// The stuck agent does not follow its guard, and the shell that would tidy up is gone before the guard is.

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 )
 
 // refusal is a machine that cannot be used, and what the error must contain.
@@ -139,9 +140,7 @@ func TestPlace(t *testing.T) {
 	refusal{"home", []string{"linux/riscv64", "tare-linux-riscv64", machine.EnvBinaries}}.check(t, b.Options())
 	o := b.Options()
 	o.Binaries = t.TempDir()
-	if err := os.WriteFile(filepath.Join(o.Binaries, "tare-linux-riscv64"), []byte("\x7fELF no program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(o.Binaries, "tare-linux-riscv64"), []byte("\x7fELF no program"), 0o600))
 	refusal{"home", []string{"did not start there", "check that this program for linux/riscv64 is one: " + o.Binaries}}.check(t, o)
 	gone(t, b.Machine("home"))
 }

@@ -8,6 +8,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -33,10 +34,7 @@ func TestRoot(t *testing.T) {
 		t.Fatalf("no root: %s", m.NoRoot)
 	}
 	for uid, l := range map[string]transport.Launcher{"2000": m.User, "0": m.Root} {
-		a, err := agent.Start(t.Context(), l, run, "free/"+uid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(agent.Start(t.Context(), l, run, "free/"+uid))(t)
 		if got := b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"( |$)' | tail -n 1)"); got != uid {
 			t.Errorf("the agent runs as user %s, want %s", got, uid)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/driver/labdriver"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -37,15 +38,10 @@ func (s *script) Read() (observe.Sample, error) {
 		return nil, errors.New("no CPU time")
 	}
 	var ms, busy int
-	if _, err := fmt.Sscan(s.next[0], &ms, &busy); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(s.next[0], &ms, &busy))(s.t)
 	s.next = s.next[1:]
 	ticks := []uint64{0, 0, uint64(busy), uint64(ms/10 - busy), 0, 0, 0, 0}
-	sample, err := observe.CPUTimes{Machine: ticks, CPUs: []observe.CPUCounts{{Ticks: ticks}}}.Sample(time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	sample := must.Get(observe.CPUTimes{Machine: ticks, CPUs: []observe.CPUCounts{{Ticks: ticks}}}.Sample(time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond)))(s.t)
 	return sample, nil
 }
 
@@ -113,10 +109,7 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 // costing is a trial that worked 1.5 CPU s in 2 s and carried something.
 func costing(t *testing.T, o *evidence.Observer, kind string, client, server traffic.Report) *trialRun {
 	t.Helper()
-	made, err := workloads.Named(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(workloads.Named(kind))(t)
 	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: kind, Kind: kind}}, work: made, client: client, server: server}
 	observed(o, tr).observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 150)}
 	tr.out.Traffic = 1.6
@@ -161,13 +154,10 @@ func TestPrices(t *testing.T) {
 func TestPriceOfASearch(t *testing.T) {
 	o := idling(t, 1000, 10)
 	tr := costing(t, o, "udp_search", traffic.Report{}, traffic.Report{})
-	state, err := ratesearch.New(plan.Search(study.Workload{
+	state := must.Get(ratesearch.New(plan.Search(study.Workload{
 		Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
 		Precision: 0.05, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1400,
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	tr.search = &search{state: state}
 	const most = 5000 // datagrams/s
 	for {
@@ -176,9 +166,7 @@ func TestPriceOfASearch(t *testing.T) {
 			break
 		}
 		sent := int64(math.Round(req.Load * req.Duration))
-		if err := state.Add(ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: sent, Sent: sent, Received: min(sent, int64(most*req.Duration))}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, state.Add(ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: sent, Sent: sent, Received: min(sent, int64(most*req.Duration))}))
 		tr.search.costs = append(tr.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: evidence.CPUTime{evidence.LocalKernel: spent(t, 1000, 100)}})
 	}
 	lower := state.Outcomes()[0].Lower
@@ -226,17 +214,12 @@ func TestNoBill(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)
 			c.change(tr)
-			dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 			defer dir.Close()
 			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}, Dir: dir}}
 			r.schedule = r.scheduling()
 			r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
-			if err := r.evaluate(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.evaluate())
 			if _, priced := tr.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", tr.out.Metrics)
 			}

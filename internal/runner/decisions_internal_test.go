@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -37,9 +38,7 @@ func piloted(rises map[string]float64, modes ...string) *scripted {
 func TestPilot(t *testing.T) {
 	rises := map[string]float64{"host": 3, "netns/macvlan": 1}
 	s := piloted(rises, "host", "netns/macvlan")
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if p := s.run.Pilots; len(p) != 2 || p[0].Warmup == nil || *p[0].Warmup != 3 || *p[1].Warmup != 1 || p[1].Workload != "tcp_stream" {
 		t.Errorf("pilots %+v", p)
 	}
@@ -58,9 +57,7 @@ func TestPilot(t *testing.T) {
 	}
 	again := piloted(rises, "host", "netns/macvlan")
 	again.earlier = s.trials[:2]
-	if err := again.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.runs(t))
 	if l := again.run.Lengths; len(again.trials) != 2 || again.trials[0].Pilot || len(l) != 1 || l[0].Warmup != 3 {
 		t.Errorf("resumed: %v, lengths %+v", again.told(), l)
 	}
@@ -74,9 +71,7 @@ func TestPilotFails(t *testing.T) {
 			tr.err = errors.New("it broke")
 		}
 	}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if s.run.Trials != (result.Tally{OK: 1, Failed: attempts}) || s.mode("host").Status != result.ModeMeasured || !strings.Contains(s.warned("pilot_failed"), "it broke") {
 		t.Errorf("trials %v, warnings %+v", s.told(), s.run.Warnings)
 	}
@@ -86,9 +81,7 @@ func TestPilotFails(t *testing.T) {
 func TestPilotLeavesLongerWarmup(t *testing.T) {
 	s := piloted(map[string]float64{"host": 1}, "host")
 	s.study.Workloads[0].Warmup = study.WaitOf(3200 * time.Millisecond)
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if len(s.run.Pilots) != 1 || s.trials[1].Warmup != 3.2 {
 		t.Errorf("pilots %+v, a trial with %g s of warm-up", s.run.Pilots, s.trials[1].Warmup)
 	}
@@ -100,9 +93,7 @@ func TestCostPass(t *testing.T) {
 	s := settling()
 	s.study.Workloads = []study.Workload{bulk()}
 	s.study.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	c := s.run.CostPass
 	if c == nil || c.Missing != "" || c.Block != 1 || c.Workload != "tcp_stream" || c.Of != "netns/macvlan" || c.Rate < 2.2e9 || c.Rate > 2.24e9 {
 		t.Fatalf("cost pass %+v", c)
@@ -127,9 +118,7 @@ func TestVerifyWith(t *testing.T) {
 	s := scriptOf("host", "netns/macvlan")
 	s.study.Workloads = []study.Workload{bulk()}
 	s.study.Workloads[0].VerifyWith = "iperf3"
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	n := map[string]int{}
 	for _, tr := range s.trials {
 		n[tr.Workload]++
@@ -153,9 +142,7 @@ func TestNames(t *testing.T) {
 	s.study.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
 	s.study.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
 	s.study.Compare = []study.Comparison{{A: study.SideOf("B"), B: study.SideOf("A")}, {ID: "modes", A: study.SideOf("two"), B: study.SideOf("one")}, {A: study.SideOf("V"), B: study.SideOf("A")}}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	one, vm := s.mode("one"), s.mode("vm")
 	if one.Mode != "netns/bridge" || one.Title != "mine" || one.Description != "as asked" || one.Baseline != "raw" || one.Status != result.ModeMeasured {
 		t.Errorf("%+v", one)

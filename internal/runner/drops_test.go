@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -28,9 +29,7 @@ func TestAloneDropReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}
 		searching(s, 50e6)

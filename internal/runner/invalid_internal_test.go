@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -71,9 +70,7 @@ func TestRules(t *testing.T) {
 	} {
 		r := runWith(tt.rules)
 		r.markInvalid([]*trialRun{tt.trial})
-		if d := cmp.Diff(tt.want, tt.trial.invalidReason); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, d)
-		}
+		must.EqualFor(t, tt.name, tt.want, tt.trial.invalidReason)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -20,14 +21,8 @@ import (
 // to the run.
 func hog(t *testing.T) {
 	t.Helper()
-	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output())(t)
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 	t.Cleanup(func() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Errorf("end the program that kept a CPU busy: %v", err)

@@ -12,6 +12,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -50,9 +51,7 @@ func TestOutcomes(t *testing.T) {
 					c.give(tr)
 				}
 			}
-			if err := s.runs(t); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.runs(t))
 			var got []string
 			for i, text := range s.told() {
 				if s.trials[i].Mode != "host" {
@@ -82,9 +81,7 @@ func TestVoidIsRemembered(t *testing.T) {
 	s := scriptOf("host", "netns/macvlan")
 	s.earlier = []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
 		Status: result.TrialFailed, Void: true, Reason: "the bridge did not count"}}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if m := s.mode("netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge did not count" || s.run.Trials != (result.Tally{OK: 2, Failed: 1}) {
 		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
 	}
@@ -100,9 +97,7 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 		}
 		return nil
 	}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if m := s.mode("elsewhere"); m.Status != result.ModeUnsupported || m.Reason != "it is not to be had" {
 		t.Errorf("mode %+v", m)
 	}
@@ -118,9 +113,7 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 // The events of a run tell its whole story in order.
 func TestEvents(t *testing.T) {
 	s := scriptOf("host")
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	var kinds []string
 	for _, e := range s.events {
 		if _, warned := e.(live.WarningRaised); !warned { // another run on the machine, for example
@@ -143,9 +136,7 @@ func TestWorkloadDropped(t *testing.T) {
 			tr.err = errors.New("ntttcp is not installed")
 		}
 	}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if m := s.mode("host"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2, Failed: attempts}) {
 		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
 	}
@@ -161,9 +152,7 @@ func TestTCPOnly(t *testing.T) {
 		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Slice: study.AtOnce, Duration: study.Duration(time.Second)}
 	s := scriptOf("proxy")
 	s.study.Workloads = append(s.study.Workloads, udp)
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if m := s.mode("proxy"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2}) || len(s.trials) != 2 {
 		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
 	}
@@ -194,9 +183,7 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 				tr.invalidReason = why
 			}
 		}
-		if err := s.runs(t); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.runs(t))
 		n := map[string]int{}
 		for _, text := range s.told() {
 			n[text]++
@@ -224,9 +211,7 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 		for keep, more := range map[int]int{6: 0, 4: 2} {
 			again := begin()
 			again.earlier = s.trials[:keep]
-			if err := again.runs(t); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, again.runs(t))
 			if len(again.trials) != more || more > 0 && (!again.trials[0].Requeued || again.trials[1].Block != 1) {
 				t.Errorf("%s: resumed behind %d trials: %v", name, keep, again.told())
 			}
@@ -245,9 +230,7 @@ func TestNoisyRun(t *testing.T) {
 				tr.invalidReason = "other programs used 90 % of a CPU"
 			}
 		}
-		if err := s.runs(t); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.runs(t))
 		if len(s.trials) != want || (s.run.Noisy != "") != most.On() || s.run.Status != result.RunComplete || s.warned("invalid_trials") == "" {
 			t.Errorf("at most %v: %v, noisy %q, warnings %+v", most, s.told(), s.run.Noisy, s.run.Warnings)
 		}

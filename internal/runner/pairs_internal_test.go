@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -15,10 +16,7 @@ import (
 // inTwo is a bulk trial of two pairs, which sent and received so many bytes each in a second.
 func inTwo(t *testing.T, bytes ...int64) *trialRun {
 	t.Helper()
-	made, err := workloads.Named("tcp_stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(workloads.Named("tcp_stream"))(t)
 	tr := &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_stream"}}, tested: &modeUnderTest{path: &driver.Path{}}, work: made}
 	for _, n := range bytes {
 		p := &pair{client: traffic.Report{Sent: n}, server: traffic.Report{Received: n}}
@@ -62,10 +60,7 @@ func TestPairFails(t *testing.T) {
 func TestFlapsAreCounted(t *testing.T) {
 	before := driver.Counters{"b/eth9." + driver.CarrierChanges: 4, "a/eth0." + driver.CarrierChanges: 1, "a/eth0.tx_bytes": 5}
 	after := driver.Counters{"b/eth9." + driver.CarrierChanges: 6, "a/eth0." + driver.CarrierChanges: 1, "a/eth0.tx_bytes": 9}
-	moved, err := before.Delta(after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	moved := must.Get(before.Delta(after))(t)
 	tr := trialWith(map[string]float64{})
 	tr.count(moved)
 	runWith(study.Invalid{}).markInvalid([]*trialRun{tr})

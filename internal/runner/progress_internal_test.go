@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -35,8 +34,6 @@ func TestPulse(t *testing.T) {
 	hear(0, 100, 100*ms, 2500*ms) // a trial that starts again is not measured against the one before
 	hear(2, 100, 100*ms, 2510*ms)
 	want := []said{{100 * ms, 15000}, {200 * ms, 15000}, {300 * ms, 15000}, {100 * ms, 2000}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	first(traffic.Progress{})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -27,13 +28,9 @@ func TestDatagramsOfARecord(t *testing.T) {
 	client, server := account(1000, 900, 950, 860, 1)
 	n := func(v int64) *int64 { return &v }
 	want := &result.Datagrams{Sent: n(0), Received: n(950), Lost: n(39), Duplicates: n(0), Reordered: n(2), ReorderExtent: n(5), Late: n(1), Foreign: n(0), LargestBurst: n(0)}
-	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {
-		t.Errorf("receiver (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, end(server, client).Datagrams)
 	want = &result.Datagrams{Sent: n(1000), Received: n(0), Duplicates: n(0), Reordered: n(0), ReorderExtent: n(0), Late: n(0), Foreign: n(0), LargestBurst: n(3), Slots: n(910), MissedSlots: n(10)}
-	if d := cmp.Diff(want, end(client, server).Datagrams); d != "" {
-		t.Errorf("sender (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, end(client, server).Datagrams)
 	// For a tool, 0 can mean unknown.
 	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
 	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
@@ -117,9 +114,7 @@ func TestParams(t *testing.T) {
 		Kind: "udp_stream", Tool: "iperf3", Streams: 3, Threads: 2, Both: true, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11, Spin: true, FIFO: true,
 		Offload: true, Fragment: true, Reset: true, NoDelay: true, Congestion: "cubic", SendBuffer: 12, ReceiveBuffer: 13, Warmup: 14, Duration: 15,
 	}
-	if d := cmp.Diff(want, params(plan.Trial{Workload: w})); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, params(plan.Trial{Workload: w}))
 	w.Rate, w.PacketRate, w.Streams, w.Direction, w.Tool = 8, 9, 4, study.Reverse, study.BuiltIn
 	p := params(plan.Trial{Workload: w})
 	if p.Rate != 0 || p.PacketRate != 9 || p.Streams != 4 || !p.Reverse || p.Both || p.Tool != "" {

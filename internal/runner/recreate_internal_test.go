@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -47,9 +48,7 @@ func TestRenewalFails(t *testing.T) {
 			}
 			return nil
 		}
-		if err := s.runs(t); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.runs(t))
 		m := s.mode("netns/macvlan")
 		if fails == 1 && (m.Status != result.ModeMeasured || s.run.Trials.OK != 6) {
 			t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
@@ -70,9 +69,7 @@ func TestInterruptedRenewal(t *testing.T) {
 		}
 		return nil
 	}
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if s.run.Status != result.RunInterrupted || s.run.Trials.OK != 2 || s.mode("netns/macvlan").Status != result.ModeMeasured {
 		t.Errorf("status %s, trials %+v, mode %+v", s.run.Status, s.run.Trials, s.mode("netns/macvlan"))
 	}
@@ -83,9 +80,7 @@ func TestControl(t *testing.T) {
 	s := scriptOf("host")
 	s.study.Control = true
 	s.study.Modes = append(s.study.Modes, study.Mode{ID: study.ControlID, Mode: "host"})
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if m := s.mode(study.ControlID); !m.Control || m.Baseline != "host" || m.Mode != "host" || s.made["host"] != 1 || s.made[study.ControlID] != 1 {
 		t.Errorf("mode %+v, made %v", m, s.made)
 	}

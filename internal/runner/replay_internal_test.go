@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/result"
@@ -174,9 +175,7 @@ func comparable(r result.Run) result.Run {
 func rendered(t *testing.T, run result.Run, trials []result.Trial) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := report.Prepare(report.Input{Run: comparable(run), Trials: trials, FiguresDir: "figures"}).Markdown(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Prepare(report.Input{Run: comparable(run), Trials: trials, FiguresDir: "figures"}).Markdown(&out))
 	return out.String()
 }
 
@@ -196,25 +195,17 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "run")
-	dir, err := store.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Create(path))(t)
 	defer dir.Close()
 	again := newRun(Config{Study: from.study, RunID: "replayed", Ground: ground, Drivers: driver.Registry{from}, Dir: dir, Listener: silent{}, Build: from.run.Tare})
 	again.measure = func(_ context.Context, trials []plan.Trial, attempt int) []*trialRun {
 		return from.replay(again, trials, attempt)
 	}
-	if _, err := again.whole(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(again.whole(t.Context()))(t)
 	if from.next != len(from.trials) {
 		t.Errorf("the runner asked for %d of %d recorded trials", from.next, len(from.trials))
 	}
-	lines, err := os.ReadFile(filepath.Join(path, store.TrialsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(os.ReadFile(filepath.Join(path, store.TrialsFile)))(t)
 	if !bytes.Equal(from.lines, lines) {
 		t.Errorf("trials.ndjson differs (-recorded +replayed):\n%s", cmp.Diff(string(from.lines), string(lines)))
 	}

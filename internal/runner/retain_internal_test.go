@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -57,9 +58,7 @@ func repeating(t *testing.T, from *recorded, blocks int) (s study.Study, lines m
 	s.Stop = &study.Stop{MinBlocks: blocks, Width: 1e-6} // decides after each block, and goes on
 	for line := range bytes.Lines(from.lines) {
 		var tr result.Trial
-		if err := json.Unmarshal(line, &tr); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(line, &tr))
 		if tr.Status == result.TrialOK && !tr.Aside() {
 			lines[[2]string{tr.Mode, tr.Workload}] = line
 		}
@@ -81,9 +80,7 @@ func repeat(t *testing.T, dir *store.Dir, blocks int, resumed store.Resumption, 
 		for _, asked := range trials {
 			tr := &trialRun{Trial: asked, tested: r.underTest(asked.Mode)}
 			// Decoded for each trial, which shares nothing with earlier ones.
-			if err := json.Unmarshal(lines[[2]string{asked.Mode, asked.Workload.ID}], &tr.out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(lines[[2]string{asked.Mode, asked.Workload.ID}], &tr.out))
 			tr.out.Block, tr.out.Status = asked.Block, ""
 			group, ended = append(group, tr), ended+1
 		}
@@ -95,10 +92,7 @@ func repeat(t *testing.T, dir *store.Dir, blocks int, resumed store.Resumption, 
 // emptyRun is the directory of a new run.
 func emptyRun(t *testing.T) *store.Dir {
 	t.Helper()
-	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 	t.Cleanup(func() { dir.Close() })
 	return dir
 }
@@ -116,10 +110,7 @@ func TestRunKeepsLittleOfTrials(t *testing.T) {
 			at, used = append(at, ended), append(used, int(m.HeapAlloc))
 		}
 	})
-	run, err := r.whole(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(r.whole(t.Context()))(t)
 	if run.Trials.OK != all || len(run.Cells) == 0 || len(used) != 2 {
 		t.Fatalf("%d of %d trials, %d cells, %d readings", run.Trials.OK, all, len(run.Cells), len(used))
 	}
@@ -134,9 +125,7 @@ func TestRunKeepsLittleOfTrials(t *testing.T) {
 func TestResumedRunKeepsNoRecords(t *testing.T) {
 	dir := emptyRun(t)
 	first, n := repeat(t, dir, 2, store.Resumption{}, func(int, int) {})
-	if _, err := first.whole(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(first.whole(t.Context()))(t)
 	resumed, err := dir.Resume(first.session())
 	if err != nil || len(resumed.Trials) != n {
 		t.Fatalf("%d trials to resume, want %d: %v", len(resumed.Trials), n, err)
@@ -148,10 +137,7 @@ func TestResumedRunKeepsNoRecords(t *testing.T) {
 		kept = kept || record.Value() != nil
 	})
 	resumed = store.Resumption{}
-	run, err := r.whole(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(r.whole(t.Context()))(t)
 	if kept {
 		t.Error("the run keeps a record that it continues")
 	}

@@ -24,6 +24,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/store"
@@ -69,15 +70,9 @@ func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []str
 	if change != nil {
 		change(&s)
 	}
-	claim, err := lab.Standalone()
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := must.Get(lab.Standalone())(t)
 	defer claim.Release()
-	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer dir.Close()
 	defer drivertest.Guard(timelimit.Scaled(4 * time.Minute))()
 	labs := &labdriver.Labs{Claim: claim, LabFor: func(mode string) study.Lab {
@@ -89,9 +84,7 @@ func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []str
 		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}},
 	})
 	_, trials, lerr := dir.Load()
-	if err := errors.Join(err, lerr); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, lerr))
 	if pids := agentsOf(claim.ID, ""); len(pids) > 0 {
 		t.Errorf("agents left behind: %v", pids)
 	}

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -126,9 +127,7 @@ func (s *scripted) runs(t *testing.T) error {
 		done := slices.Clone(s.earlier)
 		for i, d := range done {
 			done[i].Experiment, done[i].Tare = plan.Settings(s.study).Experiment(d.Mode, d.Workload), build.String()
-			if err := dir.Append(done[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, dir.Append(done[i]))
 		}
 		r := newRun(Config{
 			Study: s.study, RunID: "scripted", Drivers: driver.Registry{s}, Dir: dir, Listener: s, Build: build,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats/ratesearch"
@@ -40,14 +41,8 @@ func TestSearchOnAKnownPath(t *testing.T) {
 			ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
 			Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1000,
 		}
-		made, err := workloads.Named(w.Kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, err := ratesearch.New(plan.Search(w))
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(workloads.Named(w.Kind))(t)
+		state := must.Get(ratesearch.New(plan.Search(w)))(t)
 		tr := &trialRun{Trial: plan.Trial{Workload: w}, tested: &modeUnderTest{path: &driver.Path{}}, work: made, pairs: []*pair{{}}}
 		tr.search = &search{state: state, payload: 8000, moved: driver.Counters{}}
 		var sent, received int64
@@ -63,14 +58,10 @@ func TestSearchOnAKnownPath(t *testing.T) {
 				t.Errorf("a step of %g/s has a backlog of %g s", req.Load, backlog)
 			}
 			tr.search.note(one, backlog)
-			if err := state.Add(one); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, state.Add(one))
 			sent, received = sent+one.Sent, received+flows(p.server.Datagrams).Received
 		}
-		if err := tr.computeMetrics(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tr.computeMetrics())
 		for metric, want := range map[string]float64{"throughput_0": most * 8000, "throughput_1": most * 8000} {
 			if got := tr.out.Metrics[metric]; math.Abs(got/want-1) > 0.03 {
 				t.Errorf("queue of %g s: %s is %g, want %g", queue, metric, got, want)

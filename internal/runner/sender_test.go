@@ -4,9 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
@@ -93,8 +92,6 @@ func TestSendersOfATrial(t *testing.T) {
 		}
 		tr := toolTrial(t, asked, "iperf3", 1, c.counters, c.shared)
 		tr.senders()
-		if d := cmp.Diff(c.want, tr.out.Limits); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, c.want, tr.out.Limits)
 	}
 }

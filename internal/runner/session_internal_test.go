@@ -3,9 +3,8 @@ package runner
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
@@ -34,9 +33,7 @@ func TestResumedOnAnotherMachine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRun(Config{Study: study.Study{Seed: 1}, Ground: driver.HostInfo{Report: machine("0x1", "2040 ns")}, Listener: silent{}, Resumed: tt.resumed})
 			r.warnResumed()
-			if d := cmp.Diff(tt.want, r.out.Warnings); d != "" {
-				t.Errorf("warnings (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, r.out.Warnings)
 		})
 	}
 }

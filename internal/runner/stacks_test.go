@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/engine/private"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/stacks"
 	"tare/internal/result"
@@ -56,9 +57,7 @@ func needStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 }
 
 // On a real lab each mode's own part shows in its breakdown, and less in that of the bare host: the
@@ -135,14 +134,8 @@ func bulkStream() study.Workload {
 // splice, and through TCP a second time.
 func twice(t *testing.T, dir string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, result.StacksFile("docker/userland-proxy", "stream")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := stacks.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(dir, result.StacksFile("docker/userland-proxy", "stream"))))(t)
+	counted := must.Get(stacks.Read(data))(t)
 	of, sorter := map[stacks.Kind]map[string]int{}, stacks.NewClassifier()
 	for folded, n := range counted {
 		s := stacks.Unfold(folded)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -26,9 +27,7 @@ func endless() *scripted  { return adaptive(1e-12, 1e-12) }
 // each block.
 func TestStopsSettled(t *testing.T) {
 	s := settling()
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if got := s.run.Stopping; got == nil || got.Reason != result.StopSettled || got.Blocks != 3 || got.SettledAt != 2 || got.MinBlocks != 3 || got.MostBlocks != 6 || len(got.Unsettled) != 0 {
 		t.Errorf("stopping %+v", got)
 	}
@@ -52,9 +51,7 @@ func TestStopsSettled(t *testing.T) {
 func TestStopsAtCap(t *testing.T) {
 	s := endless()
 	s.study.Blocks = 3
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	got := s.run.Stopping
 	if got == nil || got.Reason != result.StopCap || got.Blocks != 3 || len(s.trials) != 6 {
 		t.Fatalf("stopping %+v, trials %v", got, s.told())
@@ -75,9 +72,7 @@ func TestStopsAtTime(t *testing.T) {
 				time.Sleep(slow)
 			}
 		}
-		if err := s.runs(t); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.runs(t))
 		if got := s.run.Stopping; got == nil || got.Reason != result.StopTime || got.Blocks != 2 || len(s.trials) != 4 || got.SettledAt != 0 || s.run.Finished.Sub(s.run.Started) > limit+slow {
 			t.Errorf("limit %s: stopping %+v, trials %v", limit, got, s.told())
 		}
@@ -89,9 +84,7 @@ func TestStopsAtTime(t *testing.T) {
 
 func TestFixedBlocks(t *testing.T) {
 	s := scriptOf("host")
-	if err := s.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.runs(t))
 	if got := s.run.Stopping; got == nil || got.Reason != result.StopFixed || got.Blocks != 2 || got.MinBlocks != 2 || got.Width != 0 {
 		t.Errorf("stopping %+v", got)
 	}
@@ -114,9 +107,7 @@ func TestResumedStopsSettled(t *testing.T) {
 	}
 	again := settling()
 	again.earlier = s.trials
-	if err := again.runs(t); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.runs(t))
 	if got := again.run.Stopping; got == nil || got.Reason != result.StopSettled || got.Blocks != 3 || got.SettledAt != 2 {
 		t.Errorf("stopping %+v", got)
 	}

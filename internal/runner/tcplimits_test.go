@@ -3,8 +3,7 @@ package runner
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/traffic"
 )
@@ -27,8 +26,6 @@ func TestLimitsOf(t *testing.T) {
 		"both, one end blind": {traffic.Params{Both: true}, blind, sender, []result.TCPLimits{of("server")}},
 		"blind":               {traffic.Params{}, blind, blind, nil},
 	} {
-		if d := cmp.Diff(c.want, tcpLimits(c.p, c.client, c.server)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", what, d)
-		}
+		must.EqualFor(t, what, c.want, tcpLimits(c.p, c.client, c.server))
 	}
 }

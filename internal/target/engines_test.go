@@ -3,10 +3,9 @@ package target
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -34,9 +33,7 @@ func TestEngineHosts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, got := analysis.MachineOf(result.Run{Hosts: engineHosts(tt.target, known(tt.hosts), here)})
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Errorf("what makes the machine (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, got)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/testneed"
 )
@@ -117,19 +118,11 @@ func TestSeesNothingElse(t *testing.T) {
 	if !linuxnet.RealRoot() {
 		testneed.Missing(t, testneed.Root, "to create the namespaces")
 	}
-	run, err := runid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(runid.New())(t)
 	defer run.Release()
-	ns, err := linuxnet.NewNS(outsideName, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS(outsideName, true))(t)
 	defer ns.Close()
-	if err := os.WriteFile(outsideFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(outsideFile, nil, 0o600))
 	defer os.RemoveAll(outsideFile)
 	if out, err := perform(t, "look", time.Minute); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -151,13 +144,9 @@ func TestSeesOtherFileSystems(t *testing.T) {
 		t.Skip("namespaces for tests need root, and are left out of the short tests")
 	}
 	runtime.LockOSThread() // and never unlocked: the thread ends with its mount namespace
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(unix.Unshare(unix.CLONE_NEWNS), mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")))
 	for _, dir := range otherPlaces {
-		if err := errors.Join(os.MkdirAll(dir, 0o755), mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(dir+"/file", []byte(dir), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755), mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(dir+"/file", []byte(dir), 0o600)))
 	}
 	if out, err := perform(t, "look at other file systems", time.Minute); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -207,15 +196,9 @@ func TestLeftBehind(t *testing.T) {
 // ownGroups lists the control groups that this process has made for namespaces.
 func ownGroups(t *testing.T) (found []string) {
 	t.Helper()
-	all, err := Hierarchies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Hierarchies())(t)
 	for _, h := range all {
-		dirs, err := filepath.Glob(filepath.Join(h.At, groupName(filepath.Join(os.TempDir(), basePrefix()))+"*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		dirs := must.Get(filepath.Glob(filepath.Join(h.At, groupName(filepath.Join(os.TempDir(), basePrefix()))+"*")))(t)
 		found = append(found, dirs...)
 	}
 	return found
@@ -230,9 +213,7 @@ func TestInitramfs(t *testing.T) {
 		"1 1 0:2 / /old rw - rootfs rootfs rw\n":                                                false,
 		"":                                                                                      false,
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		if got := inInitramfs(file); got != want {
 			t.Errorf("%q: %t", text, got)
 		}

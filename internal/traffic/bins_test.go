@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tare/internal/must"
 )
 
 func TestBinCounter(t *testing.T) {
@@ -21,9 +22,7 @@ func TestBinCounter(t *testing.T) {
 	if b.Total != 127 || b.Window != 60 || !slices.Equal(b.Bins, []int64{12, 16, 32}) {
 		t.Errorf("%+v", b)
 	}
-	if diff := cmp.Diff([]float64{240, 320, 1280}, Series(p, []*BinCounter{b, b})); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	must.Equal(t, []float64{240, 320, 1280}, Series(p, []*BinCounter{b, b}))
 }
 
 // No count is lost: the window is the sum of its intervals for any times.

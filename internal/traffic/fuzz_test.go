@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tare/internal/must"
 )
 
 // FuzzDistribution checks that whatever an agent sends as a histogram is an error, or a
@@ -17,10 +19,7 @@ func FuzzDistribution(f *testing.F) {
 		d.Record(time.Duration(i) * time.Microsecond)
 	}
 	for _, hist := range []*hdrhistogram.Histogram{d.hist, NewDistribution().hist, hdrhistogram.New(1, 1<<62, 5), hdrhistogram.New(1, 10, 1)} {
-		text, err := (&Distribution{hist}).MarshalJSON()
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get((&Distribution{hist}).MarshalJSON())(f)
 		f.Add(text)
 	}
 	f.Add([]byte(`"HISTAAAA"`))
@@ -54,10 +53,7 @@ func FuzzDistribution(f *testing.F) {
 
 // A histogram of another range is refused before it is allocated.
 func TestDistributionOfAnotherRange(t *testing.T) {
-	text, err := (&Distribution{hdrhistogram.New(1, 1<<62, 5)}).MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get((&Distribution{hdrhistogram.New(1, 1<<62, 5)}).MarshalJSON())(t)
 	if err := new(Distribution).UnmarshalJSON(text); err == nil || !bytes.Contains([]byte(err.Error()), []byte("not one of tare's")) {
 		t.Errorf("a histogram of 50 MB: %v", err)
 	}

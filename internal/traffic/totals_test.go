@@ -3,7 +3,7 @@ package traffic
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // Slices are consecutive: seconds and series grow, and the streams stay the same.
@@ -14,9 +14,7 @@ func TestReportAdd(t *testing.T) {
 	got.AddSlice(one)
 	want := Report{Sent: 20, Traffic: 2, TCP: TCP{Wire: 24, Resent: 4, Received: 2}, Notes: []Note{{"a", "b"}},
 		Window: Window{Seconds: 2, Series: []float64{5, 5}, Interval: 1, Streams: []int64{6, 8}, Slots: 14, Missed: 2}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	if one.Window.Streams[0] != 3 {
 		t.Error("the summand was changed")
 	}
@@ -28,7 +26,5 @@ func TestSum(t *testing.T) {
 	a := Report{Sent: 10, Traffic: 1, Window: Window{Seconds: 1, Series: []float64{5, 6}, Interval: 1, Streams: []int64{3}}}
 	b := Report{Sent: 1, Traffic: 2, Window: Window{Seconds: 1, Series: []float64{1}, Interval: 1, Streams: []int64{4}}}
 	want := Report{Sent: 11, Traffic: 2, Window: Window{Seconds: 1, Series: []float64{6, 6}, Interval: 1, Streams: []int64{3, 4}}}
-	if diff := cmp.Diff(want, Sum(a, b)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Sum(a, b))
 }

@@ -8,6 +8,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 	"tare/internal/winetest"
@@ -23,15 +24,10 @@ func begin(t *testing.T) bench {
 	t.Helper()
 	winetest.Need(t)
 	ns := namespace(t, "loopback")
-	if err := ns.Up("lo"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Up("lo"))
 	p := winetest.New(t, ns.Start)
 	start := func(l transport.Launcher, place string) *agent.Client {
-		c, err := agent.Start(t.Context(), l, "00000000", place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(agent.Start(t.Context(), l, "00000000", place))(t)
 		t.Cleanup(func() {
 			if err := c.Close(); err != nil {
 				t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/winetest"
 )
 
@@ -31,9 +32,7 @@ var packages = []struct{ dir, run string }{
 func TestPackages(t *testing.T) {
 	winetest.Need(t)
 	ns := namespace(t, "packages")
-	if err := ns.Up("lo"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Up("lo"))
 	prefix := winetest.New(t, ns.Start)
 	var all []string
 	for _, p := range packages {
@@ -45,15 +44,10 @@ func TestPackages(t *testing.T) {
 			run := prefix.Process(filepath.Join(programs, path.Base(p.dir)+".test.exe"), "-test.run="+p.run, "-test.timeout=100s", "-test.v")
 			run.Cmd.Dir = filepath.Join("..", filepath.FromSlash(p.dir))
 			// A file, because programs that a test leaves would keep a pipe open.
-			out, err := os.Create(filepath.Join(t.TempDir(), "output"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(os.Create(filepath.Join(t.TempDir(), "output")))(t)
 			defer out.Close()
 			run.Cmd.Stdout, run.Cmd.Stderr = out, out
-			if err := prefix.Start(run); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, prefix.Start(run))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			if err := run.Wait(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/target"
@@ -42,14 +43,10 @@ workloads:
 func TestRun(t *testing.T) {
 	winetest.Need(t)
 	windows, linux := namespace(t, "windows"), namespace(t, "linux")
-	if err := windows.Veth(linuxnet.Device{Name: "eth0"}, linux, linuxnet.Device{Name: "eth0"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, windows.Veth(linuxnet.Device{Name: "eth0"}, linux, linuxnet.Device{Name: "eth0"}))
 	for i, ns := range []*linuxnet.NS{windows, linux} {
 		v4, v6 := netip.AddrFrom4([4]byte{198, 18, 77, byte(i + 1)}), netip.AddrFrom16([16]byte{0: 0x20, 1: 0x01, 3: 0x02, 6: 77, 15: byte(i + 1)})
-		if err := errors.Join(ns.Address("eth0", netip.PrefixFrom(v4, 24)), ns.Address("eth0", netip.PrefixFrom(v6, 64)), ns.Up("eth0"), ns.Up("lo")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(ns.Address("eth0", netip.PrefixFrom(v4, 24)), ns.Address("eth0", netip.PrefixFrom(v6, 64)), ns.Up("eth0"), ns.Up("lo")))
 	}
 	wine := winetest.New(t, windows.Start).Launcher(winetest.Program(t))
 	connect := func(_ context.Context, _, name string, at machine.Address) (*machine.Machine, error) {
@@ -61,9 +58,7 @@ func TestRun(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(everyWorkload), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(everyWorkload), 0o600))
 	var stdout, stderr bytes.Buffer
 	app := cli.New(result.Build{Version: "test"})
 	app.Targets = []target.Kind{target.MachinesKind(connect)}
@@ -71,10 +66,7 @@ func TestRun(t *testing.T) {
 	if code := app.Main(t.Context(), []string{"run", file, "--host", "ssh://windows", "--host", "ssh://linux", "--out", out}); code != 0 {
 		t.Fatalf("tare run ends with %d: %s%s", code, stdout.String(), stderr.String())
 	}
-	stored, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(store.Open(out))(t)
 	defer stored.Close()
 	run, trials, err := stored.Load()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -71,9 +72,7 @@ func TestReleaseFuzz(t *testing.T) {
 	testneed.NotShort(t) // it builds the targets
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": module, "fuzzed_test.go": source, "fuzzed.go": "// Package fuzzed is empty.\npackage fuzzed\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	t.Chdir(dir)
 	all, err := find(".")

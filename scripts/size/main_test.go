@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestPackageOf(t *testing.T) {
@@ -59,9 +61,7 @@ func TestTable(t *testing.T) {
 | example.invalid/large | 0.8 | 22.8 | beyond 20 MB |
 | example.invalid/small | 0.1 | 22.9 | beyond 20 MB |
 `
-	if diff := cmp.Diff(rows, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, rows, got)
 	if small := shares(map[string]int64{standard: 1000, "a": 1, "b": 1}, 1_002_000, 0); len(small) != 2 || small[1].name != "2 smaller libraries" {
 		t.Errorf("%v", small)
 	}

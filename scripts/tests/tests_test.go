@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 // What go test prints of passed, failed and skipped tests is counted, the skipped ones by what they need.
@@ -26,13 +28,9 @@ not an event
 {"Action":"fail","Package":"tare/b","Elapsed":2}
 {"Action":"pass","Package":"tare/a","Elapsed":1}`
 	var got tally
-	if err := got.count(strings.NewReader(events)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, got.count(strings.NewReader(events)))
 	want := tally{passed: 1, failed: 1, skipped: map[string]int{"needs root": 2, "no reason given": 1}, packages: []packageTime{{"b", 2}, {"a", 1}}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(tally{}, packageTime{})); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got, cmp.AllowUnexported(tally{}, packageTime{}))
 	if got.green() {
 		t.Error("a failed test is green")
 	}
@@ -65,34 +63,23 @@ func TestDifferences(t *testing.T) {
 	before := state{"sysctl": {"net/ipv4/ip_forward = 0"}, "link": {"lo"}, "nft list ruleset": {}, "user": {"root"}}
 	after := state{"sysctl": {"net/ipv4/ip_forward = 1"}, "link": {"lo"}, "nft list ruleset": {"table ip nat {"}}
 	want := []string{"nft list ruleset new: table ip nat {", "sysctl gone: net/ipv4/ip_forward = 0", "sysctl new: net/ipv4/ip_forward = 1"}
-	if d := cmp.Diff(want, before.differences(after)); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, before.differences(after))
 }
 
 func TestSysctls(t *testing.T) {
 	root := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"net/a": 0o644, "kernel/ns_last_pid": 0o644, "fs/file-nr": 0o444} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("7\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte("7\n"), mode))
 	}
-	if d := cmp.Diff([]string{"net/a = 7"}, sysctls(root)); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, []string{"net/a = 7"}, sysctls(root))
 }
 
 // Every test of the module belongs to make check, or to exactly one later stage, and every package that the stages
 // name has tests.
 func TestEveryTestHasAStage(t *testing.T) {
-	all, err := packages("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(packages("../.."))(t)
 	has := func(path string) bool { return slices.ContainsFunc(all, func(p pkg) bool { return p.path == path }) }
 	for name, pkgs := range whole() {
 		for _, p := range pkgs {

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/cni"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 )
 
 // fake makes a directory of plugins that are shell scripts.
@@ -126,10 +127,7 @@ func TestBad(t *testing.T) {
 // left checks that no process of a run is left.
 func left(t *testing.T, o labdriver.ModeSpec) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range files {
 		line, _ := os.ReadFile(f) // it may have exited
 		if strings.Contains(string(line), "\x00--run\x00"+o.Run+"\x00") || strings.HasSuffix(string(line), "\x00--run\x00"+o.Run+"\x00") {
@@ -150,9 +148,7 @@ func TestLookUp(t *testing.T) {
 		"20-broken.conf":    "{\n,",
 		"30-mine.conf":      `{"cniVersion": "0.2.0", "name": "mine", "type": "ptp", "ipam": {"type": "host-local", "subnet": "{{.PodCIDR}}", "routes": [{"dst": "0.0.0.0/0"}]}}`,
 	} {
-		if err := os.WriteFile(filepath.Join(configs, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(configs, name), []byte(text), 0o600))
 	}
 	s := build(t, "cni/network:mine", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {

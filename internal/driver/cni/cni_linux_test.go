@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -58,10 +59,7 @@ func TestConflists(t *testing.T) {
 			}
 			s := drivertest.Build(t, trusting(), o)
 			s.CheckTopology(t)
-			top, err := s.Path.Topology()
-			if err != nil {
-				t.Fatal(err)
-			}
+			top := must.Get(s.Path.Topology())(t)
 			var kinds []string
 			for _, n := range top.Nodes {
 				if n.Host == "a" && n.Sandbox == "" && n.Kind != "process" {
@@ -106,10 +104,7 @@ func needIPVlan(t *testing.T, o labdriver.ModeSpec) {
 func kernelHasIPVlan(t *testing.T) bool {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
-	into, err := l.Namespace("into")
-	if err != nil {
-		t.Fatal(err)
-	}
+	into := must.Get(l.Namespace("into"))(t)
 	return l.A.NS.IPVlan(linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
 }
 
@@ -132,9 +127,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := tt.open(t, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(t, s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), tt.want)

@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // doomed is the environment variable that makes this test binary a run that waits until it is
@@ -54,13 +55,8 @@ func TestKilledRun(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"="+file+" "+dir+":"+plugins)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	words := strings.Fields(line)
 	if err != nil || len(words) != 3 {
@@ -68,21 +64,14 @@ func TestKilledRun(t *testing.T) {
 		t.Fatalf("it says %q, %v", line, err)
 	}
 	free, stopped := number(t, words[1]), number(t, words[2])
-	if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(stopped, syscall.SIGSTOP))
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	waitGone(t, free)
 	if text, _ := os.ReadFile(called); strings.Count(string(text), "DEL a-client") != 1 || strings.Count(string(text), "ADD") != 2 {
 		t.Errorf("the plugin was called for %q, want an ADD for each endpoint and the DEL of that of host a", text)
 	}
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	listed := false
 	for _, l := range found {
 		if l.Run == words[0] {
@@ -100,10 +89,7 @@ func TestKilledRun(t *testing.T) {
 
 func number(t *testing.T, word string) int {
 	t.Helper()
-	n, err := strconv.Atoi(word)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(word))(t)
 	return n
 }
 

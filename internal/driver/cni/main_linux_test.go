@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/cni"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -32,10 +33,7 @@ func trusting() cni.Driver { return cni.Driver{Trusted: []string{"/"}} }
 // pinned returns the version of a module that a go.mod of the repository requires.
 func pinned(t testing.TB, file, module string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(drivertest.Root(t), file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(drivertest.Root(t), file)))(t)
 	_, after, found := strings.Cut(string(text), module+" ")
 	if !found {
 		t.Fatalf("%s does not require %s", file, module)
@@ -49,10 +47,7 @@ func cached(t testing.TB, variable, name, version string) string {
 	if dir := os.Getenv(variable); dir != "" {
 		return dir
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := must.Get(os.UserCacheDir())(t)
 	return filepath.Join(cache, "tare", name, version)
 }
 
@@ -95,8 +90,6 @@ func build(t testing.TB, mode string, options map[string]string) *drivertest.Set
 func write(t testing.TB, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }

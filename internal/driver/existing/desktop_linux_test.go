@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/existing"
 	"tare/internal/engine"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -81,9 +82,7 @@ func TestDesktop(t *testing.T) {
 	cmd.Env = append(os.Environ(), desktopSocket+"="+s.a.Socket())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := s.lab.A.NS.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.lab.A.NS.Start(cmd))
 	err := cmd.Wait()
 	text := out.String()
 	if err != nil || !strings.Contains(text, "--- PASS: TestDesktopChild") {

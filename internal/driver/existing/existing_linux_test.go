@@ -11,6 +11,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // standing are a lab's engines that represent a user's own machines: the driver gets only
@@ -44,9 +45,7 @@ func stand(t *testing.T) standing {
 func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver {
 	t.Helper()
 	g := existing.New(hosts, swarm)
-	if err := g.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Open(t.Context()))
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -60,10 +59,7 @@ func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver 
 func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p, err := g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "host-local", Pairs: 1}).ModeSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "host-local", Pairs: 1}).ModeSpec))(t)
 	t.Cleanup(func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -132,9 +128,7 @@ func TestExistingOne(t *testing.T) {
 			checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
 		})
 	}
-	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}))(t)
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
 		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
@@ -144,10 +138,7 @@ func TestExistingOne(t *testing.T) {
 func untouched(t *testing.T, engines ...*private.Engine) {
 	t.Helper()
 	for _, e := range engines {
-		left, err := e.Leftovers(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := must.Get(e.Leftovers(context.Background(), nil))(t)
 		for _, l := range left {
 			t.Errorf("left: %s", l.What)
 		}

@@ -27,16 +27,14 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
 // speak returns a client of an engine, for what its user does there.
 func speak(t *testing.T, p *private.Engine) *client.Client {
 	t.Helper()
-	c, err := client.New(client.WithHost("unix://" + p.Socket()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.New(client.WithHost("unix://" + p.Socket())))(t)
 	t.Cleanup(func() { _ = c.Close() }) // idle connections only
 	return c
 }
@@ -46,29 +44,15 @@ func furnish(t *testing.T, c *client.Client) {
 	t.Helper()
 	var image bytes.Buffer
 	w := tar.NewWriter(&image)
-	if err := w.WriteHeader(&tar.Header{Name: "file", Size: 0, Mode: 0o644}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := c.ImageImport(t.Context(), client.ImageImportSource{Source: &image, SourceName: "-"}, "mine", client.ImageImportOptions{Tag: "latest"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, got); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.NetworkCreate(t.Context(), "home", client.NetworkCreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+	must.Do(t, w.WriteHeader(&tar.Header{Name: "file", Size: 0, Mode: 0o644}))
+	must.Do(t, w.Close())
+	got := must.Get(c.ImageImport(t.Context(), client.ImageImportSource{Source: &image, SourceName: "-"}, "mine", client.ImageImportOptions{Tag: "latest"}))(t)
+	must.Get(io.Copy(io.Discard, got))(t)
+	must.Get(c.NetworkCreate(t.Context(), "home", client.NetworkCreateOptions{}))(t)
+	must.Get(c.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "own", Config: &container.Config{Image: "mine", Cmd: []string{"/file"}},
 		NetworkingConfig: &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{"home": {}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // inventory lists everything on an engine.
@@ -76,24 +60,15 @@ func inventory(t *testing.T, c *client.Client) []string {
 	t.Helper()
 	ctx := context.Background()
 	var all []string
-	containers, err := c.ContainerList(ctx, client.ContainerListOptions{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	containers := must.Get(c.ContainerList(ctx, client.ContainerListOptions{All: true}))(t)
 	for _, o := range containers.Items {
 		all = append(all, fmt.Sprint("container ", o.ID, o.Names, o.Image, o.Labels, o.Created))
 	}
-	networks, err := c.NetworkList(ctx, client.NetworkListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	networks := must.Get(c.NetworkList(ctx, client.NetworkListOptions{}))(t)
 	for _, o := range networks.Items {
 		all = append(all, fmt.Sprint("network ", o.ID, o.Name, o.Labels, o.Options))
 	}
-	images, err := c.ImageList(ctx, client.ImageListOptions{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(c.ImageList(ctx, client.ImageListOptions{All: true}))(t)
 	for _, o := range images.Items {
 		all = append(all, fmt.Sprint("image ", o.ID, o.RepoTags, o.Labels))
 	}
@@ -125,9 +100,7 @@ func TestExistingRefuses(t *testing.T) {
 	c := speak(t, s.a)
 	furnish(t, c)
 	tiny := s.lab.Addresses(lab.NetOverlay, 0)[0].Masked()
-	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "tiny", Subnet: tiny.Masked(), Range: tiny}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "tiny", Subnet: tiny.Masked(), Range: tiny}))(t)
 	unchanged(t, c)
 	g := connect(t, false, s.hosts...)
 	run := stay(t, g)
@@ -173,19 +146,13 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 	s := stand(t)
 	unchanged(t, speak(t, s.b))
 	var taken net.Listener
-	err := s.lab.B.NS.Do(func() (err error) {
+	must.Do(t, s.lab.B.NS.Do(func() (err error) {
 		taken, err = net.Listen("tcp", "0.0.0.0:5201")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	defer taken.Close()
 	g := connect(t, false, s.hosts...)
-	p, err := g.Provision(t.Context(), order(t, "docker/published"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(g.Provision(t.Context(), order(t, "docker/published")))(t)
 	defer func() {
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -202,10 +169,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	start := func(h *lab.Host, args ...string) *existing.Driver {
-		p, err := private.Start(t.Context(), l, h, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(private.Start(t.Context(), l, h, args...))(t)
 		t.Cleanup(func() {
 			if err := p.Close(); err != nil {
 				t.Error(err)
@@ -242,12 +206,8 @@ func TestExistingChangesUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush := exec.Command("iptables", "-t", "nat", "-F", "DOCKER")
-	if err := s.lab.B.NS.Start(flush); err != nil {
-		t.Fatal(err)
-	}
-	if err := flush.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.lab.B.NS.Start(flush))
+	must.Do(t, flush.Wait())
 	_, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false)
 	if err == nil || !strings.Contains(err.Error(), "not proven") {
 		t.Errorf("through docker-proxy: %v", err)
@@ -258,9 +218,7 @@ func TestExistingChangesUnderWay(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%d containers: %v", len(list.Items), err)
 	}
-	if _, err := c.ContainerRemove(t.Context(), list.Items[0].ID, client.ContainerRemoveOptions{Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.ContainerRemove(t.Context(), list.Items[0].ID, client.ContainerRemoveOptions{Force: true}))(t)
 	if _, err := at.Path.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "b/server was removed") {
 		t.Errorf("%v", err)
 	}
@@ -294,9 +252,7 @@ func TestExistingChild(t *testing.T) {
 	spec := drivertest.Spec(t, nil)
 	for _, mode := range modes {
 		spec.Label = mode
-		if _, err := g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec))(t)
 	}
 	fmt.Println("standing", spec.Claim.ID)
 	time.Sleep(time.Hour)
@@ -315,9 +271,7 @@ func TestExistingAsOrdinaryUser(t *testing.T) {
 	unchanged(t, speak(t, s.a))
 	// Equivalent to membership in the socket's group: access to its directory and
 	// permission to use it.
-	if err := errors.Join(os.Chmod(s.a.Dir(), 0o711), os.Chmod(s.a.Socket(), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(s.a.Dir(), 0o711), os.Chmod(s.a.Socket(), 0o666)))
 	cmd := child(t, s, "docker/published docker/userland-proxy")
 	const nobody = 65534
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -335,13 +289,8 @@ func TestExistingKilled(t *testing.T) {
 	furnish(t, c)
 	unchanged(t, c)
 	cmd := child(t, s, "docker/published docker/driver:bridge", existingWait+"=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	var run string
 	text := new(bytes.Buffer)
 	for buf := make([]byte, 1024); run == ""; {
@@ -354,9 +303,7 @@ func TestExistingKilled(t *testing.T) {
 			break
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	if run == "" {
 		t.Fatalf("it was never set up: %s", text)
@@ -365,10 +312,7 @@ func TestExistingKilled(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("of a run that is alive %d objects are left: %v", len(left), err)
 	}
-	alive, err := lab.Alive()
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(lab.Alive())(t)
 	if left, err = s.a.Leftovers(t.Context(), alive); err != nil {
 		t.Fatal(err)
 	}

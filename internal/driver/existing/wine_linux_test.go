@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/winetest"
@@ -41,10 +42,7 @@ func TestWineDesktop(t *testing.T) {
 	winetest.Need(t)
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
-	engine, err := private.Start(t.Context(), l, l.A, "-H", "tcp://127.0.0.1:2375")
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := must.Get(private.Start(t.Context(), l, l.A, "-H", "tcp://127.0.0.1:2375"))(t)
 	t.Cleanup(func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
@@ -57,33 +55,24 @@ func TestWineDesktop(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the program of the containers: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(desktopStudy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(desktopStudy), 0o600))
 	p := winetest.New(t, l.A.NS.Start)
 	run := p.Process(program, "run", "study.yaml", "--out", "out")
 	run.Cmd.Dir = dir
 	var out strings.Builder
 	run.Cmd.Stdout, run.Cmd.Stderr = &out, &out
-	if err := p.Start(run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Start(run))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	err = run.Wait(ctx)
+	err := run.Wait(ctx)
 	t.Logf("%v\n%s", err, out.String())
 
 	ok := map[string]int{}
-	file, err := os.Open(filepath.Join(dir, "out", "trials.ndjson"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(filepath.Join(dir, "out", "trials.ndjson")))(t)
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var trial result.Trial
-		if err := json.Unmarshal(lines.Bytes(), &trial); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &trial))
 		if trial.Status == result.TrialOK {
 			ok[trial.Mode+" "+trial.Workload]++
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/strongswan/govici/vici"
 
 	"tare/internal/driver/daemon"
+	"tare/internal/must"
 	"tare/internal/process"
 )
 
@@ -57,15 +58,12 @@ func FuzzPackets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		sources := []io.Reader{bytes.NewReader(answer), bytes.NewReader(nil)} // commands, events
 		c := &charon{Process: &daemon.Process{Process: process.New("charon of host a", "charon")}}
-		session, err := vici.NewSession(vici.WithDialContext(func(context.Context, string, string) (net.Conn, error) {
+		session := must.Get(vici.NewSession(vici.WithDialContext(func(context.Context, string, string) (net.Conn, error) {
 			conn := replay{sources[0]}
 			sources = sources[1:]
 			c.conns = append(c.conns, conn)
 			return &packets{Conn: conn}, nil
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		})))(t)
 		c.session = session
 		got, err := c.installedSA()
 		switch {

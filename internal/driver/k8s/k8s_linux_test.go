@@ -150,10 +150,7 @@ func TestModes(t *testing.T) {
 func checkWrongEndpoint(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup, run lab.Spec, space string) {
 	t.Helper()
 	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin}))(t)
-	other, err := k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": label(s.Path.Mode)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(k.Run(t.Context(), kube.PodSpec{Run: run.Claim.ID, Part: "other", Name: kube.Name(run.Claim.ID, s.Path.Mode, "other"), Namespace: space, Node: kubetest.NodeB, Labels: map[string]string{"other": label(s.Path.Mode)}}))(t)
 	a := must.Get(agent.Start(t.Context(), other, run.Claim.ID, "other"))(t)
 	defer func() { must.Do(t, a.Close(), other.Remove(context.Background())) }()
 	name := kube.Name(run.Claim.ID, label(s.Path.Mode), "b", "server")

@@ -16,6 +16,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -31,9 +32,7 @@ func onLab(l *lab.Lab, b machines.Named) *machines.Hosts {
 
 func opened(t *testing.T, h *machines.Hosts) *machines.Hosts {
 	t.Helper()
-	if err := h.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Open(t.Context()))
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -150,9 +149,7 @@ func run(t *testing.T, ns *linuxnet.NS, input, program string, args ...string) {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	var said strings.Builder
 	cmd.Stdin, cmd.Stderr = strings.NewReader(input), &said
-	if err := ns.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Start(cmd))
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%s: %v: %s", program, err, &said)
 	}

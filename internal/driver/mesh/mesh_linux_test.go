@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -150,10 +151,7 @@ func TestBadPrograms(t *testing.T) {
 func wrap(t *testing.T, commands string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	path, err := daemon.Find("nebula")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(daemon.Find("nebula"))(t)
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" != -version ] && mkdir %s/once 2>/dev/null; then\n%s\nfi\nexec %s \"$@\"\n", dir, commands, path)
 	if err := os.WriteFile(filepath.Join(dir, "nebula"), []byte(script), 0o755); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)

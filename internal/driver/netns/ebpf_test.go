@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 )
 
 // userNamespaceEnv makes the test binary test what works in a user namespace.
@@ -30,10 +31,7 @@ func TestProgramsWithoutRights(t *testing.T) {
 		}
 		return
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestProgramsWithoutRights$", "-test.v")
 	cmd.Env = append(os.Environ(), userNamespaceEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -11,6 +11,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 )
 
 // All pairs carry traffic at once, and the path of each is proven. The kernel has one neighbour table for all
@@ -33,10 +34,7 @@ func TestMaxPairsOnOneSubnet(t *testing.T) {
 			if mode != "netns/macvlan" {
 				return // so many pairs take long to set up; this subnet has the addresses of the hosts, too
 			}
-			p, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs})))(t)
 			seen := map[netip.Addr]bool{}
 			for i, pair := range p.Pairs {
 				for _, at := range pair.Server.Dial {

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/traffic/workloads"
 )
 
@@ -49,15 +50,9 @@ func TestOffloadOff(t *testing.T) {
 	perPacket := map[bool]float64{}
 	for _, on := range []bool{true, false} {
 		s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", func(l *lab.Spec) { l.Offload = on })
-		before, err := s.Lab.A.NS.Stats(lab.Underlay)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(s.Lab.A.NS.Stats(lab.Underlay))(t)
 		stream(t, s)
-		after, err := s.Lab.A.NS.Stats(lab.Underlay)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(s.Lab.A.NS.Stats(lab.Underlay))(t)
 		perPacket[on] = float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets)
 	}
 	if perPacket[false] > lab.DefaultMTU+14 || perPacket[true] < 2*lab.DefaultMTU {
@@ -73,10 +68,7 @@ func stream(t *testing.T, s *drivertest.Setup) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := workloads.Named(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(workloads.Named(p.Kind))(t)
 	metrics, _ := w.Metrics(p, client, server)
 	return metrics["goodput"]
 }

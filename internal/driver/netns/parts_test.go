@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/topologygolden"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // without specifies a variant of a mode that leaves parts out.
@@ -100,10 +101,7 @@ func TestParts(t *testing.T) {
 					path = m.Baseline
 				}
 				if path != "" {
-					top, err := s.Path.Topology()
-					if err != nil {
-						t.Fatal(err)
-					}
+					top := must.Get(s.Path.Topology())(t)
 					drivertest.CheckGoldenPath(t, path, topologygolden.Normalise(top, s.Path.Findings(nil, nil, nil)))
 				}
 				proveAll(t, s)
@@ -155,19 +153,13 @@ func TestMTUPart(t *testing.T) {
 		{"netns/colocated", "namespace bridge", "1500"},
 	} {
 		t.Run(tt.mode+" without "+tt.without, func(t *testing.T) {
-			p, err := netns.Driver{}.Provision(t.Context(), without(t, tt.mode, 1, strings.Fields(tt.without)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(netns.Driver{}.Provision(t.Context(), without(t, tt.mode, 1, strings.Fields(tt.without))))(t)
 			defer func() {
 				if err := p.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}()
-			top, err := p.Topology()
-			if err != nil {
-				t.Fatal(err)
-			}
+			top := must.Get(p.Topology())(t)
 			var mtus []string
 			for _, n := range top.Nodes {
 				for _, f := range n.Facts {
@@ -199,9 +191,7 @@ func TestTrackedNevertheless(t *testing.T) {
 	if _, _, err := s.Trial(t, p, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Lab.B.NS.Gateway(linuxnet.Gateway{Table: "other", Rules: linuxnet.RuleTrackArriving}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Lab.B.NS.Gateway(linuxnet.Gateway{Table: "other", Rules: linuxnet.RuleTrackArriving}))
 	if _, _, err := s.Trial(t, p, false); err == nil || !strings.Contains(err.Error(), "and the part conntrack is off") {
 		t.Errorf("got %v", err)
 	}

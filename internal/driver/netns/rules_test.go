@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -79,21 +80,15 @@ func withoutJump(program string) func(*testing.T, *linuxnet.NS) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, "-w", "-t", "nat", "-F", "PREROUTING")
 		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+filepath.Join(t.TempDir(), "lock")) // an ordinary user may not lock the machine's
-		if err := ns.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Start(cmd))
+		must.Do(t, cmd.Wait())
 	}
 }
 
 // withoutDecoys removes the rules from nftables.
 func withoutDecoys(t *testing.T, ns *linuxnet.NS) {
 	t.Helper()
-	if err := ns.DropDecoys(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.DropDecoys())
 }
 
 // Rules without effect are read back, and every forwarded packet passes them.

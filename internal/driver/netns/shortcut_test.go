@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // shorts are connections that bypass a path. Each keeps the traffic flowing, because a
@@ -62,9 +63,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 			if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)}); err != nil {
 				t.Fatalf("before the shortcut, datagrams: %v", err)
 			}
-			if err := tt.open(t, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(t, s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				s.Void(t, drivertest.Params(kind), tt.want)

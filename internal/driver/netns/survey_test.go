@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 )
 
 // The stacks of a path can be surveyed: nothing filters in the baseline's, the gateway of a
@@ -17,10 +18,7 @@ func TestSurvey(t *testing.T) {
 	stacks := map[string][]driver.Settings{}
 	for _, mode := range []string{"host", "netns/published"} {
 		for _, stack := range drivertest.Provision(t, netns.Driver{}, mode, nil).Path.Stacks {
-			settings, err := stack.Survey(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			settings := must.Get(stack.Survey(t.Context()))(t)
 			stacks[mode] = append(stacks[mode], settings)
 			n, tracks, err := stack.ReadTracked(t.Context())
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -87,13 +88,10 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	err := ns.Do(func() (err error) {
+	must.Do(t, ns.Do(func() (err error) {
 		c, err = open()
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -165,10 +163,7 @@ func TestForget(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before, err := s.Path.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(s.Path.Snapshot(t.Context()))(t)
 	if s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}) == nil {
 		t.Error("the kernel had nothing to forget: nothing was tested")
 	}

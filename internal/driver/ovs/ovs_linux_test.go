@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/ovs"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -59,9 +60,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := way.open(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, way.open(s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), way.want)
@@ -90,9 +89,7 @@ func inClear(s *drivertest.Setup) error { return ovs.Untunnel(s.Path) }
 func TestSwitchKilled(t *testing.T) {
 	s := stand(t, "ovs/vxlan-netdev", 1400)
 	for _, pid := range s.Path.Processes() {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	var err error
 	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestParsePorts(t *testing.T) {
@@ -15,14 +17,9 @@ func TestParsePorts(t *testing.T) {
   port  tun0: rx pkts=3, bytes=18446744073709551615, drop=?, errs=?, frame=?, over=?, crc=?
            tx pkts=4, bytes=4, drop=?, errs=?, coll=?
 `
-	got, err := parsePorts(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(parsePorts(text))(t)
 	want := map[string]transfer{"LOCAL": {0, 2}, "veth0": {900, 1000}, "tun0": {18446744073709551615, 4}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(transfer{})); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, got, cmp.AllowUnexported(transfer{}))
 	for _, bad := range []string{"  port tun0\n", "  port tun0: rx pkts=1, drop=0\n", "  port tun0: rx pkts=1, bytes=?\n", "  port x: rx bytes=1\n tx bytes=-1\n"} {
 		if got, err := parsePorts(bad); err == nil {
 			t.Errorf("%q gives %v", bad, got)

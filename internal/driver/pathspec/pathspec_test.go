@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -48,31 +47,23 @@ func TestSnapshotAndProof(t *testing.T) {
 	p.AddReader(func(_ context.Context, into driver.Counters) error { into["a/rule.packets"] = 7; return nil })
 	p.AddRules(driver.Rule{Counter: "a/rule.packets", Expect: driver.NoMatch})
 
-	before, err := p.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(p.Snapshot(t.Context()))(t)
 	want := driver.Counters{"a/eth0.tx_bytes": 10, "a/eth0.rx_bytes": 20, "a/server.veth.tx_bytes": 0, "a/server.veth.rx_bytes": 0,
 		"a/lo.tx_bytes": 0, "a/lo.rx_bytes": 0, "a/rule.packets": 7}
-	if d := cmp.Diff(want, before); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, before)
 	if on.reads != 1 {
 		t.Errorf("one stack was read %d times for a snapshot", on.reads)
 	}
 	on.links["eth0"] = pathspec.Link{TxBytes: 10 + 1<<20, RxBytes: 20}
 	on.links["veth1a2b"] = pathspec.Link{RxBytes: 3 << 20}
-	after, err := p.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(p.Snapshot(t.Context()))(t)
 	carried := []driver.Carried{{Forward: driver.Flow{Payload: 1 << 20, Wire: 1 << 20}}}
 	path := p.DriverPath(driver.Path{})
 	if err := path.Prove(before, after, carried); err != nil {
 		t.Error(err)
 	}
 	after["a/lo.tx_bytes"] = 1 << 20
-	err = path.Prove(before, after, carried)
+	err := path.Prove(before, after, carried)
 	if err == nil || !strings.Contains(err.Error(), "the path of x/y is not proven: counter a/lo.tx_bytes") {
 		t.Errorf("traffic on a way round: %v", err)
 	}
@@ -87,42 +78,32 @@ func TestEndsAndTopology(t *testing.T) {
 	a, box := pathspec.Place{At: "a", Host: "a", Stack: on}, pathspec.Place{At: "b/server", Host: "b", Stack: on}
 	addr := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
 	p := pathspec.Path{Mode: "x/y", PairCount: 2}
-	err := p.ForEachPair(func(pair int) error {
+	must.Do(t, p.ForEachPair(func(pair int) error {
 		to := box
 		if pair == 2 {
 			to.At = "b/server2"
 		}
 		p.AddPair(pathspec.Endpoint{Place: a}, pathspec.Endpoint{Place: to}, addr, addr, pathspec.FirstPort)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var names []string
 	for _, pair := range p.Pairs() {
 		names = append(names, pair.Client.Name, pair.Server.Name)
 	}
-	if d := cmp.Diff([]string{"a", "b/server", "a#2", "b/server2"}, names); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, []string{"a", "b/server", "a#2", "b/server2"}, names)
 	if got := p.Pairs()[0].Server.Dial[0].String(); got != "192.0.2.1:5201" {
 		t.Errorf("the server is dialled at %s", got)
 	}
 	p.SetSteps(pathspec.ProcessStep(a), pathspec.WithFacts(pathspec.DeviceStep(a, pathspec.Device{Name: "eth0"}), result.Fact{Name: "more", Value: "1"}),
 		pathspec.RuleStep(a, "nat", "DNAT"), pathspec.ProcessStep(box))
-	top, err := p.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(p.Topology())(t)
 	want := []result.Node{
 		{ID: "n0", Kind: "process", Host: "a", Label: "process x 2"},
 		{ID: "n1", Kind: "veth", Host: "a", Label: "eth0", Facts: []result.Fact{{Name: "mtu", Value: "1500"}, {Name: "more", Value: "1"}}},
 		{ID: "n2", Kind: "nat", Host: "a", Label: "DNAT"},
 		{ID: "n3", Kind: "process", Host: "b", Sandbox: "server", Label: "process x 2"},
 	}
-	if d := cmp.Diff(want, top.Nodes); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, top.Nodes)
 	if len(top.Edges) != 3 {
 		t.Errorf("%d edges", len(top.Edges))
 	}
@@ -139,10 +120,7 @@ func TestProvenTopology(t *testing.T) {
 	p.AddRules(driver.Rule{Counter: "a/nat.met_packets", Expect: driver.Connections}, driver.Rule{Counter: "a/nat.bytes", Expect: driver.Forward},
 		driver.Rule{Counter: "a/relay:1.run_ns", Expect: driver.ProcessIdle}, driver.Rule{Counter: "a/elsewhere.bytes", Expect: driver.Forward})
 	p.SetSteps(pathspec.ProcessStep(a), pathspec.ProvenBy(pathspec.RuleStep(a, "nat", "DNAT"), "a/nat"), pathspec.DeviceStep(a, pathspec.Device{Name: "br0"}), pathspec.DeviceStep(a, pathspec.Device{Name: "eth0"}))
-	top, err := p.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(p.Topology())(t)
 	got := map[string][]string{}
 	for _, n := range append(top.Nodes, top.Beside...) {
 		got[n.ID+" "+n.Kind+" "+n.Host+" "+n.Label] = n.Counters
@@ -152,9 +130,7 @@ func TestProvenTopology(t *testing.T) {
 		"n2 veth a br0": {"a/br0.tx_bytes", "a/br0.rx_bytes"}, "n3 veth a eth0": {"a/eth0.tx_bytes", "a/eth0.rx_bytes"},
 		"b0 veth a lo": {"a/lo.tx_bytes", "a/lo.rx_bytes"}, "b1 process a relay:1": {"a/relay:1.run_ns"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, got)
 	findings := p.DriverPath(driver.Path{}).Findings(driver.Counters{"a/eth0.tx_bytes": 5, "a/eth0.rx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 105, "a/eth0.rx_bytes": 4},
 		[]driver.Carried{{Forward: driver.Flow{Payload: 100, Unbounded: true}}})
 	if f := findings[0]; f.Expect != "forward" || *f.Moved != 100 || f.Least != 100 || f.Most != nil || !f.Fits() {
@@ -185,12 +161,8 @@ func TestForSettings(t *testing.T) {
 		"a eth0 true forward a/eth0.tx_packets", "a eth0 false reverse a/eth0.tx_packets",
 		"a/client veth1a2b true reverse at least a/client/client.veth.tx_packets", "a/client veth1a2b false forward at least a/client/client.veth.tx_packets",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
-	if d := cmp.Diff(map[string]bool{"a": true}, p.Translating()); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, got)
+	must.Equal(t, map[string]bool{"a": true}, p.Translating())
 	var order []string
 	note := func(what string) func(context.Context) error {
 		return func(context.Context) error { order = append(order, what); return nil }
@@ -201,10 +173,6 @@ func TestForSettings(t *testing.T) {
 	if err := path.FlushConnections(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if d := cmp.Diff([]string{"flushed", "restored"}, order); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
-	if d := cmp.Diff([]result.Fact{{Name: "own"}, {Name: "with gro", Value: "on"}}, path.Facts); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, []string{"flushed", "restored"}, order)
+	must.Equal(t, []result.Fact{{Name: "own"}, {Name: "with gro", Value: "on"}}, path.Facts)
 }

@@ -19,6 +19,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -77,9 +78,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := tt.open(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(s))
 			s.WaitReachable(t)
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
 		})
@@ -172,10 +171,7 @@ func TestUnsupported(t *testing.T) {
 // programs returns the directory of the real Podman.
 func programs(t *testing.T) string {
 	t.Helper()
-	c, err := private.DescribePodman(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(private.DescribePodman(t.Context()))(t)
 	return filepath.Dir(c.Path)
 }
 
@@ -205,13 +201,8 @@ func TestKilledRun(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 			cmd.Env = append(os.Environ(), doomed+"="+mode)
 			cmd.Stderr = os.Stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(cmd.StdoutPipe())(t)
+			must.Do(t, cmd.Start())
 			line, err := bufio.NewReader(out).ReadString('\n')
 			id, _, _ := strings.Cut(line, " ")
 			children, below := linuxnet.Descendants(cmd.Process.Pid)
@@ -222,10 +213,7 @@ func TestKilledRun(t *testing.T) {
 			for _, pid := range children {
 				waitGone(t, pid)
 			}
-			alive, err := lab.Alive()
-			if err != nil {
-				t.Fatal(err)
-			}
+			alive := must.Get(lab.Alive())(t)
 			found, err := private.Leftovers(alive)
 			if err != nil || len(found) == 0 {
 				t.Errorf("gc finds %v, %v", found, err)
@@ -235,10 +223,7 @@ func TestKilledRun(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			labs, err := lab.Leftovers()
-			if err != nil {
-				t.Fatal(err)
-			}
+			labs := must.Get(lab.Leftovers())(t)
 			for _, l := range labs {
 				if err := l.Remove(); err != nil {
 					t.Error(err)

@@ -3,6 +3,8 @@ package podman
 import (
 	"net/netip"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // saved is what netavark and a CNI plugin write, with rules that are neither's.
@@ -23,10 +25,7 @@ COMMIT
 `
 
 func TestRules(t *testing.T) {
-	rules, err := parseRules(saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := must.Get(parseRules(saved))(t)
 	to := netip.MustParseAddr("198.18.1.2")
 	for _, tt := range []struct {
 		name string

@@ -6,16 +6,14 @@ import (
 
 	"tare/internal/driver/proxy"
 	"tare/internal/driver/proxy/relay"
+	"tare/internal/must"
 )
 
 // serverHello is that of RFC 8448 section 3, in its record: TLS_AES_128_GCM_SHA256 and X25519.
 const serverHello = "160303005a020000560303a6af06a4121860dc5e6e60249cd34c95930c8ac5cb1434dac155772ed3e2692800130100002e00330024001d0020c9828876112095fe66762bdbf7c672e156d6cc253b833df1dd69b1b04e751f0f002b00020304"
 
 func TestNegotiated(t *testing.T) {
-	b, err := hex.DecodeString(serverHello)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(hex.DecodeString(serverHello))(t)
 	frame := append([]byte("headers \x16\x03\x03 and more"), b...)
 	got, ok := proxy.NegotiatedIn([][]byte{{}, []byte("other"), frame})
 	if want := (relay.State{Version: "TLS 1.3", Suite: "TLS_AES_128_GCM_SHA256", Curve: "X25519"}); !ok || got != want {
@@ -30,10 +28,7 @@ func TestNegotiated(t *testing.T) {
 
 // FuzzNegotiated checks that any frames give nothing, or a version, a suite and a key exchange.
 func FuzzNegotiated(f *testing.F) {
-	b, err := hex.DecodeString(serverHello)
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := must.Get(hex.DecodeString(serverHello))(f)
 	f.Add(b)
 	f.Add(append([]byte{0x16, 3, 3}, b...))
 	f.Add([]byte{0x16, 3, 3, 0xff, 0xff, 2})

@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -58,13 +59,8 @@ func killedRun(t *testing.T, mode string) {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomed+"="+mode)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	words := strings.Fields(line)
 	if err != nil || len(words) != 3 {
@@ -73,19 +69,12 @@ func killedRun(t *testing.T, mode string) {
 	}
 	run := words[0]
 	free, stopped := number(t, words[1]), number(t, words[2])
-	if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(stopped, syscall.SIGSTOP))
 	waitState(t, stopped, "T")
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	waitState(t, free, "Z")
-	found, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(lab.Leftovers())(t)
 	var what []string
 	for _, l := range found {
 		if l.Run != run {
@@ -104,10 +93,7 @@ func killedRun(t *testing.T, mode string) {
 
 func number(t *testing.T, word string) int {
 	t.Helper()
-	n, err := strconv.Atoi(word)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(word))(t)
 	return n
 }
 

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -106,9 +105,7 @@ func TestEnginesOnlyMutualTLS(t *testing.T) {
 	var server net.Listener
 	in := func(ns *linuxnet.NS, fn func() error) {
 		t.Helper()
-		if err := ns.Do(fn); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Do(fn))
 	}
 	in(s.Lab.B.NS, func() (err error) {
 		server, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(listen))
@@ -151,9 +148,7 @@ func TestEnginesOnlyMutualTLS(t *testing.T) {
 			c, err = net.DialTimeout("tcp", netip.AddrPortFrom(s.Lab.B.Addr[0], listen.Port()).String(), 20*time.Second)
 			return err
 		})
-		if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetDeadline(time.Now().Add(20*time.Second)))
 		if err := talk(c); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the connection ended with %v, want it refused", name, err)
 		}
@@ -208,9 +203,7 @@ func TestEnginesPlacedFactsAndSecrets(t *testing.T) {
 // A placed proxy that is killed is named by the path's error.
 func TestEnginesPlacedProxyKilled(t *testing.T) {
 	s := variant{"proxy/l4", "haproxy", "both"}.provision(t, 1)
-	if err := syscall.Kill(s.Path.Processes()[1], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(s.Path.Processes()[1], syscall.SIGKILL))
 	var err error
 	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		_, err = s.Path.Snapshot(t.Context())
@@ -261,7 +254,5 @@ func TestPlacedSettings(t *testing.T) {
 	want := map[string]string{
 		"proxy/l4 program": "haproxy, tare", "proxy/l4 placement": "both, client, server, hop", "proxy/tls program": "haproxy, tare", "proxy/tls placement": "both, hop",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, want, got)
 }

@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -93,9 +94,7 @@ func TestEnginesShortcuts(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := tt.open(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(s))
 			s.WaitReachable(t)
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
 		})
@@ -142,9 +141,7 @@ func TestEnginesProxyKilled(t *testing.T) {
 		if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(s.Path.Processes()[1], syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Kill(s.Path.Processes()[1], syscall.SIGKILL))
 		var err error
 		for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			_, err = s.Path.Snapshot(t.Context())
@@ -172,10 +169,7 @@ func TestEnginesFactsAndSecrets(t *testing.T) {
 		}
 		for _, pid := range s.Path.Processes() {
 			for _, file := range []string{"cmdline", "environ"} {
-				text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file)))(t)
 				if len(text) > 200 {
 					t.Errorf("%s of process %d has %q", file, pid, text)
 				}

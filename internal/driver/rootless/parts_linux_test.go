@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/topologygolden"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // without specifies a variant of a mode that leaves parts out.
@@ -71,10 +72,7 @@ func TestEnginesParts(t *testing.T) {
 // checkDevices checks the devices of a path, and that the baseline's path is that of host.
 func checkDevices(t *testing.T, s *drivertest.Setup, want string, out bool) {
 	t.Helper()
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(s.Path.Topology())(t)
 	var devices []string
 	for _, n := range top.Nodes {
 		label, _, _ := strings.Cut(n.Label, " ")
@@ -119,9 +117,7 @@ func TestShortcutBesideVeth(t *testing.T) {
 		if _, _, err := s.Trial(t, p, false); err != nil {
 			t.Fatalf("%s before the shortcut: %v", mode, err)
 		}
-		if err := cable(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cable(s))
 		s.WaitReachable(t)
 		s.Void(t, p, want)
 	}

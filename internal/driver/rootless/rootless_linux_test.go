@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/rootless"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -54,9 +55,7 @@ func TestEnginesShortcutIsVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := cable(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cable(s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				_, _, err := s.Trial(t, drivertest.Params(kind), false)
@@ -96,9 +95,7 @@ func TestEnginesProgramKilled(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 1500)
 			for _, pid := range s.Path.Processes() {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 			var err error
 			for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -124,10 +121,7 @@ func TestEnginesFacts(t *testing.T) {
 		if facts["sandbox MTU"] != "1400" || !strings.Contains(facts[name], version) {
 			t.Errorf("%s: facts %v", mode, facts)
 		}
-		top, err := s.Path.Topology()
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := must.Get(s.Path.Topology())(t)
 		seen := false
 		for _, n := range top.Nodes {
 			for _, f := range n.Facts {

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/setting"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -138,9 +139,7 @@ func testVariants(t *testing.T, all map[string]variant) {
 			if v.revert == nil {
 				return
 			}
-			if err := v.revert(s.Lab.A.NS, s.Lab.B.NS); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, v.revert(s.Lab.A.NS, s.Lab.B.NS))
 			if v.want == "" { // what was taken back is restored before each trial
 				if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 					t.Error(err)
@@ -222,13 +221,8 @@ func TestEnginesOtherDirection(t *testing.T) {
 func TestEnginesFillIsLost(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "tracking", "on", "conntrack_fill", "2000")))
 	before := s.Snapshot(t)
-	if err := s.Lab.B.NS.FlushConntrack(); err != nil {
-		t.Fatal(err)
-	}
-	after, err := s.Path.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Lab.B.NS.FlushConntrack())
+	after := must.Get(s.Path.Snapshot(t.Context()))(t)
 	if moved, err := before.Delta(after); err != nil || moved["b/conntrack_fill.changes"] != 1 {
 		t.Errorf("%d changes, %v", moved["b/conntrack_fill.changes"], err)
 	}

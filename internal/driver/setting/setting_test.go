@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
+	"tare/internal/must"
 	"tare/internal/target"
 )
 
@@ -103,10 +104,7 @@ func TestNamesAreDistinct(t *testing.T) {
 // list. Further pages are those of a mode's own settings.
 func TestPages(t *testing.T) {
 	const docs = "../../../docs/settings"
-	list, err := os.ReadFile(filepath.Join(docs, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadFile(filepath.Join(docs, "README.md")))(t)
 	pages := map[string]bool{"README.md": true}
 	for _, m := range target.Modes() {
 		for _, own := range m.Own {
@@ -130,10 +128,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("README.md lacks the row of %s: %s", s.Name, s.Title)
 		}
 	}
-	files, err := os.ReadDir(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir(docs))(t)
 	for _, f := range files {
 		if !pages[f.Name()] {
 			t.Errorf("%s is the page of no setting", f.Name())

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/machine"
+	"tare/internal/must"
 )
 
 // FuzzHalf checks that whatever the process on another machine replies is an error, or a path
@@ -23,9 +24,7 @@ func FuzzHalf(f *testing.F) {
 		if json.Unmarshal([]byte(text), &far) != nil {
 			return
 		}
-		if err := json.Unmarshal([]byte(`{"pairs":[{"client":{"name":"a","host":"a"},"server":{"name":"b","host":"b"}}]}`), &own); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(`{"pairs":[{"client":{"name":"a","host":"a"},"server":{"name":"b","host":"b"}}]}`), &own))
 		names := []string{"one", "two"}
 		b := &both{}
 		for i, side := range sides() {

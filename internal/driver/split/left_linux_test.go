@@ -135,7 +135,7 @@ func state(t *testing.T, ns *linuxnet.NS) map[string]string {
 		}
 		out[strings.Join(args, " ")] = text.String()
 	}
-	err := ns.Do(func() error {
+	must.Do(t, ns.Do(func() error {
 		return filepath.WalkDir("/proc/sys/net", func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || slices.Contains([]string{"nf_conntrack_count", "flush", "stable_secret"}, e.Name()) {
 				return err
@@ -145,10 +145,7 @@ func state(t *testing.T, ns *linuxnet.NS) map[string]string {
 			}
 			return nil
 		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 

@@ -226,14 +226,12 @@ func TestCableIsVoid(t *testing.T) {
 			s := b.build(t, b.order(tt.mode, 1, nil))
 			client, server := namespaceOf(t, s.Ends[0].Client.Hello.PID), namespaceOf(t, s.Ends[0].Server.Hello.PID)
 			dial := s.Path.Pairs[0].Server.Dial[0].Addr()
-			if err := errors.Join(
+			must.Do(t, errors.Join(
 				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
 				client.Up("cable0"), server.Up("cable1"),
 				client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
 				client.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
-			); err != nil {
-				t.Fatal(err)
-			}
+			))
 			s.WaitReachable(t)
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
 			s.Void(t, drivertest.Params("tcp_stream"), "one/machine/"+card+".tx_bytes")
@@ -285,18 +283,13 @@ func TestBroadcastsAreExpected(t *testing.T) {
 func (b *bench) broadcast(t *testing.T) {
 	t.Helper()
 	var conn net.Conn
-	err := b.ns[1].Do(func() (err error) {
+	must.Do(t, b.ns[1].Do(func() (err error) {
 		conn, err = (&net.Dialer{}).DialContext(t.Context(), "udp", "198.18.255.255:9")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	defer conn.Close()
 	for range 100 {
-		if _, err := conn.Write(make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(make([]byte, 1000)))(t)
 	}
 }
 

@@ -20,10 +20,7 @@ func TestOverSSH(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedLab(t)
 	m := machinetest.Pair(t)
-	run, err := runid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(runid.New())(t)
 	t.Cleanup(run.Release)
 	b := &bench{run: run.ID}
 	for i, name := range []string{"a", "b"} {

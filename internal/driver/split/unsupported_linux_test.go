@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -53,9 +54,7 @@ func TestUnsupported(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			if tt.change != nil {
-				if err := tt.change(t, b); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, tt.change(t, b))
 			}
 			p, err := b.driver.Provision(t.Context(), b.order(tt.mode, 1, tt.with))
 			if err == nil {

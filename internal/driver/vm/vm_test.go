@@ -26,6 +26,7 @@ import (
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -167,10 +168,7 @@ func surveyed(t *testing.T, p *driver.Path, mode string) {
 	t.Helper()
 	var stacks []driver.Settings
 	for _, at := range p.Stacks {
-		settings, err := at.Survey(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		settings := must.Get(at.Survey(t.Context()))(t)
 		stacks = append(stacks, settings)
 	}
 	in := slices.IndexFunc(stacks, func(s driver.Settings) bool { return s.At == "a/vm" })
@@ -193,9 +191,7 @@ func besideTheGuest(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	a := vm.HostA(s.Path)
 	for _, at := range s.Path.Pairs[0].Server.Dial {
-		if err := a.Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())))
 	}
 	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }
@@ -213,9 +209,7 @@ func redirected(t *testing.T, s *drivertest.Setup) {
 		"tcp dport 5201 dnat to %s\n udp dport 5201 dnat to %s\n }\n}\n", to, to))
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := vm.HostA(s.Path).Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, vm.HostA(s.Path).Start(cmd))
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("redirect: %v: %s", err, &said)
 	}
@@ -241,10 +235,7 @@ func besideTheSandbox(t *testing.T, s *drivertest.Setup) {
 // another starts a further agent.
 func another(t *testing.T, s *drivertest.Setup, at driver.Endpoint) *agent.Client {
 	t.Helper()
-	c, err := agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name))(t)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -284,9 +275,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	}
 	// A killed machine takes its agents with it, and their errors say how it exited.
 	m := vm.Machines(s.Path)[0]
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := s.Ends[0].Server.Read(ctx); err == nil || !strings.Contains(err.Error(), "QEMU ended") {

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/driver/wireguard"
+	"tare/internal/must"
 )
 
 func TestMain(m *testing.M) {
@@ -51,9 +52,7 @@ func TestEnginesDown(t *testing.T) {
 					return
 				}
 				for _, s := range p.Sides() {
-					if err := s.NS.Remove("wg0"); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, s.NS.Remove("wg0"))
 				}
 			})
 		})

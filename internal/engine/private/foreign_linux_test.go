@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
@@ -21,30 +22,18 @@ func TestForeignProcess(t *testing.T) {
 	drivertest.NeedLab(t)
 	drivertest.NeedRoot(t, "to act as another user")
 	const run, nobody = "deadbeef", 65534
-	dir, err := os.MkdirTemp("", "tare-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "tare-test-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	script := filepath.Join(dir, private.InitCommand)
-	if err := os.WriteFile(script, []byte("read -r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("read -r\n"), 0o600))
 	for path, mode := range map[string]os.FileMode{dir: 0o755, script: 0o644} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, mode))
 	}
 	engines := func(user uint32) int {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", `exec -a tare bash engine-init --run "$0" --dir "/x/$0-docker.bridge-a" -- dockerd`, run)
 		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(cmd.StdinPipe())(t)
+		must.Do(t, cmd.Start())
 		defer func() {
 			in.Close()
 			_ = cmd.Wait()
@@ -61,10 +50,7 @@ func TestForeignProcess(t *testing.T) {
 		n := 0
 		// Also if its user claims that the run is alive, or not.
 		for _, alive := range []runid.Claims{nil, {{Run: run, User: nobody}}} {
-			found, err := private.Leftovers(alive)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(private.Leftovers(alive))(t)
 			for _, l := range found {
 				if l.Run == run {
 					n++

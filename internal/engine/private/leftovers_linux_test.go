@@ -11,6 +11,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // controller runs two engines with one container each until it is killed.
@@ -42,13 +43,8 @@ func controllerKilled(t *testing.T, what string) {
 	t.Helper()
 	live, p := startOnLab(t)
 	cmd := inRole(t, what)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	var id string
 	var a, b int
 	for lines := bufio.NewScanner(out); id == "" && lines.Scan(); {
@@ -65,12 +61,8 @@ func controllerKilled(t *testing.T, what string) {
 	if found := leftOf(t, id); len(found) > 0 {
 		t.Errorf("a live run is considered dead: %v", found)
 	}
-	if err := syscall.Kill(a, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(a, syscall.SIGSTOP))
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the end of the engine that can", func() bool { return len(running(ofB)) == 0 })
 	found := leftOf(t, id)
@@ -93,10 +85,7 @@ func controllerKilled(t *testing.T, what string) {
 	if p.ExitReason() != "" || len(leftOf(t, live.Spec.Claim.ID)) > 0 {
 		t.Errorf("the other run's engine: %q", p.ExitReason())
 	}
-	ofLab, err := lab.Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ofLab := must.Get(lab.Leftovers())(t)
 	for _, l := range ofLab {
 		if l.Run == id {
 			if err := l.Remove(); err != nil {
@@ -109,13 +98,7 @@ func controllerKilled(t *testing.T, what string) {
 // leftOf finds what gc would remove of one run.
 func leftOf(t *testing.T, id string) []engine.Leftover {
 	t.Helper()
-	alive, err := lab.Alive()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := private.Leftovers(alive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(lab.Alive())(t)
+	found := must.Get(private.Leftovers(alive))(t)
 	return slices.DeleteFunc(found, func(l engine.Leftover) bool { return l.Run != id })
 }

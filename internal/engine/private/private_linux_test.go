@@ -17,6 +17,7 @@ import (
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // startOnLab starts an engine on host a of its own lab. Both end with the test.
@@ -33,10 +34,7 @@ func holder(t *testing.T, l *lab.Lab, p *private.Engine, part string, change fun
 	if change != nil {
 		change(&spec)
 	}
-	c, err := p.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(p.Run(t.Context(), spec))(t)
 	return c
 }
 
@@ -47,13 +45,8 @@ func TestNothingLeft(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	id := l.Spec.Claim.ID
 	a, b := enginetest.Both(t, l)
-	if err := private.Swarm(t.Context(), l, a, b); err != nil {
-		t.Fatal(err)
-	}
-	over, err := a.CreateNetwork(t.Context(), engine.NetworkSpec{Run: id, Name: engine.Name(id, "over"), Driver: "overlay", Attachable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.Swarm(t.Context(), l, a, b))
+	over := must.Get(a.CreateNetwork(t.Context(), engine.NetworkSpec{Run: id, Name: engine.Name(id, "over"), Driver: "overlay", Attachable: true}))(t)
 	if pool := l.Pool(lab.PoolSwarm); !pool.Contains(over.Subnets[0].Addr()) {
 		t.Errorf("the overlay network is in %v, want in %s", over.Subnets, pool)
 	}
@@ -109,10 +102,7 @@ func TestAddressesOfEngines(t *testing.T) {
 		if err != nil || dev != "docker0" {
 			t.Errorf("host %s: the default bridge's address is on %q: %v", e.h.Name, dev, err)
 		}
-		n, err := e.p.CreateNetwork(t.Context(), engine.NetworkSpec{Run: l.Spec.Claim.ID, Name: engine.Name(l.Spec.Claim.ID, "net"), Driver: "bridge"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(e.p.CreateNetwork(t.Context(), engine.NetworkSpec{Run: l.Spec.Claim.ID, Name: engine.Name(l.Spec.Claim.ID, "net"), Driver: "bridge"}))(t)
 		if pool := l.Pool(e.pool); !pool.Contains(n.Subnets[0].Addr()) || n.Subnets[0].Bits() != lab.PoolBits {
 			t.Errorf("host %s: a network is in %v, want a /%d of %s", e.h.Name, n.Subnets, lab.PoolBits, pool)
 		}
@@ -127,19 +117,13 @@ func TestEngineIsIsolated(t *testing.T) {
 	}
 	_, p := startOnLab(t)
 	dockerd := child(t, p.InitPID(), "dockerd")
-	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ")))(t)
 	if strings.Contains(string(env), "nowhere") || !strings.Contains(string(env), "/usr/sbin") || !strings.Contains(string(env), "TMPDIR=/run") {
 		t.Errorf("dockerd's environment is %q", env)
 	}
 	root := filepath.Join("/proc", strconv.Itoa(p.InitPID()), "root")
 	for _, dir := range []string{"/run", "/etc/docker"} {
-		theirs, err := os.Stat(filepath.Join(root, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		theirs := must.Get(os.Stat(filepath.Join(root, dir)))(t)
 		if ours, err := os.Stat(dir); err == nil && os.SameFile(ours, theirs) {
 			t.Errorf("the engine sees the machine's %s", dir)
 		}
@@ -157,9 +141,7 @@ func TestEngineIsIsolated(t *testing.T) {
 			t.Errorf("the engine can change %s: %v", limit, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(p.Plugins(), "seen"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(p.Plugins(), "seen"), nil, 0o600))
 	if _, err := os.Stat(filepath.Join(root, "run/docker/plugins/seen")); err != nil {
 		t.Errorf("a plugin's socket is not where the engine looks: %v", err)
 	}
@@ -202,15 +184,10 @@ func TestStartTwice(t *testing.T) {
 func TestDockerdKilled(t *testing.T) {
 	l, p := startOnLab(t)
 	c := holder(t, l, p, "server", nil)
-	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID))(t)
 	defer agent.Close(t.Context())
 	all := below(t, p.InitPID())
-	if err := syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL))
 	<-p.Done()
 	want := "the engine on host a ended: dockerd ended (signal: killed)"
 	if got := p.ExitReason(); got != want {

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 )
 
 // role is the environment variable that makes TestRole a helper of another test.
@@ -30,9 +31,7 @@ func TestRole(t *testing.T) {
 	case "lacking":
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "stripped":
-		if err := unix.Mount("tmpfs", "/usr/sbin", "tmpfs", 0, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mount("tmpfs", "/usr/sbin", "tmpfs", 0, ""))
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "unified":
 		startOnVersion2(t)
@@ -67,9 +66,7 @@ func TestSettingsAreNotRead(t *testing.T) {
 // startBesideBadSettings starts an engine on a machine with invalid settings.
 func startBesideBadSettings(t *testing.T) {
 	layer := t.TempDir()
-	if err := unix.Mount("tmpfs", layer, "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mount("tmpfs", layer, "tmpfs", 0, ""))
 	t.Cleanup(func() {
 		for _, at := range []string{"/etc", layer} {
 			if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
@@ -79,19 +76,11 @@ func startBesideBadSettings(t *testing.T) {
 	})
 	upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
 	for _, dir := range []string{filepath.Join(upper, "docker"), work} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(upper, "docker", "daemon.json"), []byte("this is not JSON"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir="+upper+",workdir="+work); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("/etc/docker/daemon.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(upper, "docker", "daemon.json"), []byte("this is not JSON"), 0o600))
+	must.Do(t, unix.Mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir="+upper+",workdir="+work))
+	must.Get(os.Stat("/etc/docker/daemon.json"))(t)
 	_, p := startOnLab(t)
 	if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(p.InitPID()), "root/etc/docker/daemon.json")); err == nil {
 		t.Error("the engine sees the machine's settings")
@@ -112,18 +101,13 @@ func TestUnifiedControlGroups(t *testing.T) {
 // startOnVersion2 starts an engine on a system with control groups of version 2 only.
 func startOnVersion2(t *testing.T) {
 	const groups = "/sys/fs/cgroup"
-	had, err := private.Hierarchies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	had := must.Get(private.Hierarchies())(t)
 	for _, dir := range append(had, groups) {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil && dir != groups {
 			t.Fatal(err)
 		}
 	}
-	if err := unix.Mount("cgroup2", groups, "cgroup2", 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mount("cgroup2", groups, "cgroup2", 0, ""))
 	if all, err := private.Hierarchies(); err != nil || !slices.Equal(all, []string{groups}) {
 		t.Fatalf("hierarchies %v, %v", all, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -52,9 +53,7 @@ func TestEnginesRootlessDefaults(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, name := range strings.Fields(tt.installed) {
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o700))
 		}
 		r, err := private.RootlessIn(dir, tt.asked, 0)
 		switch {

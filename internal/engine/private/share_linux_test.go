@@ -12,16 +12,14 @@ import (
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // schedules returns the line of a process's control groups that has its CPU scheduling group: that
 // of the cpu controller or of version 2.
 func schedules(t *testing.T, pid string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)
 	startOnVersion2 := ""
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -38,10 +36,7 @@ func schedules(t *testing.T, pid string) string {
 // agentOf finds the process of the agent in a place.
 func agentOf(t *testing.T, place string) (pid string) {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(filepath.Glob("/proc/[0-9]*"))(t)
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		args := strings.Split(string(line), "\x00")
@@ -57,10 +52,7 @@ func agentOf(t *testing.T, place string) (pid string) {
 // stays in the group with the limit.
 func TestShareCPU(t *testing.T) {
 	b := enginetest.New(t)
-	leave, err := private.JoinCPUGroup(b.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := must.Get(private.JoinCPUGroup(b.ID))(t)
 	t.Cleanup(func() {
 		if err := leave(); err != nil {
 			t.Error(err)
@@ -100,27 +92,16 @@ func TestShareCPU(t *testing.T) {
 // leavesGroups moves an agent that shares the CPU group of this process into all of its groups.
 func leavesGroups(t *testing.T, pid string) {
 	t.Helper()
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := private.OneGroup()
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(pid))(t)
+	one := must.Get(private.OneGroup())(t)
 	if err := private.CheckLeftGroups(n); (err == nil) != one {
 		t.Errorf("before, with one group for all controllers %t: %v", one, err)
 	}
-	if err := private.LeaveGroups(n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.LeaveGroups(n))
 	if err := private.CheckLeftGroups(n); err != nil {
 		t.Error(err)
 	}
-	in, err := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil || string(in) != string(own) {
 		t.Errorf("it is in the groups\n%sand this process in\n%s%v", in, own, err)

@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 )
 
 // Both engines join one Swarm, and can leave it again.
@@ -15,9 +16,7 @@ func TestEnginesSwarm(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)
 	began := time.Now()
-	if err := private.Swarm(t.Context(), l, a, b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.Swarm(t.Context(), l, a, b))
 	t.Logf("the Swarm was ready in %v", time.Since(began))
 	for i, p := range []*private.Engine{a, b} {
 		s, err := p.Swarm(t.Context())

@@ -12,6 +12,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // process identifies a process by its id and start time.
@@ -40,10 +41,7 @@ func stat(pid int) (p process, parent int, ok bool) {
 // below returns a process and all its descendants.
 func below(t *testing.T, pid int) []process {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(filepath.Glob("/proc/[0-9]*"))(t)
 	children := map[int][]process{}
 	for _, d := range dirs {
 		id, _ := strconv.Atoi(filepath.Base(d))
@@ -89,10 +87,7 @@ func child(t *testing.T, pid int, name string) process {
 func traces(t *testing.T, run string) []string {
 	t.Helper()
 	var found []string
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mounts := must.Get(os.ReadFile("/proc/self/mountinfo"))(t)
 	for line := range strings.Lines(string(mounts)) {
 		if strings.Contains(line, run) && !strings.Contains(line, linuxnet.PinDir) {
 			found = append(found, "mount "+line)
@@ -103,16 +98,10 @@ func traces(t *testing.T, run string) []string {
 		t.Fatalf("control groups are mounted on %v, %v", all, err)
 	}
 	for _, h := range all {
-		groups, err := filepath.Glob(filepath.Join(h, lab.Prefix+run+"*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := must.Get(filepath.Glob(filepath.Join(h, lab.Prefix+run+"*")))(t)
 		found = append(found, groups...)
 	}
-	dirs, err := filepath.Glob("/var/lib/tare/engines/" + run + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(filepath.Glob("/var/lib/tare/engines/" + run + "*"))(t)
 	return append(found, dirs...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"tare/internal/guest/kernel"
+	"tare/internal/must"
 )
 
 // note returns a note of an ELF file.
@@ -115,12 +116,9 @@ func TestDirect(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "vmlinuz")
 			write(t, path, c.image)
-			f, err := os.Create(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Create(filepath.Join(dir, "out")))(t)
 			defer f.Close()
-			err = kernel.Kernel{Image: path}.Direct(f)
+			err := kernel.Kernel{Image: path}.Direct(f)
 			if c.says != "" {
 				if err == nil || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%v, want %q", err, c.says)

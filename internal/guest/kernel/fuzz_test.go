@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"tare/internal/must"
 )
 
 // packed compresses text in the format of a file's extension.
@@ -50,9 +52,7 @@ func FuzzUnpack(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, format byte, content []byte) {
 		path := filepath.Join(dir, "x"+extensions[int(format)%len(extensions)])
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 		module, err := unpack(path)
 		if err != nil {
 			return

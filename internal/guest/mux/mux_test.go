@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/guest/mux"
+	"tare/internal/must"
 )
 
 // pair returns two connected sessions. cut closes the connection from a.
@@ -217,18 +218,12 @@ func TestReadDataDoesNotCount(t *testing.T) {
 	in, part := b.Open(1), make([]byte, 1<<20)
 	for range 100 { // more than a session keeps
 		go func() { _, _ = a.Open(1).Write(part) }()
-		if _, err := io.ReadFull(in, make([]byte, len(part))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(in, make([]byte, len(part))))(t)
 	}
 	for range 100 {
 		unread := b.Open(2)
-		if _, err := a.Open(2).Write(part); err != nil {
-			t.Fatal(err)
-		}
-		if err := unread.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(a.Open(2).Write(part))(t)
+		must.Do(t, unread.Close())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/redirect"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -30,17 +31,12 @@ func needRouter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 }
 
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
-	ns, err := linuxnet.NewNS("tare-redirect-"+name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-redirect-"+name, false))(t)
 	t.Cleanup(func() { ns.Close() })
 	return ns
 }
@@ -89,13 +85,8 @@ func build(t *testing.T, start func(*linuxnet.NS, string) (*redirect.Router, err
 	for dst, gw := range map[string]string{sandboxIPv4 + "/24": hostIPv4, sandboxIPv6 + "/64": hostIPv6} {
 		steps = append(steps, n.peer.Route(netip.MustParsePrefix(dst).Masked(), netip.MustParseAddr(gw), ""))
 	}
-	if err := errors.Join(steps...); err != nil {
-		t.Fatal(err)
-	}
-	n.router, err = start(n.host, "eth0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(steps...))
+	n.router = must.Get(start(n.host, "eth0"))(t)
 	t.Cleanup(func() {
 		for range 2 {
 			if err := n.router.Close(); err != nil {
@@ -103,19 +94,13 @@ func build(t *testing.T, start func(*linuxnet.NS, string) (*redirect.Router, err
 			}
 		}
 	})
-	err = n.router.AddVeth(redirect.Sandbox{Device: "veth0", Host: outside, Inside: inside, Addrs: []netip.Addr{netip.MustParseAddr(sandboxIPv4), netip.MustParseAddr(sandboxIPv6)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.router.AddVeth(redirect.Sandbox{Device: "veth0", Host: outside, Inside: inside, Addrs: []netip.Addr{netip.MustParseAddr(sandboxIPv4), netip.MustParseAddr(sandboxIPv6)}}))
 	return n
 }
 
 func (n network) counts(t *testing.T) redirect.Counts {
 	t.Helper()
-	c, err := n.router.Counts("veth0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(n.router.Counts("veth0"))(t)
 	return c
 }
 
@@ -164,23 +149,17 @@ func ping(t *testing.T, from, to *linuxnet.NS, dst string) (arrived int, err err
 func open(t *testing.T, ns *linuxnet.NS, socket func() (*net.UDPConn, error)) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	err := ns.Do(func() (err error) {
+	must.Do(t, ns.Do(func() (err error) {
 		c, err = socket()
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
 func setOption(t *testing.T, c *net.UDPConn, level, option, value int) {
 	t.Helper()
-	raw, err := c.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(c.SyscallConn())(t)
 	var set error
 	if err := raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), level, option, value) }); err != nil || set != nil {
 		t.Fatal(err, set)

@@ -7,35 +7,24 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 func packed(t *testing.T, content []byte) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(content))(t)
+	must.Do(t, w.Close())
 	return out.String()
 }
 
 // What was packed can be executed, only through the process that unpacked it, and not changed.
 func TestCreate(t *testing.T) {
-	found, err := exec.LookPath("true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(found)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := create(packed(t, program))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(exec.LookPath("true"))(t)
+	program := must.Get(os.ReadFile(found))(t)
+	f := must.Get(create(packed(t, program)))(t)
 	defer f.Close()
 	if out, err := exec.Command(pathOf(f)).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -46,14 +35,8 @@ func TestCreate(t *testing.T) {
 	if err := f.Truncate(1); err == nil {
 		t.Error("the program can be cut")
 	}
-	held, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := os.Stat(found)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := must.Get(f.Stat())(t)
+	other := must.Get(os.Stat(found))(t)
 	for _, c := range []struct {
 		dir  string
 		file os.FileInfo

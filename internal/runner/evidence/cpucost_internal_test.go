@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
@@ -59,15 +59,10 @@ func (s *script) Read() (observe.Sample, error) {
 		return nil, errors.New("no CPU time")
 	}
 	var ms, busy int
-	if _, err := fmt.Sscan(s.next[0], &ms, &busy); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(s.next[0], &ms, &busy))(s.t)
 	s.next = s.next[1:]
 	ticks := []uint64{0, 0, uint64(busy), uint64(ms/10 - busy), 0, 0, 0, 0}
-	sample, err := observe.CPUTimes{Machine: ticks, CPUs: []observe.CPUCounts{{Ticks: ticks}}}.Sample(time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	sample := must.Get(observe.CPUTimes{Machine: ticks, CPUs: []observe.CPUCounts{{Ticks: ticks}}}.Sample(time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond)))(s.t)
 	return sample, nil
 }
 
@@ -213,9 +208,7 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 			one.CPUTime = one.Meter(t.Context(), func() {})
 			o.idle = []idlePeriod{{block: 1, cpuTime: CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}}}
 			o.RecordCPUCost(one, &CPUUse{CPUTime: one.CPUTime, Metric: result.CPUCost, Carried: 10, TrafficSeconds: 1, Backward: c.direction == study.Reverse})
-			if d := cmp.Diff(c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
-				t.Errorf("metrics (-want +got):\n%s", d)
-			}
+			must.Equal(t, c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty())
 			for _, name := range c.machine {
 				if _, there := one.Record.Machine[name]; !there {
 					t.Errorf("no %s in %v", name, one.Record.Machine)

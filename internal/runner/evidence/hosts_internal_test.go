@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
@@ -34,9 +33,7 @@ func processTable(t *testing.T, root string, ticks map[string]int) {
 		}
 		dir := filepath.Join(root, fmt.Sprint(pid))
 		line := fmt.Sprintf("%d (%s) S %d 0 0 0 0 0 0 0 0 0 %d 0 0 0 20 0 1 0 7 0 0\n", pid, p.name, p.parent, ticks[p.name])
-		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stat"), []byte(line), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stat"), []byte(line), 0o600)))
 	}
 }
 
@@ -53,9 +50,7 @@ func TestProcessesOfAMode(t *testing.T) {
 	o.Observe([]*Trial{one, bare}, func() {
 		processTable(t, root, map[string]int{"dockerd": 75, "docker-proxy": 310, "cc1": 900})
 	})
-	if d := cmp.Diff([]result.ProcessCPU{{Name: "docker-proxy", CPU: 3}, {Name: "dockerd", CPU: 0.25}}, one.Record.Processes); d != "" {
-		t.Errorf("processes (-want +got):\n%s", d)
-	}
+	must.Equal(t, []result.ProcessCPU{{Name: "docker-proxy", CPU: 3}, {Name: "dockerd", CPU: 0.25}}, one.Record.Processes)
 	if bare.Record.Processes != nil || bare.Record.Turns != 2 || !one.Shared {
 		t.Errorf("a mode without processes has %+v", bare.Record)
 	}
@@ -67,9 +62,7 @@ func TestProcessesOfAMode(t *testing.T) {
 		t.Errorf("a failed trial has %v, warnings %v", one.Record.Processes, warnings)
 	}
 	o.Observe([]*Trial{one}, func() {
-		if err := os.RemoveAll(root); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(root))
 	})
 	o.Observe([]*Trial{one}, func() {})
 	if one.Record.Processes != nil || len(warnings) != 2 || !strings.Contains(warnings[0].Text, "the modes' own processes") {
@@ -127,9 +120,7 @@ func TestReaders(t *testing.T) {
 	if !observe.CountsGuests() {
 		want = []string{LocalKernel, "vm", "far"}
 	}
-	if d := cmp.Diff(want, hosts); d != "" {
-		t.Errorf("readers (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, hosts)
 	if kernel, _, err := readGuest(t.Context()); kernel != unknown || !errors.Is(err, errGuest) {
 		t.Errorf("a guest: %q, %v", kernel, err)
 	}
@@ -179,9 +170,7 @@ func TestPressureOfEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			one := trialOf(Config{}, mode{}, plan.Trial{})
 			one.pressure(tt.before, tt.after)
-			if d := cmp.Diff(tt.want, one.Record.Machine); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, one.Record.Machine)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
@@ -103,9 +104,7 @@ func TestRecordedLosses(t *testing.T) {
 			if got == nil || got.Lost != c.lost || got.Lost != got.Sent-got.Received || got.Unexplained != c.unexplained {
 				t.Fatalf("losses %+v, want %d, %d of them unexplained", got, c.lost, c.unexplained)
 			}
-			if d := cmp.Diff(c.places, got.Places); d != "" {
-				t.Errorf("places (-want +got):\n%s", d)
-			}
+			must.Equal(t, c.places, got.Places)
 			if d := cmp.Diff(in.Drops.Reasons, got.Reasons); d != "" && c.reason != "" {
 				t.Errorf("reasons (-want +got):\n%s", d)
 			}
@@ -177,19 +176,13 @@ func TestTCPMoved(t *testing.T) {
 	data := `[{"Name": "a", "Before": {"counters": {"Tcp.RetransSegs": 5, "TcpExt.TCPTimeouts": 1, "Udp.InDatagrams": 1}},
 		"After": {"counters": {"Tcp.RetransSegs": 8, "TcpExt.TCPTimeouts": 3, "Udp.InDatagrams": 2}}},
 		{"Name": "b", "Shared": true, "Before": {"counters": {"Tcp.RetransSegs": 5}}, "After": {"counters": {"Tcp.RetransSegs": 9}}}]`
-	if err := json.Unmarshal([]byte(data), &in.Stacks); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(data), &in.Stacks))
 	one := in.trial(t, study.Evidence{})
-	if d := cmp.Diff(map[string]uint64{"Tcp.RetransSegs": 3, "TcpExt.TCPTimeouts": 2}, one.TCPMoved(0, "client")); d != "" {
-		t.Errorf("client (-want +got):\n%s", d)
-	}
+	must.Equal(t, map[string]uint64{"Tcp.RetransSegs": 3, "TcpExt.TCPTimeouts": 2}, one.TCPMoved(0, "client"))
 	if got := one.TCPMoved(0, "server"); got != nil {
 		t.Errorf("of a stack that others use: %v", got)
 	}
-	if d := cmp.Diff(map[string]int64{"timeout": 2, "other": 1}, one.Retransmits(1, "client")); d != "" {
-		t.Errorf("retransmissions (-want +got):\n%s", d)
-	}
+	must.Equal(t, map[string]int64{"timeout": 2, "other": 1}, one.Retransmits(1, "client"))
 }
 
 // fakeDrops is a watcher and its session, which reads what it is told to and notes its calls.

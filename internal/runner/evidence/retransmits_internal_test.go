@@ -3,7 +3,7 @@ package evidence
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // A retransmission is attributed once, to the most certain cause, and the rest is not
@@ -22,9 +22,7 @@ func TestRetransmitCauses(t *testing.T) {
 		"probes that sent something new": {map[string]uint64{"Tcp.RetransSegs": 12, "TcpExt.TCPFastRetrans": 10, "TcpExt.TCPLossProbes": 6}, map[string]int64{"fast": 10, "tail_loss_probe": 2}},
 		"an older kernel":                {map[string]uint64{"Tcp.RetransSegs": 12}, map[string]int64{"other": 12}},
 	} {
-		if d := cmp.Diff(c.want, retransmitCauses(c.moved)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", what, d)
-		}
+		must.EqualFor(t, what, c.want, retransmitCauses(c.moved))
 		var sum int64
 		for _, n := range retransmitCauses(c.moved) {
 			sum += n

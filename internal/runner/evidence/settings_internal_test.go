@@ -5,9 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 )
@@ -47,17 +46,13 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("read %t: %v", read, stacks)
 	}
 	want := []result.Fact{{Name: "default congestion control", Value: "a bbr, b cubic"}, {Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
-	if d := cmp.Diff(want, facts); d != "" {
-		t.Errorf("facts (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, facts)
 	one := trialOf(cfg, mode{path: path}, plan.Trial{})
 	one.ReadConntrack(t.Context())
 	if got := one.Record.Machine[result.MachineTracked]; got != 0.5 {
 		t.Errorf("%g of the tracking is in use, want 0.5", got)
 	}
-	if d := cmp.Diff([]string{"not_observed run"}, codes(warnings)); d != "" {
-		t.Errorf("warnings (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"not_observed run"}, codes(warnings))
 	path = looked(errors.New("gone"), nil, driver.Settings{At: "a"})
 	stacks, _, read = New(cfg).ReadSettings(t.Context(), path)
 	one = trialOf(cfg, mode{path: path}, plan.Trial{})

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -39,15 +38,11 @@ func TestOwed(t *testing.T) {
 		trial(2, "host", "stream", ok, false), trial(2, "bridge", "stream", bad, false),
 		trial(1, "host", "stream", bad, false), trial(1, "bridge", "stream", bad, false),
 	}
-	if d := cmp.Diff([]string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(requeued(planned, ran))); d != "" {
-		t.Errorf("in the order in which they were ruled out (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(requeued(planned, ran)))
 	// A run that is resumed owes what is left: not what has come out once more,
 	// invalid or not, but what broke.
 	ran = append(ran, trial(2, "host", "stream", ok, true), trial(2, "bridge", "stream", bad, true), trial(1, "host", "stream", broke, true))
-	if d := cmp.Diff([]string{"1 host stream", "1 bridge stream"}, names(requeued(planned, ran))); d != "" {
-		t.Errorf("after a part of it (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"1 host stream", "1 bridge stream"}, names(requeued(planned, ran)))
 	if got := requeued(planned, ran[:2]); got != nil {
 		t.Errorf("nothing was ruled out, and %v is owed", got)
 	}

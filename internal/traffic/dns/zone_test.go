@@ -8,16 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"tare/internal/must"
 )
 
 const token = "0123456789abcdef"
 
 func zone(t testing.TB, token string, ipv6 bool) *Zone {
 	t.Helper()
-	z, err := NewZone(token, ipv6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(NewZone(token, ipv6))(t)
 	return z
 }
 
@@ -88,10 +87,7 @@ func TestAnswerRefuses(t *testing.T) {
 // Go's own resolver accepts the answers.
 func TestAnswerForAResolver(t *testing.T) {
 	z := zone(t, token, false)
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer server.Close()
 	go func() {
 		query, answer := make([]byte, 512), make([]byte, z.AnswerSize())

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -147,10 +148,7 @@ func open(t *testing.T, s *drivertest.Setup, p traffic.Params) *agent.Trial {
 	}
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()
-	trial, err := agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
 	return trial
 }
 
@@ -162,18 +160,12 @@ func address(s *drivertest.Setup, number int) netip.Addr {
 // peak is the most memory that an agent has had, in bytes.
 func peak(t *testing.T, c *agent.Client) int64 {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.Hello.PID), "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.Hello.PID), "status")))(t)
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
 		t.Fatal("no VmHWM")
 	}
-	kib, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kib := must.Get(strconv.ParseInt(fields[0], 10, 64))(t)
 	return kib << 10
 }

@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // The names of the neighbour's devices, and its number in the subnet of the sandboxes.
@@ -37,18 +38,11 @@ type neighbour struct {
 
 func moveIn(t *testing.T, s *drivertest.Setup) *neighbour {
 	t.Helper()
-	ns, err := linuxnet.NewNS("neighbour", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("neighbour", false))(t)
 	t.Cleanup(func() { ns.Close() })
 	host := s.Lab.A.NS
-	if err := errors.Join(host.Veth(linuxnet.Device{Name: port}, ns, linuxnet.Device{Name: eth}), host.Attach(port, bridge), host.Up(port), ns.Up(eth), ns.Up("lo")); err != nil {
-		t.Fatal(err)
-	}
-	if err := ns.Address(eth, s.Lab.Addresses(lab.NetA, neighbourNumber)[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(host.Veth(linuxnet.Device{Name: port}, ns, linuxnet.Device{Name: eth}), host.Attach(port, bridge), host.Up(port), ns.Up(eth), ns.Up("lo")))
+	must.Do(t, ns.Address(eth, s.Lab.Addresses(lab.NetA, neighbourNumber)[0]))
 	return &neighbour{t: t, ns: ns, on: host}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/traffic"
 )
@@ -179,21 +180,13 @@ func TestForeignConnections(t *testing.T) {
 				far := kindOf(over(on.server), s.kind)
 				address, end := serve(ctx, t, far, p)
 				for _, sent := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
-					c, err := net.Dial("tcp", address)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, err := c.Write([]byte(sent)); err != nil {
-						t.Fatal(err)
-					}
+					c := must.Get(net.Dial("tcp", address))(t)
+					must.Get(c.Write([]byte(sent)))(t)
 					defer c.Close() // the silent one stays, and must not delay the trial
 				}
 				p.Address = address
 				w := kindOf(over(on.client), s.kind)
-				client, err := w.Dial(ctx, p, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := must.Get(w.Dial(ctx, p, nil))(t)
 				a := <-end
 				if a.err != nil || a.Refused != 3 || a.Received != client.Sent {
 					t.Errorf("%v: refused %d, received %d of %d", a.err, a.Refused, a.Received, client.Sent)
@@ -273,10 +266,7 @@ func TestSilentConnections(t *testing.T) {
 func silence(t *testing.T, address string, n int) {
 	t.Helper()
 	for range n {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", address))(t)
 		t.Cleanup(func() { c.Close() })
 	}
 }

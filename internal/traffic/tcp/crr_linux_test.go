@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
@@ -44,13 +45,9 @@ func TestHelper(t *testing.T) {
 	}
 	room(t)
 	var task helperTask
-	if err := json.Unmarshal([]byte(text), &task); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &task))
 	if task.Files > 0 {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: task.Files, Max: task.Files}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: task.Files, Max: task.Files}))
 	}
 	all := All()
 	if task.Params.Portable {
@@ -69,10 +66,7 @@ func TestHelper(t *testing.T) {
 	r.Active, r.Passive = protocolCounter(string(snmp), "Tcp", "ActiveOpens"), protocolCounter(string(snmp), "Tcp", "PassiveOpens")
 	r.Segments = uint64(protocolCounter(string(snmp), "Tcp", "OutSegs"))
 	r.TimeWait, r.TimeWaitServer = timeWaits()
-	out, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(json.Marshal(r))(t)
 	_, _ = os.Stdout.WriteString("\nresult " + hex.EncodeToString(out) + "\n")
 }
 
@@ -103,15 +97,10 @@ func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helpe
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns, err := linuxnet.NewNS("tare-test-crr", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-test-crr", false))(t)
 	defer ns.Close()
 	for name, value := range sysctls {
-		if err := ns.Sysctl(name, value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ns.Sysctl(name, value))
 	}
 	task.Params.Address = "127.0.0.1:" + serverPort
 	return helper(t, task, ns.Start)
@@ -119,21 +108,13 @@ func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helpe
 
 func helper(t *testing.T, task helperTask, start func(*exec.Cmd) error) helperResult {
 	t.Helper()
-	text, err := json.Marshal(task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(task))(t)
+	self := must.Get(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestHelper$", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), helperEnv+"="+string(text))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, start(cmd))
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("helper: %v: %s", err, out.String())
 	}

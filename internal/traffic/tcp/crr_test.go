@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -158,10 +159,7 @@ func containsAny(s string, parts []string) bool {
 // crrFakeServer accepts the control connection and passes all others to fn.
 func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -192,10 +190,7 @@ func TestCRRPeerExits(t *testing.T) {
 		p := params("tcp_crr")
 		p.Streams, p.Duration = 2, time.Minute
 		serve := func(ctx context.Context) (string, chan error) {
-			srv, err := crr{n[1]}.Listen(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			srv := must.Get(crr{n[1]}.Listen(p))(t)
 			served := make(chan error, 1)
 			go func() {
 				_, err := srv.Serve(ctx, nil)

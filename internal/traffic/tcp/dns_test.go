@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 )
@@ -55,13 +56,8 @@ func TestDNSInPieces(t *testing.T) {
 		address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
 		var all []net.Conn
 		for range p.Streams {
-			c, err := net.Dial("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := c.Write([]byte(p.Token)); err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(net.Dial("tcp", address))(t)
+			must.Get(c.Write([]byte(p.Token)))(t)
 			all = append(all, c)
 		}
 		sized, ours, err := dnsParams(p)
@@ -76,9 +72,7 @@ func TestDNSInPieces(t *testing.T) {
 			}
 		}
 		for _, piece := range [][]byte{query[:1], query[1:20], query[20:]} {
-			if _, err := all[1].Write(piece); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(all[1].Write(piece))(t)
 			time.Sleep(5 * time.Millisecond) // so that they arrive one by one; the test holds if they do not
 		}
 		if _, err := io.ReadFull(all[1], answer); err != nil {
@@ -125,14 +119,9 @@ func TestDNSBadPeers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
 			for range flows {
-				c, err := net.Dial("tcp", address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(net.Dial("tcp", address))(t)
 				defer c.Close()
-				if _, err := c.Write([]byte(p.Token + strings.Repeat("x", sized.RequestSize))); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(c.Write([]byte(p.Token + strings.Repeat("x", sized.RequestSize))))(t)
 			}
 			if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "receive request: it is not a query of this trial") {
 				t.Errorf("%s, %d flows: the server returned %v", n.name, flows, a.err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
@@ -127,21 +128,12 @@ func TestStreamAllocatesNothing(t *testing.T) {
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
 	p := params("tcp_stream")
-	l, err := socket.Fast{}.ListenTCP(p.Address, optionsOf(p, false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(socket.Fast{}.ListenTCP(p.Address, optionsOf(p, false)))(t)
 	defer l.Close()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.Port())}
-	c, err := socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p, true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p, true)))(t)
 	t.Cleanup(c.Close)
-	s, err := l.Accept(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(l.Accept(nil))(t)
 	t.Cleanup(s.Close)
 	return socket.FastStream(c.FD()), socket.FastStream(s.FD())
 }
@@ -184,14 +176,10 @@ func BenchmarkStreamStep(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := send.step(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, send.step())
 				for got := int64(0); got < int64(size); {
 					before := get.bins.Total
-					if err := get.step(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, get.step())
 					got += get.bins.Total - before
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -67,10 +68,7 @@ type served struct {
 // serve opens a trial's port and serves it in the background.
 func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Params) (address string, end <-chan served) {
 	t.Helper()
-	s, err := w.Listen(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(w.Listen(p))(t)
 	ch := make(chan served, 1)
 	go func() {
 		r, err := s.Serve(ctx, nil)

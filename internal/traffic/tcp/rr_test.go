@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
@@ -183,10 +184,7 @@ func TestRROverload(t *testing.T) {
 // fakeServer accepts the flows of a trial and runs fn for each.
 func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -231,10 +229,7 @@ func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 				}
 			}
 		})
-		c, err := rr{n}.Dial(t.Context(), p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(rr{n}.Dial(t.Context(), p, nil))(t)
 		// Of 300, about 100 were due during the stall; half of those waited half as long.
 		if got := c.Window.RTT.Quantile(0.9); got < hang.Seconds()/5 || c.Window.Slots != 300 {
 			t.Errorf("%T: 90th percentile %g s of %d slots: the wait of the requests after the first is missing", n, got, c.Window.Slots)

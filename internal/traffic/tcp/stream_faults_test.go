@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -66,10 +67,7 @@ func refused(t *testing.T, w stream, p traffic.Params, what, says string) {
 // connection.
 func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -178,20 +176,13 @@ func TestStreamClientExits(t *testing.T) {
 				address, end := serve(ctx, t, stream{n}, p)
 				var c []net.Conn
 				for range p.Streams {
-					s, err := net.Dial("tcp", address)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := must.Get(net.Dial("tcp", address))(t)
 					defer s.Close()
-					if _, err := s.Write([]byte(p.Token)); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(s.Write([]byte(p.Token)))(t)
 					c = append(c, s)
 				}
 				for _, s := range c {
-					if _, err := io.ReadFull(s, make([]byte, 1)); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(io.ReadFull(s, make([]byte, 1)))(t)
 				}
 				c[1].Close()
 				says := "tcp_stream: receive: "

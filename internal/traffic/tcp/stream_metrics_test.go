@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -32,9 +33,7 @@ func TestStreamMetrics(t *testing.T) {
 			"send_rate": 6000, "fairness": 0.75}, []float64{3200, 6400}},
 	} {
 		m, series := stream{}.Metrics(c.p, c.client, c.server)
-		if diff := cmp.Diff(c.want, m); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		must.EqualFor(t, what, c.want, m)
 		if diff := cmp.Diff(c.series, series.Values); diff != "" || series.Metric != "goodput" || series.Interval != 1 {
 			t.Errorf("%s: series %+v", what, series)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
@@ -153,10 +154,7 @@ func TestZeroCopyWithoutMemory(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns, err := linuxnet.NewNS("tare-test-optmem", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-test-optmem", false))(t)
 	defer ns.Close()
 	if err := ns.Sysctl(limit, "0"); err != nil {
 		testneed.Missing(t, testneed.Feature, err)

@@ -6,15 +6,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
 func policy(t *testing.T, tid int) uint32 {
 	t.Helper()
-	a, err := unix.SchedGetAttr(tid, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(unix.SchedGetAttr(tid, 0))(t)
 	return a.Policy
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 	"tare/internal/traffic/socket"
@@ -104,10 +105,7 @@ func TestUDPDNSLost(t *testing.T) {
 	for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
 		p := params("udp_dns")
 		p.Streams, p.Warmup, p.Duration = 2, 0, 900*time.Millisecond
-		zone, err := dns.NewZone(p.Token, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must.Get(dns.NewZone(p.Token, false))(t)
 		c := bareServer(t, &p)
 		go func() {
 			if _, err := acceptHandshake(c, p); err != nil {
@@ -156,10 +154,7 @@ func TestUDPDNSForeign(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		peer := make(chan traffic.Report, 1)
 		served := begin(ctx, t, ends[0], &p, peer)
-		stranger, err := net.Dial("udp", p.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stranger := must.Get(net.Dial("udp", p.Address))(t)
 		ours, theirs := queryOf(t, p.Token), queryOf(t, "fedcba9876543210")
 		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
 		sent := 0
@@ -193,9 +188,7 @@ func TestUDPDNSForeign(t *testing.T) {
 		peer <- client
 		server := <-served
 		cancel()
-		if err := stranger.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, stranger.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
 		if n, err := stranger.Read(make([]byte, 100)); err == nil {
 			t.Errorf("%s: a stranger was answered with %d bytes", pairing, n)
 		}
@@ -213,10 +206,7 @@ func TestUDPDNSForeign(t *testing.T) {
 
 func queryOf(t *testing.T, token string) []byte {
 	t.Helper()
-	z, err := dns.NewZone(token, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(dns.NewZone(token, false))(t)
 	b := make([]byte, z.QuerySize())
 	z.Query(b, 0, 1)
 	return b
@@ -322,9 +312,7 @@ func TestUDPDNSStalled(t *testing.T) {
 	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: socket.Portable{}, zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}
 	s.senders = sendersOf(w, p.Streams)
-	if err := s.Drive(t.Context(), 0, 50*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Drive(t.Context(), 0, 50*time.Millisecond))
 	all := sumOf(&traffic.Datagrams{Flows: s.counts})
 	if all.Sent != 8 || all.Received != 8 || all.ReceivedCounted != 8 || s.late+s.foreign != 0 || w.reads != 8 {
 		t.Errorf("%+v, late %d, foreign %d, %d answers read", all, s.late, s.foreign, w.reads)

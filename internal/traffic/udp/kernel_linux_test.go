@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -38,9 +39,7 @@ func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Para
 		t.Fatal(err)
 	}
 	defer ns.Close()
-	if err := ns.Do(func() error { return setMTU("lo", mtu) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Do(func() error { return setMTU("lo", mtu) }))
 	before := udpCounters(t, ns)
 	// A socket belongs to the namespace of the thread that opens it, which is the calling thread.
 	c, s, err = trial(t, inside{server, ns}, inside{client, ns}, p)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -30,10 +31,7 @@ type end struct {
 // begin serves w and sets the server's address in p.
 func begin(ctx context.Context, t *testing.T, w traffic.Workload, p *traffic.Params, peer traffic.Peer) <-chan end {
 	t.Helper()
-	s, err := w.Listen(*p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(w.Listen(*p))(t)
 	host, _, err := net.SplitHostPort(p.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -209,14 +207,9 @@ func TestUDPSlices(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			peer := make(chan traffic.Report, 1)
 			served := begin(ctx, t, ends[0], &p, peer)
-			session, err := ends[1].(traffic.Sliced).Open(ctx, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			session := must.Get(ends[1].(traffic.Sliced).Open(ctx, p))(t)
 			for range p.Rounds {
-				if err := session.Slice(ctx, p.Slice); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, session.Slice(ctx, p.Slice))
 			}
 			client := session.Close()
 			peer <- client
@@ -277,10 +270,7 @@ func TestUDPRR(t *testing.T) {
 // bareServer is a peer that does the handshake and then what the test needs.
 func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
 	t.Helper()
-	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	p.Address = c.LocalAddr().String()
 	return c
 }
@@ -334,10 +324,7 @@ func TestUDPRRLost(t *testing.T) {
 		}
 	}()
 	w := rr{socket.FastestUDP()}
-	r, err := w.Dial(t.Context(), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.Dial(t.Context(), p, nil))(t)
 	f := r.Datagrams.Flows[0]
 	lost := f.Sent - f.Received
 	m, _ := w.Metrics(p, r, traffic.Report{})
@@ -357,10 +344,7 @@ func TestUDPForeignDatagrams(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		peer := make(chan traffic.Report, 1)
 		served := begin(ctx, t, ends[0], &p, peer)
-		stranger, err := net.Dial("udp", p.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stranger := must.Get(net.Dial("udp", p.Address))(t)
 		old := make([]byte, 1400) // of another trial
 		(&header{tag: datagramTag("another"), flags: flagCounted}).put(old)
 		ours := make([]byte, 1400) // of this one, but from another address
@@ -411,27 +395,17 @@ func TestUDPReplay(t *testing.T) {
 	defer cancel()
 	peer := make(chan traffic.Report, 1)
 	served := begin(ctx, t, w, &p, peer)
-	to, err := checkParams(p, headerSize)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := connectClient(ctx, socket.Portable{}, p, to, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(checkParams(p, headerSize))(t)
+	e := must.Get(connectClient(ctx, socket.Portable{}, p, to, true))(t)
 	defer e.wire.Close()
 	b := make([]byte, p.PayloadSize)
 	for _, seq := range []uint64{0, 1, 3, 2, 3, 3} {
 		(&header{tag: e.tag, seq: seq, sent: e.clock.now(), flags: flagCounted}).put(b)
-		if err := e.wire.SendOne(0, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.wire.SendOne(0, b))
 	}
 	b[9]++
 	for _, garbled := range [][]byte{b, b[:100], b[:20]} {
-		if err := e.wire.SendOne(0, garbled); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.wire.SendOne(0, garbled))
 	}
 	peer <- traffic.Report{Window: traffic.Window{Seconds: 1}, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 5, SentCounted: 5}}}}
 	a := <-served
@@ -491,9 +465,7 @@ func TestUDPSenderExits(t *testing.T) {
 		p := params("udp_stream")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
-		if _, err := ends[1].Dial(ctx, p, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(ends[1].Dial(ctx, p, nil))(t)
 		cancel(errors.New("enough"))
 		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "the sender did not report how many it sent: enough") {
 			t.Errorf("%s: %v", pairing, a.err)
@@ -515,9 +487,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 		w := stream{socket.FastestUDP()}
 		peer := make(chan traffic.Report, 1)
 		served := begin(t.Context(), t, w, &p, peer)
-		if _, err := w.Dial(t.Context(), p, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Dial(t.Context(), p, nil))(t)
 		peer <- c.tell
 		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", a.err, c.want)

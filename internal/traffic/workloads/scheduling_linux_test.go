@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/thread"
@@ -25,15 +26,9 @@ func init() { runtime.LockOSThread() } //nolint:gochecknoinits // the main threa
 // realTime counts the threads of this process that have real-time priority.
 func realTime(t *testing.T) (n int) {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := must.Get(os.ReadDir("/proc/self/task"))(t)
 	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tid := must.Get(strconv.Atoi(task.Name()))(t)
 		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Policy == unix.SCHED_FIFO { // it may have ended
 			n++
 		}
@@ -83,10 +78,7 @@ func TestScheduling(t *testing.T) {
 func start(t *testing.T, w traffic.Workload, p traffic.Params) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s, err := w.Listen(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(w.Listen(p))(t)
 	var ends sync.WaitGroup // one may end in order because the other has
 	ends.Go(func() { _, err := s.Serve(ctx, nil); t.Logf("%s: the server ended: %v", p.Kind, err) })
 	p.Address = "127.0.0.1:" + strconv.Itoa(int(s.Port()))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tare/internal/driver/proxy/relay"
+	"tare/internal/must"
 )
 
 // want is what two proxies negotiate on a CPU with instructions for AES.
@@ -66,10 +67,7 @@ func start(t *testing.T, near, far *relay.Credentials) pair {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -105,19 +103,11 @@ func proxy(t *testing.T, cfg relay.Config, to netip.AddrPort) (*relay.Relay, net
 // connect returns client and server of a connection through the proxies.
 func (p pair) connect(t *testing.T) (client, server *net.TCPConn) {
 	t.Helper()
-	c, err := net.Dial("tcp", p.dial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.behind.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", p.dial))(t)
+	s := must.Get(p.behind.Accept())(t)
 	for _, conn := range []net.Conn{c, s} {
 		t.Cleanup(func() { conn.Close() })
-		if err := conn.SetDeadline(time.Now().Add(deadline)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.SetDeadline(time.Now().Add(deadline)))
 	}
 	return c.(*net.TCPConn), s.(*net.TCPConn)
 }
@@ -157,9 +147,7 @@ func TestForwards(t *testing.T) {
 			t.Fatalf("the server received %d bytes of %d: %v", len(got), len(there), err)
 		}
 		// The client has ended its direction; the other is still open.
-		if _, err := s.Write(back); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Write(back))(t)
 		s.Close()
 		if got, err = io.ReadAll(c); err != nil || !bytes.Equal(got, back) {
 			t.Fatalf("the client received %d bytes of %d: %v", len(got), len(back), err)
@@ -197,15 +185,9 @@ func TestResetIsPassedOn(t *testing.T) {
 			if !client {
 				from, to = s, c
 			}
-			if _, err := from.Write([]byte("x")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.ReadFull(to, make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(from.SetLinger(0), from.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(from.Write([]byte("x")))(t)
+			must.Get(io.ReadFull(to, make([]byte, 1)))(t)
+			must.Do(t, errors.Join(from.SetLinger(0), from.Close()))
 			if _, err := to.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("after a reset by the client (%t) the other reads %v", client, err)
 			}
@@ -221,9 +203,7 @@ func TestBackPressure(t *testing.T) {
 		const most = 256 << 20 // more than all socket buffers on the way
 		block, sent := make([]byte, 1<<20), 0
 		for sent < most {
-			if err := c.SetWriteDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.SetWriteDeadline(time.Now().Add(500*time.Millisecond)))
 			n, err := c.Write(block)
 			sent += n
 			if err != nil {
@@ -233,9 +213,7 @@ func TestBackPressure(t *testing.T) {
 		if sent >= most {
 			t.Fatalf("the proxies took %d bytes that nobody read", sent)
 		}
-		if err := c.CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.CloseWrite())
 		if n, err := io.Copy(io.Discard, s); err != nil || n != int64(sent) {
 			t.Errorf("%d bytes arrived of %d: %v", n, sent, err)
 		}
@@ -351,9 +329,7 @@ func TestClose(t *testing.T) {
 	both(t, func(t *testing.T, p pair) {
 		c, _ := p.connect(t)
 		for range 2 {
-			if err := errors.Join(p.client.Close(), p.server.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(p.client.Close(), p.server.Close()))
 		}
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("the client reads %v", err)
@@ -368,9 +344,7 @@ func TestClose(t *testing.T) {
 func TestFlush(t *testing.T) {
 	both(t, func(t *testing.T, p pair) {
 		c, _ := p.connect(t)
-		if err := errors.Join(p.client.Flush(), p.server.Flush()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(p.client.Flush(), p.server.Flush()))
 		if near, far := p.client.Counters(), p.server.Counters(); near.Open != 0 || far.Open != 0 {
 			t.Errorf("%d and %d connections are open", near.Open, far.Open)
 		}
@@ -378,12 +352,8 @@ func TestFlush(t *testing.T) {
 			t.Errorf("the client reads %v", err)
 		}
 		c, s := p.connect(t)
-		if _, err := c.Write([]byte(ping)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(s, make([]byte, len(ping))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write([]byte(ping)))(t)
+		must.Get(io.ReadFull(s, make([]byte, len(ping))))(t)
 	})
 }
 
@@ -439,8 +409,6 @@ func TestCheck(t *testing.T) {
 func random(t *testing.T, n int) []byte {
 	t.Helper()
 	b := make([]byte, n)
-	if _, err := rand.Read(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(rand.Read(b))(t)
 	return b
 }

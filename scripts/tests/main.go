@@ -199,13 +199,15 @@ func (s stage) prepare(ctx context.Context, yes bool) (u setUp) {
 }
 
 // environment is that of go test: the programs that were set up first in PATH, limits that only end a hang ten
-// times as long, and the kind of machine only where root can use what it has.
+// times as long, a fixed seed of random inputs, and the kind of machine only where root can use what it has.
 func environment(path []string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return strings.HasPrefix(e, testneed.Variable+"=") && os.Geteuid() != 0
 	})
-	if os.Getenv(timelimit.Variable) == "" {
-		env = append(env, timelimit.Variable+"=10")
+	for name, value := range map[string]string{timelimit.Variable: "10", "RAPID_SEED": "1", "RAPID_NOFAILFILE": "true"} {
+		if os.Getenv(name) == "" {
+			env = append(env, name+"="+value)
+		}
 	}
 	path = append(slices.Clone(path), os.Getenv("PATH"), "/usr/sbin", "/sbin")
 	return append(env, "CGO_ENABLED=0", "PATH="+strings.Join(path, string(os.PathListSeparator)))

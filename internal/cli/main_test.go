@@ -86,7 +86,7 @@ func TestScripts(t *testing.T) {
 			if cond != "lab" {
 				return false, fmt.Errorf("unknown condition %q", cond)
 			}
-			return canMakeLabs(), nil
+			return !testing.Short() && canMakeLabs(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testneed"
 )
 
 // unprivilegedVariable is the environment variable with the target to which this test connects without root's
@@ -20,6 +22,7 @@ func TestConnectWithoutPermission(t *testing.T) {
 		refused(t, target, "permission denied", "usermod -aG docker")
 		return
 	}
+	testneed.NotShort(t) // as root, the first process of namespaces of their own
 	noEngine(t)
 	path := onSocket(t, fakeEngine("1.41"))
 	if err := os.Chmod(path, 0); err != nil {

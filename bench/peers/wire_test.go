@@ -7,9 +7,15 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/must"
 	"tare/internal/testneed"
 )
+
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	m.Run()
+}
 
 // The tap sees each datagram that crosses a lab, and only those of the size.
 func TestTap(t *testing.T) {

@@ -97,7 +97,7 @@ func (k *onKube) refused(t *testing.T) {
 // ended checks runs that are interrupted or killed. One that was interrupted goes on as it was
 // begun, beside others that leave nothing.
 func (k *onKube) ended(t *testing.T) {
-	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet, k8s/pod, {mode: k8s/nodeport, id: port, options: {policy: Local}}]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet, k8s/pod, {mode: k8s/nodeport, id: port, options: {policy: Local}}]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n"+
 		"workloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}, {workload: tcp_stream, duration: 500ms}, {workload: udp_stream, rate: 10Mbit/s, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	began := time.Now()
@@ -216,7 +216,7 @@ func (k *onKube) described(t *testing.T) {
 		return strings.Count(k.c.Kubectl(t, "", "get", "pods", "-n", "kube-flannel", "-o", "jsonpath={.items[*].spec.nodeName}"), "node-") == 2
 	})
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\npace: off\nmodes: [k8s/hostnet, {mode: k8s/pod, limits: {client: {cpus: 0.1}}}]\n"+
-		"invalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_stream, duration: 1s}]\n")
+		"invalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_stream, duration: 1s}]\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube")
 	if code := p.wait(t); code != 0 {
@@ -269,7 +269,7 @@ func (k *onKube) described(t *testing.T) {
 // faults breaks in turn what a run uses. Its modes are set up again, or fail with the reason; the
 // others are measured to the end, and nothing is left.
 func (k *onKube) faults(t *testing.T) {
-	dir := studyIn(t, "blocks: 8\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet-local, {mode: k8s/pod-local, limits: {server: {memory: 48MiB}}}, k8s/hostnet, k8s/pod]\ninvalid: {steal: off, others: off, unsettled: off}\n"+
+	dir := studyIn(t, "blocks: 8\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet-local, {mode: k8s/pod-local, limits: {server: {memory: 48MiB}}}, k8s/hostnet, k8s/pod]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n"+
 		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube")

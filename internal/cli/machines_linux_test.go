@@ -55,7 +55,7 @@ func nothingLeft(t *testing.T, b *machinetest.Bench) {
 // enginesDir has the sockets of the engines that tests start.
 const enginesDir = "/var/lib/tare/engines"
 
-const quickStudy = "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [host, host-local]\ninvalid: {steal: off, others: off, unsettled: off}\n" +
+const quickStudy = "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [host, host-local]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n" +
 	"workloads: [{workload: tcp_rr, duration: 300ms}, {workload: udp_stream, id: udp6, family: ipv6, rate: 50Mbit/s, duration: 300ms}, {workload: tcp_stream, direction: reverse, duration: 300ms}]\n"
 
 // A run between two machines that only ssh reaches: all is measured over the link between
@@ -113,7 +113,7 @@ func TestMachines(t *testing.T) {
 // connectionCut ends the connection to a machine while trials run: the modes are set up again over
 // another one, and all is measured.
 func connectionCut(t *testing.T, b *machinetest.Bench) {
-	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nrenew: once\nmodes: [host, netns/vxlan]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 500ms}]\n")
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nrenew: once\nmodes: [host, netns/vxlan]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 500ms}]\n")
 	out := filepath.Join(dir, "run")
 	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
 	until(t, "the first trial", func() bool { return trialsIn(out) > 0 })
@@ -187,7 +187,7 @@ func engineOfMachine(t *testing.T, b *machinetest.Bench) {
 		}
 	})
 	on.Run(t, "ln -s "+e.Socket()+" /run/docker.sock")
-	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/published, docker/bridge, vm/virtio]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n")
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/published, docker/bridge, vm/virtio]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
 	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
 	if code := p.wait(t); code != 0 {

@@ -150,7 +150,7 @@ const longStudy = `name: long
 blocks: 20
 settle: 10ms
 modes: [host, netns/bridge]
-invalid: {steal: off, others: off, unsettled: off, most: off}
+invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 workloads:
   - {workload: tcp_stream, warmup: 50ms, duration: 500ms}
   - {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms}

@@ -3,7 +3,9 @@ package linuxnet
 import (
 	"context"
 	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +54,7 @@ func TestFiltersOfIptables(t *testing.T) {
 				{"-w", "-N", "DOCKER-USER"},
 			} {
 				cmd := exec.CommandContext(context.Background(), path, args...)
+				cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+filepath.Join(t.TempDir(), "lock")) // an ordinary user may not lock the machine's
 				must.Do(t, ns.Start(cmd))
 				if err := cmd.Wait(); err != nil {
 					testneed.Missing(t, testneed.Iptables, err)

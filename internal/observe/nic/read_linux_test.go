@@ -8,9 +8,15 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/here"
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
 )
+
+func TestMain(m *testing.M) {
+	nstest.Enter()
+	m.Run()
+}
 
 // The kernel's own statistics of a veth device are read, a device without any adds nothing,
 // and one that does not exist is a gap.

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -24,14 +25,8 @@ func TestEnginesExisting(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b, err := private.StartBoth(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := private.CloseAll(a, b); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, private.CloseAll(a, b)) })
 	first, second := "unix://"+a.Socket(), "unix://"+b.Socket()
 	for _, tt := range []struct {
 		name, study string
@@ -66,10 +61,7 @@ func TestEnginesExisting(t *testing.T) {
 			if f := run.Hosts[0].Facts; len(f) == 0 || f[0].Value != first {
 				t.Errorf("hosts %+v", run.Hosts)
 			}
-			alive, err := lab.Alive()
-			if err != nil {
-				t.Fatal(err)
-			}
+			alive := must.Get(lab.Alive())(t)
 			for _, e := range []*private.Engine{a, b} {
 				left, err := e.Leftovers(t.Context(), alive)
 				if err != nil || len(left) > 0 {
@@ -89,10 +81,7 @@ func TestEnginesExisting(t *testing.T) {
 // afar measures on an engine that is spoken to as if it were on another machine: what its
 // machine was short of is then read by the agents, and nothing is said of this one.
 func afar(t *testing.T, e *private.Engine) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -115,10 +104,7 @@ func afar(t *testing.T, e *private.Engine) {
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
-	opened, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := must.Get(store.Open(out))(t)
 	_, trials, err := opened.Load()
 	if err != nil || len(trials) == 0 {
 		t.Fatalf("%d trials, %v", len(trials), err)

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -51,10 +52,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 		p := start(t, dir, "gc")
 		return p.wait(t) == 0
 	})
-	run, err := cli.New(result.Build{}).Judged(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(cli.New(result.Build{}).Judged(out))(t)
 	if diff := cmp.Diff(modesAsked(readRun(t, whole)), modesAsked(run)); diff != "" {
 		t.Errorf("modes of the killed run (-of a whole one +its own):\n%s", diff)
 	}
@@ -82,23 +80,13 @@ func TestKilledRunIsJudged(t *testing.T) {
 func judgedAlike(t *testing.T, dir string) {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare")
-	if err := os.Mkdir(bare, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(bare, 0o700))
 	for _, name := range []string{store.StudyFile, store.TrialsFile} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(bare, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
+		must.Do(t, os.WriteFile(filepath.Join(bare, name), data, 0o600))
 	}
 	want := readRun(t, dir)
-	got, err := cli.New(result.Build{}).Judged(bare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(cli.New(result.Build{}).Judged(bare))(t)
 	for _, w := range got.Warnings {
 		if !slices.Contains(want.Warnings, w) {
 			t.Errorf("only without run.json: %+v", w)
@@ -152,9 +140,6 @@ func followed(warnings []result.Warning) []result.Warning {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(v, "", " "))(t)
 	return strings.ReplaceAll(string(text), "null", "[]")
 }

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study/studyfile"
 	"tare/studies"
@@ -175,9 +176,7 @@ func checkKilledIn(t *testing.T, c *kubetest.Cluster) {
 		return c.Kubectl(t, "", "get", "pods", "-n", space, "-o", "name", "-l", kube.LabelRun)
 	}
 	until(t, "a pod of the run", func() bool { return strings.Contains(pods(), "pod/tare-") })
-	if err := killed.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, killed.cmd.Process.Kill())
 	killed.wait(t)
 	p, code := as(t, c.Admin, "", dir, "gc", "--kube", "--namespace", space)
 	if code != 0 || !strings.Contains(p.stdout.String(), "removed pod tare-") || !strings.Contains(p.stdout.String(), "in namespace "+space) {

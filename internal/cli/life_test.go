@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -92,9 +93,7 @@ func TestInterrupted(t *testing.T) {
 			if trials == 0 {
 				time.Sleep(50 * time.Millisecond) // anywhere in the set-up will do
 			}
-			if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.cmd.Process.Signal(syscall.SIGINT))
 			if code := p.wait(t); code != 130 {
 				t.Fatalf("exit code %d, want 130\n%s", code, p.stderr.String())
 			}
@@ -120,9 +119,7 @@ func TestResumed(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--seed", "3")
 	until(t, "three trials", func() bool { return trialsIn(out) >= 3 })
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	had := trialsIn(out)
 	if p := start(t, dir, "run", "--resume", out); p.wait(t) != 0 {
@@ -132,15 +129,10 @@ func TestResumed(t *testing.T) {
 	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
 		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
 	}
-	d, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Open(out))(t)
 	defer d.Close()
 	_, trials, err := d.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p = start(t, dir, "plan", filepath.Join(out, "study.yaml"), "--order")
 	if p.wait(t) != 0 {
 		t.Fatal(p.stderr.String())
@@ -173,9 +165,7 @@ func TestKilled(t *testing.T) {
 	p := start(t, dir, "run", "study.yaml", "--out", out)
 	until(t, "two trials", func() bool { return trialsIn(out) >= 2 })
 	all := descendants(p.cmd.Process.Pid)
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	// The claim is two seconds; the test's own patience is longer, because a
 	// busy machine must not decide it. The time taken is logged.
@@ -185,10 +175,7 @@ func TestKilled(t *testing.T) {
 	if len(all) < 4 {
 		t.Errorf("%d agents were running, want 4", len(all))
 	}
-	d, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Open(out))(t)
 	defer d.Close()
 	run, trials, err := d.Load()
 	if err != nil || run.Status != result.RunInterrupted || len(trials) < 2 {

@@ -159,10 +159,7 @@ func TestSketchTarget(t *testing.T) {
 
 func loaded(t *testing.T, path string) (result.Run, []result.Trial) {
 	t.Helper()
-	dir, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Open(path))(t)
 	defer dir.Close()
 	run, trials, err := dir.Load()
 	if err != nil {

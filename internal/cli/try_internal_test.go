@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver/setting"
 	"tare/internal/ladder"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -44,9 +45,7 @@ func TestRankTries(t *testing.T) {
 		t.Errorf("best %s", got)
 	}
 	var out bytes.Buffer
-	if err := (App{Stdout: &out}).printTries("netns/vxlan", ranked); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (App{Stdout: &out}).printTries("netns/vxlan", ranked))
 	for _, want := range []string{"against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q lacks %q", out.String(), want)

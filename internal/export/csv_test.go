@@ -25,9 +25,7 @@ func recorded(t *testing.T) (result.Run, []result.Trial) {
 	dir := must.Get(store.Open("testdata/run"))(t)
 	defer dir.Close()
 	run, trials, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return run, trials
 }
 

@@ -73,9 +73,7 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 	}
 	spinner := exec.Command(exe, "-test.run=^$")
 	spinner.Env = append(os.Environ(), spinnerEnv+"=1")
-	if err := spinner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, spinner.Start())
 	defer func() { _ = spinner.Process.Kill(); _ = spinner.Wait() }()
 	from := readAll(t, cpu, everything, spinner.Process.Pid)
 	time.Sleep(10 * time.Second)
@@ -109,10 +107,7 @@ func readAll(t *testing.T, cpu CPU, everything string, pid int) (best reading3) 
 		began := time.Now()
 		own := runTimeOf(t, pid)
 		all := number(t, everything)
-		s, err := cpu.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(cpu.Read())(t)
 		if took := time.Since(began); took < shortest {
 			best, shortest = reading3{s, all, own}, took
 		}
@@ -138,14 +133,8 @@ func rootAccount() (string, error) {
 
 func number(t *testing.T, path string) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	n := must.Get(strconv.ParseInt(strings.Fields(string(text))[0], 10, 64))(t)
 	return time.Duration(n)
 }
 
@@ -153,10 +142,7 @@ func number(t *testing.T, path string) time.Duration {
 func runTimeOf(t *testing.T, pid int) (sum time.Duration) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/task", pid)
-	threads, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	threads := must.Get(os.ReadDir(dir))(t)
 	for _, th := range threads {
 		sum += number(t, dir+"/"+th.Name()+"/schedstat")
 	}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -80,10 +81,7 @@ func TestPace(t *testing.T) {
 
 // Without pacing nothing is limited but by max_rate, and requests are never.
 func TestFullRate(t *testing.T) {
-	s, err := shared(t, "modes: [host]\npace: off\nworkloads: [tcp_stream, tcp_rr, {workload: udp_stream, rate: 1Mbit/s}]\nmax_rate: 10Mbit/s\ncost_pass: {rate: 1Gbit/s}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(shared(t, "modes: [host]\npace: off\nworkloads: [tcp_stream, tcp_rr, {workload: udp_stream, rate: 1Mbit/s}]\nmax_rate: 10Mbit/s\ncost_pass: {rate: 1Gbit/s}"))(t)
 	limits := plan.Limits(s)
 	if len(plan.Paced(s)) != 0 || len(limits) != 1 || limits[0].Workload != "tcp_stream" || limits[0].Rate != 10e6 {
 		t.Errorf("limits %+v", limits)
@@ -116,10 +114,7 @@ func TestPacedSearch(t *testing.T) {
 // The congestion control that is left open is that of the run, and the system's where the run chose
 // none.
 func TestDecidedCongestion(t *testing.T) {
-	s, err := shared(t, "modes: [host]\nworkloads: [tcp_rr, {workload: tcp_crr, congestion_control: cubic}]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(shared(t, "modes: [host]\nworkloads: [tcp_rr, {workload: tcp_crr, congestion_control: cubic}]"))(t)
 	if s.Workloads[0].Congestion != study.AutoWord {
 		t.Errorf("congestion control %q", s.Workloads[0].Congestion)
 	}

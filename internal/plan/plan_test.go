@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -84,13 +85,9 @@ func TestGroups(t *testing.T) {
 		id := g[0].Workload.ID
 		sizes[id] = append(sizes[id], len(g))
 	}
-	if diff := cmp.Diff(trials(p), flat); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	must.Equal(t, trials(p), flat)
 	want := map[string][]int{"tcp_rr": {3, 3, 3, 3}, "tcp_stream": slices.Repeat([]int{1}, 12)}
-	if diff := cmp.Diff(want, sizes); diff != "" {
-		t.Errorf("group sizes (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, sizes)
 }
 
 // The counted parts of the slices add up to at least the timed window, and to no
@@ -134,12 +131,8 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 		}
 	}
 	got := p.Without("x")
-	if diff := cmp.Diff(want, trials(got)); diff != "" {
-		t.Errorf("trials (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"host", "y"}, got.Modes); diff != "" {
-		t.Errorf("modes (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, trials(got))
+	must.Equal(t, []string{"host", "y"}, got.Modes)
 }
 
 func TestEstimate(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -19,10 +20,7 @@ func resolvedSample(t *testing.T, change func(*study.Study)) study.Study {
 	if change != nil {
 		change(&s)
 	}
-	s, err := study.Resolve(s, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(study.Resolve(s, studytest.Catalog()))(t)
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
 )
@@ -103,9 +104,7 @@ func survives[T any](t *testing.T) {
 			t.Errorf("%s has %d columns", at, w)
 		}
 	})
-	if diff := cmp.Diff(again, v); diff != "" {
-		t.Errorf("the value that was given has changed (-want +got):\n%s", diff)
-	}
+	must.Equal(t, again, v)
 	if diff := cmp.Diff(clean, printable.Value(clean)); diff != "" {
 		t.Errorf("clean again is another (-once +twice):\n%s", diff)
 	}
@@ -134,9 +133,7 @@ func TestCleanIsShared(t *testing.T) {
 
 func TestNamesMeet(t *testing.T) {
 	got := printable.Value(map[string]int64{"a\x00": 1, "a": 2, "b": 4})
-	if diff := cmp.Diff(map[string]int64{"a": 3, "b": 4}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]int64{"a": 3, "b": 4}, got)
 	long := strings.Repeat("x", 300)
 	if a, b := printable.Name(long+"1"), printable.Name(long+"2"); a == b || len(a) > printable.MaxName {
 		t.Errorf("%q and %q", a, b)

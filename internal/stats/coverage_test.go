@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Method 5, item 1: own noise 3 %, shared block noise none or 6 %, true ratio 0.8.
@@ -76,14 +78,8 @@ func TestCoverageUnpaired(t *testing.T) {
 	var paired, apart float64
 	for range reps {
 		base, modes := m.session(ratio)
-		p, err := Paired(modes[0], base)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := Unpaired(modes[0], base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Paired(modes[0], base))(t)
+		u := must.Get(Unpaired(modes[0], base))(t)
 		paired, apart = paired+p.HalfWidth(0.95)/reps, apart+u.HalfWidth(0.95)/reps
 	}
 	inRange(t, "half-width paired", paired, 0.047, 0.053)
@@ -93,17 +89,11 @@ func TestCoverageUnpaired(t *testing.T) {
 // unpairedHits is 1 for each interval, Welch's and Fieller's, that holds the truth.
 func unpairedHits(t *testing.T, x, b []float64, truth float64) (welch, fieller float64) {
 	t.Helper()
-	l, err := Unpaired(x, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Unpaired(x, b))(t)
 	if lo, hi, ok := l.Interval(0.95); ok && lo <= truth && truth <= hi {
 		welch = 1
 	}
-	m, err := Fieller(x, b, 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Fieller(x, b, 0.95))(t)
 	if m.HasInterval && m.Lo <= truth && truth <= m.Hi {
 		fieller = 1
 	}
@@ -149,10 +139,7 @@ func TestNothingResamples(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)
 		for _, i := range f.Imports {
 			if strings.Contains(i.Path.Value, "rand") {
 				t.Errorf("%s imports %s", name, i.Path.Value)

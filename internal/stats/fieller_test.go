@@ -6,9 +6,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"tare/internal/must"
 )
 
 // Method 5, item 7: a published run of R's mratios (t.test.ratio with unequal
@@ -78,10 +79,7 @@ func TestFiellerEdges(t *testing.T) {
 		{"of nothing", []float64{0, 0}, []float64{4, 4.1, 3.9}, 0, true, false},
 		{"negative", []float64{-3, -3.1}, []float64{-4, -4.1, -3.9}, 0.7625, true, false},
 	} {
-		m, err := Fieller(c.x, c.b, 0.95)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Fieller(c.x, c.b, 0.95))(t)
 		near(t, c.name, m.Value, c.value, 1e-12)
 		if m.HasInterval != c.has || m.Unbounded != c.unbounded || c.has && !(m.Lo <= m.Value && m.Value <= m.Hi) {
 			t.Errorf("%s: %+v", c.name, m)
@@ -109,10 +107,7 @@ func TestFiellerEdges(t *testing.T) {
 // same numbers (t = -1.8608, df = 17.776, p = 0.07939, -3.3654832 to 0.2054832).
 func TestUnpairedKnownAnswer(t *testing.T) {
 	x, b := sleepers()
-	l, err := Unpaired(x, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Unpaired(x, b))(t)
 	lo, hi, ok := l.Interval(0.95)
 	if !ok || l.N != 10 {
 		t.Fatalf("%+v", l)
@@ -193,22 +188,11 @@ func TestOver(t *testing.T) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	lx, err := Paired(x, ones)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lb, err := Paired(b[:7], ones[:7])
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Unpaired(x, b[:7])
-	if err != nil {
-		t.Fatal(err)
-	}
+	lx := must.Get(Paired(x, ones))(t)
+	lb := must.Get(Paired(b[:7], ones[:7]))(t)
+	want := must.Get(Unpaired(x, b[:7]))(t)
 	got := lx.Over(lb)
-	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" {
-		t.Error(d)
-	}
+	must.Equal(t, want, got, cmpopts.EquateApprox(1e-12, 0))
 	if l := lx.Over(LogRatio{N: 1, Mean: 0.5}); l.N != 1 || !math.IsNaN(l.P()) {
 		t.Errorf("over a single block: %+v", l)
 	}

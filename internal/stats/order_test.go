@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 func upTo(n int) []float64 {
@@ -29,10 +31,7 @@ func TestMedianInterval(t *testing.T) {
 		{1, 0, 0, 1, 0}, {5, 0, 0, 3, 0},
 		{6, 1, 6, 3.5, 0.96875}, {8, 1, 8, 4.5, 0.9921875}, {9, 2, 8, 5, 0.9609375}, {10, 2, 9, 5.5, 0.978515625}, {20, 6, 15, 10.5, 0.958610535},
 	} {
-		got, err := MedianInterval(upTo(c.n), 0.95)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(MedianInterval(upTo(c.n), 0.95))(t)
 		want := OrderInterval{Estimate: Estimate{N: c.n, Value: c.value}, First: c.first, Last: c.last, Coverage: c.coverage}
 		if c.first > 0 {
 			want.Lo, want.Hi, want.HasInterval = float64(c.first), float64(c.last), true

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/store"
 	"tare/internal/synthetic"
 )
@@ -19,9 +20,7 @@ const benchRuns = 500
 func manyRuns(b *testing.B) string {
 	b.Helper()
 	top := b.TempDir()
-	if err := (synthetic.Many{Shape: synthetic.Standard(), Runs: benchRuns, Spread: 0.01}).Write(top); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, (synthetic.Many{Shape: synthetic.Standard(), Runs: benchRuns, Spread: 0.01}).Write(top))
 	return top
 }
 
@@ -74,7 +73,5 @@ func settled(b *testing.B, index string, list func()) {
 	}
 	time.Sleep(3 * time.Second)
 	list()
-	if _, err := os.Stat(index); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(os.Stat(index))(b)
 }

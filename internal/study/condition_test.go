@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -77,10 +78,7 @@ func TestConditionRegion(t *testing.T) {
 		{"below 1% to 16flows", at(4), -inf, inf, false},
 		{"below 1% to 700", nil, -inf, inf, false},
 	} {
-		c, err := study.ParseCondition(tt.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(study.ParseCondition(tt.text))(t)
 		if lo, hi, ok := c.Region(tt.at, 0.25); lo != tt.lo || hi != tt.hi || ok != tt.ok {
 			t.Errorf("%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
 		}

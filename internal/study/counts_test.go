@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -47,10 +48,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%s: %v", c.keys, err)
 			continue
 		}
-		written, err := studyfile.Marshal(full)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(studyfile.Marshal(full))(t)
 		again, err := studyfile.Decode("s.yaml", written, cat)
 		if err != nil {
 			t.Errorf("%s: cannot be read again: %v", c.keys, err)

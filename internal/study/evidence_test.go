@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -71,10 +72,7 @@ func TestCostPassIn(t *testing.T) {
 
 // The command line's words replace what the study says.
 func TestApplyEvidence(t *testing.T) {
-	s, err := decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog()))(t)
 	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
 		t.Errorf("evidence %+v", s.Evidence)
 	}

@@ -7,16 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
 
 func resolved(t *testing.T, src string, cat study.Catalog) study.Study {
 	t.Helper()
-	s, err := study.Resolve(decode(t, src), cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(study.Resolve(decode(t, src), cat))(t)
 	return s
 }
 
@@ -215,16 +213,11 @@ func TestComparisonName(t *testing.T) {
 func TestApplyMethod(t *testing.T) {
 	on := study.Overrides{Control: true, Adaptive: true}
 	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !s.Control || s.Stop == nil {
 		t.Errorf("control %t, stop %v", s.Control, s.Stop)
 	}
-	s, err = decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog()))(t)
 	if diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop); diff != "" || !s.Control {
 		t.Errorf("control %t, stop (-want +got):\n%s", s.Control, diff)
 	}
@@ -262,10 +255,7 @@ func TestLengthsForManyFlows(t *testing.T) {
 		{study.Workload{Pairs: 100}, false, 200 * ms, 10000 * ms},
 		{study.Workload{Flows: 50}, true, 100 * ms, 500 * ms},
 	} {
-		s, err := resolve(c.asked, c.bulk, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(resolve(c.asked, c.bulk, true))(t)
 		if w := s.Workloads[0]; w.Slice != c.slice || w.Duration != c.duration {
 			t.Errorf("%+v: slices of %s, %s timed; want %s and %s", c.asked, w.Slice, w.Duration, c.slice, c.duration)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 )
@@ -100,10 +101,7 @@ func TestSearchDefaults(t *testing.T) {
 		if diff := cmp.Diff(want, s.Workloads[0]); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.keys, diff)
 		}
-		text, err := studyfile.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(studyfile.Marshal(s))(t)
 		again, err := studyfile.Decode("study.yaml", text, searches())
 		if err == nil {
 			again, err = study.Resolve(again, searches())

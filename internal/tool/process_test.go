@@ -30,9 +30,7 @@ func TestMisbehaviour(t *testing.T) {
 			p := fakeParams(iperf3Name)
 			p.Address = "127.0.0.1:5301"
 			w, err := For(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			long := 20 * time.Second
 			if c.does == "hang" || c.does == "family" {
 				long = 300 * time.Millisecond
@@ -64,9 +62,7 @@ func TestFakeTrial(t *testing.T) {
 				p.Address = "127.0.0.1:5301" // the port in its output identifies the sender
 			}
 			client, server, err := fakePair(t, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if _, err := Check(p, client, server); err != nil {
 				t.Error(err)
 			}
@@ -86,9 +82,7 @@ func TestFakeTrial(t *testing.T) {
 func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := w.Listen(p)
 	if err != nil {
 		return client, server, err
@@ -110,14 +104,8 @@ func TestFakeNtttcp(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := fakeParams(ntttcpName)
 	p.Address, p.Streams, p.Warmup, p.Duration = "127.0.0.1:5001", 4, time.Second, 10*time.Second
-	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := w.Dial(t.Context(), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(For(p))(t)
+	r := must.Get(w.Dial(t.Context(), p, nil))(t)
 	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
 		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	}
@@ -134,13 +122,8 @@ func TestServerDoesNotExit(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1")
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := w.Listen(fakeParams(iperf3Name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	s := must.Get(w.Listen(fakeParams(iperf3Name)))(t)
 	ended := make(chan traffic.Report, 1)
 	ended <- traffic.Report{}
 	began := time.Now()
@@ -154,10 +137,7 @@ func TestServerExitsEarly(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
 	p := fakeParams(iperf3Name)
 	p.Address = "198.18.99.1:5301" // the address does not exist: the fake listens elsewhere, and exits
-	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(For(p))(t)
 	s, err := w.Listen(p)
 	if err == nil { // it was seen listening before it exited
 		_, err = s.Serve(t.Context(), nil)
@@ -179,10 +159,7 @@ func TestFind(t *testing.T) {
 	} {
 		fakes(t, "nothing", "")
 		t.Setenv(fakeVersion, c.banner)
-		tool, err := Named(c.tool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tool := must.Get(Named(c.tool))(t)
 		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with banner %q: got %v, want %q", c.tool, c.banner, err, c.want)
 		}
@@ -191,10 +168,7 @@ func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
 		iperf3Name: "iperf3 is not installed: apt install iperf3", iperf2Name: "iperf is not installed: apt install iperf", ntttcpName: "is not installed",
 	} {
-		tool, err := Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tool := must.Get(Named(name))(t)
 		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

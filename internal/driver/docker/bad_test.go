@@ -20,15 +20,13 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // kill kills the processes of a namespace with that name.
 func kill(t *testing.T, ns *linuxnet.NS, name string) {
 	t.Helper()
-	pids, err := ns.Processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pids := must.Get(ns.Processes())(t)
 	found := false
 	for _, pid := range pids {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))

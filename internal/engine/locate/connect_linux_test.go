@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // unprivilegedVariable is the environment variable with the target to which this test connects without root's
@@ -22,9 +24,7 @@ func TestConnectWithoutPermission(t *testing.T) {
 	}
 	noEngine(t)
 	path := onSocket(t, fakeEngine("1.41"))
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0))
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), unprivilegedVariable+"=unix://"+path)
 	ended := make(chan error)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/result"
 )
@@ -32,14 +33,8 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".folded")
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted, err := Read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(file))(t)
+		counted := must.Get(Read(data))(t)
 		shares, all := Profile{Stacks: counted}.Components(), 0
 		for _, n := range shares {
 			all += n

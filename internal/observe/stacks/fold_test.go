@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestFold(t *testing.T) {
@@ -27,9 +29,7 @@ func TestFold(t *testing.T) {
 func TestWriteAndRead(t *testing.T) {
 	want := map[string]int{"generator (tare);main.main": 3, "idle (swapper)": 1, "other (two words);f g_[k]": 12}
 	var b bytes.Buffer
-	if err := Write(&b, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&b, want))
 	twice := append(bytes.Clone(b.Bytes()), "\r\nidle (swapper) 4\n"...)
 	got, err := Read(twice)
 	want["idle (swapper)"] = 5

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/testneed"
 )
@@ -86,21 +87,15 @@ func openSampler(t *testing.T) *Sampler {
 	if errors.Is(err, ErrUnavailable) {
 		testneed.Missing(t, testneed.Feature, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
 func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
 	t.Helper()
-	if err := s.Start(into); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Start(into))
 	time.Sleep(long)
-	if err := s.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Pause())
 }
 
 // The windows of two interleaved trials are counted apart: what is sampled is all of their time and
@@ -122,10 +117,7 @@ func TestInterleavedSamples(t *testing.T) {
 		of    *Samples
 		least time.Duration
 	}{{&long, 300 * time.Millisecond}, {&short, 100 * time.Millisecond}, {&none, 0}} {
-		got, err := s.Profile(tt.of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.Profile(tt.of))(t)
 		if got.Elapsed < tt.least || tt.least == 0 && got.Elapsed != 0 {
 			t.Errorf("windows of %s took %s", tt.least, got.Elapsed)
 		}

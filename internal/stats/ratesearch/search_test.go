@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // within fails the test unless o is regular, of the goal's width, and has c between
@@ -85,14 +87,8 @@ func TestSearchKneeOutOfReach(t *testing.T) {
 func outcomes(t *testing.T, c Config, m *sim) []Outcome {
 	t.Helper()
 	m.rng = rand.New(rand.NewPCG(1, 2))
-	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := Run(t.Context(), s, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(c))(t)
+	out := must.Get(Run(t.Context(), s, m))(t)
 	return out
 }
 
@@ -142,14 +138,8 @@ func (m wavering) Measure(ctx context.Context, r Request) (Trial, error) {
 func TestSearchSenderWavers(t *testing.T) {
 	for seed := range uint64(50) {
 		m := wavering{&sim{rng: rand.New(rand.NewPCG(seed, 5)), curve: sharp, jitter: 0.01, spikes: 0.02}}
-		s, err := New(Config{Goals: Standard(), Min: 10e3, Max: 2e6})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := Run(t.Context(), s, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(Config{Goals: Standard(), Min: 10e3, Max: 2e6}))(t)
+		out := must.Get(Run(t.Context(), s, m))(t)
 		if o := out[0]; !o.Limited || *o.Throughput < 0.45*capacity || *o.Throughput > 0.52*capacity {
 			t.Errorf("seed %d: %+v", seed, o)
 		}
@@ -162,10 +152,7 @@ func TestSearchSenderWavers(t *testing.T) {
 // One trial in which the sender stumbled lowers nothing.
 func TestSearchSenderStumbles(t *testing.T) {
 	m := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: sharp}
-	s, err := New(Config{Goals: Standard(), Min: 10e3, Max: 2e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Goals: Standard(), Min: 10e3, Max: 2e6}))(t)
 	for n := 0; ; n++ {
 		r, more := s.Next()
 		if !more {
@@ -176,9 +163,7 @@ func TestSearchSenderStumbles(t *testing.T) {
 			trial.Sent /= 2
 			trial.Received = min(trial.Received, trial.Sent)
 		}
-		if err := s.Add(trial); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Add(trial))
 	}
 	within(t, "a sender that stumbles", s.Outcomes()[0], capacity)
 }
@@ -188,10 +173,7 @@ func TestSearchSenderStumbles(t *testing.T) {
 func TestSearchSenderRecovers(t *testing.T) {
 	for from := range 12 {
 		m := &sim{rng: rand.New(rand.NewPCG(1, uint64(from))), curve: sharp}
-		s, err := New(Config{Goals: Quick(), Min: 10e3, Max: 2e6})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 		for n := 0; ; n++ {
 			r, more := s.Next()
 			if !more {
@@ -202,9 +184,7 @@ func TestSearchSenderRecovers(t *testing.T) {
 				m.sender = 0.4 * capacity
 			}
 			trial, _ := m.Measure(t.Context(), r)
-			if err := s.Add(trial); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Add(trial))
 		}
 		o := s.Outcomes()[0]
 		if !o.Regular || o.AtLeast || *o.Lower < 0.98*capacity || *o.Lower > capacity {
@@ -272,14 +252,8 @@ func TestSearchNear(t *testing.T) {
 func TestSearchMaxTime(t *testing.T) {
 	for _, limit := range []float64{0.5, 1, 3, 6, 9} {
 		m := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: livelock}
-		s, err := New(Config{Goals: Standard(), Min: 10e3, Max: 2e6, MaxTime: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := Run(t.Context(), s, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(Config{Goals: Standard(), Min: 10e3, Max: 2e6, MaxTime: limit}))(t)
+		out := must.Get(Run(t.Context(), s, m))(t)
 		if s.Spent() > limit {
 			t.Errorf("%g s of trials, %g allowed", s.Spent(), limit)
 		}
@@ -291,10 +265,7 @@ func TestSearchMaxTime(t *testing.T) {
 
 // Asked twice, a search says the same: a trial that failed is made again.
 func TestNextIsIdempotent(t *testing.T) {
-	s, err := New(Config{Goals: Quick(), Min: 10e3, Max: 2e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 	first, _ := s.Next()
 	if again, more := s.Next(); !more || again != first {
 		t.Errorf("%+v, then %+v", first, again)
@@ -349,10 +320,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestAddRefuses(t *testing.T) {
-	s, err := New(Config{Goals: Quick(), Min: 10e3, Max: 2e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 	for want, trial := range map[string]Trial{
 		"want a load above 0":        {Load: 0, Duration: 1, Intended: 1},
 		"want a duration above 0":    {Load: 2e6, Intended: 1},
@@ -376,10 +344,7 @@ func (b broken) Measure(context.Context, Request) (Trial, error) { return Trial{
 
 // What ends a search keeps its cause, and gives the outcomes until then.
 func TestRunFails(t *testing.T) {
-	s, err := New(Config{Goals: Quick(), Min: 10e3, Max: 2e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 	gone := errors.New("gone")
 	out, err := Run(t.Context(), s, broken{gone})
 	if !errors.Is(err, gone) || len(out) != 2 || !strings.Contains(err.Error(), "trial of 0.5 s at 2e+06 datagrams/s") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -20,10 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files of this packag
 // cases are a file, a line of ">>>", and the error.
 func TestBadFiles(t *testing.T) {
 	const path, between, arrow = "testdata/bad.txt", "=====\n", ">>>\n"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(path))(t)
 	var got strings.Builder
 	for i, c := range strings.Split(string(raw), between) {
 		src, _, ok := strings.Cut(c, arrow)
@@ -45,14 +43,10 @@ func TestBadFiles(t *testing.T) {
 		got.WriteString(src + arrow + err.Error() + "\n")
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
 		return
 	}
-	if diff := cmp.Diff(string(raw), got.String()); diff != "" {
-		t.Errorf("error texts (-want +got):\n%s", diff)
-	}
+	must.Equal(t, string(raw), got.String())
 }
 
 // checkErrors makes sure that err is one or several *study.Error, one line

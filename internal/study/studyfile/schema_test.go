@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	yaml "go.yaml.in/yaml/v3"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -17,18 +18,10 @@ import (
 // editor would.
 func schemaCheck(t *testing.T) func(text []byte) error {
 	t.Helper()
-	raw, err := makeSchema(studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(makeSchema(studytest.Catalog()))(t)
 	var s jsonschema.Schema
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &s))
+	resolved := must.Get(s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}))(t)
 	return func(text []byte) error {
 		var doc any
 		if err := yaml.Unmarshal(text, &doc); err != nil {

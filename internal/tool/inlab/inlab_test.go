@@ -55,10 +55,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	if _, err := tool.Check(p, client, server); err != nil {
 		t.Error(err)
 	}
-	w, err := tool.For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(tool.For(p))(t)
 	if p.Both {
 		if client.Received == 0 || server.Received == 0 {
 			t.Errorf("%d and %d bytes arrived", client.Received, server.Received)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 // Method 5, item 7: Holm.
@@ -65,9 +67,7 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if got := Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05); got != CannotTell {
-		t.Errorf("without a p: %v, want cannot tell", got)
-	}
+	must.Equal(t, CannotTell, Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05))
 }
 
 // answers simulates sessions of one mode and tells how often each answer came.

@@ -60,9 +60,7 @@ func TestPairedWithoutSpread(t *testing.T) {
 		}
 	}
 	// No rounding here: SD is 0 to the bit.
-	if p := (LogRatio{N: 4, Mean: -0.2}).P(); p != 0 {
-		t.Errorf("constant difference: p %g, want 0", p)
-	}
+	must.Equal(t, float64(0), (LogRatio{N: 4, Mean: -0.2}).P())
 }
 
 func TestPairedRefuses(t *testing.T) {

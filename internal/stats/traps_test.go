@@ -93,8 +93,7 @@ func TestInvalidationBias(t *testing.T) {
 
 func meanLog(t *testing.T, xs []float64) float64 {
 	t.Helper()
-	l := must.Get(logs(xs))(t)
-	mean, _ := meanSD(l)
+	mean, _ := meanSD(must.Get(logs(xs))(t))
 	return mean
 }
 

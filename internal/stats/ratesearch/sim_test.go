@@ -63,8 +63,7 @@ func livelock(load, c float64) float64 {
 func search(t testing.TB, m *sim, goals []Goal, near ...Bracket) (*Search, []Outcome) {
 	t.Helper()
 	s := must.Get(New(Config{Goals: goals, Min: 10e3, Max: 2e6, Near: near}))(t)
-	out := must.Get(Run(t.Context(), s, m))(t)
-	return s, out
+	return s, must.Get(Run(t.Context(), s, m))(t)
 }
 
 // inRange fails the test unless lo <= got <= hi. With -v it tells what was

@@ -49,8 +49,7 @@ func TestTrial(t *testing.T) {
 		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
 	}
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
-		trial := must.Get(agent.Begin(t.Context(), client, server, params(kind), params(kind)))(t)
-		sent, got, err := trial.Run(t.Context())
+		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, params(kind), params(kind)))(t).Run(t.Context())
 		must.Do(t, err)
 		if sent.Sent == 0 || sent.Sent != got.Received {
 			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)

@@ -82,9 +82,7 @@ func TestTakeOutcomes(t *testing.T) {
 	if text := unreadable(broken, top); len(broken) != 2 || text != "2 runs cannot be read: broken1, broken2; tare ls "+quote(top)+" says why" {
 		t.Errorf("broken: %q, %q", broken, text)
 	}
-	if text := unreadable([]string{"d/1", "d/2", "d/3", "d/4", "d/5"}, "d"); text != "5 runs cannot be read: 1, 2, 3, 2 more; tare ls d says why" {
-		t.Errorf("many: %q", text)
-	}
+	must.Equal(t, "5 runs cannot be read: 1, 2, 3, 2 more; tare ls d says why", unreadable([]string{"d/1", "d/2", "d/3", "d/4", "d/5"}, "d"))
 }
 
 func TestPrintClaims(t *testing.T) {
@@ -99,23 +97,15 @@ func TestPrintClaims(t *testing.T) {
 		return out.String(), errs.String()
 	}
 	text, errs := show(claimsFlags{runs: top, format: "text"})
-	for _, want := range []string{"- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "kernel 6.18, Some CPU"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
-		}
-	}
+	must.Contain(t, text, "- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "kernel 6.18, Some CPU")
 	for line := range strings.Lines(text) {
 		if w := wording.Width(strings.TrimRight(line, "\n")); w > 100 {
 			t.Errorf("%d columns: %s", w, line)
 		}
 	}
-	if errs != "" {
-		t.Errorf("stderr: %s", errs)
-	}
+	must.Equal(t, "", errs)
 	md, _ := show(claimsFlags{runs: top, format: "md"})
-	if !strings.Contains(md, "| Ports cost nothing | somebody, 2016 | 0.992 | 0.90 (0.88-0.92) | does not hold; 0.88 to 0.92 is below 0.95 |") {
-		t.Errorf("Markdown:\n%s", md)
-	}
+	must.Contain(t, md, "| Ports cost nothing | somebody, 2016 | 0.992 | 0.90 (0.88-0.92) | does not hold; 0.88 to 0.92 is below 0.95 |")
 	text, _ = show(claimsFlags{runs: top, format: "json"})
 	var read struct{ Studies []result.StudyClaims }
 	if err := json.Unmarshal([]byte(text), &read); err != nil || len(read.Studies) != 2 || read.Studies[0].Claims[0].Outcome != result.ClaimDoesNotHold || read.Studies[1].Run != "" {
@@ -197,9 +187,7 @@ func TestClaimsAreStated(t *testing.T) {
 			want++
 		}
 	}
-	if len(all) != want {
-		t.Errorf("%d studies are listed; %d have claims", len(all), want)
-	}
+	must.Equal(t, want, len(all))
 	for _, s := range all {
 		if s.Title == "" || s.Command != "tare run "+s.Study+" --claims" || len(s.Claims) == 0 {
 			t.Errorf("%+v", s)

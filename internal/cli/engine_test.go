@@ -104,8 +104,7 @@ func afar(t *testing.T, e *private.Engine) {
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
-	opened := must.Get(store.Open(out))(t)
-	_, trials, err := opened.Load()
+	_, trials, err := must.Get(store.Open(out))(t).Load()
 	if err != nil || len(trials) == 0 {
 		t.Fatalf("%d trials, %v", len(trials), err)
 	}

@@ -62,14 +62,8 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	if changes != len(h.Machines[0].Series) {
-		t.Errorf("%d changes in %d series", changes, len(h.Machines[0].Series))
-	}
-	for _, want := range []string{"changes found in 24 runs", "since run 0000000c of", "False alarms: ", "broken"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
+	must.Equal(t, len(h.Machines[0].Series), changes)
+	must.Contain(t, out, "changes found in 24 runs", "since run 0000000c of", "False alarms: ", "broken")
 	for format, want := range map[string]string{"md": "# History of study", "html": "<!doctype html>", "openmetrics": "tare_history_ratio{"} {
 		out, told, code := historyRun(t, dir, "--format", format)
 		if code != 0 || !strings.Contains(out, want) {

@@ -54,8 +54,7 @@ func unsafe(text string) string {
 func hostileEngine(t *testing.T, text string, refuses bool) string {
 	t.Helper()
 	machine, _ := os.ReadFile("/etc/machine-id")
-	name := must.Get(os.Hostname())(t)
-	sum := sha256.Sum256(append(machine, name...))
+	sum := sha256.Sum256(append(machine, must.Get(os.Hostname())(t)...))
 	labels := func(run string) map[string]string {
 		return map[string]string{engine.LabelRun: run, engine.LabelMachine: hex.EncodeToString(sum[:4]), engine.LabelPart: text}
 	}
@@ -97,8 +96,7 @@ func hostileEngine(t *testing.T, text string, refuses bool) string {
 func hostileRun(t *testing.T, dir, text string) string {
 	t.Helper()
 	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 4, Seed: 1}).Write(dir))
-	quoted := must.Get(json.Marshal(text))(t)
-	inner := strings.Trim(string(quoted), `"`)
+	inner := strings.Trim(string(must.Get(json.Marshal(text))(t)), `"`)
 	for _, name := range []string{store.RunFile, store.TrialsFile} {
 		data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		changed := strings.NewReplacer("netns/m1", "netns/"+inner, "A synthetic mode", inner, "Linux 6.18.44", inner, "synthetic: its", inner).Replace(string(data))

@@ -53,9 +53,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 		return p.wait(t) == 0
 	})
 	run := must.Get(cli.New(result.Build{}).Judged(out))(t)
-	if diff := cmp.Diff(modesAsked(readRun(t, whole)), modesAsked(run)); diff != "" {
-		t.Errorf("modes of the killed run (-of a whole one +its own):\n%s", diff)
-	}
+	must.Equal(t, modesAsked(readRun(t, whole)), modesAsked(run))
 	if len(run.ID) != 8 || run.Profile != "quick" || run.Tare.Version == "" || len(run.Hosts) != 2 || len(run.Hosts[0].Facts) == 0 || run.Modes[0].Topology == nil {
 		t.Errorf("not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
 	}
@@ -140,6 +138,5 @@ func followed(warnings []result.Warning) []result.Warning {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text := must.Get(json.MarshalIndent(v, "", " "))(t)
-	return strings.ReplaceAll(string(text), "null", "[]")
+	return strings.ReplaceAll(string(must.Get(json.MarshalIndent(v, "", " "))(t)), "null", "[]")
 }

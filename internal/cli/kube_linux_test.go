@@ -366,9 +366,7 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 			t.Errorf("%s tcp_stream offers %g bit/s; want %g", tr.Mode, tr.Rate, stream.Rate)
 		}
 	}
-	if first != 2 {
-		t.Errorf("%d first trials", first)
-	}
+	must.Equal(t, 2, first)
 	for _, want := range []string{"tcp_stream is paced at", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "goodput at "} {
 		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
 			t.Errorf("no %q in\n%s", want, shown)

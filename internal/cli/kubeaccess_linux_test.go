@@ -104,9 +104,7 @@ func accessStudy(modes string) string {
 func proven(t *testing.T, dir string, modes int) {
 	t.Helper()
 	run, _ := loaded(t, dir)
-	if len(run.Modes) != modes {
-		t.Errorf("%d modes", len(run.Modes))
-	}
+	must.Equal(t, modes, len(run.Modes))
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
@@ -185,9 +183,7 @@ func checkKilledIn(t *testing.T, c *kubetest.Cluster) {
 	if left := pods(); strings.Contains(left, "pod/") {
 		t.Errorf("left after gc: %s", left)
 	}
-	if name := c.Kubectl(t, "", "get", "namespace", space, "-o", "name"); !strings.Contains(name, space) {
-		t.Errorf("the namespace is gone: %s", name)
-	}
+	must.Contain(t, c.Kubectl(t, "", "get", "namespace", space, "-o", "name"), space)
 }
 
 // checkKubectl calls the program through the real kubectl, as its plugin.

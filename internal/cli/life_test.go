@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -30,9 +28,7 @@ func TestQuickRun(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
 	run := readRun(t, out)
-	if run.Status != result.RunComplete {
-		t.Errorf("status %s", run.Status)
-	}
+	must.Equal(t, result.RunComplete, run.Status)
 	measured := map[string]string{"host": "", "host-local": "", "netns/bridge": "host", "netns/colocated": "host-local", "netns/vxlan": "host"}
 	for _, m := range run.Modes {
 		_, want := measured[m.ID]
@@ -73,9 +69,7 @@ func TestQuickRun(t *testing.T) {
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
 	}
-	if diff := cmp.Diff(before, hostState(t)); diff != "" {
-		t.Errorf("the machine is not as it was (-before +after):\n%s", diff)
-	}
+	must.Equal(t, before, hostState(t))
 }
 
 // Ctrl-C ends a run in order, wherever it is: what was measured is kept, reported
@@ -148,9 +142,7 @@ func TestResumed(t *testing.T) {
 			want = append(want, f[2]+" "+f[3])
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order of trials (-plan +run):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	if p := start(t, dir, "gc"); p.wait(t) != 0 { // of the killed controller
 		t.Error(p.stderr.String())
 	}

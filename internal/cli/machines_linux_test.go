@@ -83,9 +83,7 @@ func TestMachines(t *testing.T) {
 			t.Errorf("host does not use %s: %+v", at, run.Modes[0].Facts)
 		}
 	}
-	if text := fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes); !strings.Contains(text, machinetest.LinkDevice) {
-		t.Errorf("the path has no %s: %s", machinetest.LinkDevice, text)
-	}
+	must.Contain(t, fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes), machinetest.LinkDevice)
 	for i, name := range []string{"a", "b"} {
 		h := run.Hosts[i]
 		has := func(fact string) bool {

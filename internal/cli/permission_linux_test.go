@@ -87,9 +87,7 @@ func TestTwoServers(t *testing.T) {
 	if want := "tare: serve: " + taken + " is taken, perhaps by another tare serve: choose another with --listen"; code != 3 || !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit code %d, want 3, and %q:\n%s", code, want, said)
 	}
-	if text := got(t, one.at); !strings.Contains(text, "one") {
-		t.Errorf("the first server, after another wanted its port:\n%s", text)
-	}
+	must.Contain(t, got(t, one.at), "one")
 	for _, s := range []*server{one, two} {
 		must.Do(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if err := s.cmd.Wait(); err != nil {

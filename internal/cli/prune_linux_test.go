@@ -94,8 +94,7 @@ func TestPrune(t *testing.T) {
 			files := 0
 			for _, name := range c.gone {
 				for _, file := range []string{store.RunFile, store.StudyFile} {
-					info := must.Get(os.Stat(filepath.Join(top, name, file)))(t)
-					size += info.Size()
+					size += must.Get(os.Stat(filepath.Join(top, name, file)))(t).Size()
 					files++
 				}
 			}

@@ -189,9 +189,7 @@ func TestResumeOfDoubledTrials(t *testing.T) {
 	text := must.Get(os.ReadFile(path))(t)
 	must.Do(t, os.WriteFile(path, append(text, text...), 0o600))
 	_, whole, _ := loop(t, build, "report", dir)
-	if !strings.Contains(whole, "4 valid trials") {
-		t.Errorf("report: %s", whole)
-	}
+	must.Contain(t, whole, "4 valid trials")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--verbose")
 	run, _ := loaded(t, dir)
 	if code != 0 || run.Trials.OK != 4 || run.Duplicates != 4 || !strings.Contains(stdout+stderr, "4 lines of trials.ndjson repeat a trial (1-4)") {

@@ -45,8 +45,7 @@ func serving(t *testing.T, dir string, flags ...string) *server {
 // host is the address and the port of the server.
 func (s *server) host(t *testing.T) string {
 	t.Helper()
-	u := must.Get(url.Parse(s.at))(t)
-	return u.Host
+	return must.Get(url.Parse(s.at))(t).Host
 }
 
 // fetch requests a page as a browser does, which keeps cookies.

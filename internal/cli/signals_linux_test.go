@@ -43,9 +43,7 @@ func TestEndsInOrder(t *testing.T) {
 			must.Do(t, cmd.Start())
 			until(t, "a trial", measuring)
 			must.Do(t, cmd.Process.Signal(sig))
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Equal(t, 130, ended(t, cmd))
 			return words.String()
 		}
 	}
@@ -67,9 +65,7 @@ func TestEndsInOrder(t *testing.T) {
 			}
 			until(t, "a trial", measuring)
 			r.Close()
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Equal(t, 130, ended(t, cmd))
 			return line
 		},
 		"the terminal is closed": func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
@@ -83,9 +79,7 @@ func TestEndsInOrder(t *testing.T) {
 			until(t, "a trial", measuring)
 			master.Close()
 			<-read
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Equal(t, 130, ended(t, cmd))
 			return words.String()
 		},
 	} {
@@ -130,9 +124,7 @@ func TestNohup(t *testing.T) {
 		until(t, "one more trial", func() bool { return trialsIn(out) > trials })
 		must.Do(t, cmd.Process.Signal(sig))
 	}
-	if code := ended(t, cmd); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
-	}
+	must.Equal(t, 130, ended(t, cmd))
 	if run := readRun(t, out); run.Trials.OK < 3 {
 		t.Errorf("trials %+v", run.Trials)
 	}
@@ -179,9 +171,7 @@ func TestNobodyReadsStdout(t *testing.T) {
 		t.Errorf("exit code %d, want 1 and the reason:\n%s", code, words.String())
 	}
 	run := readRun(t, out)
-	if run.Status != result.RunComplete {
-		t.Errorf("status %s", run.Status)
-	}
+	must.Equal(t, result.RunComplete, run.Status)
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
 	}

@@ -166,9 +166,7 @@ func TestNoRights(t *testing.T) {
 	cmd.Args[5] = link
 	cmd.Dir = dir
 	text, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 3 {
-		t.Errorf("exit code %d, want 3", code)
-	}
+	must.Equal(t, 3, cmd.ProcessState.ExitCode())
 	if !strings.Contains(string(text), "no lab can be created here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
 		t.Errorf("said:\n%s", text)
 	}

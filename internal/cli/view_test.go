@@ -84,8 +84,7 @@ func (a *atTerminal) until(t *testing.T, what ...string) {
 
 func (a *atTerminal) modes(t *testing.T) unix.Termios {
 	t.Helper()
-	m := must.Get(unix.IoctlGetTermios(int(a.master.Fd()), unix.TCGETS))(t)
-	return *m
+	return *must.Get(unix.IoctlGetTermios(int(a.master.Fd()), unix.TCGETS))(t)
 }
 
 // livelyStudy would run for minutes, and has two blocks behind it soon, of trials that are
@@ -129,9 +128,7 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 	must.Do(t, end(a))
 	<-a.read
 	_ = a.cmd.Wait() // the exit code says it
-	if code := a.cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
-	}
+	must.Equal(t, 130, a.cmd.ProcessState.ExitCode())
 	lines := append(a.s.Above(), a.s.Lines()...)
 	whole := strings.Join(lines, "") // as no line is longer than the terminal is wide
 	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts follow at the end") || !strings.Contains(whole, "--resume "+out) || !strings.Contains(whole, "netns/bridge") {

@@ -133,8 +133,7 @@ func TestPublish(t *testing.T) {
 		p.Address = fmt.Sprintf("0.0.0.0:%d", port)
 		q := p
 		q.Address = at.String()
-		trial := must.Get(agent.Begin(t.Context(), client, server, q, p))(t)
-		sent, got, err := trial.Run(t.Context())
+		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, q, p))(t).Run(t.Context())
 		if err != nil || sent.Received == 0 || got.Received == 0 {
 			t.Errorf("%s: client %d bytes, server %d bytes: %v", kind, sent.Received, got.Received, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -113,9 +112,7 @@ func TestLeftovers(t *testing.T) {
 	want := []string{"container of " + dead, "network of " + dead, "image of " + dead}
 	must.Equal(t, want, what)
 	after := slices.DeleteFunc(objects(t, c), func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("the user's and the living run's (-before +after):\n%s", diff)
-	}
+	must.Equal(t, before, after)
 	found, err = c.ImageInspect(ctx, ids[dead])
 	slices.Sort(found.RepoTags)
 	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.HasSuffix(found.RepoTags[1], "-"+alive) {

@@ -55,8 +55,7 @@ func TestArchive(t *testing.T) {
 				return all, hash
 			}
 			must.Do(t, err)
-			text := must.Get(io.ReadAll(r))(t)
-			all = append(all, entry{h.Name, string(text), h.Mode})
+			all = append(all, entry{h.Name, string(must.Get(io.ReadAll(r))(t)), h.Mode})
 		}
 	}
 	first, hash := read()
@@ -142,8 +141,7 @@ func TestOrder(t *testing.T) {
 	}, "sha256:1234")
 	type fields map[string]any
 	read := func(v any) (out fields) {
-		text := must.Get(json.Marshal(v))(t)
-		must.Do(t, json.Unmarshal(text, &out))
+		must.Do(t, json.Unmarshal(must.Get(json.Marshal(v))(t), &out))
 		return out
 	}
 	config, host, on := read(got.Config), read(got.HostConfig), read(got.NetworkingConfig)

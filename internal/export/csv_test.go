@@ -38,8 +38,7 @@ func write(t *testing.T, run result.Run, trials []result.Trial) string {
 
 func asJSON(t *testing.T, cells []result.Cell) string {
 	t.Helper()
-	text := must.Get(json.MarshalIndent(cells, "", " "))(t)
-	return string(text)
+	return string(must.Get(json.MarshalIndent(cells, "", " "))(t))
 }
 
 // What tare judge says of an export is what the run says of itself, to the last

@@ -36,8 +36,7 @@ func TestMachine(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive := must.Get(txtar.ParseFile(path))(t)
 			root := t.TempDir()
-			tree := must.Get(txtar.FS(archive))(t)
-			must.Do(t, os.CopyFS(root, tree))
+			must.Do(t, os.CopyFS(root, must.Get(txtar.FS(archive))(t)))
 			report := machineOf(os.DirFS(root), nil)
 			checkForm(t, report)
 

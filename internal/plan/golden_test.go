@@ -32,8 +32,7 @@ func written(t *testing.T, p Plan) string {
 	t.Helper()
 	var text []byte
 	line := func(v any) {
-		data := must.Get(json.Marshal(v))(t)
-		text = append(append(text, data...), '\n')
+		text = append(append(text, must.Get(json.Marshal(v))(t)...), '\n')
 	}
 	line(struct {
 		Seed              uint64

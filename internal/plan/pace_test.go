@@ -115,9 +115,7 @@ func TestPacedSearch(t *testing.T) {
 // none.
 func TestDecidedCongestion(t *testing.T) {
 	s := must.Get(shared(t, "modes: [host]\nworkloads: [tcp_rr, {workload: tcp_crr, congestion_control: cubic}]"))(t)
-	if s.Workloads[0].Congestion != study.AutoWord {
-		t.Errorf("congestion control %q", s.Workloads[0].Congestion)
-	}
+	must.Equal(t, study.AutoWord, s.Workloads[0].Congestion)
 	for _, c := range []struct {
 		run  result.Run
 		want string

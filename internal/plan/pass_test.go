@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -135,7 +136,5 @@ func TestPassTakesTime(t *testing.T) {
 	with := Make(s).Time(4)
 	s.CostPass = study.CostPass{}
 	want := Make(s).Time(4) + 2*3*(300*time.Millisecond+TrialOverhead+3500*time.Millisecond)
-	if with != want {
-		t.Errorf("%s with the pass, want %s", with, want)
-	}
+	must.Equal(t, want, with)
 }

@@ -62,9 +62,7 @@ func TestBlocksAreComplete(t *testing.T) {
 func TestOrderFollowsTheSeed(t *testing.T) {
 	s := sample()
 	first, second := Make(s), Make(s)
-	if diff := cmp.Diff(trials(first), trials(second)); diff != "" {
-		t.Errorf("the same seed gave two orders:\n%s", diff)
-	}
+	must.Equal(t, trials(first), trials(second))
 	s.Seed++
 	if cmp.Equal(trials(first), trials(Make(s))) {
 		t.Error("another seed gave the same order of 24 trials")
@@ -143,14 +141,10 @@ func TestEstimate(t *testing.T) {
 		return p.Estimate(trials(p))
 	}
 	want := 4 * 3 * (2*(settle+TrialOverhead) + 2*time.Second + 700*time.Millisecond)
-	if got := estimate(); got != want {
-		t.Errorf("all at once %s, want %s", got, want)
-	}
+	must.Equal(t, want, estimate())
 	// Interleaved: one wait for each group, and each slice has a part that does not
 	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
 	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
 	want = 4 * (3*(settle+TrialOverhead+2*time.Second) + settle + 3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond))
-	if got := estimate(); got != want {
-		t.Errorf("interleaved %s, want %s", got, want)
-	}
+	must.Equal(t, want, estimate())
 }

@@ -35,9 +35,7 @@ func TestSweep(t *testing.T) {
 			seen[tr.Mode]++
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"host": 4, "x": 4, "y": 4}, seen); diff != "" {
-		t.Errorf("trials at 1500 Mbit/s (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]int{"host": 4, "x": 4, "y": 4}, seen)
 	var scenarios []string
 	for _, sc := range Scenarios(s) {
 		scenarios = append(scenarios, sc.ID+" "+sc.Mode+" "+sc.Workload)
@@ -88,9 +86,7 @@ func TestConcurrency(t *testing.T) {
 		"one@9flows": 9, study.CostPassID: 4}, seen)
 	alone := s
 	alone.Workloads = []study.Workload{{ID: "rr@16flows", Kind: "tcp_rr", Flows: 16, Duration: second}}
-	if diff := cmp.Diff(Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"]); diff != "" {
-		t.Errorf("settings of 16 flows (-alone +in the list):\n%s", diff)
-	}
+	must.Equal(t, Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"])
 	must.Equal(t, []Concurrency{{"rr", "flows", study.Counts{1, 16}, []string{"rr@1flows", "rr@16flows"}},
 		{"bulk", "streams", study.Counts{4, 50}, []string{"bulk@4streams", "bulk@50streams"}}}, Concurrencies(s))
 	if suffixes, _ := Sides(s, "B", "A"); !cmp.Equal(suffixes, []string{"@1flows", "@16flows"}) {

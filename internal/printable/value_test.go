@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
@@ -105,9 +103,7 @@ func survives[T any](t *testing.T) {
 		}
 	})
 	must.Equal(t, again, v)
-	if diff := cmp.Diff(clean, printable.Value(clean)); diff != "" {
-		t.Errorf("clean again is another (-once +twice):\n%s", diff)
-	}
+	must.Equal(t, clean, printable.Value(clean))
 }
 
 func TestNoHostileStringSurvives(t *testing.T) {

@@ -222,9 +222,7 @@ func TestAppendFull(t *testing.T) {
 	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
 	_, trials, err := d.Load()
 	must.Do(t, err)
-	if len(trials) != 1 {
-		t.Errorf("%d trials", len(trials))
-	}
+	must.Equal(t, 1, len(trials))
 	must.Do(t, d.Close())
 	again := must.Get(OpenAppend(d.Path()))(t)
 	defer again.Close()

@@ -50,9 +50,7 @@ func created(t *testing.T) *Dir {
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "down", "run")
 	d := must.Get(Create(path + "/"))(t)
-	if d.Path() != path {
-		t.Errorf("path %s, want %s", d.Path(), path)
-	}
+	must.Equal(t, path, d.Path())
 	must.Do(t, d.WriteStudy([]byte("name: x\n")), d.Append(sample(1)), d.Append(sample(2)), d.WriteRun(result.Run{}), d.WriteRun(wholeRun()),
 		d.WriteFile("report.html", []byte("old")), d.WriteFile("report.html", []byte("new")), d.WriteFile("figures/a.svg", []byte("<svg/>")), d.WriteFile("figures/b.svg", nil),
 		d.Close(), d.Close())

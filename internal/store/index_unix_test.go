@@ -22,9 +22,7 @@ func TestIndexOfOthers(t *testing.T) {
 	must.Do(t, os.Remove(name), syscall.Mkfifo(name, 0o600))
 	got, from := listWith(t, top, anyAge())
 	sameRecords(t, "a pipe", got, want)
-	if from != 0 {
-		t.Errorf("%d runs from a pipe", from)
-	}
+	must.Equal(t, 0, from)
 	if _, from := listWith(t, top, anyAge()); from != whole {
 		t.Errorf("%d runs from the index that replaced a pipe", from)
 	}

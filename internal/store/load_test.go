@@ -111,8 +111,7 @@ func wantErr(t *testing.T, err error, place, what string) {
 func TestLongestLine(t *testing.T) {
 	d := created(t)
 	tr := result.Trial{Mode: "m", Workload: "w", Status: result.TrialOK, Reason: "x"}
-	line := must.Get(encodeTrial(tr))(t)
-	tr.Reason = strings.Repeat("x", 1+maxLine-len(line))
+	tr.Reason = strings.Repeat("x", 1+maxLine-len(must.Get(encodeTrial(tr))(t)))
 	must.Do(t, d.Append(tr))
 	_, trials, err := d.Load()
 	must.Do(t, err)

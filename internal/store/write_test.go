@@ -45,9 +45,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	bare := result.Trial{Seq: 2, Mode: "m", Workload: "w", Status: result.TrialFailed}
 	must.Do(t, d.Append(bare)) // and nothing was left behind
-	if data := string(must.Get(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))(t)); !strings.Contains(data, "a <b> &") {
-		t.Errorf("not for people: %s", data)
-	}
+	must.Contain(t, string(must.Get(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))(t)), "a <b> &")
 	_, trials, err := d.Load()
 	must.Do(t, err)
 	bare.Schema = result.TrialSchema
@@ -87,11 +85,7 @@ func TestEncodeRunRefuses(t *testing.T) {
 		}
 	}
 	data := string(must.Get(EncodeRun(result.Run{}))(t))
-	for _, want := range []string{`"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`} {
-		if !strings.Contains(data, want) {
-			t.Errorf("no %s in %s", want, data)
-		}
-	}
+	must.Contain(t, data, `"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`)
 }
 
 func TestWriteFileRefuses(t *testing.T) {

@@ -48,8 +48,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%s: %v", c.keys, err)
 			continue
 		}
-		written := must.Get(studyfile.Marshal(full))(t)
-		again, err := studyfile.Decode("s.yaml", written, cat)
+		again, err := studyfile.Decode("s.yaml", must.Get(studyfile.Marshal(full))(t), cat)
 		if err != nil {
 			t.Errorf("%s: cannot be read again: %v", c.keys, err)
 			continue

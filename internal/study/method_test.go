@@ -99,9 +99,7 @@ lab: {mtu: 1400}
 			t.Errorf("lab of %s (-want +got):\n%s", m.Name(), diff)
 		}
 	}
-	if got := s.BaselineOf(s.Modes[1], ""); got != "host" {
-		t.Errorf("the slow host is compared with %q", got)
-	}
+	must.Equal(t, "host", s.BaselineOf(s.Modes[1], ""))
 	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.WaitOf(study.BulkWarmup.Std()) {
 		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
 	}

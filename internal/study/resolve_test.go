@@ -20,8 +20,7 @@ func decode(t *testing.T, src string) study.Study {
 
 func marshal(t *testing.T, s study.Study) string {
 	t.Helper()
-	text := must.Get(studyfile.Marshal(s))(t)
-	return string(text)
+	return string(must.Get(studyfile.Marshal(s))(t))
 }
 
 // TestResolve shows a study and the study.yaml of its run.

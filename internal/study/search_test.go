@@ -101,8 +101,7 @@ func TestSearchDefaults(t *testing.T) {
 		if diff := cmp.Diff(want, s.Workloads[0]); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.keys, diff)
 		}
-		text := must.Get(studyfile.Marshal(s))(t)
-		again, err := studyfile.Decode("study.yaml", text, searches())
+		again, err := studyfile.Decode("study.yaml", must.Get(studyfile.Marshal(s))(t), searches())
 		if err == nil {
 			again, err = study.Resolve(again, searches())
 		}

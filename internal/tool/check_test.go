@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/traffic"
 )
@@ -64,9 +62,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("series %+v", series)
 	}
 	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
-	if diff := cmp.Diff(want, m); diff != "" {
-		t.Errorf("reverse: -want +got:\n%s", diff)
-	}
+	must.Equal(t, want, m)
 	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Both: true}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
 	if m["loss_ratio"] != 0.25 || m["goodput"] != m["goodput_forward"]+m["goodput_reverse"] {
 		t.Errorf("both: %v", m)

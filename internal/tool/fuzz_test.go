@@ -18,8 +18,7 @@ func seeds(f *testing.F, add func([]byte)) {
 		f.Fatalf("%d fixtures, %v", len(names), err)
 	}
 	for _, name := range names {
-		text := must.Get(os.ReadFile(name))(f)
-		add(text)
+		add(must.Get(os.ReadFile(name))(f))
 	}
 }
 

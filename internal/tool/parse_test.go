@@ -149,8 +149,7 @@ func TestFixtures(t *testing.T) {
 	if *update {
 		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
 	}
-	want := must.Get(os.ReadFile(path))(t)
-	must.Equal(t, string(want), got.String())
+	must.Equal(t, string(must.Get(os.ReadFile(path))(t)), got.String())
 }
 
 func summary(t *testing.T, r traffic.Report, s parsedOutput) string {

@@ -41,8 +41,7 @@ func pids(t *testing.T, at string, n int) []int {
 		}
 		var out []int
 		for _, name := range names {
-			pid := must.Get(strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), ".")))(t)
-			out = append(out, pid)
+			out = append(out, must.Get(strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), ".")))(t))
 		}
 		return out
 	}
@@ -79,8 +78,7 @@ func TestEndsWithParent(t *testing.T) {
 	fakes(t, "hang", "")
 	at := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakePID, at)
-	self := must.Get(os.Executable())(t)
-	parent := exec.Command(self, "-test.run", "TestEndsWithParent$")
+	parent := exec.Command(must.Get(os.Executable())(t), "-test.run", "TestEndsWithParent$")
 	parent.Env = append(os.Environ(), "TARE_TEST_PARENT="+at)
 	must.Do(t, parent.Start())
 	children := pids(t, at, 1)

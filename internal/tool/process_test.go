@@ -112,9 +112,7 @@ func TestFakeNtttcp(t *testing.T) {
 	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "requires the port below it as well") {
 		t.Errorf("a published port: got %v", err)
 	}
-	if !strings.Contains(r.Tool.Output, "<ntttcps") {
-		t.Errorf("its results are not recorded: %q", r.Tool.Output)
-	}
+	must.Contain(t, r.Tool.Output, "<ntttcps")
 }
 
 // A server that does not exit after its client is killed, and one that never listens is reported.
@@ -137,8 +135,7 @@ func TestServerExitsEarly(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
 	p := fakeParams(iperf3Name)
 	p.Address = "198.18.99.1:5301" // the address does not exist: the fake listens elsewhere, and exits
-	w := must.Get(For(p))(t)
-	s, err := w.Listen(p)
+	s, err := must.Get(For(p))(t).Listen(p)
 	if err == nil { // it was seen listening before it exited
 		_, err = s.Serve(t.Context(), nil)
 	}

@@ -56,8 +56,7 @@ func TestEnginesLabHoldsForEngines(t *testing.T) {
 	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
 		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
 	}
-	w := must.Get(workloads.Named(p.Kind))(t)
-	metrics, _ := w.Metrics(p, client, server)
+	metrics, _ := must.Get(workloads.Named(p.Kind))(t).Metrics(p, client, server)
 	// The bucket's burst may add a little in a short window.
 	if got := metrics["goodput"]; got > 1.2*rate || got < 0.1*rate {
 		t.Errorf("%.3g bit/s over a limit of %.3g", got, rate)
@@ -85,9 +84,7 @@ func TestEnginesLimits(t *testing.T) {
 	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
 	}
-	if facts["server limit"] != "0.5 CPUs, memory 96MiB" {
-		t.Errorf("the facts say of the limit %q", facts["server limit"])
-	}
+	must.Equal(t, "0.5 CPUs, memory 96MiB", facts["server limit"])
 	if facts["b engine"] == "" || facts["b runc"] == "" || facts["a engine"] != "" {
 		t.Errorf("the facts name other engines than the one on b: %v", facts)
 	}

@@ -125,9 +125,7 @@ func TestEnginesDriverOfASwarm(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
-	if got := fact(s.Path.Facts, "network scope"); got != "swarm" {
-		t.Errorf("the network's scope is %q", got)
-	}
+	must.Equal(t, "swarm", fact(s.Path.Facts, "network scope"))
 }
 
 // Options of the study reach the plugin and take effect.

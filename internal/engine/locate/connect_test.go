@@ -72,8 +72,7 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 func onSocket(t *testing.T, h http.Handler) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docker.sock")
-	l := must.Get(net.Listen("unix", path))(t)
-	serve(t, l, h)
+	serve(t, must.Get(net.Listen("unix", path))(t), h)
 	return path
 }
 
@@ -114,8 +113,7 @@ func certificate(t *testing.T, by *authority, c *x509.Certificate) (*x509.Certif
 		signer, with = by.cert, by.key
 	}
 	der := must.Get(x509.CreateCertificate(rand.Reader, c, signer, key.Public(), with))(t)
-	parsed := must.Get(x509.ParseCertificate(der))(t)
-	return parsed, key
+	return must.Get(x509.ParseCertificate(der))(t), key
 }
 
 // identity returns a certificate for 127.0.0.1, valid on both sides.
@@ -205,11 +203,7 @@ func refused(t *testing.T, target string, words ...string) {
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("more than one line: %q", err)
 	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q lacks %q", err, w)
-		}
-	}
+	must.Contain(t, err.Error(), words...)
 }
 
 // The order of the docker CLI: DOCKER_HOST, DOCKER_CONTEXT, the current context, the default.
@@ -232,8 +226,7 @@ func TestConnectAsTheDockerCLI(t *testing.T) {
 func TestConnectNegotiates(t *testing.T) {
 	noEngine(t)
 	for answers, want := range map[string]string{"1.40": "1.40", "1.41": "1.41", "1.99": ""} {
-		e := must.Get(Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers))))(t)
-		got := e.Versions.API
+		got := must.Get(Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers))))(t).Versions.API
 		if want == "" && (got == answers || got < "1.50") || want != "" && got != want {
 			t.Errorf("API %s of an engine was used as %s", answers, got)
 		}

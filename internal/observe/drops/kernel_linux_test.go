@@ -50,8 +50,7 @@ func types(t *testing.T, all ...btf.Type) *btf.Spec {
 	t.Helper()
 	b := must.Get(btf.NewBuilder(all, nil))(t)
 	raw := must.Get(b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian}))(t)
-	spec := must.Get(btf.LoadSpecFromReader(bytes.NewReader(raw)))(t)
-	return spec
+	return must.Get(btf.LoadSpecFromReader(bytes.NewReader(raw)))(t)
 }
 
 func reasons(*btf.Struct) []btf.FuncParam {
@@ -111,9 +110,7 @@ func TestLayout(t *testing.T) {
 // A field of another size is read in full, and a missing one is not read.
 func TestOtherFields(t *testing.T) {
 	wide := relocated(t, kernel(t, reasons, btf.Member{Name: "network_header", Type: &btf.Int{Name: "u32", Size: 4}}))
-	if got := wide["network_header byte_sz"]; got != "4" {
-		t.Errorf("of an IP header's offset of 4 bytes %s are read", got)
-	}
+	must.Equal(t, "4", wide["network_header byte_sz"])
 	for field, want := range map[string]string{"network_header byte_off": "poison", "network_header byte_sz": "poison", "head byte_off": "8"} {
 		if got := relocated(t, kernel(t, reasons))[field]; got != want {
 			t.Errorf("without an IP header %s is %s, want %s", field, got, want)

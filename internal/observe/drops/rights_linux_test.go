@@ -43,8 +43,7 @@ func TestWithoutRights(t *testing.T) {
 			must.Do(t, err)
 			// The binary's directory may be accessible to root only.
 			binary := must.Get(os.CreateTemp(openDir(t), "child"))(t)
-			data := must.Get(os.ReadFile(self))(t)
-			_, err = binary.Write(data)
+			_, err = binary.Write(must.Get(os.ReadFile(self))(t))
 			must.Do(t, errors.Join(err, binary.Chmod(0o755), binary.Close()))
 			cmd := exec.CommandContext(t.Context(), binary.Name(), "-test.run=^TestWithoutRights$", "-test.v")
 			cmd.Env, cmd.SysProcAttr, cmd.Dir = append(os.Environ(), childEnv+"=1"), attr, "/"

@@ -62,7 +62,5 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is at %q, which is no place", reason, place)
 		}
 	}
-	if got := Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}); got != "" {
-		t.Errorf("a drop without a reason is at %q", got)
-	}
+	must.Equal(t, "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
 }

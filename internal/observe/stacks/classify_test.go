@@ -34,8 +34,7 @@ func TestRecorded(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".folded")
 		data := must.Get(os.ReadFile(file))(t)
-		counted := must.Get(Read(data))(t)
-		shares, all := Profile{Stacks: counted}.Components(), 0
+		shares, all := Profile{Stacks: must.Get(Read(data))(t)}.Components(), 0
 		for _, n := range shares {
 			all += n
 		}
@@ -150,7 +149,5 @@ func TestKind(t *testing.T) {
 			t.Errorf("%+v, outside %t: %s, want %s", tt.program, tt.outside, got, tt.want)
 		}
 	}
-	if got := kind(observe.Program{}, false, true); got != Other {
-		t.Errorf("a process that is gone: %s", got)
-	}
+	must.Equal(t, Other, kind(observe.Program{}, false, true))
 }

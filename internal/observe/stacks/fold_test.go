@@ -21,9 +21,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	hostile := Stack{Kind: Other, Name: "a;b\nc \x1b[31m", User: []string{"x;y\r"}}
-	if got := Fold(hostile); got != "other (a?b?c ?[31m);x?y?" {
-		t.Errorf("a hostile name came out as %q", got)
-	}
+	must.Equal(t, "other (a?b?c ?[31m);x?y?", Fold(hostile))
 }
 
 func TestWriteAndRead(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 // TestDocs holds docs/study.md against the code: a row for every key with its
 // bounds, the profiles' figures, and examples that work.
 func TestDocs(t *testing.T) {
-	raw := must.Get(os.ReadFile("../../../docs/study.md"))(t)
-	page := string(raw)
+	page := string(must.Get(os.ReadFile("../../../docs/study.md"))(t))
 	row := func(key string) string {
 		return strings.Join(regexp.MustCompile("(?m)^\\| (?:`[a-z_]+`, )?`"+key+"`(?:, `[a-z_]+`)? \\|.*$").FindAllString(page, -1), "\n")
 	}

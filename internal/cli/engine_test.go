@@ -43,9 +43,7 @@ func TestEnginesExisting(t *testing.T) {
 			dir := studyIn(t, tt.study)
 			out := filepath.Join(dir, "run")
 			p := start(t, dir, append([]string{"run", "study.yaml", "--out", out}, tt.args...)...)
-			if code := p.wait(t); code != 0 {
-				t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-			}
+			p.ends(t, 0)
 			run, trials := loaded(t, out)
 			noneFailed(t, trials)
 			var modes []string
@@ -70,9 +68,7 @@ func TestEnginesExisting(t *testing.T) {
 			}
 			// The run says where it was, so that it can go on there.
 			p = start(t, dir, "run", "--resume", out)
-			if code := p.wait(t); code != 0 {
-				t.Errorf("resumed: exit code %d\n%s", code, p.stderr.String())
-			}
+			p.ends(t, 0)
 		})
 	}
 	t.Run("afar", func(t *testing.T) { afar(t, a) })
@@ -101,9 +97,7 @@ func afar(t *testing.T, e *private.Engine) {
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms, slice: 1s}]\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--engine", "tcp://"+l.Addr().String())
-	if code := p.wait(t); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-	}
+	p.ends(t, 0)
 	_, trials, err := must.Get(store.Open(out))(t).Load()
 	if err != nil || len(trials) == 0 {
 		t.Fatalf("%d trials, %v", len(trials), err)

@@ -29,9 +29,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 	text = strings.ReplaceAll(text, "duration: 500ms", "duration: 200ms")
 	dir := studyIn(t, strings.Replace(text, "blocks: 20", "blocks: 2", 1))
 	whole := filepath.Join(dir, "whole")
-	if p := start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole); p.wait(t) != 0 {
-		t.Fatal(p.stderr.String())
-	}
+	start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole).ends(t, 0)
 	judgedAlike(t, whole)
 
 	dir = studyIn(t, text)

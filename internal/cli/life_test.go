@@ -24,9 +24,7 @@ func TestQuickRun(t *testing.T) {
 	dir := studyIn(t, "profile: quick\nsettle: 10ms\nworkloads:\n  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}\n  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
-	if code := p.wait(t); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-	}
+	p.ends(t, 0)
 	run := readRun(t, out)
 	must.Equal(t, result.RunComplete, run.Status)
 	measured := map[string]string{"host": "", "host-local": "", "netns/bridge": "host", "netns/colocated": "host-local", "netns/vxlan": "host"}
@@ -88,9 +86,7 @@ func TestInterrupted(t *testing.T) {
 				time.Sleep(50 * time.Millisecond) // anywhere in the set-up will do
 			}
 			must.Do(t, p.cmd.Process.Signal(syscall.SIGINT))
-			if code := p.wait(t); code != 130 {
-				t.Fatalf("exit code %d, want 130\n%s", code, p.stderr.String())
-			}
+			p.ends(t, 130)
 			run, made := loaded(t, out)
 			noneFailed(t, made)
 			if run.Status != result.RunInterrupted || run.Trials.OK < trials {
@@ -116,9 +112,7 @@ func TestResumed(t *testing.T) {
 	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	had := trialsIn(out)
-	if p := start(t, dir, "run", "--resume", out); p.wait(t) != 0 {
-		t.Fatalf("resume:\n%s", p.stderr.String())
-	}
+	start(t, dir, "run", "--resume", out).ends(t, 0)
 	run := readRun(t, out)
 	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
 		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
@@ -128,9 +122,7 @@ func TestResumed(t *testing.T) {
 	_, trials, err := d.Load()
 	must.Do(t, err)
 	p = start(t, dir, "plan", filepath.Join(out, "study.yaml"), "--order")
-	if p.wait(t) != 0 {
-		t.Fatal(p.stderr.String())
-	}
+	p.ends(t, 0)
 	var got []string
 	for _, tr := range trials {
 		got = append(got, tr.Workload+" "+tr.Mode)
@@ -143,9 +135,7 @@ func TestResumed(t *testing.T) {
 		}
 	}
 	must.Equal(t, want, got)
-	if p := start(t, dir, "gc"); p.wait(t) != 0 { // of the killed controller
-		t.Error(p.stderr.String())
-	}
+	start(t, dir, "gc").ends(t, 0)
 }
 
 // After kill -9 the finished trials are whole, the agents end by themselves, and
@@ -173,9 +163,7 @@ func TestKilled(t *testing.T) {
 	if err != nil || run.Status != result.RunInterrupted || len(trials) < 2 {
 		t.Errorf("status %s, %d trials, %v", run.Status, len(trials), err)
 	}
-	if p := start(t, dir, "gc"); p.wait(t) != 0 {
-		t.Error(p.stderr.String())
-	}
+	start(t, dir, "gc").ends(t, 0)
 	if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "nothing to remove") {
 		t.Errorf("a second gc: %s%s", p.stdout.String(), p.stderr.String())
 	}

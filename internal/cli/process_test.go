@@ -83,6 +83,14 @@ func copySelf(t *testing.T, dir string) string {
 	return path
 }
 
+// ends stops the test unless the program ends with that exit code.
+func (p *program) ends(t *testing.T, want int) {
+	t.Helper()
+	if code := p.wait(t); code != want {
+		t.Fatalf("exit code %d, want %d\n%s", code, want, p.stderr.String())
+	}
+}
+
 // wait waits for the end and gives the exit code.
 func (p *program) wait(t *testing.T) int {
 	t.Helper()

@@ -65,6 +65,14 @@ func counted() Carried {
 	)
 }
 
+// proves checks for an error with some words, or for none.
+func proves(t *testing.T, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestVerify(t *testing.T) {
 	rules := []Rule{{Counter: "out", Expect: Forward}, {Counter: "back", Expect: Reverse}, {Counter: "nat", Expect: Connections}, {Counter: "aside", Expect: NoTraffic}}
 	tests := []struct {
@@ -107,13 +115,7 @@ func TestVerify(t *testing.T) {
 			for name, n := range tt.moved {
 				before[name], after[name] = 1000, 1000+n
 			}
-			err := Verify(rules, before, after, []Carried{tt.carried})
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, after, []Carried{tt.carried}), tt.want)
 		})
 	}
 }
@@ -143,13 +145,7 @@ func TestVerifyPairs(t *testing.T) {
 			for name := range tt.moved {
 				before[name] = 0
 			}
-			err := Verify(rules, before, tt.moved, tt.carried)
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, tt.moved, tt.carried), tt.want)
 		})
 	}
 }
@@ -178,13 +174,7 @@ func TestVerifyRelayed(t *testing.T) {
 				before[name], after[name] = 0, n
 			}
 			after[tt.counter] = tt.to
-			err := Verify(rules, before, after, []Carried{bulk()})
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, after, []Carried{bulk()}), tt.want)
 		})
 	}
 }
@@ -209,10 +199,9 @@ func TestVerifyPayload(t *testing.T) {
 		{"answers of others", bulk(), 100 << 20, Slack + 1, "counter back moved by 16385, but no traffic is expected there"},
 		{"of a tool", external(), 1 << 40, 0, ""},
 	} {
-		err := Verify(rules, Counters{"out": 0, "back": 0}, Counters{"out": tt.out, "back": tt.back}, []Carried{tt.carried})
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			proves(t, Verify(rules, Counters{"out": 0, "back": 0}, Counters{"out": tt.out, "back": tt.back}, []Carried{tt.carried}), tt.want)
+		})
 	}
 }
 

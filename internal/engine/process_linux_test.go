@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
-	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
@@ -117,24 +116,6 @@ func TestPause(t *testing.T) {
 	// A killed one would have 137.
 	if s, err := c.State(t.Context()); err != nil || s.Running || s.ExitCode != 0 {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// The round trip to an agent in a container, compared with one on this machine.
-func BenchmarkAgent(b *testing.B) {
-	l := drivertest.Lab(b, nil)
-	p := must.Get(private.Start(b.Context(), l, l.A))(b)
-	defer p.Close()
-	run := l.Spec.Claim.ID
-	c := must.Get(p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")}))(b)
-	for name, launcher := range map[string]transport.Launcher{"container": c, "process": transport.Local{}} {
-		b.Run(name, func(b *testing.B) {
-			a := must.Get(agent.Start(b.Context(), launcher, run, name))(b)
-			defer a.Close()
-			for b.Loop() {
-				must.Do(b, a.Abort(b.Context()))
-			}
-		})
 	}
 }
 

@@ -135,16 +135,3 @@ func TestNamesMeet(t *testing.T) {
 		t.Errorf("%q and %q", a, b)
 	}
 }
-
-func BenchmarkValue(b *testing.B) {
-	trials := make([]result.Trial, 100_000)
-	for i := range trials {
-		trials[i] = result.Trial{Mode: "netns/published", Workload: "tcp_stream", Status: result.TrialOK, Metrics: map[string]float64{
-			"goodput": 1, "retransmits": 2, "cpu_cost": 3, "cpu_machine": 4, "rtt_p50": 5, "rtt_p99": 6,
-		}, Machine: map[string]float64{"cpu_user": 1, "cpu_system": 2, "cpu_idle": 3}}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		printable.Value(trials)
-	}
-}

@@ -37,9 +37,7 @@ func TestTogether(t *testing.T) {
 			text += "    " + part + "\n"
 		}
 		_, err := studyfile.Decode("s.yaml", []byte(text), studytest.Catalog())
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.lines, err, tt.want)
-		}
+		must.Fail(t, err, tt.want)
 	}
 }
 

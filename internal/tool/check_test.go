@@ -88,9 +88,7 @@ func TestCutWindow(t *testing.T) {
 	if math.Abs(w.seconds-0.7) > 1e-9 || w.bytes != 700+250 || w.streams[0] != 250 || w.streams[1] != 700 || len(w.series) != 7 || *w.retransmits != 7 {
 		t.Errorf("window %+v", w)
 	}
-	if _, err := cutWindow([]flow{a}, 0.1, time.Minute, time.Second); err == nil || !strings.Contains(err.Error(), "it ended early") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, must.Err(cutWindow([]flow{a}, 0.1, time.Minute, time.Second)), "it ended early")
 }
 
 // An upper bound of what is on the wire is never below what was sent.

@@ -59,9 +59,7 @@ func TestGroupEnds(t *testing.T) {
 	both := pids(t, at, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if _, err := p.wait(ctx); err == nil || !strings.Contains(err.Error(), "enough") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, must.Err(p.wait(ctx)), "enough")
 	for _, pid := range both {
 		gone(t, pid)
 	}

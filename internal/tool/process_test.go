@@ -38,9 +38,7 @@ func TestMisbehaviour(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), long, errors.New("the trial is over"))
 			defer cancel()
 			_, err = w.Dial(ctx, p, nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			must.Fail(t, err, c.want)
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q is more than one line", err)
 			}
@@ -109,9 +107,7 @@ func TestFakeNtttcp(t *testing.T) {
 	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
 		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	}
-	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "requires the port below it as well") {
-		t.Errorf("a published port: got %v", err)
-	}
+	must.Fail(t, must.Err(w.Listen(p)), "requires the port below it as well")
 	must.Contain(t, r.Tool.Output, "<ntttcps")
 }
 
@@ -139,9 +135,7 @@ func TestServerExitsEarly(t *testing.T) {
 	if err == nil { // it was seen listening before it exited
 		_, err = s.Serve(t.Context(), nil)
 	}
-	if err == nil || !strings.Contains(err.Error(), "something else listens on that port") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, "something else listens on that port")
 }
 
 // Missing tools, and old versions.
@@ -157,18 +151,14 @@ func TestFind(t *testing.T) {
 		fakes(t, "nothing", "")
 		t.Setenv(fakeVersion, c.banner)
 		tool := must.Get(Named(c.tool))(t)
-		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s with banner %q: got %v, want %q", c.tool, c.banner, err, c.want)
-		}
+		must.Fail(t, must.Err(tool.find(t.Context())), c.want)
 	}
 	t.Setenv("PATH", t.TempDir())
 	for name, want := range map[string]string{
 		iperf3Name: "iperf3 is not installed: apt install iperf3", iperf2Name: "iperf is not installed: apt install iperf", ntttcpName: "is not installed",
 	} {
 		tool := must.Get(Named(name))(t)
-		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		must.Fail(t, must.Err(tool.find(t.Context())), want)
 	}
 }
 

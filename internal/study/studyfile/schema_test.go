@@ -181,23 +181,15 @@ func TestSchemaAgrees(t *testing.T) {
 func TestBadCatalog(t *testing.T) {
 	cat := studytest.Catalog()
 	cat.Workloads[1].Params = append(cat.Workloads[1].Params, "colour")
-	if _, err := makeSchema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
-		t.Errorf("makeSchema: %v", err)
-	}
+	must.Fail(t, must.Err(makeSchema(cat)), `"colour"`)
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
-		t.Errorf("Resolve: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), `"colour"`)
 	cat = studytest.Catalog()
 	delete(cat.Workloads[1].Lengths, study.Paper)
 	s.Profile = study.Paper
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), "tcp_rr has no default for duration in profile paper") {
-		t.Errorf("Resolve without lengths: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), "tcp_rr has no default for duration in profile paper")
 	cat = studytest.Catalog()
 	cat.Workloads[1].Defaults.Family = "ipx"
 	s.Profile = ""
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`) {
-		t.Errorf("Resolve with a bad default: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`)
 }

@@ -57,10 +57,7 @@ func hasIPv6(t *testing.T) bool {
 func TestPathProbeFindsChanges(t *testing.T) {
 	p := pathProbe(t, "127.0.0.1")
 	const bad = 100_000
-	var free net.Listener
-	free = must.Get(net.Listen("tcp", local))(t)
-	p.Listen = netip.MustParseAddrPort(free.Addr().String())
-	free.Close()
+	p.Listen = freePort(t)
 	relay := must.Get(net.Listen("tcp", local))(t)
 	defer relay.Close()
 	p.Dial = netip.MustParseAddrPort(relay.Addr().String())
@@ -112,9 +109,7 @@ func TestPathProbeStalls(t *testing.T) {
 	p := pathProbe(t, "127.0.0.1")
 	l := must.Get(net.Listen("tcp", local))(t)
 	defer l.Close()
-	free := must.Get(net.Listen("tcp", local))(t)
-	p.Listen, p.Dial = netip.MustParseAddrPort(free.Addr().String()), netip.MustParseAddrPort(l.Addr().String())
-	free.Close()
+	p.Listen, p.Dial = freePort(t), netip.MustParseAddrPort(l.Addr().String())
 	p.Stall = 200 * time.Millisecond
 	s, err := p.Stream(t.Context(), 1<<20, time.Second)
 	if err != nil || s.Complete || s.Received != 0 || !strings.Contains(s.Failure, "nothing was confirmed") {

@@ -43,9 +43,7 @@ func (f *foreignPeers) dial(address string) net.Conn {
 func probeBehind(t *testing.T, foreign func(f *foreignPeers, server string), wait time.Duration) (agent.Reachability, error) {
 	t.Helper()
 	client, server := begin(t), begin(t)
-	l := must.Get(net.Listen("tcp", local))(t)
-	fixed := netip.MustParseAddrPort(l.Addr().String())
-	l.Close()
+	fixed := freePort(t)
 	relay := must.Get(net.Listen("tcp", local))(t)
 	var passing sync.WaitGroup
 	t.Cleanup(func() { relay.Close(); passing.Wait() })
@@ -158,9 +156,7 @@ func relayDatagrams(t *testing.T, relay net.PacketConn, to string) {
 // If foreign peers are all that comes, the error names them.
 func TestProbeErrorNamesForeignPeers(t *testing.T) {
 	client, server := begin(t), begin(t)
-	l := must.Get(net.Listen("tcp", local))(t)
-	fixed := netip.MustParseAddrPort(l.Addr().String())
-	l.Close()
+	fixed := freePort(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })

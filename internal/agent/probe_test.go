@@ -16,6 +16,14 @@ import (
 
 const local = "127.0.0.1:0"
 
+// freePort is a port that was free a moment ago, and to which nothing was ever connected.
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", local))(t)
+	defer l.Close()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
 // Both endpoints of a direct connection see the same addresses.
 func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
@@ -32,10 +40,7 @@ func TestProbeWithoutListener(t *testing.T) {
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
-		// A port that was free a moment ago, and to which nothing was ever connected.
-		l := must.Get(net.Listen("tcp", local))(t)
-		fixed := netip.MustParseAddrPort(l.Addr().String())
-		l.Close()
+		fixed := freePort(t)
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
 			t.Errorf("%s: probe without a listener: %v", network, err)
 		}
@@ -52,9 +57,7 @@ func TestProbeWithoutListener(t *testing.T) {
 func TestProbeReplyLost(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
-		l := must.Get(net.Listen("tcp", local))(t)
-		fixed := netip.MustParseAddrPort(l.Addr().String())
-		l.Close()
+		fixed := freePort(t)
 		at := dropFirstReply(t, network, fixed.String())
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
 			t.Errorf("%s: %v", network, err)

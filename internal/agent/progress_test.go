@@ -118,7 +118,5 @@ func TestProgressOnRequest(t *testing.T) {
 		}
 	}
 	_, _, closed := trial.Close(t.Context())
-	if err := errors.Join(err, closed); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(err, closed))
 }

@@ -146,9 +146,7 @@ func checkJob(t *testing.T, c *kubetest.Cluster) {
 	if run, trials := loaded(t, out); run.Seed != 7 || len(trials) < 4 || run.Hosts[0].Name != "a" {
 		t.Errorf("seed %d, %d trials", run.Seed, len(trials))
 	}
-	if _, err := os.Stat(filepath.Join(out, "report.html")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(out, "report.html")))(t)
 	if left := c.Kubectl(t, "", "get", "pods,services,networkpolicies", "-n", kube.JobName, "-o", "name", "-l", kube.LabelRun); strings.Contains(left, "/") {
 		t.Errorf("left by the run: %s", left)
 	}

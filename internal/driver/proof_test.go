@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -258,9 +259,7 @@ func TestSettingRules(t *testing.T) {
 	carried := []Carried{{Forward: stream}}
 	rules := []Rule{{Counter: "eth0.packets", Expect: ForwardStream, Size: 1000}, {Counter: "tso.changes", Expect: Unchanged}}
 	before := Counters{"eth0.packets": 5, "tso.changes": 3}
-	if err := Verify(rules, before, Counters{"eth0.packets": 5 + 1048, "tso.changes": 3}, carried); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, Verify(rules, before, Counters{"eth0.packets": 5 + 1048, "tso.changes": 3}, carried))
 	for _, after := range []Counters{{"eth0.packets": 5 + 1047, "tso.changes": 3}, {"eth0.packets": 5 + 1048, "tso.changes": 4}} {
 		if err := Verify(rules, before, after, carried); err == nil || !strings.Contains(err.Error(), "setting") {
 			t.Errorf("%v: %v", after, err)

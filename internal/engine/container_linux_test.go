@@ -88,9 +88,7 @@ func TestRun(t *testing.T) {
 	}
 
 	began = time.Now()
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 	t.Logf("agent ended in %v", time.Since(began))
 	if left := pidsOf(t, "one/server"); len(left) > 0 {
 		t.Errorf("agents %v still run", left)
@@ -103,9 +101,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	began = time.Now()
-	if err := c.Remove(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Remove(t.Context()))
 	t.Logf("removed in %v", time.Since(began))
 	if _, err := c.State(t.Context()); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a removed container: %v", err)
@@ -218,9 +214,7 @@ func TestExitReasons(t *testing.T) {
 		if text, err := io.ReadAll(conn); err != nil || len(text) > 0 {
 			t.Errorf("%q, %v", text, err)
 		}
-		if err := conn.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, conn.Close(t.Context()))
 		if got := conn.ExitReason(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "matches no process") {
 			t.Error(got)
 		}
@@ -248,9 +242,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("stuck", func(t *testing.T) {
 		a := b.Agent(t, c, "stuck/limited")
 		pause(t, pidOf(t, "stuck/limited"))
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {
 			t.Errorf("agents %v still run", left)
 		}

@@ -120,18 +120,14 @@ func TestLeftovers(t *testing.T) {
 	}
 
 	// A run that ends normally removes its tag.
-	if err := b.RemoveRun(ctx, alive); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, b.RemoveRun(ctx, alive))
 	if left, err := b.Leftovers(ctx, nil); err != nil || len(left) != 0 {
 		t.Errorf("after its end: %v, %v", left, err)
 	}
 
 	// An image that was removed is created again.
 	make(later)
-	if err := b.RemoveRun(ctx, later); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, b.RemoveRun(ctx, later))
 	id := must.Get(b.Image(ctx, later))(t)
 	for _, x := range []string{"tare-theirs", "tare-00000001-theirs"} {
 		must.Get(c.ContainerRemove(ctx, x, client.ContainerRemoveOptions{}))(t)

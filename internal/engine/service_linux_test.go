@@ -106,9 +106,7 @@ func TestEnginesLeftoversOfService(t *testing.T) {
 	if got := leftoverKinds(t, a); !cmp.Equal(got, []string{"service"}) {
 		t.Errorf("the manager lists %q", got)
 	}
-	if err := a.RemoveRun(t.Context(), dead); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.RemoveRun(t.Context(), dead))
 	if got := leftoverKinds(t, a); len(got) > 0 {
 		t.Errorf("the manager still lists %q", got)
 	}

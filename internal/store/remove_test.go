@@ -195,9 +195,7 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	if _, err := r.Remove(path); !errors.Is(err, ErrNotRun) {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(path, "file")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(path, "file")))(t)
 }
 
 // A directory that is exchanged for another one after it was checked is not removed.

@@ -136,9 +136,7 @@ func TestApplyNarrows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := must.Get(decode(t, named).Apply(c.over, studytest.Catalog()))(t)
-			if _, err := study.Resolve(s, studytest.Catalog()); err != nil {
-				t.Error(err)
-			}
+			must.Get(study.Resolve(s, studytest.Catalog()))(t)
 			var scenarios, of []string
 			for _, sc := range s.Scenarios {
 				scenarios = append(scenarios, sc.ID)

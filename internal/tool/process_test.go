@@ -61,9 +61,7 @@ func TestFakeTrial(t *testing.T) {
 			}
 			client, server, err := fakePair(t, p)
 			must.Do(t, err)
-			if _, err := Check(p, client, server); err != nil {
-				t.Error(err)
-			}
+			must.Get(Check(p, client, server))(t)
 			for _, r := range []traffic.Report{client, server} {
 				if r.Tool.Version != c.version {
 					t.Errorf("version %q, want %q", r.Tool.Version, c.version)

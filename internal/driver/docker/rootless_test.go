@@ -108,9 +108,7 @@ func TestEnginesRootlessPasta(t *testing.T) {
 		testneed.Missing(t, testneed.Other, u.Reason)
 	}
 	must.Do(t, err)
-	if err := path.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, path.Close(t.Context()))
 	proven(t, o, "b/pasta.run_ns", "")
 }
 
@@ -236,9 +234,7 @@ func TestEnginesRootlessFails(t *testing.T) {
 	kill(t, s.Lab.B.NS, "rootlesskit")
 	<-docker.Staged(s.Path).B.Done()
 	must.Fail(t, must.Err(s.Path.Snapshot(t.Context())), "the engine on host b ended: rootlesskit ended (signal: killed)")
-	if err := s.Path.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Path.Close(t.Context()))
 	nothingLeft(t, o.Lab.Claim.ID)
 }
 

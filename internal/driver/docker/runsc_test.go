@@ -146,7 +146,5 @@ func TestEnginesSandboxEnds(t *testing.T) {
 			t.Fatalf("processes %v of the sandbox are still there", left)
 		}
 	}
-	if err := s.Path.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Path.Close(context.Background()))
 }

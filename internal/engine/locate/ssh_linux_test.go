@@ -65,12 +65,8 @@ func TestConnectBySSH(t *testing.T) {
 	defer func() { must.Do(t, e.Disconnect()) }()
 	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
 	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := e.RemoveRun(t.Context(), b.ID); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
+	must.Do(t, e.RemoveRun(t.Context(), b.ID))
 	calls := must.Get(os.ReadFile(arguments))(t)
 	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
 		if !strings.Contains(string(calls), want) {
@@ -113,12 +109,8 @@ func TestConnectThrough(t *testing.T) {
 	must.Do(t, err)
 	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
 	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
+	must.Do(t, errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()))
 	_, err = locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, machine.EngineSocket, false) })
 	if _, ok := engine.AsUnavailable(err); !ok || !strings.Contains(err.Error(), "no socket of a Docker Engine") || !strings.Contains(err.Error(), "systemctl start docker") {
 		t.Errorf("without an engine: %v", err)

@@ -62,10 +62,7 @@ func TestFacts(t *testing.T) { checkForm(t, measure(30*time.Millisecond), measur
 
 // Beside two neighbours that take all the CPU time they get, every value is measured.
 func TestAloneFactsBesideBurners(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for range 2 {
 		c := exec.CommandContext(t.Context(), self)
 		c.Env = append(os.Environ(), burn+"=1")

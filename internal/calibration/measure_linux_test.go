@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 

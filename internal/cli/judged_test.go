@@ -42,9 +42,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 		run, err := cli.New(result.Build{}).Judged(out)
 		return err == nil && len(run.Losses) > 0
 	})
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	until(t, "gc to remove what it left", func() bool {
 		p := start(t, dir, "gc")

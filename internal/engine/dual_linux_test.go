@@ -9,6 +9,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 

@@ -167,9 +167,7 @@ func TestOrder(t *testing.T) {
 		"addresses": {on["EndpointsConfig"].(map[string]any)["net"].(map[string]any)["IPAMConfig"],
 			map[string]any{"IPv4Address": "198.18.1.7", "IPv6Address": "2001:2::7"}},
 	} {
-		if diff := cmp.Diff(p.want, p.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, p.want, p.got)
 	}
 	if plain := order(ContainerSpec{Network: ""}, ""); plain.HostConfig.NetworkMode != "bridge" || plain.NetworkingConfig != nil || plain.HostConfig.PortBindings != nil {
 		t.Errorf("%+v", plain)

@@ -29,9 +29,7 @@ func TestCPUList(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%q (-want +got):\n%s", tt.in, d)
-		}
+		must.EqualFor(t, tt.in, tt.want, got)
 		if out := formatCPUList(got); out != tt.out {
 			t.Errorf("%q is printed %q, want %q", tt.in, out, tt.out)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -67,10 +68,7 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 		testneed.Missing(t, testneed.Other, fmt.Errorf("with an account of all tasks: %w", err))
 	}
 	cpu := NewCPU("/proc")
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
 	spinner := exec.Command(exe, "-test.run=^$")
 	spinner.Env = append(os.Environ(), spinnerEnv+"=1")
 	must.Do(t, spinner.Start())
@@ -80,10 +78,7 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 	to := readAll(t, cpu, everything, spinner.Process.Pid)
 	var s CPUTime
 	s.Add(from.cpu, to.cpu)
-	busy, err := s.Busy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Get(s.Busy())(t)
 	all, own, stolen := (to.all - from.all).Seconds(), (to.own - from.own).Seconds(), s.Metrics()["cpu_steal"]
 	charged := busy - (all - own) // the spinner's, by the CPU cost
 	fmt.Printf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%); stolen were %.4g\n",

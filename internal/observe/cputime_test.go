@@ -57,9 +57,7 @@ func TestCPUTimeInTurns(t *testing.T) {
 			"cpu_steal": 0.02, "cpu_idle": 0.22, "cpu_busy": 0.06, "cpu_time": 0.15}},
 		"none": {CPUTime{}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(c.want, c.got.Metrics(), nearly); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, c.want, c.got.Metrics(), nearly)
 	}
 	if _, err := (CPUTime{}).Busy(); err == nil {
 		t.Error("without a window, how busy the machine was is known")

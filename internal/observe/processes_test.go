@@ -3,8 +3,6 @@ package observe
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 )
 
@@ -46,9 +44,7 @@ func TestProcessSet(t *testing.T) {
 		{"a root that is gone", ProcessSet{Roots: []int{777}}, map[string]float64{}},
 		{"nothing", ProcessSet{}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(c.want, after.CPUTime(before, c.of), nearly); d != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, d)
-		}
+		must.EqualFor(t, c.name, c.want, after.CPUTime(before, c.of), nearly)
 	}
 	// A process with the id of one that ended is another process.
 	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})

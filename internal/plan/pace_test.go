@@ -27,10 +27,7 @@ func shared(t *testing.T, text string) (study.Study, error) {
 	t.Helper()
 	cat := catalog()
 	cat.Shared, cat.Restricted = true, true
-	s, err := studyfile.Decode("s.yaml", []byte(text), cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(studyfile.Decode("s.yaml", []byte(text), cat))(t)
 	return study.Resolve(s, cat)
 }
 

@@ -60,9 +60,7 @@ func TestCostPass(t *testing.T) {
 		if interleaved {
 			c.want.Slice = second / 4
 		}
-		if diff := cmp.Diff(c.want, p.Workload); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, c.want, p.Workload)
 		if diff := cmp.Diff(c.from, p.From); diff != "" {
 			t.Errorf("%s is made of (-want +got):\n%s", name, diff)
 		}

@@ -129,8 +129,6 @@ func TestClaimLevels(t *testing.T) {
 			}
 			got = append(got, label+": "+strings.Join(sides, ", "))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt.claim, diff)
-		}
+		must.EqualFor(t, tt.claim, tt.want, got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/must"
@@ -23,9 +22,7 @@ func TestHolm(t *testing.T) {
 		{[]float64{0, 1}, []float64{0, 1}},
 		{[]float64{}, []float64{}},
 	} {
-		if d := cmp.Diff(c.want, Holm(c.ps), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
-			t.Errorf("%v: %s", c.ps, d)
-		}
+		must.EqualFor(t, c.ps, c.want, Holm(c.ps), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // simulated is a series of samples: level(i) times noise of relative sd, AR(1)
@@ -166,9 +166,7 @@ func TestSteadyStateEdges(t *testing.T) {
 func TestBatches(t *testing.T) {
 	xs := []float64{1, 2, 3, 4, 5}
 	for m, want := range map[int][]float64{1: xs, 2: {1.5, 3.5}, 5: {3}, 6: {}, 0: nil, -1: nil} {
-		if d := cmp.Diff(want, Batches(xs, m)); d != "" {
-			t.Errorf("%d: %s", m, d)
-		}
+		must.EqualFor(t, m, want, Batches(xs, m))
 	}
 }
 

@@ -65,9 +65,7 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 			{Scope: "tare", Now: "v0.2.0 (def)", Trials: "7"},
 			{Scope: "settings", Trials: "8"},
 		}}
-		if diff := cmp.Diff(want, run.Apart); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, want, run.Apart)
 		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.OtherExperiment) || run.Trials.OK != 2 {
 			t.Errorf("%s: %+v, warnings %+v", name, run.Trials, run.Warnings)
 		}
@@ -174,9 +172,7 @@ func TestKilledRunIsKnown(t *testing.T) {
 		must.Do(t, err)
 		want := s.Run
 		want.Trials = result.Tally{OK: 1}
-		if diff := cmp.Diff(want, run); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, want, run)
 		listed := must.Get(List(d.Path()))(t)
 		if len(listed) != 1 || listed[0].ID != "s2" || listed[0].Status != result.RunInterrupted || listed[0].Trials != 1 {
 			t.Errorf("%s is listed as %+v", name, listed)

@@ -101,9 +101,7 @@ func directly(t *testing.T, top string) []Record {
 
 func sameRecords(t *testing.T, what string, got, want []Record) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s: %s", what, diff)
-	}
+	must.EqualFor(t, what, want, got, cmpopts.EquateEmpty())
 }
 
 // What the index has of a run is what the run's directory says.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 

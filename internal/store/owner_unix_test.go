@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/result"
 )
@@ -121,9 +119,7 @@ func TestQuick(t *testing.T) {
 		got := must.Get(l.parseNeeded(line))(t)
 		l.removeUnneeded(&got)
 		l.removeUnneeded(&whole)
-		if diff := cmp.Diff(whole, got); diff != "" {
-			t.Errorf("%+v: %s", l, diff)
-		}
+		must.EqualFor(t, l, whole, got)
 		whole = must.Get(parseTrial(line))(t)
 	}
 }

@@ -42,9 +42,7 @@ func TestParseCondition(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(study.Condition{Clauses: want}, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		must.EqualFor(t, text, study.Condition{Clauses: want}, got)
 	}
 	for _, text := range []string{
 		"", "blow 0.7", "below", "below x", "below -1", "below 0", "below 1e3", "above NaN", "between 0.4", "between 0.4 or 0.7", "between 0.7 and 0.4",

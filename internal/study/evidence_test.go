@@ -63,9 +63,7 @@ func TestCostPassIn(t *testing.T) {
 				in = append(in, block)
 			}
 		}
-		if diff := cmp.Diff(c.in, in); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", c.pass, diff)
-		}
+		must.EqualFor(t, c.pass, c.in, in)
 	}
 }
 

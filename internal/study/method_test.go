@@ -44,9 +44,7 @@ func TestResolveStop(t *testing.T) {
 		if s.Blocks != want.blocks {
 			t.Errorf("%q: %d blocks, want %d", src, s.Blocks, want.blocks)
 		}
-		if diff := cmp.Diff(want.stop, s.Stop); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", src, diff)
-		}
+		must.EqualFor(t, src, want.stop, s.Stop)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 )

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 )
 
@@ -37,8 +35,6 @@ func TestNtttcpEncodings(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, want, got)
 	}
 }

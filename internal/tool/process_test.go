@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -164,10 +165,7 @@ func TestFind(t *testing.T) {
 func TestPreferToolError(t *testing.T) {
 	const said = "unable to start listener: Address already in use"
 	none := errors.New("nothing listens on port 5201")
-	tool, err := Named(iperf3Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := must.Get(Named(iperf3Name))(t)
 	j := job{Params: params(tool.Name, "tcp_stream"), side: atServer}
 	if got := preferToolError(none, j, tool, output{stdout: []byte(`{"error": "` + said + `"}`)}); !errors.Is(got, none) || !strings.Contains(got.Error(), said) {
 		t.Errorf("the tool's error is lost: %v", got)

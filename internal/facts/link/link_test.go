@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/linuxnet/here"
 	"tare/internal/must"
 )
@@ -127,9 +125,7 @@ link_irqs: 24 on CPU ?, 25 on CPU ?
 link_counters_updated: unknown: the driver does not tell
 `,
 	} {
-		if diff := cmp.Diff(want, text(device)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", device, diff)
-		}
+		must.EqualFor(t, device, want, text(device))
 	}
 	elsewhere := text("tun0")
 	must.Contain(t, elsewhere, "link_below: a device of another network namespace\n", "link_qdisc: unknown: refused\n", "link_steering: unknown: /sys shows")

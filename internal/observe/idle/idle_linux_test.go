@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 

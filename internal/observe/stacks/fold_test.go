@@ -16,9 +16,7 @@ func TestFold(t *testing.T) {
 		{Kind: Other, Name: "a (b)", User: []string{"[a (b)]"}},
 		{Kind: Idle, Name: "swapper"},
 	} {
-		if d := cmp.Diff(s, Unfold(Fold(s))); d != "" {
-			t.Errorf("%s (-want +got):\n%s", Fold(s), d)
-		}
+		must.EqualFor(t, Fold(s), s, Unfold(Fold(s)))
 	}
 	hostile := Stack{Kind: Other, Name: "a;b\nc \x1b[31m", User: []string{"x;y\r"}}
 	must.Equal(t, "other (a?b?c ?[31m);x?y?", Fold(hostile))

@@ -47,14 +47,10 @@ func TestSampler(t *testing.T) {
 	go func() { done <- spin(stop) }()
 	defer func() { close(stop); <-done }()
 	var of Samples
-	if err := s.Start(&of); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Start(&of))
 	for until := ownTime(t) + 500*time.Millisecond; ownTime(t) < until; time.Sleep(10 * time.Millisecond) {
 	}
-	if err := errors.Join(s.Pause(), s.Identify()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.Pause(), s.Identify()))
 	got, err := s.Profile(&of)
 	if err != nil || got.Busy == 0 || got.CPUs == 0 || got.Elapsed <= 0 {
 		t.Fatalf("sampled %+v, %v", got, err)
@@ -74,9 +70,7 @@ func TestSampler(t *testing.T) {
 func ownTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrusage(unix.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/tool"
 	"tare/internal/traffic"

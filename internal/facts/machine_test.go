@@ -40,15 +40,7 @@ func TestMachine(t *testing.T) {
 			report := machineOf(os.DirFS(root), nil)
 			checkForm(t, report)
 
-			golden := strings.TrimSuffix(path, ".txtar") + ".golden"
-			got := show(report)
-			if *update {
-				must.Do(t, os.WriteFile(golden, []byte(got), 0o644))
-			}
-			want := must.Get(os.ReadFile(golden))(t)
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("report (-want +got), -update to accept:\n%s", d)
-			}
+			must.File(t, strings.TrimSuffix(path, ".txtar")+".golden", show(report), *update)
 		})
 	}
 }

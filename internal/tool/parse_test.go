@@ -145,11 +145,7 @@ func TestFixtures(t *testing.T) {
 		}
 		got.WriteString(summary(t, r, s))
 	}
-	path := filepath.Join("testdata", "reports.golden")
-	if *update {
-		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
-	}
-	must.Equal(t, string(must.Get(os.ReadFile(path))(t)), got.String())
+	must.File(t, filepath.Join("testdata", "reports.golden"), got.String(), *update)
 }
 
 func summary(t *testing.T, r traffic.Report, s parsedOutput) string {

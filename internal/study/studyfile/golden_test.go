@@ -31,12 +31,7 @@ func golden(t *testing.T, path string, result func(src string) string) {
 		}
 		all = append(all, src+arrow+result(src))
 	}
-	got := strings.Join(all, between)
-	if *update {
-		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	must.Equal(t, raw, got)
+	must.File(t, path, strings.Join(all, between), *update)
 }
 
 // TestBadFiles holds every error text of Decode against its golden file.

@@ -16,6 +16,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
+	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/traffic"
 )
@@ -32,15 +33,8 @@ func TestMain(m *testing.M) {
 
 func begin(t *testing.T) *agent.Client {
 	t.Helper()
-	c, err := agent.Start(t.Context(), transport.Local{}, "00000000", "here")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := must.Get(agent.Start(t.Context(), transport.Local{}, "00000000", "here"))(t)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	return c
 }
 
@@ -55,14 +49,8 @@ func TestTrial(t *testing.T) {
 		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
 	}
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
-		trial, err := agent.Begin(t.Context(), client, server, params(kind), params(kind))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent, got, err := trial.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, params(kind), params(kind)))(t).Run(t.Context())
+		must.Do(t, err)
 		if sent.Sent == 0 || sent.Sent != got.Received {
 			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
 		}
@@ -74,12 +62,8 @@ func TestSchedulingRefused(t *testing.T) {
 	p := params("tcp_rr")
 	p.Spin, p.FIFO = true, true
 	c := begin(t)
-	if _, err := c.Listen(t.Context(), p); err == nil || !strings.Contains(err.Error(), "wait spin with scheduling fifo") {
-		t.Errorf("listen: %v", err)
-	}
-	if _, err := c.Dial(t.Context(), p); err == nil || !strings.Contains(err.Error(), "wait spin with scheduling fifo") {
-		t.Errorf("dial: %v", err)
-	}
+	must.Fail(t, must.Err(c.Listen(t.Context(), p)), "wait spin with scheduling fifo")
+	must.Fail(t, must.Err(c.Dial(t.Context(), p)), "wait spin with scheduling fifo")
 }
 
 // long makes a trial whose limit is longer than any test.
@@ -94,28 +78,19 @@ func TestOneEndpointFails(t *testing.T) {
 	client, server := begin(t), begin(t)
 	stranger := long(params("tcp_rr"))
 	stranger.Token = "fedcba9876543210"
-	trial, err := agent.Begin(t.Context(), client, server, stranger, long(params("tcp_rr")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := must.Get(agent.Begin(t.Context(), client, server, stranger, long(params("tcp_rr"))))(t)
 	if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "wait for the server") {
 		t.Errorf("a client with a wrong token: %v", err)
 	}
 	waiting := long(params("tcp_stream"))
 	waiting.Streams = 3 // and two came
-	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), waiting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial = must.Get(agent.Begin(t.Context(), client, server, long(params("tcp_stream")), waiting))(t)
 	time.AfterFunc(200*time.Millisecond, func() { _ = server.Abort(t.Context()) })
 	if _, _, err := trial.Run(t.Context()); err == nil {
 		t.Error("a cancelled server returned no error")
 	}
 	// Both agents can run the next trial.
-	trial, err = agent.Begin(t.Context(), client, server, params("tcp_rr"), params("tcp_rr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial = must.Get(agent.Begin(t.Context(), client, server, params("tcp_rr"), params("tcp_rr")))(t)
 	if _, _, err := trial.Run(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -129,10 +104,7 @@ func TestOneAgentKilled(t *testing.T) {
 		p := params("tcp_stream")
 		p.Duration = 5 * time.Minute
 		p.ZeroCopy = i >= 2 && runtime.GOOS == "linux"
-		trial, err := agent.Begin(t.Context(), client, server, p, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
 		pid := map[string]int{"client": client.Hello.PID, "server": server.Hello.PID}[dies]
 		time.AfterFunc(300*time.Millisecond, func() {
 			p, err := os.FindProcess(pid)
@@ -164,9 +136,7 @@ func TestTrialInSlices(t *testing.T) {
 				err = trial.Slice(t.Context(), p.Slice)
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if released {
 			if err := trial.Release(t.Context()); err != nil {
 				t.Errorf("released: %v", err)
@@ -182,7 +152,7 @@ func TestTrialInSlices(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	c := begin(t)
-	for name, tt := range map[string]struct {
+	for _, tt := range map[string]struct {
 		call func() error
 		want string
 	}{
@@ -207,32 +177,22 @@ func TestRefusals(t *testing.T) {
 			return err
 		}, "set congestion control nothing"},
 	} {
-		if err := tt.call(); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", name, err, tt.want)
-		}
+		must.Fail(t, tt.call(), tt.want)
 	}
 }
 
 // A server whose client never connects replies at once when its trial is cancelled.
 func TestAbort(t *testing.T) {
 	c := begin(t)
-	if _, err := c.Listen(t.Context(), params("tcp_rr")); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Abort(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Report(t.Context()); err == nil || !strings.Contains(err.Error(), "cancelled the trial") {
-		t.Errorf("got %v", err)
-	}
+	must.Get(c.Listen(t.Context(), params("tcp_rr")))(t)
+	must.Do(t, c.Abort(t.Context()))
+	must.Fail(t, must.Err(c.Report(t.Context())), "cancelled the trial")
 }
 
 // Every wait ends with its context.
 func TestDeadline(t *testing.T) {
 	c := begin(t)
-	if _, err := c.Listen(t.Context(), params("tcp_rr")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Listen(t.Context(), params("tcp_rr")))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Report(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -246,10 +206,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
 	go func() { _, _ = io.WriteString(tells, `{"tare_agent":7,"id":"`+agentfile.ID()+`"}`+"\n") }()
-	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there"))(t)
 	for range 2 { // the first is being written, the second waits for it
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // A port that is being closed because its time is over is closed when the function returns: the next
@@ -31,9 +33,7 @@ func TestCloseAtEndWaits(t *testing.T) {
 	default:
 	}
 	close(proceed)
-	if n := <-returned; n != 0 {
-		t.Errorf("%d ports are open", n)
-	}
+	must.Equal(t, int32(0), <-returned)
 }
 
 // Without an end of the context the function closes the port, once.
@@ -44,7 +44,5 @@ func TestCloseAtEndCloses(t *testing.T) {
 	closed()
 	cancel()
 	closed()
-	if n != 1 {
-		t.Errorf("closed %d times", n)
-	}
+	must.Equal(t, 1, n)
 }

@@ -12,6 +12,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/analysis"
 	"tare/internal/facts/link"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -56,17 +57,8 @@ func hasIPv6(t *testing.T) bool {
 func TestPathProbeFindsChanges(t *testing.T) {
 	p := pathProbe(t, "127.0.0.1")
 	const bad = 100_000
-	var free net.Listener
-	free, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Listen = netip.MustParseAddrPort(free.Addr().String())
-	free.Close()
-	relay, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.Listen = freePort(t)
+	relay := must.Get(net.Listen("tcp", local))(t)
 	defer relay.Close()
 	p.Dial = netip.MustParseAddrPort(relay.Addr().String())
 	go func() {
@@ -115,26 +107,15 @@ func TestPathProbeFindsChanges(t *testing.T) {
 // A receiver that takes data without ever confirming it ends the probe.
 func TestPathProbeStalls(t *testing.T) {
 	p := pathProbe(t, "127.0.0.1")
-	l, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", local))(t)
 	defer l.Close()
-	free, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Listen, p.Dial = netip.MustParseAddrPort(free.Addr().String()), netip.MustParseAddrPort(l.Addr().String())
-	free.Close()
+	p.Listen, p.Dial = freePort(t), netip.MustParseAddrPort(l.Addr().String())
 	p.Stall = 200 * time.Millisecond
 	s, err := p.Stream(t.Context(), 1<<20, time.Second)
 	if err != nil || s.Complete || s.Received != 0 || !strings.Contains(s.Failure, "nothing was confirmed") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	silent, err := net.ListenPacket("udp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(net.ListenPacket("udp", local))(t)
 	defer silent.Close()
 	p.Dial = netip.MustParseAddrPort(silent.LocalAddr().String())
 	if got, err := p.Sizes(t.Context(), 1500); err == nil || !strings.Contains(err.Error(), "was answered within") {
@@ -146,10 +127,7 @@ func TestPathProbeStalls(t *testing.T) {
 // one's.
 func TestMachine(t *testing.T) {
 	c := begin(t)
-	m, err := c.Machine(t.Context(), netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(c.Machine(t.Context(), netip.MustParseAddr("127.0.0.1")))(t)
 	if len(m.Facts) < 10 || m.BootID == "" || m.Device != "lo" || len(m.Link) != len(link.Names()) {
 		t.Errorf("%d facts, boot %q, device %q with %d facts", len(m.Facts), m.BootID, m.Device, len(m.Link))
 	}

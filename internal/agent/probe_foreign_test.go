@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/must"
 )
 
 // foreignPeers open connections to a server's port for probes, without its token, and then start the
@@ -42,16 +43,8 @@ func (f *foreignPeers) dial(address string) net.Conn {
 func probeBehind(t *testing.T, foreign func(f *foreignPeers, server string), wait time.Duration) (agent.Reachability, error) {
 	t.Helper()
 	client, server := begin(t), begin(t)
-	l, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fixed := netip.MustParseAddrPort(l.Addr().String())
-	l.Close()
-	relay, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixed := freePort(t)
+	relay := must.Get(net.Listen("tcp", local))(t)
 	var passing sync.WaitGroup
 	t.Cleanup(func() { relay.Close(); passing.Wait() })
 	var first sync.Once
@@ -120,16 +113,10 @@ func TestEndlessLineToProbePort(t *testing.T) {
 // Datagrams without the token are counted and not answered.
 func TestForeignDatagramsToProbePort(t *testing.T) {
 	client, server := begin(t), begin(t)
-	c, err := net.ListenPacket("udp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenPacket("udp", local))(t)
 	fixed := netip.MustParseAddrPort(c.LocalAddr().String())
 	c.Close()
-	relay, err := net.ListenPacket("udp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := must.Get(net.ListenPacket("udp", local))(t)
 	done := make(chan struct{})
 	t.Cleanup(func() { relay.Close(); <-done })
 	go func() {
@@ -169,12 +156,7 @@ func relayDatagrams(t *testing.T, relay net.PacketConn, to string) {
 // If foreign peers are all that comes, the error names them.
 func TestProbeErrorNamesForeignPeers(t *testing.T) {
 	client, server := begin(t), begin(t)
-	l, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fixed := netip.MustParseAddrPort(l.Addr().String())
-	l.Close()
+	fixed := freePort(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })

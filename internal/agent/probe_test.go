@@ -9,20 +9,26 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/testneed"
 )
 
 const local = "127.0.0.1:0"
 
+// freePort is a port that was free a moment ago, and to which nothing was ever connected.
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", local))(t)
+	defer l.Close()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
 // Both endpoints of a direct connection see the same addresses.
 func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
-		m, err := agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second))(t)
 		if m.From != m.Seen || m.From.Port() == 0 || !m.SameConnection() {
 			t.Errorf("%s: dialled from %s, seen from %s", network, m.From, m.Seen)
 		}
@@ -34,13 +40,7 @@ func TestProbeWithoutListener(t *testing.T) {
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
-		// A port that was free a moment ago, and to which nothing was ever connected.
-		l, err := net.Listen("tcp", local)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fixed := netip.MustParseAddrPort(l.Addr().String())
-		l.Close()
+		fixed := freePort(t)
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
 			t.Errorf("%s: probe without a listener: %v", network, err)
 		}
@@ -57,12 +57,7 @@ func TestProbeWithoutListener(t *testing.T) {
 func TestProbeReplyLost(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
-		l, err := net.Listen("tcp", local)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fixed := netip.MustParseAddrPort(l.Addr().String())
-		l.Close()
+		fixed := freePort(t)
 		at := dropFirstReply(t, network, fixed.String())
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
 			t.Errorf("%s: %v", network, err)
@@ -87,10 +82,7 @@ func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 	}
 	buf, first := make([]byte, 512), true
 	if network == "udp" {
-		conn, err := net.ListenPacket(network, local)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.ListenPacket(network, local))(t)
 		t.Cleanup(func() { conn.Close() })
 		go func() {
 			for {
@@ -106,10 +98,7 @@ func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 		}()
 		return netip.MustParseAddrPort(conn.LocalAddr().String())
 	}
-	l, err := net.Listen(network, local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen(network, local))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -134,9 +123,7 @@ func TestLinks(t *testing.T) {
 	}
 	loopback := netip.MustParseAddr("127.0.0.1")
 	links, from, err := begin(t).Links(t.Context(), loopback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if from != loopback {
 		t.Errorf("%s is dialled from %s", loopback, from)
 	}

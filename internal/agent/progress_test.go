@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -39,10 +40,7 @@ func TestProgress(t *testing.T) {
 			received := make(chan reported, 1000)
 			client.Watch(func(p traffic.Progress) { received <- reported{"client", p} })
 			server.Watch(func(p traffic.Progress) { received <- reported{"server", p} })
-			trial, err := agent.Begin(t.Context(), client, server, p, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
 			ended := make(chan error, 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -93,18 +91,14 @@ func TestProgressOnRequest(t *testing.T) {
 	if err == nil {
 		_, _, err = trial.Run(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 
 	received := make(chan traffic.Progress, 1000)
 	client.Watch(func(p traffic.Progress) { received <- p })
 	p = long(params("tcp_rr"))
 	p.Slice, p.Progress = 20*time.Millisecond, traffic.MinProgressInterval
 	trial, err = agent.Begin(t.Context(), client, server, p, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	began := time.Now()
 	if err = trial.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -124,7 +118,5 @@ func TestProgressOnRequest(t *testing.T) {
 		}
 	}
 	_, _, closed := trial.Close(t.Context())
-	if err := errors.Join(err, closed); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(err, closed))
 }

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // The mode is read from an answer of net/http, which kube-proxy uses; anything else is an error.
@@ -21,10 +23,7 @@ func TestProxyMode(t *testing.T) {
 	if mode, err := askProxy(t.Context(), s.Listener.Addr().String()); err != nil || mode != "nftables" {
 		t.Errorf("%q, %v", mode, err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close()
 	if mode, err := askProxy(t.Context(), l.Addr().String()); err == nil {
 		t.Errorf("without a kube-proxy its mode is %q", mode)

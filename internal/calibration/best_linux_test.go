@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // The best of all repetitions counts, for one operation. They end when the CPU time is spent, and on a
@@ -72,10 +74,6 @@ func TestDigits(t *testing.T) {
 			t.Errorf("%g is %s, want %s", v, got, want)
 		}
 	}
-	if got := rate(256 << 10)(5e-6); got != "52.4 GB/s" {
-		t.Errorf("256 KiB in 5 us are %s", got)
-	}
-	if got := nanoseconds(2.04e-6); got != "2040 ns" {
-		t.Errorf("2.04 us are %s", got)
-	}
+	must.Equal(t, "52.4 GB/s", rate(256<<10)(5e-6))
+	must.Equal(t, "2040 ns", nanoseconds(2.04e-6))
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -61,16 +62,11 @@ func TestFacts(t *testing.T) { checkForm(t, measure(30*time.Millisecond), measur
 
 // Beside two neighbours that take all the CPU time they get, every value is measured.
 func TestAloneFactsBesideBurners(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for range 2 {
 		c := exec.CommandContext(t.Context(), self)
 		c.Env = append(os.Environ(), burn+"=1")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		defer func() { _, _ = c.Process.Kill(), c.Wait() }() // its end is what was asked for
 	}
 	facts := Facts()
@@ -80,10 +76,7 @@ func TestAloneFactsBesideBurners(t *testing.T) {
 
 // Every fact has a line in the documentation.
 func TestFactsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/facts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/facts.md"))(t)
 	for _, f := range measure(0) {
 		if !strings.Contains(string(page), "\n| `"+f.Name+"` | ") {
 			t.Errorf("%s has no line of its own in docs/facts.md", f.Name)

@@ -8,19 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
 // Measuring leaves neither a file nor a CPU that the process is bound to.
 func TestLeavesNothing(t *testing.T) {
 	state := func() (affinity unix.CPUSet, next int) {
-		if err := unix.SchedGetaffinity(0, &affinity); err != nil {
-			t.Fatal(err)
-		}
-		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.SchedGetaffinity(0, &affinity))
+		fd := must.Get(unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0))(t)
 		defer unix.Close(fd)
 		return affinity, fd // the lowest number that is free
 	}
@@ -50,15 +46,9 @@ func TestPacketNeedsNamespace(t *testing.T) {
 
 // A thread that does not answer is an error, not a wait without end.
 func TestSilentThread(t *testing.T) {
-	ping, err := newPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ping := must.Get(newPipe())(t)
 	defer ping.closeBoth()
-	pong, err := newPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pong := must.Get(newPipe())(t)
 	defer pong.closeBoth()
 	pong.closeWriter()
 	if err := exchange(ping, pong, 1); err == nil {

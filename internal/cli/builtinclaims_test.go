@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -208,10 +209,7 @@ func TestClaimStudiesAreShort(t *testing.T) {
 			most = 6 * time.Minute
 		}
 		s.Seed = 1
-		s, err := study.Resolve(s, a.Catalog())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(study.Resolve(s, a.Catalog()))(t)
 		p := plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s))
 		if takes := p.Extent(p.Blocks).Time; takes <= 0 || takes > most {
 			t.Errorf("%s takes %s; want at most %s", name, takes, most)
@@ -225,10 +223,7 @@ func builtinStudies(t *testing.T) map[string]study.Study {
 	all := map[string]study.Study{}
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
-		s, err := studyfile.Decode(name+".yaml", src, catalogOf(src))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(studyfile.Decode(name+".yaml", src, catalogOf(src)))(t)
 		all[name] = s
 	}
 	return all

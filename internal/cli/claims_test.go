@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -33,16 +34,11 @@ func found(outcome result.ClaimOutcome, reason string) result.Claim {
 // putRun writes a run of a study, made so many minutes after noon.
 func putRun(t *testing.T, path, study string, minutes int, status result.RunStatus, claims ...result.Claim) {
 	t.Helper()
-	dir, err := store.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Create(path))(t)
 	run := result.Run{Schema: result.Schema, ID: fmt.Sprintf("%08d", minutes), Started: time.Date(2026, 8, 1, 12, minutes, 0, 0, time.UTC), Status: status, Profile: "quick",
 		Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.18"}, {Name: "cpu_model", Value: "Some CPU"}, {Name: "other", Value: "x"}}}},
 		Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}, Trials: result.Tally{OK: minutes}, Claims: claims}
-	if err := errors.Join(dir.WriteStudy([]byte("name: "+study+"\n")), dir.WriteRun(run), dir.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(dir.WriteStudy([]byte("name: "+study+"\n")), dir.WriteRun(run), dir.Close()))
 }
 
 // The newest complete run of a study with its claims counts, and no other.
@@ -62,25 +58,16 @@ func TestTakeOutcomes(t *testing.T) {
 	putRun(t, filepath.Join(top, "another study"), "other", 7, result.RunComplete, found(result.ClaimHolds, "another study"))
 	for _, name := range []string{"broken1", "broken2"} {
 		path := filepath.Join(top, name)
-		if err := errors.Join(os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)))
 	}
 	// Its controller was resumed and killed after run.json was written.
 	putRun(t, filepath.Join(top, "resumed"), "ports", 8, result.RunComplete, found(result.ClaimHolds, "resumed"))
-	dir, err := store.OpenAppend(filepath.Join(top, "resumed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(dir.WriteSession(result.Session{Run: result.Run{Schema: result.Schema, ID: "later"}}), dir.Close()); err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.OpenAppend(filepath.Join(top, "resumed")))(t)
+	must.Do(t, errors.Join(dir.WriteSession(result.Session{Run: result.Run{Schema: result.Schema, ID: "later"}}), dir.Close()))
 
 	all := []result.StudyClaims{{Study: "ports", Claims: []result.Claim{statedClaim()}}, {Study: "sdn", Claims: []result.Claim{statedClaim()}}, {Study: "empty", Claims: []result.Claim{statedClaim()}}}
 	got, broken, err := takeOutcomes(all, top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if c := got[0]; filepath.Base(c.Run) != "newest that counts" || len(c.Claims) != 1 || c.Claims[0].Reason != "newest" || c.Machine != "kernel 6.18, Some CPU" || c.Started.Minute() != 2 {
 		t.Errorf("of ports: %+v", c)
 	}
@@ -95,9 +82,7 @@ func TestTakeOutcomes(t *testing.T) {
 	if text := unreadable(broken, top); len(broken) != 2 || text != "2 runs cannot be read: broken1, broken2; tare ls "+quote(top)+" says why" {
 		t.Errorf("broken: %q, %q", broken, text)
 	}
-	if text := unreadable([]string{"d/1", "d/2", "d/3", "d/4", "d/5"}, "d"); text != "5 runs cannot be read: 1, 2, 3, 2 more; tare ls d says why" {
-		t.Errorf("many: %q", text)
-	}
+	must.Equal(t, "5 runs cannot be read: 1, 2, 3, 2 more; tare ls d says why", unreadable([]string{"d/1", "d/2", "d/3", "d/4", "d/5"}, "d"))
 }
 
 func TestPrintClaims(t *testing.T) {
@@ -108,29 +93,19 @@ func TestPrintClaims(t *testing.T) {
 	show := func(f claimsFlags) (string, string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if err := (App{Stdout: &out, Stderr: &errs}).printClaims(all, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, (App{Stdout: &out, Stderr: &errs}).printClaims(all, f))
 		return out.String(), errs.String()
 	}
 	text, errs := show(claimsFlags{runs: top, format: "text"})
-	for _, want := range []string{"- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "kernel 6.18, Some CPU"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
-		}
-	}
+	must.Contain(t, text, "- does not hold  Ports cost nothing", "published: 0.992; here: 0.90 (0.88-0.92)", "not run: tare run sdn --claims", "Claims: 1 does not hold, 1 not run.", "kernel 6.18, Some CPU")
 	for line := range strings.Lines(text) {
 		if w := wording.Width(strings.TrimRight(line, "\n")); w > 100 {
 			t.Errorf("%d columns: %s", w, line)
 		}
 	}
-	if errs != "" {
-		t.Errorf("stderr: %s", errs)
-	}
+	must.Equal(t, "", errs)
 	md, _ := show(claimsFlags{runs: top, format: "md"})
-	if !strings.Contains(md, "| Ports cost nothing | somebody, 2016 | 0.992 | 0.90 (0.88-0.92) | does not hold; 0.88 to 0.92 is below 0.95 |") {
-		t.Errorf("Markdown:\n%s", md)
-	}
+	must.Contain(t, md, "| Ports cost nothing | somebody, 2016 | 0.992 | 0.90 (0.88-0.92) | does not hold; 0.88 to 0.92 is below 0.95 |")
 	text, _ = show(claimsFlags{runs: top, format: "json"})
 	var read struct{ Studies []result.StudyClaims }
 	if err := json.Unmarshal([]byte(text), &read); err != nil || len(read.Studies) != 2 || read.Studies[0].Claims[0].Outcome != result.ClaimDoesNotHold || read.Studies[1].Run != "" {
@@ -205,19 +180,14 @@ func TestReportClaims(t *testing.T) {
 
 // Every claim of a built-in study is listed, as the study states it.
 func TestClaimsAreStated(t *testing.T) {
-	all, err := New(result.Build{}).builtinClaims(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(New(result.Build{}).builtinClaims(nil))(t)
 	want := 0
 	for _, name := range studies.Names() {
 		if src, _ := studies.Builtin(name); strings.Contains(string(src), "\nclaims:\n") {
 			want++
 		}
 	}
-	if len(all) != want {
-		t.Errorf("%d studies are listed; %d have claims", len(all), want)
-	}
+	must.Equal(t, want, len(all))
 	for _, s := range all {
 		if s.Title == "" || s.Command != "tare run "+s.Study+" --claims" || len(s.Claims) == 0 {
 			t.Errorf("%+v", s)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -39,9 +40,7 @@ func TestManPagesMarkdown(t *testing.T) {
 	}
 	walk(root)
 	if *updateMan {
-		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(page.String()), 0o644))
 	}
 	there, err := os.ReadFile(file)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -24,14 +25,8 @@ func TestEnginesExisting(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b, err := private.StartBoth(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := private.CloseAll(a, b); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, private.CloseAll(a, b)) })
 	first, second := "unix://"+a.Socket(), "unix://"+b.Socket()
 	for _, tt := range []struct {
 		name, study string
@@ -48,9 +43,7 @@ func TestEnginesExisting(t *testing.T) {
 			dir := studyIn(t, tt.study)
 			out := filepath.Join(dir, "run")
 			p := start(t, dir, append([]string{"run", "study.yaml", "--out", out}, tt.args...)...)
-			if code := p.wait(t); code != 0 {
-				t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-			}
+			p.ends(t, 0)
 			run, trials := loaded(t, out)
 			noneFailed(t, trials)
 			var modes []string
@@ -66,10 +59,7 @@ func TestEnginesExisting(t *testing.T) {
 			if f := run.Hosts[0].Facts; len(f) == 0 || f[0].Value != first {
 				t.Errorf("hosts %+v", run.Hosts)
 			}
-			alive, err := lab.Alive()
-			if err != nil {
-				t.Fatal(err)
-			}
+			alive := must.Get(lab.Alive())(t)
 			for _, e := range []*private.Engine{a, b} {
 				left, err := e.Leftovers(t.Context(), alive)
 				if err != nil || len(left) > 0 {
@@ -78,9 +68,7 @@ func TestEnginesExisting(t *testing.T) {
 			}
 			// The run says where it was, so that it can go on there.
 			p = start(t, dir, "run", "--resume", out)
-			if code := p.wait(t); code != 0 {
-				t.Errorf("resumed: exit code %d\n%s", code, p.stderr.String())
-			}
+			p.ends(t, 0)
 		})
 	}
 	t.Run("afar", func(t *testing.T) { afar(t, a) })
@@ -89,10 +77,7 @@ func TestEnginesExisting(t *testing.T) {
 // afar measures on an engine that is spoken to as if it were on another machine: what its
 // machine was short of is then read by the agents, and nothing is said of this one.
 func afar(t *testing.T, e *private.Engine) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -112,14 +97,8 @@ func afar(t *testing.T, e *private.Engine) {
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms, slice: 1s}]\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--engine", "tcp://"+l.Addr().String())
-	if code := p.wait(t); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-	}
-	opened, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, trials, err := opened.Load()
+	p.ends(t, 0)
+	_, trials, err := must.Get(store.Open(out))(t).Load()
 	if err != nil || len(trials) == 0 {
 		t.Fatalf("%d trials, %v", len(trials), err)
 	}

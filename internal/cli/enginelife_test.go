@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // engineStudy would run for minutes, on engines and a Swarm.
@@ -81,9 +82,7 @@ func TestEnginesKilled(t *testing.T) {
 					t.Fatalf("exit code %d before the stage was reached:\n%s", p.wait(t), p.stderr.String())
 				}
 			}
-			if err := p.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.cmd.Process.Kill())
 			p.wait(t)
 			until(t, "the engines to end", func() bool {
 				return len(processes(func(args []string, _ int) bool { return len(args) > 3 && args[3] == run })) == 0
@@ -102,20 +101,14 @@ func TestEnginesKilled(t *testing.T) {
 // groups, processes and mounts.
 func enginesLeft(t *testing.T, run string) []string {
 	t.Helper()
-	all, err := private.Leftovers(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(private.Leftovers(nil))(t)
 	var found []string
 	for _, l := range all {
 		if l.Run == run {
 			found = append(found, l.What)
 		}
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mounts := must.Get(os.ReadFile("/proc/self/mountinfo"))(t)
 	for line := range strings.Lines(string(mounts)) {
 		if strings.Contains(line, run) && !strings.Contains(line, linuxnet.PinDir) {
 			found = append(found, "mount "+line)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/engine/private"
+	"tare/internal/must"
 )
 
 // What is unknown of an engine is shown as unknown, and one that cannot be used with the reason.
@@ -15,9 +16,7 @@ func TestPrintFound(t *testing.T) {
 	dated := foundEngine{Use: "lab: v1", Current: true, Path: "/x/dockerd", Version: "29.0.1", Containerd: "2.2.0", Runc: "1.3.3", Firewalls: []string{"iptables", "nftables"}, Rootless: true}
 	dated.date(time.Date(2025, 11, 10, 0, 0, 0, 0, time.UTC))
 	var out bytes.Buffer
-	if err := printFound(&out, []foundEngine{dated, {Use: "docker", Version: "99", Path: "unix:///x"}, {Use: "unix:///y", Error: "permission denied"}}, now); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, printFound(&out, []foundEngine{dated, {Use: "docker", Version: "99", Path: "unix:///x"}, {Use: "unix:///y", Error: "permission denied"}}, now))
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
 		"ENGINE VERSION AGE CONTAINERD RUNC RUNSC FIREWALL ROOTLESS WHERE",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/synthetic"
@@ -30,16 +31,10 @@ func overTime(t *testing.T, runs int) string {
 	t.Helper()
 	dir := t.TempDir()
 	many := synthetic.Many{Shape: synthetic.Shape{Modes: 3, Blocks: 5, Seed: 7}, Runs: runs, Spread: 0.01, Step: 0.8, From: runs / 2}
-	if err := many.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, many.Write(dir))
 	bad := filepath.Join(dir, "broken")
-	if err := os.Mkdir(bad, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/1","id":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(bad, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/1","id":`), 0o600))
 	return dir
 }
 
@@ -67,14 +62,8 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	if changes != len(h.Machines[0].Series) {
-		t.Errorf("%d changes in %d series", changes, len(h.Machines[0].Series))
-	}
-	for _, want := range []string{"changes found in 24 runs", "since run 0000000c of", "False alarms: ", "broken"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
+	must.Equal(t, len(h.Machines[0].Series), changes)
+	must.Contain(t, out, "changes found in 24 runs", "since run 0000000c of", "False alarms: ", "broken")
 	for format, want := range map[string]string{"md": "# History of study", "html": "<!doctype html>", "openmetrics": "tare_history_ratio{"} {
 		out, told, code := historyRun(t, dir, "--format", format)
 		if code != 0 || !strings.Contains(out, want) {
@@ -103,9 +92,7 @@ func TestHistoryFlags(t *testing.T) {
 		if run == "000002-synthetic" {
 			text = "name: other\n" + strings.TrimPrefix(text, firstLine(text))
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		args []string

@@ -19,6 +19,7 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/engine"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/synthetic"
@@ -53,11 +54,7 @@ func unsafe(text string) string {
 func hostileEngine(t *testing.T, text string, refuses bool) string {
 	t.Helper()
 	machine, _ := os.ReadFile("/etc/machine-id")
-	name, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(append(machine, name...))
+	sum := sha256.Sum256(append(machine, must.Get(os.Hostname())(t)...))
 	labels := func(run string) map[string]string {
 		return map[string]string{engine.LabelRun: run, engine.LabelMachine: hex.EncodeToString(sum[:4]), engine.LabelPart: text}
 	}
@@ -72,10 +69,7 @@ func hostileEngine(t *testing.T, text string, refuses bool) string {
 		"/images/json": []any{map[string]any{"Id": "4", "RepoTags": []string{text + ":" + text}, "Labels": labels("deadbeef")}},
 	}
 	path := filepath.Join(t.TempDir(), "docker.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", path))(t)
 	s := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", "1.48")
 		w.Header().Set("Content-Type", "application/json")
@@ -101,23 +95,12 @@ func hostileEngine(t *testing.T, text string, refuses bool) string {
 // titles, and returns its path.
 func hostileRun(t *testing.T, dir, text string) string {
 	t.Helper()
-	if err := (synthetic.Shape{Modes: 2, Blocks: 4, Seed: 1}).Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner := strings.Trim(string(quoted), `"`)
+	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 4, Seed: 1}).Write(dir))
+	inner := strings.Trim(string(must.Get(json.Marshal(text))(t)), `"`)
 	for _, name := range []string{store.RunFile, store.TrialsFile} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		changed := strings.NewReplacer("netns/m1", "netns/"+inner, "A synthetic mode", inner, "Linux 6.18.44", inner, "synthetic: its", inner).Replace(string(data))
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600))
 	}
 	return dir
 }
@@ -132,21 +115,14 @@ func TestHostileText(t *testing.T) {
 				t.Setenv(env, "")
 			}
 			write := func(name, content string) string {
-				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(name, []byte(content), 0o600))
 				return name
 			}
 			runs := filepath.Join(top, "runs-"+text)
 			run := hostileRun(t, filepath.Join(runs, "run-"+text), text)
 			plain := filepath.Join(top, "plain")
-			if err := (synthetic.Shape{Modes: 2, Blocks: 4, Seed: 2}).Write(plain); err != nil {
-				t.Fatal(err)
-			}
-			quoted, err := json.Marshal(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 4, Seed: 2}).Write(plain))
+			quoted := must.Get(json.Marshal(text))(t)
 			study := write("study-"+text, "name: s\nmodes: [{mode: netns/bridge, title: "+string(quoted)+"}]\nworkloads: [tcp_rr]\n")
 			unknown := write("unknown", "name: s\nmodes: [host]\n"+string(quoted)+": 1\n")
 			numbers := write("numbers-"+text+".csv", "mode,value\nhost,1\nhost,2\nhost,3\n\""+text+"\",1\n\""+text+"\",2\n\""+text+"\",3\n")

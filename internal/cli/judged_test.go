@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -28,9 +29,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 	text = strings.ReplaceAll(text, "duration: 500ms", "duration: 200ms")
 	dir := studyIn(t, strings.Replace(text, "blocks: 20", "blocks: 2", 1))
 	whole := filepath.Join(dir, "whole")
-	if p := start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole); p.wait(t) != 0 {
-		t.Fatal(p.stderr.String())
-	}
+	start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole).ends(t, 0)
 	judgedAlike(t, whole)
 
 	dir = studyIn(t, text)
@@ -43,21 +42,14 @@ func TestKilledRunIsJudged(t *testing.T) {
 		run, err := cli.New(result.Build{}).Judged(out)
 		return err == nil && len(run.Losses) > 0
 	})
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	until(t, "gc to remove what it left", func() bool {
 		p := start(t, dir, "gc")
 		return p.wait(t) == 0
 	})
-	run, err := cli.New(result.Build{}).Judged(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(modesAsked(readRun(t, whole)), modesAsked(run)); diff != "" {
-		t.Errorf("modes of the killed run (-of a whole one +its own):\n%s", diff)
-	}
+	run := must.Get(cli.New(result.Build{}).Judged(out))(t)
+	must.Equal(t, modesAsked(readRun(t, whole)), modesAsked(run))
 	if len(run.ID) != 8 || run.Profile != "quick" || run.Tare.Version == "" || len(run.Hosts) != 2 || len(run.Hosts[0].Facts) == 0 || run.Modes[0].Topology == nil {
 		t.Errorf("not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
 	}
@@ -82,23 +74,13 @@ func TestKilledRunIsJudged(t *testing.T) {
 func judgedAlike(t *testing.T, dir string) {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare")
-	if err := os.Mkdir(bare, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(bare, 0o700))
 	for _, name := range []string{store.StudyFile, store.TrialsFile} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(bare, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
+		must.Do(t, os.WriteFile(filepath.Join(bare, name), data, 0o600))
 	}
 	want := readRun(t, dir)
-	got, err := cli.New(result.Build{}).Judged(bare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(cli.New(result.Build{}).Judged(bare))(t)
 	for _, w := range got.Warnings {
 		if !slices.Contains(want.Warnings, w) {
 			t.Errorf("only without run.json: %+v", w)
@@ -152,9 +134,5 @@ func followed(warnings []result.Warning) []result.Warning {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(string(text), "null", "[]")
+	return strings.ReplaceAll(string(must.Get(json.MarshalIndent(v, "", " "))(t)), "null", "[]")
 }

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -103,9 +104,7 @@ func (k *onKube) ended(t *testing.T) {
 	began := time.Now()
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube", "--nodes", kubetest.NodeB+","+kubetest.NodeA, "--image", k.c.Shell, "--inject", "--decoy-services", "3")
 	k.c.Until(t, "trials", func() bool { return trialsIn(out) >= 2 })
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Signal(syscall.SIGINT))
 	interrupted := time.Now()
 	if code := p.wait(t); code != 130 || foreignLog.MatchString(p.stderr.String()) {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
@@ -114,10 +113,7 @@ func (k *onKube) ended(t *testing.T) {
 	if left := k.namespaces(t); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	had, err := os.ReadFile(filepath.Join(out, store.TrialsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	had := must.Get(os.ReadFile(filepath.Join(out, store.TrialsFile)))(t)
 	p = start(t, dir, "run", "--resume", out)
 
 	// Beside it, others end at several moments.
@@ -138,9 +134,7 @@ func (k *onKube) ended(t *testing.T) {
 		before = k.namespaces(t)
 		one := start(t, dir, "run", "study.yaml", "--out", name(moment), "--kube", "--modes", "k8s/pod-local")
 		k.c.Until(t, "a run "+moment, reached)
-		if err := one.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, one.cmd.Process.Kill())
 		killed = append(killed, one)
 	}
 	for _, one := range killed {
@@ -148,9 +142,7 @@ func (k *onKube) ended(t *testing.T) {
 	}
 	term := start(t, dir, "run", "study.yaml", "--out", name("term"), "--kube", "--modes", "k8s/pod-local")
 	k.c.Until(t, "its study", func() bool { _, err := os.Stat(filepath.Join(name("term"), store.StudyFile)); return err == nil })
-	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, term.cmd.Process.Signal(syscall.SIGTERM))
 	interrupted = time.Now()
 	if code := term.wait(t); code != 130 {
 		t.Errorf("SIGTERM: exit code %d\n%s", code, term.stderr.String())
@@ -374,9 +366,7 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 			t.Errorf("%s tcp_stream offers %g bit/s; want %g", tr.Mode, tr.Rate, stream.Rate)
 		}
 	}
-	if first != 2 {
-		t.Errorf("%d first trials", first)
-	}
+	must.Equal(t, 2, first)
 	for _, want := range []string{"tcp_stream is paced at", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "goodput at "} {
 		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
 			t.Errorf("no %q in\n%s", want, shown)

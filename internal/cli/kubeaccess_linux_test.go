@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/kube"
 	"tare/internal/kube/kubetest"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study/studyfile"
 	"tare/studies"
@@ -103,9 +104,7 @@ func accessStudy(modes string) string {
 func proven(t *testing.T, dir string, modes int) {
 	t.Helper()
 	run, _ := loaded(t, dir)
-	if len(run.Modes) != modes {
-		t.Errorf("%d modes", len(run.Modes))
-	}
+	must.Equal(t, modes, len(run.Modes))
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
@@ -147,9 +146,7 @@ func checkJob(t *testing.T, c *kubetest.Cluster) {
 	if run, trials := loaded(t, out); run.Seed != 7 || len(trials) < 4 || run.Hosts[0].Name != "a" {
 		t.Errorf("seed %d, %d trials", run.Seed, len(trials))
 	}
-	if _, err := os.Stat(filepath.Join(out, "report.html")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(out, "report.html")))(t)
 	if left := c.Kubectl(t, "", "get", "pods,services,networkpolicies", "-n", kube.JobName, "-o", "name", "-l", kube.LabelRun); strings.Contains(left, "/") {
 		t.Errorf("left by the run: %s", left)
 	}
@@ -175,9 +172,7 @@ func checkKilledIn(t *testing.T, c *kubetest.Cluster) {
 		return c.Kubectl(t, "", "get", "pods", "-n", space, "-o", "name", "-l", kube.LabelRun)
 	}
 	until(t, "a pod of the run", func() bool { return strings.Contains(pods(), "pod/tare-") })
-	if err := killed.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, killed.cmd.Process.Kill())
 	killed.wait(t)
 	p, code := as(t, c.Admin, "", dir, "gc", "--kube", "--namespace", space)
 	if code != 0 || !strings.Contains(p.stdout.String(), "removed pod tare-") || !strings.Contains(p.stdout.String(), "in namespace "+space) {
@@ -186,9 +181,7 @@ func checkKilledIn(t *testing.T, c *kubetest.Cluster) {
 	if left := pods(); strings.Contains(left, "pod/") {
 		t.Errorf("left after gc: %s", left)
 	}
-	if name := c.Kubectl(t, "", "get", "namespace", space, "-o", "name"); !strings.Contains(name, space) {
-		t.Errorf("the namespace is gone: %s", name)
-	}
+	must.Contain(t, c.Kubectl(t, "", "get", "namespace", space, "-o", "name"), space)
 }
 
 // checkKubectl calls the program through the real kubectl, as its plugin.

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -25,13 +24,9 @@ func TestQuickRun(t *testing.T) {
 	dir := studyIn(t, "profile: quick\nsettle: 10ms\nworkloads:\n  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}\n  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
-	if code := p.wait(t); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-	}
+	p.ends(t, 0)
 	run := readRun(t, out)
-	if run.Status != result.RunComplete {
-		t.Errorf("status %s", run.Status)
-	}
+	must.Equal(t, result.RunComplete, run.Status)
 	measured := map[string]string{"host": "", "host-local": "", "netns/bridge": "host", "netns/colocated": "host-local", "netns/vxlan": "host"}
 	for _, m := range run.Modes {
 		_, want := measured[m.ID]
@@ -72,9 +67,7 @@ func TestQuickRun(t *testing.T) {
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
 	}
-	if diff := cmp.Diff(before, hostState(t)); diff != "" {
-		t.Errorf("the machine is not as it was (-before +after):\n%s", diff)
-	}
+	must.Equal(t, before, hostState(t))
 }
 
 // Ctrl-C ends a run in order, wherever it is: what was measured is kept, reported
@@ -92,12 +85,8 @@ func TestInterrupted(t *testing.T) {
 			if trials == 0 {
 				time.Sleep(50 * time.Millisecond) // anywhere in the set-up will do
 			}
-			if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-			if code := p.wait(t); code != 130 {
-				t.Fatalf("exit code %d, want 130\n%s", code, p.stderr.String())
-			}
+			must.Do(t, p.cmd.Process.Signal(syscall.SIGINT))
+			p.ends(t, 130)
 			run, made := loaded(t, out)
 			noneFailed(t, made)
 			if run.Status != result.RunInterrupted || run.Trials.OK < trials {
@@ -120,31 +109,20 @@ func TestResumed(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--seed", "3")
 	until(t, "three trials", func() bool { return trialsIn(out) >= 3 })
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	had := trialsIn(out)
-	if p := start(t, dir, "run", "--resume", out); p.wait(t) != 0 {
-		t.Fatalf("resume:\n%s", p.stderr.String())
-	}
+	start(t, dir, "run", "--resume", out).ends(t, 0)
 	run := readRun(t, out)
 	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
 		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
 	}
-	d, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Open(out))(t)
 	defer d.Close()
 	_, trials, err := d.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p = start(t, dir, "plan", filepath.Join(out, "study.yaml"), "--order")
-	if p.wait(t) != 0 {
-		t.Fatal(p.stderr.String())
-	}
+	p.ends(t, 0)
 	var got []string
 	for _, tr := range trials {
 		got = append(got, tr.Workload+" "+tr.Mode)
@@ -156,12 +134,8 @@ func TestResumed(t *testing.T) {
 			want = append(want, f[2]+" "+f[3])
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order of trials (-plan +run):\n%s", diff)
-	}
-	if p := start(t, dir, "gc"); p.wait(t) != 0 { // of the killed controller
-		t.Error(p.stderr.String())
-	}
+	must.Equal(t, want, got)
+	start(t, dir, "gc").ends(t, 0)
 }
 
 // After kill -9 the finished trials are whole, the agents end by themselves, and
@@ -173,9 +147,7 @@ func TestKilled(t *testing.T) {
 	p := start(t, dir, "run", "study.yaml", "--out", out)
 	until(t, "two trials", func() bool { return trialsIn(out) >= 2 })
 	all := descendants(p.cmd.Process.Pid)
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
 	// The claim is two seconds; the test's own patience is longer, because a
 	// busy machine must not decide it. The time taken is logged.
@@ -185,18 +157,13 @@ func TestKilled(t *testing.T) {
 	if len(all) < 4 {
 		t.Errorf("%d agents were running, want 4", len(all))
 	}
-	d, err := store.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.Open(out))(t)
 	defer d.Close()
 	run, trials, err := d.Load()
 	if err != nil || run.Status != result.RunInterrupted || len(trials) < 2 {
 		t.Errorf("status %s, %d trials, %v", run.Status, len(trials), err)
 	}
-	if p := start(t, dir, "gc"); p.wait(t) != 0 {
-		t.Error(p.stderr.String())
-	}
+	start(t, dir, "gc").ends(t, 0)
 	if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "nothing to remove") {
 		t.Errorf("a second gc: %s%s", p.stdout.String(), p.stderr.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -22,9 +23,7 @@ func inBench(t *testing.T, b *machinetest.Bench, dir string, args ...string) *pr
 	t.Helper()
 	p := prepared(dir, args...)
 	p.cmd.Env = b.Environment()
-	if err := b.Controller.Start(p.cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Controller.Start(p.cmd))
 	t.Cleanup(func() {
 		if p.cmd.ProcessState == nil {
 			_ = p.cmd.Process.Kill()
@@ -62,9 +61,7 @@ const quickStudy = "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [host, host-local
 // them, in both directions and address families, with proof and the facts of both.
 func TestMachines(t *testing.T) {
 	needRoot(t)
-	if err := os.MkdirAll(enginesDir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(enginesDir, 0o755))
 	b := machinetest.New(t, machinetest.Spec{Name: "a"}, machinetest.Spec{Name: "b", Share: []string{enginesDir}})
 	dir := studyIn(t, quickStudy)
 	out := filepath.Join(dir, "run")
@@ -86,9 +83,7 @@ func TestMachines(t *testing.T) {
 			t.Errorf("host does not use %s: %+v", at, run.Modes[0].Facts)
 		}
 	}
-	if text := fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes); !strings.Contains(text, machinetest.LinkDevice) {
-		t.Errorf("the path has no %s: %s", machinetest.LinkDevice, text)
-	}
+	must.Contain(t, fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes), machinetest.LinkDevice)
 	for i, name := range []string{"a", "b"} {
 		h := run.Hosts[i]
 		has := func(fact string) bool {
@@ -139,9 +134,7 @@ func interruptedRun(t *testing.T, b *machinetest.Bench) {
 	out := filepath.Join(dir, "run")
 	p := inBench(t, b, dir, between("run", "study.yaml", "--out", out)...)
 	until(t, "the first trial", func() bool { return trialsIn(out) > 0 })
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Signal(syscall.SIGINT))
 	if code := p.wait(t); code != 130 {
 		t.Errorf("exit code %d\n%s", code, p.stderr.String())
 	}
@@ -177,15 +170,8 @@ func doctorMachines(t *testing.T, b *machinetest.Bench) {
 func engineOfMachine(t *testing.T, b *machinetest.Bench) {
 	drivertest.NeedEngine(t)
 	on := b.Machine("b")
-	e, err := private.Start(t.Context(), drivertest.Lab(t, nil), &lab.Host{Name: "b", NS: on.NS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := private.CloseAll(e); err != nil {
-			t.Error(err)
-		}
-	})
+	e := must.Get(private.Start(t.Context(), drivertest.Lab(t, nil), &lab.Host{Name: "b", NS: on.NS}))(t)
+	t.Cleanup(func() { must.Do(t, private.CloseAll(e)) })
 	on.Run(t, "ln -s "+e.Socket()+" /run/docker.sock")
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/published, docker/bridge, vm/virtio]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
@@ -210,10 +196,7 @@ func engineOfMachine(t *testing.T, b *machinetest.Bench) {
 	if len(want) > 0 {
 		t.Errorf("not in the run: %v", want)
 	}
-	alive, err := lab.Alive()
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(lab.Alive())(t)
 	if left, err := e.Leftovers(t.Context(), alive); err != nil || len(left) > 0 {
 		t.Errorf("left on the engine: %v, %v", left, err)
 	}

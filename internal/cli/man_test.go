@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -34,15 +35,11 @@ func TestManPages(t *testing.T) {
 		c.DisableAutoGenTag = true
 		var page bytes.Buffer
 		day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-		if err := doc.GenMan(c, &doc.GenManHeader{Section: "1", Source: "tare", Manual: "tare", Date: &day}, &page); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, doc.GenMan(c, &doc.GenManHeader{Section: "1", Source: "tare", Manual: "tare", Date: &day}, &page))
 		name := manName(c)
 		names = append(names, name)
 		if *updateMan {
-			if err := os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644))
 		}
 		there, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -56,10 +53,7 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	walk(root)
-	there, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := must.Get(os.ReadDir(dir))(t)
 	for _, e := range there {
 		if !slices.Contains(names, e.Name()) {
 			t.Errorf("%s is of no command", e.Name())

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/store"
 )
 
@@ -133,10 +134,7 @@ func unread(t *testing.T, in io.Reader) *os.File {
 // peakOf is the most memory that a program had, in bytes.
 func peakOf(t *testing.T, file string) int {
 	t.Helper()
-	status, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(file))(t)
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	kB := 0
 	if _, err := fmt.Sscanf(rest, "%d kB", &kB); err != nil {
@@ -148,9 +146,7 @@ func peakOf(t *testing.T, file string) int {
 // write writes a file of a test.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // runDir makes a run's directory; a size above 0 is that of a sparse file. Without text and
@@ -158,9 +154,7 @@ func write(t *testing.T, path, text string) {
 func runDir(t *testing.T, dir, name, run, trials string, runSize, trialsSize int64) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(path, 0o700))
 	for _, f := range []struct {
 		name, text string
 		size       int64
@@ -171,9 +165,7 @@ func runDir(t *testing.T, dir, name, run, trials string, runSize, trialsSize int
 		}
 		write(t, filepath.Join(path, f.name), f.text)
 		if f.size > 0 {
-			if err := os.Truncate(filepath.Join(path, f.name), f.size); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Truncate(filepath.Join(path, f.name), f.size))
 		}
 	}
 }
@@ -209,10 +201,7 @@ func (r *repeated) Read(b []byte) (int, error) {
 func endlessEngine(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "engine.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", path))(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", "1.45")
 		w.Header().Set("Content-Type", "application/json")

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/store"
 	"tare/internal/synthetic"
 )
@@ -15,9 +16,7 @@ import (
 func chmod(t *testing.T, mode os.FileMode, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, mode))
 	}
 }
 
@@ -29,9 +28,7 @@ func TestNoPermission(t *testing.T) {
 	chmod(t, 0o755, filepath.Dir(top), top)
 	run := func(name string, folder, files os.FileMode) string {
 		dir := filepath.Join(top, name, "run")
-		if err := (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(dir))
 		chmod(t, files, filepath.Join(dir, store.RunFile), filepath.Join(dir, store.TrialsFile))
 		chmod(t, 0o644, filepath.Join(dir, store.StudyFile))
 		chmod(t, folder, dir)
@@ -77,9 +74,7 @@ func TestNoPermission(t *testing.T) {
 // each other.
 func TestTwoServers(t *testing.T) {
 	top := t.TempDir()
-	if err := (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "one")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "one")))
 	one, two := serving(t, top), serving(t, top)
 	for _, at := range []string{one.at, two.at, one.at} {
 		if text := got(t, at); !strings.Contains(text, "one") {
@@ -92,13 +87,9 @@ func TestTwoServers(t *testing.T) {
 	if want := "tare: serve: " + taken + " is taken, perhaps by another tare serve: choose another with --listen"; code != 3 || !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit code %d, want 3, and %q:\n%s", code, want, said)
 	}
-	if text := got(t, one.at); !strings.Contains(text, "one") {
-		t.Errorf("the first server, after another wanted its port:\n%s", text)
-	}
+	must.Contain(t, got(t, one.at), "one")
 	for _, s := range []*server{one, two} {
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if err := s.cmd.Wait(); err != nil {
 			t.Errorf("ended by SIGTERM: %v", err)
 		}

@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
+	"tare/internal/must"
 )
 
 // trying is a driver whose modes say by their names what comes of trying them.
@@ -46,19 +45,14 @@ func TestProbe(t *testing.T) {
 	var stderr bytes.Buffer
 	d := trying{new(atomic.Int32), new(atomic.Int32)}
 	a := App{Stderr: &stderr, target: driver.Target{Drivers: driver.Registry{d}}}
-	names, err := a.chosen(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(a.chosen(nil))(t)
 	got := a.probe(t.Context(), names)
 	var want []probed
 	for i, m := range d.Modes()[:12] {
 		want = append(want, []probed{{m.ID, "ok", ""}, {m.ID, "unsupported", "no kernel"}, {m.ID, "failed", "broke down"}}[i%3])
 	}
 	want = append(want, probed{"try/net:NAME", probedNeeds, "replace NAME by a name, as in tare modes --probe try/net:mine"})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, want, got)
 	if most := d.most.Load(); most > mostProbes {
 		t.Errorf("%d at a time", most)
 	}
@@ -72,9 +66,7 @@ try/broken-2, try/broken-5, try/broken-8, try/broken-11: failed: broke down
 
 try/net:NAME: name needed: replace NAME by a name, as in tare modes --probe try/net:mine
 `
-	if diff := cmp.Diff(reasons, stdout.String()); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, reasons, stdout.String())
 	if lines := strings.Count(stderr.String(), "\n"); lines != 13 || !strings.Contains(stderr.String(), "tried 13 of 13: ") {
 		t.Errorf("%d lines of progress: %s", lines, &stderr)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/store"
@@ -62,9 +63,7 @@ func prepared(dir string, args ...string) *program {
 
 func (p *program) begin(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Start())
 	t.Cleanup(func() {
 		if p.cmd.ProcessState == nil {
 			_ = p.cmd.Process.Kill()
@@ -75,23 +74,21 @@ func (p *program) begin(t *testing.T) {
 
 func copySelf(t *testing.T, dir string) string {
 	t.Helper()
-	in, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(os.Open("/proc/self/exe"))(t)
 	defer in.Close()
 	path := filepath.Join(dir, "tare-copy")
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
+	must.Get(io.Copy(out, in))(t)
+	must.Do(t, out.Close())
 	return path
+}
+
+// ends stops the test unless the program ends with that exit code.
+func (p *program) ends(t *testing.T, want int) {
+	t.Helper()
+	if code := p.wait(t); code != want {
+		t.Fatalf("exit code %d, want %d\n%s", code, want, p.stderr.String())
+	}
 }
 
 // wait waits for the end and gives the exit code.
@@ -134,14 +131,9 @@ func trialsIn(dir string) int {
 
 func readRun(t *testing.T, dir string) result.Run {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, store.RunFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(dir, store.RunFile)))(t)
 	var run result.Run
-	if err := json.Unmarshal(data, &run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &run))
 	return run
 }
 
@@ -159,17 +151,10 @@ workloads:
 // studyIn writes a study into a directory that everybody may enter.
 func studyIn(t *testing.T, text string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tare-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "tare-test-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(text), 0o644))
 	return dir
 }
 
@@ -266,10 +251,7 @@ func left(t *testing.T, id string) []string {
 		t.Fatal(err)
 	}
 	found = append(found, names...)
-	ids, err := runid.Running()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(runid.Running())(t)
 	if slices.Contains(ids, id) {
 		found = append(found, "claim")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/synthetic"
@@ -24,14 +25,9 @@ func prunedRun(t *testing.T, top, name, study, cpu string, days int, status resu
 		Schema: result.Schema, ID: "1", Started: time.Now().Add(-time.Duration(days) * 24 * time.Hour), Status: status,
 		Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "cpu_model", Value: cpu}, {Name: "load_average", Value: name}}}},
 	}
-	data, err := store.EncodeRun(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(store.EncodeRun(run))(t)
 	path := filepath.Join(top, name)
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(path, 0o755))
 	write(t, filepath.Join(path, store.RunFile), string(data))
 	if study != "" {
 		write(t, filepath.Join(path, store.StudyFile), fmt.Sprintf("name: %s\nseed: %d\n", study, days))
@@ -49,10 +45,7 @@ func pruned(args ...string) (exit int, stdout, stderr string) {
 
 func runsIn(t *testing.T, top string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(top))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -75,9 +68,7 @@ func manyStudies(t *testing.T) string {
 	prunedRun(t, top, "no-study", "", "Xeon", 1000, complete)
 	prunedRun(t, top, "no-study-2", "", "Xeon", 1001, complete)
 	runDir(t, top, "corrupt", "{", "", 0, 0)
-	if err := os.Mkdir(filepath.Join(top, "no-run"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(top, "no-run"), 0o755))
 	return top
 }
 
@@ -103,11 +94,7 @@ func TestPrune(t *testing.T) {
 			files := 0
 			for _, name := range c.gone {
 				for _, file := range []string{store.RunFile, store.StudyFile} {
-					info, err := os.Stat(filepath.Join(top, name, file))
-					if err != nil {
-						t.Fatal(err)
-					}
-					size += info.Size()
+					size += must.Get(os.Stat(filepath.Join(top, name, file)))(t).Size()
 					files++
 				}
 			}
@@ -139,14 +126,9 @@ func TestPrune(t *testing.T) {
 func TestPruneKeeps(t *testing.T) {
 	top := manyStudies(t)
 	write(t, filepath.Join(top, "a1", "run.csv"), "an export of the user's")
-	if err := os.Symlink("/etc", filepath.Join(top, "a2", "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/etc", filepath.Join(top, "a2", "link")))
 	write(t, filepath.Join(top, "a0", store.TrialsFile), "")
-	busy, err := store.OpenAppend(filepath.Join(top, "a0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Get(store.OpenAppend(filepath.Join(top, "a0")))(t)
 	defer busy.Close()
 	for _, yes := range []string{"--yes=false", "--yes"} {
 		exit, stdout, stderr := pruned("prune", top, "--keep", "1", yes)
@@ -186,9 +168,7 @@ func TestPruneUsage(t *testing.T) {
 // names that a terminal would act on are cleaned.
 func TestManyRunsAndCorruptOnes(t *testing.T) {
 	top := t.TempDir()
-	if err := (synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}, Runs: 60, Spread: 0.01}).Write(top); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}, Runs: 60, Spread: 0.01}).Write(top))
 	runDir(t, top, "corrupt", `{"schema":"tare.run/1","cells":[{]`, "", 0, 0)
 	runDir(t, top, "later", `{"schema":"tare.run/2"}`, "", 0, 0)
 	for name, text := range hostile() {

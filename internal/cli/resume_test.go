@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/cli"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/testneed"
@@ -44,16 +45,11 @@ func loop(t *testing.T, build result.Build, args ...string) (code int, stdout, s
 func edited(t *testing.T, dir, name, old, changed string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	if !strings.Contains(string(text), old) {
 		t.Fatalf("%s has no %q:\n%s", path, old, text)
 	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, changed)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, changed)), 0o600))
 }
 
 // recordedLoop is a finished run of loopStudy. Its copies are what tests change.
@@ -62,17 +58,13 @@ func recordedLoop(t *testing.T, build result.Build) func() string {
 	testneed.NotShort(t)
 	dir := t.TempDir()
 	file, whole := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "whole")
-	if err := os.WriteFile(file, []byte(loopStudy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(loopStudy), 0o600))
 	if code, stdout, stderr := loop(t, build, "run", file, "--out", whole); code != 0 {
 		t.Fatalf("run ends with %d: %s%s", code, stdout, stderr)
 	}
 	return func() string {
 		to := filepath.Join(t.TempDir(), "run")
-		if err := os.CopyFS(to, os.DirFS(whole)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(to, os.DirFS(whole)))
 		return to
 	}
 }
@@ -176,9 +168,7 @@ func TestResumeOfOlderRun(t *testing.T) {
 	for hash := range hashes {
 		edited(t, dir, store.TrialsFile, `"experiment":"`+hash+`","tare":"v0.1.0",`, "")
 	}
-	if err := os.Remove(filepath.Join(dir, store.SessionsFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, store.SessionsFile)))
 	if run, trials := loaded(t, dir); len(trials) != 4 || run.Apart != nil || len(run.Cells) == 0 || trials[0].Experiment != "" {
 		t.Errorf("%d trials, apart %+v", len(trials), run.Apart)
 	}
@@ -196,17 +186,10 @@ func TestResumeOfDoubledTrials(t *testing.T) {
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
 	path := filepath.Join(dir, store.TrialsFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(text, text...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	must.Do(t, os.WriteFile(path, append(text, text...), 0o600))
 	_, whole, _ := loop(t, build, "report", dir)
-	if !strings.Contains(whole, "4 valid trials") {
-		t.Errorf("report: %s", whole)
-	}
+	must.Contain(t, whole, "4 valid trials")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--verbose")
 	run, _ := loaded(t, dir)
 	if code != 0 || run.Trials.OK != 4 || run.Duplicates != 4 || !strings.Contains(stdout+stderr, "4 lines of trials.ndjson repeat a trial (1-4)") {
@@ -243,9 +226,7 @@ func TestReportOfKilledRun(t *testing.T) {
 	build := result.Build{Version: "v0.1.0", Commit: "abc"}
 	dir := recordedLoop(t, build)()
 	whole, _ := loaded(t, dir)
-	if err := os.Remove(filepath.Join(dir, store.RunFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, store.RunFile)))
 	killed, _ := loaded(t, dir)
 	type known struct {
 		ID, Profile string
@@ -277,9 +258,7 @@ func TestUnwrittenResultIsNotComplete(t *testing.T) {
 	testneed.NotShort(t)
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(loopStudy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(loopStudy), 0o600))
 	ended, placed := make(chan struct{}), make(chan struct{})
 	go func() { // a directory takes the place of run.json during the run
 		defer close(placed)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/synthetic"
 )
 
@@ -26,13 +27,8 @@ func serving(t *testing.T, dir string, flags ...string) *server {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", append([]string{"serve", "runs", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Args[0], cmd.Dir = "tare", dir
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -49,30 +45,17 @@ func serving(t *testing.T, dir string, flags ...string) *server {
 // host is the address and the port of the server.
 func (s *server) host(t *testing.T) string {
 	t.Helper()
-	u, err := url.Parse(s.at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Host
+	return must.Get(url.Parse(s.at))(t).Host
 }
 
 // fetch requests a page as a browser does, which keeps cookies.
 func fetch(t *testing.T, at string) (code int, text string) {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(t)
 	client := http.Client{Jar: jar, Timeout: 2 * time.Minute} // a server that is stuck
-	resp, err := client.Get(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Get(at))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(resp.Body))(t)
 	if strings.Contains(resp.Request.URL.String(), "token") {
 		t.Errorf("the page is at %s", resp.Request.URL)
 	}
@@ -93,18 +76,13 @@ func got(t *testing.T, at string) string {
 // never shown to a network.
 func TestServeNeedsToken(t *testing.T) {
 	top := t.TempDir()
-	if err := (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "of-one-user")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "of-one-user")))
 	with, without := serving(t, top), serving(t, top, "--no-token")
 	if !strings.Contains(with.at, "/?token=") || strings.Contains(without.at, "token") {
 		t.Errorf("the addresses are %s, and without a token %s", with.at, without.at)
 	}
 	for _, path := range []string{"/", "/run/of-one-user", "/events/of-one-user"} {
-		resp, err := http.Get("http://" + with.host(t) + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.Get("http://" + with.host(t) + path))(t)
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusForbidden || strings.Contains(string(text), "of-one-user") {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -39,16 +40,10 @@ func TestEndsInOrder(t *testing.T) {
 		return func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
 			var words strings.Builder
 			cmd.Stderr = &words
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			until(t, "a trial", measuring)
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Do(t, cmd.Process.Signal(sig))
+			must.Equal(t, 130, ended(t, cmd))
 			return words.String()
 		}
 	}
@@ -58,15 +53,11 @@ func TestEndsInOrder(t *testing.T) {
 		"SIGQUIT": signalled(syscall.SIGQUIT),
 		"nobody reads stderr": func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			cmd.Stderr = w
 			err = cmd.Start()
 			w.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			// As head -1 does.
 			line, err := bufio.NewReader(r).ReadString('\n')
 			if err != nil {
@@ -74,16 +65,11 @@ func TestEndsInOrder(t *testing.T) {
 			}
 			until(t, "a trial", measuring)
 			r.Close()
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Equal(t, 130, ended(t, cmd))
 			return line
 		},
 		"the terminal is closed": func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {
-			master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
-			if err != nil {
-				t.Fatal(err)
-			}
+			master := must.Get(pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120}))(t)
 			var words strings.Builder
 			read := make(chan struct{})
 			go func() {
@@ -93,9 +79,7 @@ func TestEndsInOrder(t *testing.T) {
 			until(t, "a trial", measuring)
 			master.Close()
 			<-read
-			if code := ended(t, cmd); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
+			must.Equal(t, 130, ended(t, cmd))
 			return words.String()
 		},
 	} {
@@ -130,9 +114,7 @@ func TestNohup(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	cmd := exec.Command("bash", "-c", `trap "" HUP; exec -a tare "$0" "$@"`, copySelf(t, dir), "run", "study.yaml", "--out", out, "--quiet")
 	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -140,13 +122,9 @@ func TestNohup(t *testing.T) {
 	})
 	for trials, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM} {
 		until(t, "one more trial", func() bool { return trialsIn(out) > trials })
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Signal(sig))
 	}
-	if code := ended(t, cmd); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
-	}
+	must.Equal(t, 130, ended(t, cmd))
 	if run := readRun(t, out); run.Trials.OK < 3 {
 		t.Errorf("trials %+v", run.Trials)
 	}
@@ -156,15 +134,10 @@ func TestNohup(t *testing.T) {
 func TestDoctorEndsInOrder(t *testing.T) {
 	needRoot(t)
 	cmd := tareIn(t.TempDir(), "doctor", "--modes", "netns/bridge,netns/vxlan,docker/bridge")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
 	var words strings.Builder
 	cmd.Stderr = &words
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -173,9 +146,7 @@ func TestDoctorEndsInOrder(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // the first facts
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGQUIT))
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	if code := ended(t, cmd); code != 130 || strings.Contains(words.String(), "goroutine ") {
 		t.Errorf("exit code %d, want 130:\n%s", code, words.String())
@@ -188,25 +159,19 @@ func TestNobodyReadsStdout(t *testing.T) {
 	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
 	out := filepath.Join(dir, "run")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r.Close()
 	cmd := tareIn(dir, "run", "study.yaml", "--out", out)
 	var words strings.Builder
 	cmd.Stdout, cmd.Stderr = w, &words
 	err = cmd.Start()
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if code := ended(t, cmd); code != 1 || !strings.Contains(words.String(), "broken pipe") {
 		t.Errorf("exit code %d, want 1 and the reason:\n%s", code, words.String())
 	}
 	run := readRun(t, out)
-	if run.Status != result.RunComplete {
-		t.Errorf("status %s", run.Status)
-	}
+	must.Equal(t, result.RunComplete, run.Status)
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
 	}

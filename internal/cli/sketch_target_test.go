@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/cli"
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
@@ -115,9 +116,7 @@ func TestSketchTarget(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "study.yaml")
 	text := "engine: command:env\nblocks: 2\nsettle: 300ms\nmodes: [host, command/again]\nworkloads:\n- {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms, family: ipv4}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	out := filepath.Join(dir, "run")
 	for _, args := range [][]string{{"plan", file}, {"run", file, "--out", out}, {"report", out}, {"export", out}} {
 		var stdout, stderr bytes.Buffer
@@ -159,10 +158,7 @@ func TestSketchTarget(t *testing.T) {
 
 func loaded(t *testing.T, path string) (result.Run, []result.Trial) {
 	t.Helper()
-	dir, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(store.Open(path))(t)
 	defer dir.Close()
 	run, trials, err := dir.Load()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver/setting"
 	"tare/internal/ladder"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -33,25 +34,15 @@ func TestRankTries(t *testing.T) {
 	for _, r := range ranked {
 		order = append(order, r.Name)
 	}
-	if got := strings.Join(order, " "); got != "try-c try-a try-d try-e try-b" {
-		t.Errorf("order %s", got)
-	}
+	must.Equal(t, "try-c try-a try-d try-e try-b", strings.Join(order, " "))
 	order = nil
 	for _, b := range best(ranked) {
 		order = append(order, b.Name)
 	}
-	if got := strings.Join(order, " "); got != "try-c try-a try-d" {
-		t.Errorf("best %s", got)
-	}
+	must.Equal(t, "try-c try-a try-d", strings.Join(order, " "))
 	var out bytes.Buffer
-	if err := (App{Stdout: &out}).printTries("netns/vxlan", ranked); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did."} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q lacks %q", out.String(), want)
-		}
-	}
+	must.Do(t, (App{Stdout: &out}).printTries("netns/vxlan", ranked))
+	must.Contain(t, out.String(), "against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did.")
 	if strings.Contains(out.String(), "sysctl b") || strings.Contains(out.String(), "sysctl e") {
 		t.Error("a setting that harms is advised")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/testneed"
@@ -100,9 +101,7 @@ func TestOrdinaryUserEnds(t *testing.T) {
 			if len(all) < 5 {
 				t.Errorf("%d processes below the first one, want the controller and 4 agents", len(all))
 			}
-			if err := p.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.cmd.Process.Signal(sig))
 			code := p.wait(t)
 			if sig == syscall.SIGINT && code != 130 {
 				t.Errorf("exit code %d, want 130\n%s", code, p.stderr.String())
@@ -119,28 +118,15 @@ func TestOrdinaryUserEnds(t *testing.T) {
 func TestOrdinaryUserCollects(t *testing.T) {
 	needRoot(t)
 	dir := studyIn(t, allModes)
-	id, err := runid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(runid.New())(t)
 	id.Release() // it is dead
-	ns, err := linuxnet.NewNS(lab.Prefix+id.ID+"-host-a", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS(lab.Prefix+id.ID+"-host-a", true))(t)
 	t.Cleanup(func() { _ = ns.Close() })
-	if err := os.WriteFile(filepath.Join(dir, "engine-init"), []byte("read -r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "engine-init"), []byte("read -r\n"), 0o600))
 	foreign := exec.CommandContext(t.Context(), "bash", "-c", `exec -a tare bash engine-init --run "$0" --dir "/x/$0-docker.bridge-a" -- dockerd`, id.ID)
 	foreign.Dir = dir
-	in, err := foreign.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := foreign.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(foreign.StdinPipe())(t)
+	must.Do(t, foreign.Start())
 	t.Cleanup(func() {
 		in.Close()
 		_ = foreign.Wait() // gc of root may have ended it
@@ -176,15 +162,11 @@ func TestNoRights(t *testing.T) {
 	script := `echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set -all --inh-caps -all "$0" "$@"`
 	cmd := exec.Command("unshare", "-Ur", "sh", "-c", script, path, "run", "study.yaml", "--out", "run")
 	link := filepath.Join(dir, "tare")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(path, link))
 	cmd.Args[5] = link
 	cmd.Dir = dir
 	text, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 3 {
-		t.Errorf("exit code %d, want 3", code)
-	}
+	must.Equal(t, 3, cmd.ProcessState.ExitCode())
 	if !strings.Contains(string(text), "no lab can be created here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
 		t.Errorf("said:\n%s", text)
 	}
@@ -198,9 +180,7 @@ func TestNotWritable(t *testing.T) {
 	needRoot(t)
 	dir := studyIn(t, allModes)
 	locked := filepath.Join(dir, "locked")
-	if err := os.Mkdir(locked, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(locked, 0o755))
 	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", filepath.Join(locked, "run"))
 	if code := p.wait(t); code != 2 || !strings.Contains(p.stderr.String(), "locked/run") {
 		t.Errorf("exit code %d, want 2\n%s", code, p.stderr.String())

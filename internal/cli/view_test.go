@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/live/term/screen"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -38,10 +39,7 @@ func runAt(t *testing.T, width, height int, env []string, args ...string) *atTer
 	cmd.Args[0] = "tare"
 	cmd.Env = append(os.Environ(), env...)
 	a := &atTerminal{cmd: cmd, s: screen.New(width, height), read: make(chan struct{})}
-	var err error
-	if a.master, err = pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
-		t.Fatal(err)
-	}
+	a.master = must.Get(pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}))(t)
 	go func() {
 		defer close(a.read)
 		b := make([]byte, 8192)
@@ -86,11 +84,7 @@ func (a *atTerminal) until(t *testing.T, what ...string) {
 
 func (a *atTerminal) modes(t *testing.T) unix.Termios {
 	t.Helper()
-	m, err := unix.IoctlGetTermios(int(a.master.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *m
+	return *must.Get(unix.IoctlGetTermios(int(a.master.Fd()), unix.TCGETS))(t)
 }
 
 // livelyStudy would run for minutes, and has two blocks behind it soon, of trials that are
@@ -131,14 +125,10 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 	if during := a.modes(t); during != before {
 		t.Errorf("the terminal's modes were changed from %+v to %+v", before, during)
 	}
-	if err := end(a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, end(a))
 	<-a.read
 	_ = a.cmd.Wait() // the exit code says it
-	if code := a.cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
-	}
+	must.Equal(t, 130, a.cmd.ProcessState.ExitCode())
 	lines := append(a.s.Above(), a.s.Lines()...)
 	whole := strings.Join(lines, "") // as no line is longer than the terminal is wide
 	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts follow at the end") || !strings.Contains(whole, "--resume "+out) || !strings.Contains(whole, "netns/bridge") {
@@ -178,9 +168,7 @@ func TestTerminalGoesAway(t *testing.T) {
 	out := filepath.Join(dir, "run")
 	a := runAt(t, 80, 30, []string{"TERM=xterm"}, "run", filepath.Join(dir, "study.yaml"), "--out", out)
 	a.until(t, "now: tcp_")
-	if err := a.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.cmd.Process.Signal(syscall.SIGHUP))
 	a.master.Close()
 	<-a.read
 	_ = a.cmd.Wait()

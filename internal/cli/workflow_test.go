@@ -7,16 +7,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
 // The workflow of the page about upgrades of a cluster is one, and the program takes every command
 // of the page.
 func TestClusterWorkflow(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/howto/kubernetes-upgrade.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/howto/kubernetes-upgrade.md"))(t)
 	_, rest, _ := strings.Cut(string(raw), "```yaml\n")
 	text, _, _ := strings.Cut(rest, "\n```")
 	var workflow struct {
@@ -29,9 +27,7 @@ func TestClusterWorkflow(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(text), &workflow))
 	job := workflow.Jobs["network"]
 	if workflow.On["pull_request"] == nil || job.RunsOn == "" || len(job.Steps) < 8 {
 		t.Fatalf("%+v", workflow)

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -65,6 +66,14 @@ func counted() Carried {
 	)
 }
 
+// proves checks for an error with some words, or for none.
+func proves(t *testing.T, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestVerify(t *testing.T) {
 	rules := []Rule{{Counter: "out", Expect: Forward}, {Counter: "back", Expect: Reverse}, {Counter: "nat", Expect: Connections}, {Counter: "aside", Expect: NoTraffic}}
 	tests := []struct {
@@ -107,13 +116,7 @@ func TestVerify(t *testing.T) {
 			for name, n := range tt.moved {
 				before[name], after[name] = 1000, 1000+n
 			}
-			err := Verify(rules, before, after, []Carried{tt.carried})
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, after, []Carried{tt.carried}), tt.want)
 		})
 	}
 }
@@ -143,13 +146,7 @@ func TestVerifyPairs(t *testing.T) {
 			for name := range tt.moved {
 				before[name] = 0
 			}
-			err := Verify(rules, before, tt.moved, tt.carried)
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, tt.moved, tt.carried), tt.want)
 		})
 	}
 }
@@ -178,13 +175,7 @@ func TestVerifyRelayed(t *testing.T) {
 				before[name], after[name] = 0, n
 			}
 			after[tt.counter] = tt.to
-			err := Verify(rules, before, after, []Carried{bulk()})
-			if tt.want == "" && err != nil {
-				t.Errorf("not proven: %v", err)
-			}
-			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
+			proves(t, Verify(rules, before, after, []Carried{bulk()}), tt.want)
 		})
 	}
 }
@@ -209,10 +200,9 @@ func TestVerifyPayload(t *testing.T) {
 		{"answers of others", bulk(), 100 << 20, Slack + 1, "counter back moved by 16385, but no traffic is expected there"},
 		{"of a tool", external(), 1 << 40, 0, ""},
 	} {
-		err := Verify(rules, Counters{"out": 0, "back": 0}, Counters{"out": tt.out, "back": tt.back}, []Carried{tt.carried})
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			proves(t, Verify(rules, Counters{"out": 0, "back": 0}, Counters{"out": tt.out, "back": tt.back}, []Carried{tt.carried}), tt.want)
+		})
 	}
 }
 
@@ -269,9 +259,7 @@ func TestSettingRules(t *testing.T) {
 	carried := []Carried{{Forward: stream}}
 	rules := []Rule{{Counter: "eth0.packets", Expect: ForwardStream, Size: 1000}, {Counter: "tso.changes", Expect: Unchanged}}
 	before := Counters{"eth0.packets": 5, "tso.changes": 3}
-	if err := Verify(rules, before, Counters{"eth0.packets": 5 + 1048, "tso.changes": 3}, carried); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, Verify(rules, before, Counters{"eth0.packets": 5 + 1048, "tso.changes": 3}, carried))
 	for _, after := range []Counters{{"eth0.packets": 5 + 1047, "tso.changes": 3}, {"eth0.packets": 5 + 1048, "tso.changes": 4}} {
 		if err := Verify(rules, before, after, carried); err == nil || !strings.Contains(err.Error(), "setting") {
 			t.Errorf("%v: %v", after, err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/moby/moby/client"
+
+	"tare/internal/must"
 )
 
 // An engine that answers without end is refused, with what it was asked, whatever it sends and
@@ -52,9 +54,7 @@ func TestEndlessAnswer(t *testing.T) {
 			s := &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}} //nolint:gosec // of a test
 			s.Start()
 			e, err := New("x", Local{}, client.WithHost(host), client.WithAPIVersion(MinAPI))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sent.Store(0)
 			_, err = e.Leftovers(t.Context(), nil)
 			if err == nil || !strings.HasPrefix(err.Error(), "engine x: list its containers: ") || strings.Contains(err.Error(), "\n") || errors.Is(err, ErrGone) {
@@ -89,10 +89,7 @@ func listenOn(t *testing.T, network string) (net.Listener, string) {
 	if network == "unix" {
 		addr = filepath.Join(t.TempDir(), "engine.sock")
 	}
-	l, err := net.Listen(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen(network, addr))(t)
 	return l, network + "://" + l.Addr().String()
 }
 
@@ -110,14 +107,9 @@ func TestAnswerBelowTheLimit(t *testing.T) {
 		_, _ = io.WriteString(w, text)
 	}))
 	defer s.Close()
-	e, err := New("x", Local{}, client.WithHost("tcp://"+s.Listener.Addr().String()), client.WithAPIVersion(MinAPI))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New("x", Local{}, client.WithHost("tcp://"+s.Listener.Addr().String()), client.WithAPIVersion(MinAPI)))(t)
 	defer func() { _ = e.Disconnect() }() // it only has idle connections
 	for range 4 {
-		if _, err := e.Leftovers(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Leftovers(t.Context(), nil))(t)
 	}
 }

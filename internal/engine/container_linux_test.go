@@ -18,6 +18,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/enginetest"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/study"
 )
@@ -42,10 +43,7 @@ func pidOf(t *testing.T, argument string) int {
 
 func pidsOf(t *testing.T, argument string) (found []int) {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(filepath.Glob("/proc/[0-9]*"))(t)
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if err != nil || !strings.HasPrefix(string(line), "/tare\x00agent\x00") || !strings.Contains(string(line)+"\x00", "\x00"+argument+"\x00") {
@@ -65,9 +63,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("the engine reports %+v about itself", v)
 	}
 	began := time.Now()
-	if _, err := b.Image(t.Context(), b.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Image(t.Context(), b.ID))(t)
 	t.Logf("image in %v", time.Since(began))
 
 	began = time.Now()
@@ -80,15 +76,9 @@ func TestRun(t *testing.T) {
 	if c.Limit != spec.Limit {
 		t.Errorf("limited to %+v, want %+v", c.Limit, spec.Limit)
 	}
-	ns, err := c.Namespace()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
-	mac, err := ns.HardwareAddr("eth0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mac := must.Get(ns.HardwareAddr("eth0"))(t)
 	bridge := b.Lab.Addresses(lab.NetA, 1)[0]
 	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
 		t.Errorf("the device has %v, the bridge %v, the engine reports %+v", mac, bridge, c.Endpoints)
@@ -98,9 +88,7 @@ func TestRun(t *testing.T) {
 	}
 
 	began = time.Now()
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.Close())
 	t.Logf("agent ended in %v", time.Since(began))
 	if left := pidsOf(t, "one/server"); len(left) > 0 {
 		t.Errorf("agents %v still run", left)
@@ -113,9 +101,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	began = time.Now()
-	if err := c.Remove(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, c.Remove(t.Context()))
 	t.Logf("removed in %v", time.Since(began))
 	if _, err := c.State(t.Context()); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a removed container: %v", err)
@@ -143,11 +129,7 @@ func TestPublish(t *testing.T) {
 		p.Address = fmt.Sprintf("0.0.0.0:%d", port)
 		q := p
 		q.Address = at.String()
-		trial, err := agent.Begin(t.Context(), client, server, q, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent, got, err := trial.Run(t.Context())
+		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, q, p))(t).Run(t.Context())
 		if err != nil || sent.Received == 0 || got.Received == 0 {
 			t.Errorf("%s: client %d bytes, server %d bytes: %v", kind, sent.Received, got.Received, err)
 		}
@@ -159,9 +141,7 @@ func TestPublish(t *testing.T) {
 		t.Errorf("a port that is published: %v", err)
 	}
 	second.Publish = []engine.Publish{{Port: port}}
-	if _, err := b.Run(t.Context(), second); err == nil || !strings.Contains(err.Error(), "both ports") {
-		t.Errorf("a port of the engine's choice: %v", err)
-	}
+	must.Fail(t, must.Err(b.Run(t.Context(), second)), "both ports")
 	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 2 {
 		t.Errorf("want the server and its image, have %v, %v", left, err)
 	}
@@ -174,10 +154,7 @@ func TestHostNetwork(t *testing.T) {
 	spec.Network = engine.HostNetwork
 	c := b.Container(t, spec)
 	b.Agent(t, c, "a/server")
-	ns, err := c.Namespace()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
 	got, err := ns.HardwareAddr(lab.Underlay)
 	want, errHost := b.Lab.A.NS.HardwareAddr(lab.Underlay)
@@ -195,10 +172,7 @@ func TestContainerRunsTheAgent(t *testing.T) {
 	if err != nil {
 		path = "/proc/self/exe"
 	}
-	want, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.Stat(path))(t)
 	b := newBench(t)
 	c := b.Container(t, b.Spec("small"))
 	b.Agent(t, c, "runs/small")
@@ -236,26 +210,18 @@ func TestExitReasons(t *testing.T) {
 		}
 	})
 	t.Run("last words", func(t *testing.T) {
-		conn, err := c.Launch(t.Context(), agent.KillAgentArguments("")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(c.Launch(t.Context(), agent.KillAgentArguments("")...))(t)
 		if text, err := io.ReadAll(conn); err != nil || len(text) > 0 {
 			t.Errorf("%q, %v", text, err)
 		}
-		if err := conn.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, conn.Close(t.Context()))
 		if got := conn.ExitReason(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "matches no process") {
 			t.Error(got)
 		}
 	})
 	t.Run("out of memory", func(t *testing.T) {
 		for range 2 {
-			conn, err := c.Launch(t.Context(), memoryHog)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(c.Launch(t.Context(), memoryHog))(t)
 			if _, err := io.ReadAll(conn); err != nil {
 				t.Error(err)
 			}
@@ -276,9 +242,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("stuck", func(t *testing.T) {
 		a := b.Agent(t, c, "stuck/limited")
 		pause(t, pidOf(t, "stuck/limited"))
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, a.Close())
 		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {
 			t.Errorf("agents %v still run", left)
 		}
@@ -293,9 +257,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("container removed", func(t *testing.T) {
 		c := b.Container(t, b.Spec("removed"))
 		a := b.Agent(t, c, "in-removed/removed")
-		if err := c.Remove(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Remove(t.Context()))
 		if got := wait(t, a); !strings.Contains(got, "its container was removed") && !strings.Contains(got, "its container was killed") {
 			t.Error(got)
 		}

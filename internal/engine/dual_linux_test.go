@@ -9,6 +9,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -19,31 +20,18 @@ func TestFixedAddressesOfBothFamilies(t *testing.T) {
 	if !l.IPv6 {
 		testneed.Missing(t, testneed.IPv6, "the lab has none")
 	}
-	p, err := private.Start(t.Context(), l, l.A)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	p := must.Get(private.Start(t.Context(), l, l.A))(t)
+	t.Cleanup(func() { must.Do(t, p.Close()) })
 	run, on := l.Spec.Claim.ID, l.Addresses(lab.NetUnderlay, 0)
-	n, err := p.CreateNetwork(t.Context(), engine.NetworkSpec{
+	n := must.Get(p.CreateNetwork(t.Context(), engine.NetworkSpec{
 		Run: run, Name: engine.Name(run, "both"), Driver: "macvlan", Options: map[string]string{"parent": l.A.Underlay},
 		Subnet: on[0], Subnet6: on[1],
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var want []netip.Addr
 	for _, p := range l.Addresses(lab.NetUnderlay, 11) {
 		want = append(want, p.Addr())
 	}
-	c, err := p.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.ID, Addresses: want})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(p.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.ID, Addresses: want}))(t)
 	if got := c.Addresses(); !slices.Equal(got, want) {
 		t.Errorf("the container has %v, want %v", got, want)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"tare/internal/must"
 )
 
 // canned is a server that gives every request the same answer.
@@ -45,10 +47,7 @@ func FuzzAnswers(f *testing.F) {
 			kind = "text/plain"
 		}
 		answer := canned{200 + (status%400+400)%400, kind, []byte(body)}
-		e, err := cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: answer}), client.WithAPIVersion("1.45"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: answer}), client.WithAPIVersion("1.45")))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		c := &Container{ID: "a", Name: "x", engine: e}
@@ -85,10 +84,7 @@ func FuzzExecStream(f *testing.F) {
 	f.Add([]byte{1, 0, 0})
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		near, far := net.Pipe()
-		e, err := cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: canned{404, "application/json", nil}}), client.WithAPIVersion("1.45"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(cannedEngine(client.WithHost("tcp://192.0.2.1:1"), client.WithHTTPClient(&http.Client{Transport: canned{404, "application/json", nil}}), client.WithAPIVersion("1.45")))(t)
 		x := &execution{container: &Container{ID: "a", Name: "x", engine: e}, at: time.Now(), io: client.NewHijackedResponse(near, ""), ended: make(chan struct{})}
 		x.out, x.in = io.Pipe()
 		go x.copy()

@@ -12,22 +12,19 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
+	"tare/internal/must"
 	"tare/internal/runid"
 )
 
 // user returns a client of the bench's engine without tare.
 func (b bench) user(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New(client.WithHost("unix://" + b.Socket()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.New(client.WithHost("unix://" + b.Socket())))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -35,24 +32,15 @@ func (b bench) user(t *testing.T) *client.Client {
 // objects returns the ids and names of everything on an engine.
 func objects(t *testing.T, c *client.Client) (out []string) {
 	t.Helper()
-	containers, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	containers := must.Get(c.ContainerList(t.Context(), client.ContainerListOptions{All: true}))(t)
 	for _, x := range containers.Items {
 		out = append(out, "container "+x.ID+" "+strings.Join(x.Names, " ")+" "+string(x.State))
 	}
-	networks, err := c.NetworkList(t.Context(), client.NetworkListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	networks := must.Get(c.NetworkList(t.Context(), client.NetworkListOptions{}))(t)
 	for _, x := range networks.Items {
 		out = append(out, "network "+x.ID+" "+x.Name)
 	}
-	images, err := c.ImageList(t.Context(), client.ImageListOptions{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(c.ImageList(t.Context(), client.ImageListOptions{All: true}))(t)
 	for _, x := range images.Items {
 		slices.Sort(x.RepoTags)
 		out = append(out, "image "+x.ID+" "+strings.Join(x.RepoTags, " "))
@@ -81,9 +69,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("two runs have images %v of the same content", ids)
 	}
 	found, err := c.ImageInspect(ctx, ids[dead])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := found.Config.Labels; got["org.opencontainers.image.title"] != "tare" || got[engine.LabelPart] != "image" || got[engine.LabelRun] == "" {
 		t.Errorf("the image's labels: %v", got)
 	}
@@ -91,30 +77,16 @@ func TestLeftovers(t *testing.T) {
 	// What the user has: an image, containers of both images, a network.
 	var file bytes.Buffer
 	w := tar.NewWriter(&file)
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "theirs", Mode: 0o755}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "theirs", Mode: 0o755}))
 	w.Close()
-	reply, err := c.ImageImport(ctx, client.ImageImportSource{Source: &file, SourceName: "-"}, "theirs", client.ImageImportOptions{Tag: "tare"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, reply); err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(c.ImageImport(ctx, client.ImageImportSource{Source: &file, SourceName: "-"}, "theirs", client.ImageImportOptions{Tag: "tare"}))(t)
+	must.Get(io.Copy(io.Discard, reply))(t)
 	reply.Close()
-	if _, err := c.ImageTag(ctx, client.ImageTagOptions{Source: ids[dead], Target: "my/tare:mine-too"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.ImageTag(ctx, client.ImageTagOptions{Source: ids[dead], Target: "my/tare:mine-too"}))(t)
 	for name, image := range map[string]string{"tare-theirs": "theirs:tare", "tare-00000001-theirs": ids[dead]} {
-		_, err := c.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name, Config: &container.Config{Image: image, Cmd: []string{"/theirs"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name, Config: &container.Config{Image: image, Cmd: []string{"/theirs"}}}))(t)
 	}
-	if _, err := c.NetworkCreate(ctx, "tare-00000001-net", client.NetworkCreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.NetworkCreate(ctx, "tare-00000001-net", client.NetworkCreateOptions{}))(t)
 
 	// What the runs have.
 	make := func(run string) {
@@ -126,10 +98,7 @@ func TestLeftovers(t *testing.T) {
 	make(dead)
 	before = slices.DeleteFunc(before, func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
 
-	left, err := b.Leftovers(ctx, runid.Claims{{Run: alive}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(b.Leftovers(ctx, runid.Claims{{Run: alive}}))(t)
 	var what []string
 	for _, l := range left {
 		word, _, _ := strings.Cut(l.What, " ")
@@ -141,13 +110,9 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	want := []string{"container of " + dead, "network of " + dead, "image of " + dead}
-	if diff := cmp.Diff(want, what); diff != "" {
-		t.Errorf("leftovers (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, what)
 	after := slices.DeleteFunc(objects(t, c), func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("the user's and the living run's (-before +after):\n%s", diff)
-	}
+	must.Equal(t, before, after)
 	found, err = c.ImageInspect(ctx, ids[dead])
 	slices.Sort(found.RepoTags)
 	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.HasSuffix(found.RepoTags[1], "-"+alive) {
@@ -155,30 +120,19 @@ func TestLeftovers(t *testing.T) {
 	}
 
 	// A run that ends normally removes its tag.
-	if err := b.RemoveRun(ctx, alive); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, b.RemoveRun(ctx, alive))
 	if left, err := b.Leftovers(ctx, nil); err != nil || len(left) != 0 {
 		t.Errorf("after its end: %v, %v", left, err)
 	}
 
 	// An image that was removed is created again.
 	make(later)
-	if err := b.RemoveRun(ctx, later); err != nil {
-		t.Error(err)
-	}
-	id, err := b.Image(ctx, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.RemoveRun(ctx, later))
+	id := must.Get(b.Image(ctx, later))(t)
 	for _, x := range []string{"tare-theirs", "tare-00000001-theirs"} {
-		if _, err := c.ContainerRemove(ctx, x, client.ContainerRemoveOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.ContainerRemove(ctx, x, client.ContainerRemoveOptions{}))(t)
 	}
-	if _, err := c.ImageRemove(ctx, id, client.ImageRemoveOptions{Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.ImageRemove(ctx, id, client.ImageRemoveOptions{Force: true}))(t)
 	make(later)
 }
 
@@ -188,15 +142,8 @@ func TestImageAtOnce(t *testing.T) {
 	runs := []string{"00000001", "00000002"}
 	var wg sync.WaitGroup
 	for _, run := range runs {
-		e, err := locate.Connect(t.Context(), "unix://"+b.Socket())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := e.Disconnect(); err != nil {
-				t.Error(err)
-			}
-		})
+		e := must.Get(locate.Connect(t.Context(), "unix://"+b.Socket()))(t)
+		t.Cleanup(func() { must.Do(t, e.Disconnect()) })
 		wg.Go(func() {
 			c, err := e.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
 			if err != nil {
@@ -224,16 +171,11 @@ func TestImageAtOnce(t *testing.T) {
 // A program that cannot be the only file of an image is refused with what to do.
 func TestImageRefused(t *testing.T) {
 	b := newBench(t)
-	own, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(os.ReadFile("/proc/self/exe"))(t)
 	dir := t.TempDir()
 	write := func(name string, change func([]byte) []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, change(slices.Clone(own)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, change(slices.Clone(own)), 0o700))
 		return path
 	}
 	other := byte(0xf3) // EM_RISCV, unlike any test machine

@@ -11,6 +11,7 @@ import (
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // A Swarm's network is a leftover on the manager, which alone can remove it, and its containers are
@@ -20,32 +21,21 @@ func TestEnginesLeftoversOfSwarm(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)
 	ctx := t.Context()
-	if err := private.Swarm(ctx, l, a, b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.Swarm(ctx, l, a, b))
 	const dead = "00000001"
 	spec := engine.NetworkSpec{Run: dead, Name: engine.Name(dead, "net"), Driver: "overlay", Attachable: true, Subnet: l.Addresses(lab.NetOverlay, 1)[0].Masked()}
-	n, err := a.CreateNetwork(ctx, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(a.CreateNetwork(ctx, spec))(t)
 	if n.Scope != engine.ScopeSwarm || !n.Attachable {
 		t.Errorf("%+v", n)
 	}
 	for _, p := range []*private.Engine{a, b} {
-		c, err := p.Run(ctx, engine.ContainerSpec{Run: dead, Part: "client", Name: engine.Name(dead, "client", p.Name), Network: spec.Name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(p.Run(ctx, engine.ContainerSpec{Run: dead, Part: "client", Name: engine.Name(dead, "client", p.Name), Network: spec.Name}))(t)
 		if len(c.Addresses()) == 0 || !spec.Subnet.Contains(c.Addresses()[0]) {
 			t.Errorf("engine %s: %+v", p.Name, c.Endpoints)
 		}
 	}
 	for _, p := range []*private.Engine{b, a} {
-		left, err := p.Leftovers(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := must.Get(p.Leftovers(ctx, nil))(t)
 		var what []string
 		for _, x := range left {
 			word, _, _ := strings.Cut(x.What, " ")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/study"
 )
@@ -37,53 +38,32 @@ func TestName(t *testing.T) {
 // image.
 func TestArchive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte("a program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("a program"), 0o600))
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
 	type entry struct {
 		Name, Text string
 		Mode       int64
 	}
 	read := func() (all []entry, hash string) {
-		hash, err := content(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stream, err := archive(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hash = must.Get(content(file))(t)
+		stream := must.Get(archive(file))(t)
 		defer stream.Close()
 		for r := tar.NewReader(stream); ; {
 			h, err := r.Next()
 			if errors.Is(err, io.EOF) {
 				return all, hash
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, entry{h.Name, string(text), h.Mode})
+			must.Do(t, err)
+			all = append(all, entry{h.Name, string(must.Get(io.ReadAll(r))(t)), h.Mode})
 		}
 	}
 	first, hash := read()
-	if diff := cmp.Diff([]entry{{"tmp/", "", 0o1777}, {"tare", "a program", 0o755}}, first); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.Equal(t, []entry{{"tmp/", "", 0o1777}, {"tare", "a program", 0o755}}, first)
 	if again, same := read(); !cmp.Equal(first, again) || same != hash {
 		t.Errorf("another image of the same file: %v %s", again, same)
 	}
-	if err := os.WriteFile(path, []byte("b program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("b program"), 0o600))
 	if _, other := read(); other == hash {
 		t.Error("another program has the same hash")
 	}
@@ -161,13 +141,7 @@ func TestOrder(t *testing.T) {
 	}, "sha256:1234")
 	type fields map[string]any
 	read := func(v any) (out fields) {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(must.Get(json.Marshal(v))(t), &out))
 		return out
 	}
 	config, host, on := read(got.Config), read(got.HostConfig), read(got.NetworkingConfig)
@@ -193,9 +167,7 @@ func TestOrder(t *testing.T) {
 		"addresses": {on["EndpointsConfig"].(map[string]any)["net"].(map[string]any)["IPAMConfig"],
 			map[string]any{"IPv4Address": "198.18.1.7", "IPv6Address": "2001:2::7"}},
 	} {
-		if diff := cmp.Diff(p.want, p.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, p.want, p.got)
 	}
 	if plain := order(ContainerSpec{Network: ""}, ""); plain.HostConfig.NetworkMode != "bridge" || plain.NetworkingConfig != nil || plain.HostConfig.PortBindings != nil {
 		t.Errorf("%+v", plain)

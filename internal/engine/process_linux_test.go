@@ -14,24 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
-	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 )
 
 func kill(t *testing.T, pid int) {
 	t.Helper()
-	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Kill(pid, unix.SIGKILL))
 }
 
 func pause(t *testing.T, pid int) {
 	t.Helper()
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Kill(pid, unix.SIGSTOP))
 }
 
 // hostPID returns the id of a container's first process on this machine.
@@ -66,10 +62,7 @@ func find(t *testing.T, fits func(args []string) bool) int {
 
 func all(t *testing.T, fits func(args []string) bool) (found []int) {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := must.Get(filepath.Glob("/proc/[0-9]*"))(t)
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -85,10 +78,7 @@ func all(t *testing.T, fits func(args []string) bool) (found []int) {
 // children returns the processes whose parent is pid, including zombies.
 func children(t *testing.T, pid int) (found []string) {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stats := must.Get(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -109,10 +99,7 @@ func TestPause(t *testing.T) {
 	b.Binary = "/proc/self/exe" // which leaves an orphan
 	c := b.Container(t, b.Spec("client"))
 	hold := hostPID(t, c)
-	conn, err := c.Launch(t.Context(), parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(c.Launch(t.Context(), parent))(t)
 	// The orphan keeps stdout open while it runs.
 	text, err := io.ReadAll(conn)
 	if err := errors.Join(err, conn.Close(t.Context())); err != nil || string(text) != "orphan" {
@@ -125,41 +112,10 @@ func TestPause(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := b.user(t).ContainerStop(t.Context(), c.ID, client.ContainerStopOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.user(t).ContainerStop(t.Context(), c.ID, client.ContainerStopOptions{}))(t)
 	// A killed one would have 137.
 	if s, err := c.State(t.Context()); err != nil || s.Running || s.ExitCode != 0 {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// The round trip to an agent in a container, compared with one on this machine.
-func BenchmarkAgent(b *testing.B) {
-	l := drivertest.Lab(b, nil)
-	p, err := private.Start(b.Context(), l, l.A)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer p.Close()
-	run := l.Spec.Claim.ID
-	c, err := p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, launcher := range map[string]transport.Launcher{"container": c, "process": transport.Local{}} {
-		b.Run(name, func(b *testing.B) {
-			a, err := agent.Start(b.Context(), launcher, run, name)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer a.Close()
-			for b.Loop() {
-				if err := a.Abort(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 
@@ -168,9 +124,7 @@ func BenchmarkAgent(b *testing.B) {
 func BenchmarkEnds(b *testing.B) {
 	l := drivertest.Lab(b, nil)
 	x, y, err := private.StartBoth(b.Context(), l)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer x.Close()
 	defer y.Close()
 	run := l.Spec.Claim.ID
@@ -179,9 +133,7 @@ func BenchmarkEnds(b *testing.B) {
 		for _, p := range []*private.Engine{x, y} {
 			go func() { errs <- do(p) }()
 		}
-		if err := errors.Join(<-errs, <-errs); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, errors.Join(<-errs, <-errs))
 	}
 	began := time.Now()
 	both(func(p *private.Engine) error {

@@ -10,16 +10,14 @@ import (
 
 	"tare/internal/engine"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
 // network creates a network that is removed with the test.
 func (b bench) network(t *testing.T, spec engine.NetworkSpec) engine.Network {
 	t.Helper()
-	n, err := b.CreateNetwork(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(b.CreateNetwork(t.Context(), spec))(t)
 	t.Cleanup(func() {
 		for range 2 { // idempotent
 			if err := b.RemoveNetwork(context.Background(), n.ID); err != nil {
@@ -54,10 +52,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil || n.Joined[c.Name] != fixed {
 		t.Errorf("%+v, %v", n, err)
 	}
-	ns, err := c.Namespace()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
 	if _, facts, err := ns.Describe("eth0"); err != nil || !slices.Contains(facts, [2]string{"mtu", "1400"}) {
 		t.Errorf("%v, %v", facts, err)
@@ -79,10 +74,7 @@ func TestRefused(t *testing.T) {
 	two := b.Spec("two")
 	two.Network = roomy.Name
 	taken := b.Container(t, two).Addresses()
-	before, err := b.Leftovers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(b.Leftovers(t.Context(), nil))(t)
 
 	container := func(change func(*engine.ContainerSpec)) error {
 		spec := b.Spec("refused")

@@ -13,6 +13,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -27,24 +28,16 @@ func serviceOf(b enginetest.Bench) engine.ServiceSpec {
 // Its Remove removes the service.
 func TestEnginesService(t *testing.T) {
 	b := newBench(t)
-	if err := private.Swarm(t.Context(), b.Lab, b.Engine); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.Swarm(t.Context(), b.Lab, b.Engine))
 	spec := serviceOf(b.Bench)
 	spec.Limit = study.Limit{CPUs: 0.5, Memory: 64 << 20}
 	spec.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "1"}
-	c, err := b.RunService(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(b.RunService(t.Context(), spec))(t)
 	b.Agent(t, c, "service/server")
 	if c.Limit != spec.Limit || len(c.Addresses()) != 1 {
 		t.Errorf("limited to %+v, want %+v; addresses %v", c.Limit, spec.Limit, c.Addresses())
 	}
-	ns, err := c.Namespace()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
 	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
 		t.Errorf("the container's sysctl is %q: %v", v, err)
@@ -68,10 +61,7 @@ func TestEnginesService(t *testing.T) {
 // leftoverKinds returns the kinds of objects of any run on an engine, in order of removal.
 func leftoverKinds(t *testing.T, p *private.Engine) (kinds []string) {
 	t.Helper()
-	left, err := p.Leftovers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(p.Leftovers(t.Context(), nil))(t)
 	for _, l := range left {
 		kind, _, _ := strings.Cut(l.What, " ")
 		kinds = append(kinds, kind)
@@ -82,12 +72,8 @@ func leftoverKinds(t *testing.T, p *private.Engine) (kinds []string) {
 // A service that cannot run is reported on one line with the Swarm's reason, and nothing of it is left.
 func TestEnginesServiceFails(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.RunService(t.Context(), serviceOf(b.Bench)); err == nil || !strings.Contains(err.Error(), "swarm") {
-		t.Errorf("on an engine without a Swarm: %v", err)
-	}
-	if err := private.Swarm(t.Context(), b.Lab, b.Engine); err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, must.Err(b.RunService(t.Context(), serviceOf(b.Bench))), "swarm")
+	must.Do(t, private.Swarm(t.Context(), b.Lab, b.Engine))
 	spec := serviceOf(b.Bench)
 	spec.Sysctls = map[string]string{"net.ipv4.no_such_setting": "1"}
 	_, err := b.RunService(t.Context(), spec)
@@ -110,24 +96,17 @@ func TestEnginesLeftoversOfService(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)
-	if err := private.Swarm(t.Context(), l, a, b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, private.Swarm(t.Context(), l, a, b))
 	const dead = "00000001"
 	spec := engine.ServiceSpec{ContainerSpec: engine.ContainerSpec{Run: dead, Part: "server", Name: engine.Name(dead, strings.Repeat("long.", 20), "server")}, Node: b.Engine}
-	c, err := a.RunService(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(a.RunService(t.Context(), spec))(t)
 	if got := leftoverKinds(t, b); !cmp.Equal(got, []string{"container", "image"}) {
 		t.Errorf("the worker lists %q", got)
 	}
 	if got := leftoverKinds(t, a); !cmp.Equal(got, []string{"service"}) {
 		t.Errorf("the manager lists %q", got)
 	}
-	if err := a.RemoveRun(t.Context(), dead); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.RemoveRun(t.Context(), dead))
 	if got := leftoverKinds(t, a); len(got) > 0 {
 		t.Errorf("the manager still lists %q", got)
 	}

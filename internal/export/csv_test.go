@@ -25,9 +25,7 @@ func recorded(t *testing.T) (result.Run, []result.Trial) {
 	dir := must.Get(store.Open("testdata/run"))(t)
 	defer dir.Close()
 	run, trials, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return run, trials
 }
 
@@ -40,8 +38,7 @@ func write(t *testing.T, run result.Run, trials []result.Trial) string {
 
 func asJSON(t *testing.T, cells []result.Cell) string {
 	t.Helper()
-	text := must.Get(json.MarshalIndent(cells, "", " "))(t)
-	return string(text)
+	return string(must.Get(json.MarshalIndent(cells, "", " "))(t))
 }
 
 // What tare judge says of an export is what the run says of itself, to the last

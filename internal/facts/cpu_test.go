@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestCPUList(t *testing.T) {
@@ -27,9 +29,7 @@ func TestCPUList(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tt.in, err)
 		}
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%q (-want +got):\n%s", tt.in, d)
-		}
+		must.EqualFor(t, tt.in, tt.want, got)
 		if out := formatCPUList(got); out != tt.out {
 			t.Errorf("%q is printed %q, want %q", tt.in, out, tt.out)
 		}
@@ -49,10 +49,7 @@ func FuzzCPUList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := parseCPUList(formatCPUList(cpus))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(parseCPUList(formatCPUList(cpus)))(t)
 		if d := cmp.Diff(cpus, again); d != "" {
 			t.Errorf("%q there and back (-want +got):\n%s", s, d)
 		}
@@ -81,12 +78,8 @@ func TestCPUs(t *testing.T) {
 			root := t.TempDir()
 			for name, text := range tt.files {
 				path := filepath.Join(root, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 			}
 			got, err := CPUs(root)
 			if (err != nil) != tt.fails {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // fakeWindows is a system with these values in its registry, by KEY\NAME.
@@ -80,9 +80,7 @@ func TestWindows(t *testing.T) {
 		"device_vethernet__wsl_ = Hyper-V Virtual Ethernet Adapter, MTU 1500, 10000 Mbit/s, of a Hyper-V virtual switch",
 		"device_____ = A, MTU 1400, driver unknown", "device______2 = B, MTU 1400, driver unknown",
 	}
-	if d := cmp.Diff(want, lines(m)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, lines(m))
 
 	// Nothing can be read: each fact says why.
 	m = &machine{}
@@ -146,9 +144,7 @@ func TestMac(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s = %d", v.fact, 1000+i))
 	}
 	want = append(want, "tcp_congestion_control = unknown: macOS has no variable that names it")
-	if d := cmp.Diff(want, lines(m)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, lines(m))
 
 	m = &machine{}
 	m.group("machine")

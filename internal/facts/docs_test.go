@@ -6,14 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Every fact of the machines in testdata and of this one has an entry in docs/facts.md.
 func TestFactsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/facts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/facts.md"))(t)
 	paths, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no machines in testdata: %v", err)
@@ -21,10 +20,7 @@ func TestFactsAreDocumented(t *testing.T) {
 	names := map[string]string{}
 	fact := regexp.MustCompile(`(?m)^([a-z0-9_]+) = `)
 	for _, p := range paths {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(p))(t)
 		for _, m := range fact.FindAllStringSubmatch(string(text), -1) {
 			names[m[1]] = p
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // cpuinfo is the start of /proc/cpuinfo of an x86 machine of two CPUs, with flags in addition to those of any CPU.
@@ -106,9 +106,7 @@ func TestHypervisor(t *testing.T) {
 			if tt.microcode != "" {
 				want["microcode"] = tt.microcode
 			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, want, got)
 		})
 	}
 }

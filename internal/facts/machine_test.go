@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tare/internal/linuxnet/here"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -33,35 +34,13 @@ func TestMachine(t *testing.T) {
 	}
 	for _, path := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			archive := must.Get(txtar.ParseFile(path))(t)
 			root := t.TempDir()
-			tree, err := txtar.FS(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.CopyFS(root, tree); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(root, must.Get(txtar.FS(archive))(t)))
 			report := machineOf(os.DirFS(root), nil)
 			checkForm(t, report)
 
-			golden := strings.TrimSuffix(path, ".txtar") + ".golden"
-			got := show(report)
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("report (-want +got), -update to accept:\n%s", d)
-			}
+			must.File(t, strings.TrimSuffix(path, ".txtar")+".golden", show(report), *update)
 		})
 	}
 }
@@ -136,12 +115,8 @@ func checkForm(t *testing.T, r Report) {
 func TestKernelConfigPacked(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	if _, err := fmt.Fprint(z, "# CONFIG_X is not set\nCONFIG_HZ=300\nCONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprint(z, "# CONFIG_X is not set\nCONFIG_HZ=300\nCONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n"))(t)
+	must.Do(t, z.Close())
 	tests := []struct {
 		name string
 		file []byte
@@ -235,9 +210,7 @@ func TestAsked(t *testing.T) {
 			for _, f := range m.report.Facts {
 				got[f.Name] = f.Value
 			}
-			if d := cmp.Diff(map[string]string{"device_eth0": tt.device, "packet_filter": tt.filter}, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, map[string]string{"device_eth0": tt.device, "packet_filter": tt.filter}, got)
 			var warned []string
 			for _, w := range m.report.Existing {
 				warned = append(warned, w.Code)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func tree(files map[string]string) fstest.MapFS {
@@ -41,9 +41,7 @@ func TestUserNamespaces(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, userNamespaces(tree(tt.files)).String()); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, userNamespaces(tree(tt.files)).String())
 		})
 	}
 }
@@ -57,9 +55,7 @@ func TestMachineWide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := machineWide(tree(map[string]string{"proc/self/uid_map": tt.uidMap}))
-			if d := cmp.Diff(tt.want, got.String()); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, got.String())
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/facts"
+	"tare/internal/must"
 )
 
 // Throttling is read from both versions of control groups, of the process's group and those above it.
@@ -28,12 +29,8 @@ func TestThrottling(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for path, text := range c.files {
-			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
+			must.Do(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644))
 		}
 		if periods, stopped, known := facts.Throttling(dir); periods != c.periods || stopped != c.stopped || known != c.known {
 			t.Errorf("%s: %d periods, %s, known %t; want %d, %s, %t", name, periods, stopped, known, c.periods, c.stopped, c.known)

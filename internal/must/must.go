@@ -1,9 +1,10 @@
-// Package must is for what a test expects to work, in one line: a call without an error, two equal values, and a file
-// that holds what it should.
+// Package must is for what a test expects, in one line: a call without an error or with one that says why, two equal
+// values, text that has its parts, and a file that holds what it should.
 package must
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,3 +56,26 @@ func File[T ~string | ~[]byte](t testing.TB, file string, got T, write bool) {
 	}
 	EqualFor(t, file, string(Get(os.ReadFile(file))(t)), string(got))
 }
+
+// Contain fails the test with each part that a text lacks, and lets it go on.
+func Contain(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("no %q in:\n%s", p, text)
+		}
+	}
+}
+
+// Fail fails the test unless err is an error that has a text, and lets it go on.
+func Fail(t testing.TB, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want an error with %q", err, text)
+	}
+}
+
+// Err is the error of a call that also returns a value:
+//
+//	must.Fail(t, must.Err(os.Open(path)), "no such file")
+func Err[T any](_ T, err error) error { return err }

@@ -34,6 +34,8 @@ func TestFails(t *testing.T) {
 		"equal, of a case":      {func(t testing.TB) { EqualFor(t, "x", 1, 1) }, "[]"},
 		"different, of a case":  {func(t testing.TB) { EqualFor(t, "x", 1, 2) }, "[they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
+		"every part":            {func(t testing.TB) { Contain(t, "a b", "a", "b") }, "[]"},
+		"one part less":         {func(t testing.TB) { Contain(t, "a b", "a", "c") }, "[they differ]"},
 	} {
 		r := &recorder{}
 		if tt.run(r); fmt.Sprint(r.failed) != tt.want {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -28,9 +28,7 @@ func procStat(t testing.TB, stat string) string {
 
 func writeStat(t testing.TB, root, stat string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(root, "stat"), []byte(stat), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(root, "stat"), []byte(stat), 0o644))
 }
 
 // TestCPUSince covers the pitfalls of /proc/stat. Columns: user nice system idle iowait irq
@@ -117,23 +115,12 @@ func TestCPUSince(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			root := procStat(t, tt.before)
 			cpu := NewCPU(root)
-			before, err := cpu.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(cpu.Read())(t)
 			writeStat(t, root, tt.after)
-			after, err := cpu.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, gaps := after.Since(before)
+			got, gaps := must.Get(cpu.Read())(t).Since(before)
 			near := cmpopts.EquateApprox(0, 1e-9)
-			if d := cmp.Diff(tt.want, got, near); d != "" {
-				t.Errorf("figures (-want +got):\n%s", d)
-			}
-			if d := cmp.Diff(tt.gaps, gaps); d != "" {
-				t.Errorf("gaps (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, got, near)
+			must.Equal(t, tt.gaps, gaps)
 			full := make(map[string]float64)
 			for name, v := range got {
 				full["cpu_"+name] = v
@@ -142,9 +129,7 @@ func TestCPUSince(t *testing.T) {
 			if !ok {
 				busy = -1
 			}
-			if d := cmp.Diff(tt.busy, busy, near); d != "" {
-				t.Errorf("busy (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.busy, busy, near)
 		})
 	}
 }
@@ -163,9 +148,7 @@ func TestCPUReadRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			root := procStat(t, tt.stat)
 			_, err := NewCPU(root).Read()
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Read: %v, want %q in it", err, tt.want)
-			}
+			must.Fail(t, err, tt.want)
 			if err != nil && !strings.HasPrefix(err.Error(), "read CPU time from "+root) {
 				t.Errorf("error does not say what was attempted: %v", err)
 			}
@@ -179,10 +162,7 @@ func TestCPUReadRefuses(t *testing.T) {
 // TestCPUManyLines crosses every growth of the buffer.
 func TestCPUManyLines(t *testing.T) {
 	for _, n := range []int{1, 60, 200, 2000} {
-		s, err := NewCPU(procStat(t, bigStat(n))).Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewCPU(procStat(t, bigStat(n))).Read())(t)
 		if got := len(s.(*cpuSample).cpus); got != n {
 			t.Errorf("%d CPUs found, want %d", got, n)
 		}
@@ -212,9 +192,7 @@ func FuzzParseStat(f *testing.F) {
 func TestCPUReadAllocatesLittle(t *testing.T) {
 	cpu := NewCPU(procStat(t, bigStat(128)))
 	allocs := testing.AllocsPerRun(20, func() {
-		if _, err := cpu.Read(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(cpu.Read())(t)
 	})
 	if allocs > 30 {
 		t.Errorf("a read makes %g allocations, want at most 30", allocs)
@@ -298,9 +276,7 @@ func BenchmarkCPURead(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := cpu.Read(); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(cpu.Read())(b)
 			}
 		})
 	}

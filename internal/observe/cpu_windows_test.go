@@ -3,6 +3,8 @@ package observe
 import (
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // Kernel time includes idle, DPC and interrupt time. A system that counts none of the last two since
@@ -11,10 +13,7 @@ func TestProcessorTimes(t *testing.T) {
 	const second = 10_000_000 // in 100 ns
 	read := func(at int64, c ...processorTimes) *cpuSample {
 		t.Helper()
-		s, err := sampleOf(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(sampleOf(c))(t)
 		s.at = time.Unix(at, 0)
 		return s
 	}
@@ -29,10 +28,7 @@ func TestProcessorTimes(t *testing.T) {
 	if len(gaps) != 1 || gaps[0].Metric != "steal" {
 		t.Errorf("gaps %+v, want steal", gaps)
 	}
-	lacks, err := sampleOf([]processorTimes{{idle: second, kernel: second, user: second}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lacks := must.Get(sampleOf([]processorTimes{{idle: second, kernel: second, user: second}}))(t)
 	if _, known := lacks.total.sum([]int{colSoftIRQ}); known {
 		t.Error("softirq is known although the system counted none")
 	}
@@ -44,16 +40,10 @@ func TestProcessorTimes(t *testing.T) {
 // The kernel's own counters move on, for the collector and for an agent.
 func TestReadCPUOnWindows(t *testing.T) {
 	c := NewCPU("")
-	from, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(c.Read())(t)
 	deadline := time.Now().Add(20 * time.Second)
 	for n := 0; ; n++ {
-		to, err := c.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		to := must.Get(c.Read())(t)
 		moved, _ := to.Since(from)
 		if moved["user"]+moved["system"] > 0.1 {
 			break
@@ -63,10 +53,6 @@ func TestReadCPUOnWindows(t *testing.T) {
 		}
 	}
 	times, _, err := NewCPU("").ReadTimes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := times.Sample(time.Now()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, err)
+	must.Get(times.Sample(time.Now()))(t)
 }

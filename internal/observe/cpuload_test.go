@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"tare/internal/must"
 )
 
 func load(ticks ...uint32) (b []byte) {
@@ -14,10 +16,7 @@ func load(ticks ...uint32) (b []byte) {
 }
 
 func TestProcessorLoad(t *testing.T) {
-	s, err := parseProcessorLoad(load(10, 20, 300, 1, 11, 21, math.MaxUint32, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(parseProcessorLoad(load(10, 20, 300, 1, 11, 21, math.MaxUint32, 2)))(t)
 	// User, system, idle and nice, in the kernel's order.
 	want := map[int]uint64{colUser: 21, colSystem: 41, colIdle: 300 + math.MaxUint32, colNice: 3}
 	for column, n := range want {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -67,25 +68,17 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 		testneed.Missing(t, testneed.Other, fmt.Errorf("with an account of all tasks: %w", err))
 	}
 	cpu := NewCPU("/proc")
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
 	spinner := exec.Command(exe, "-test.run=^$")
 	spinner.Env = append(os.Environ(), spinnerEnv+"=1")
-	if err := spinner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, spinner.Start())
 	defer func() { _ = spinner.Process.Kill(); _ = spinner.Wait() }()
 	from := readAll(t, cpu, everything, spinner.Process.Pid)
 	time.Sleep(10 * time.Second)
 	to := readAll(t, cpu, everything, spinner.Process.Pid)
 	var s CPUTime
 	s.Add(from.cpu, to.cpu)
-	busy, err := s.Busy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Get(s.Busy())(t)
 	all, own, stolen := (to.all - from.all).Seconds(), (to.own - from.own).Seconds(), s.Metrics()["cpu_steal"]
 	charged := busy - (all - own) // the spinner's, by the CPU cost
 	fmt.Printf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%); stolen were %.4g\n",
@@ -109,10 +102,7 @@ func readAll(t *testing.T, cpu CPU, everything string, pid int) (best reading3) 
 		began := time.Now()
 		own := runTimeOf(t, pid)
 		all := number(t, everything)
-		s, err := cpu.Read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(cpu.Read())(t)
 		if took := time.Since(began); took < shortest {
 			best, shortest = reading3{s, all, own}, took
 		}
@@ -138,25 +128,15 @@ func rootAccount() (string, error) {
 
 func number(t *testing.T, path string) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(n)
+	text := must.Get(os.ReadFile(path))(t)
+	return time.Duration(must.Get(strconv.ParseInt(strings.Fields(string(text))[0], 10, 64))(t))
 }
 
 // runTimeOf is how long the threads of a process have run.
 func runTimeOf(t *testing.T, pid int) (sum time.Duration) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/task", pid)
-	threads, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	threads := must.Get(os.ReadDir(dir))(t)
 	for _, th := range threads {
 		sum += number(t, dir+"/"+th.Name()+"/schedstat")
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 // stat2 is /proc/stat of two CPUs: ticks of user, system, idle, softirq and steal of
@@ -28,10 +30,7 @@ func at(t *testing.T, ms int, stat string) Sample {
 	if !whole {
 		head = []byte(stat)
 	}
-	s, err := parseStat(head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(parseStat(head))(t)
 	s.at = time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond)
 	return s
 }
@@ -58,9 +57,7 @@ func TestCPUTimeInTurns(t *testing.T) {
 			"cpu_steal": 0.02, "cpu_idle": 0.22, "cpu_busy": 0.06, "cpu_time": 0.15}},
 		"none": {CPUTime{}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(c.want, c.got.Metrics(), nearly); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, c.want, c.got.Metrics(), nearly)
 	}
 	if _, err := (CPUTime{}).Busy(); err == nil {
 		t.Error("without a window, how busy the machine was is known")
@@ -103,9 +100,7 @@ func TestCPUTimeExact(t *testing.T) {
 	}
 	want := map[string]float64{"cpu_user": 0.02, "cpu_system": 0.02, "cpu_irq": 0, "cpu_softirq": 0, "cpu_steal": 0,
 		"cpu_idle": 0.044, "cpu_busy": 2 * (2*0.01999 - 0.022), "cpu_time": 2 * 0.01999}
-	if d := cmp.Diff(want, got.Metrics(), nearly); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got.Metrics(), nearly)
 	if r := got.Resolution(); math.Abs(r-3*50e-6*2) > 1e-9 {
 		t.Errorf("resolution %g", r)
 	}
@@ -168,9 +163,7 @@ func TestCPUTimeGaps(t *testing.T) {
 			if c.name != "no individual CPUs" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
 				s.Add(good[0], good[1])
 			}
-			if d := cmp.Diff(c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty()); d != "" {
-				t.Errorf("known (-want +got):\n%s", d)
-			}
+			must.Equal(t, c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty())
 			_, err := s.Busy()
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v, want %q", err, c.err)
@@ -191,31 +184,17 @@ func TestParseStatRefuses(t *testing.T) {
 func TestTimesOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	stat := "cpu  7 1 5 90 2 1 4\ncpu0 4 1 3 40 1 1 2\ncpu2 3 0 2 50 1 0 2\nintr 1\n"
-	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600))
 	times, _, err := NewCPU(dir).ReadTimes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	times.CPUs[1].Exact = &ExactIdle{Idle: time.Hour, From: -time.Millisecond, To: time.Microsecond}
-	line, err := json.Marshal(times)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(json.Marshal(times))(t)
 	var got CPUTimes
-	if err := json.Unmarshal(line, &got); err != nil {
-		t.Fatal(err)
-	}
-	s, err := got.Sample(time.Unix(1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(line, &got))
+	s := must.Get(got.Sample(time.Unix(1, 0)))(t)
 	want := at(t, 1000, stat)
 	want.(*cpuSample).cpus[1].exact = times.CPUs[1].Exact
-	if d := cmp.Diff(want, s, cmp.AllowUnexported(cpuSample{}, cpuLine{})); d != "" {
-		t.Errorf("sample (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, s, cmp.AllowUnexported(cpuSample{}, cpuLine{}))
 	for what, bad := range map[string]CPUTimes{
 		"nothing":            {},
 		"no time":            {Machine: []uint64{0, 0, 0, 0}},

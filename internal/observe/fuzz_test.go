@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // FuzzParseProcess checks that any line of /proc/PID/stat gives an error or a process whose name
@@ -46,9 +48,7 @@ func FuzzControlGroup(f *testing.F) {
 				} else if _, gone := os.Stat(path); gone == nil {
 					err = os.Remove(path)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 			}
 			const most = 1 << 53 // the largest that JSON holds exactly
 			if g, err := readGroup(dir); err == nil && (g.stalls > most || g.kills > most || g.noKills && g.kills > 0) {

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -16,28 +15,17 @@ func place(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 }
 
 // between reads a collector, puts other files in place and reads it again.
 func between(t *testing.T, c Collector, root string, after map[string]string) (map[string]float64, []Gap) {
 	t.Helper()
-	from, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(c.Read())(t)
 	place(t, root, after)
-	to, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return to.Since(from)
+	return must.Get(c.Read())(t).Since(from)
 }
 
 func holdGaps(t *testing.T, want []string, gaps []Gap) {
@@ -101,9 +89,7 @@ func TestMemory(t *testing.T) {
 				groups = append(groups, filepath.Join(root, g))
 			}
 			got, gaps := between(t, NewMemory(root, groups), root, tt.after)
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Errorf("figures (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, got)
 			holdGaps(t, tt.gaps, gaps)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -28,14 +29,9 @@ type proc struct {
 // procTree writes a procfs with these processes and no others.
 func procTree(t *testing.T, root string, all ...proc) {
 	t.Helper()
-	old, err := filepath.Glob(filepath.Join(root, "[0-9]*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(filepath.Glob(filepath.Join(root, "[0-9]*")))(t)
 	for _, dir := range old {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(dir))
 	}
 	for _, p := range all {
 		dir := filepath.Join(root, strconv.Itoa(p.pid))
@@ -50,13 +46,9 @@ func procTree(t *testing.T, root string, all ...proc) {
 
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }
 
@@ -118,15 +110,9 @@ func TestOthers(t *testing.T) {
 			root := t.TempDir()
 			o := NewOtherProcesses(root, Own{PID: 50, Run: id, Programs: []string{"dockerd", "docker-proxy"}})
 			procTree(t, root, idle...)
-			from, err := o.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			from := must.Get(o.Read())(t)
 			procTree(t, root, tt.after...)
-			to, err := o.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			to := must.Get(o.Read())(t)
 			if n := len(slices.DeleteFunc(slices.Clone(tt.after), func(p proc) bool { return p.kernel })); len(o.seen) != n {
 				t.Errorf("%d command lines are kept of %d processes", len(o.seen), n)
 			}
@@ -169,11 +155,7 @@ func TestOtherProcessesLive(t *testing.T) {
 	if _, err := NewOtherProcesses("/proc", Own{PID: os.Getpid()}).Read(); err != nil {
 		testneed.Missing(t, testneed.Other, err)
 	}
-	all, err := processes("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	me := all[os.Getpid()]
+	me := must.Get(processes("/proc"))(t)[os.Getpid()]
 	if me.pid != os.Getpid() || me.parent != os.Getppid() || me.name == "" || me.kernel {
 		t.Errorf("this process is read as %+v", me)
 	}
@@ -200,10 +182,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("%s: gaps %v (-want +got):\n%s", tt.name, gaps, d)
 		}
 	}
-	s, err := NewClock(nil).Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewClock(nil).Read())(t)
 	end, _ := NewClock(nil).Read()
 	got, _ := end.Since(s)
 	if got["elapsed"] < 0 || got["step"] != 0 {
@@ -238,27 +217,18 @@ func TestClassify(t *testing.T) {
 		{"30", "1", "tare", "0", []string{"/tare", "agent", "--run", "ab12", "--at", "x@b"}},            // in a container
 	} {
 		dir := filepath.Join(root, p.pid)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(dir, 0o755))
 		stat := p.pid + " (" + p.name + ") S " + p.parent + " 0 0 0 -1 " + p.flags + " 0 0 0 0 1 1 0 0 20 0 1 0 5 0 0\n"
 		for name, text := range map[string]string{"stat": stat, "cmdline": strings.Join(p.args, "\x00") + "\x00"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
 	}
-	got, err := Classify(root, Own{PID: 10, Run: "ab12"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Classify(root, Own{PID: 10, Run: "ab12"}))(t)
 	want := map[int]Program{
 		1: {"init", Unrelated}, 2: {"ksoftirqd/0", KernelThread}, 10: {"tare", Self}, 11: {"exe", Agent}, 12: {"iperf3", Agent},
 		13: {"dockerd", Descendant}, 14: {"docker-proxy", Descendant}, 20: {"exe", Unrelated}, 30: {"tare", Agent},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 	if _, err := Classify(t.TempDir(), Own{PID: 10}); err == nil {
 		t.Error("no error without a process table")
 	}

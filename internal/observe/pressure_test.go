@@ -1,10 +1,9 @@
 package observe
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestPressure(t *testing.T) {
@@ -37,16 +36,12 @@ func TestPressure(t *testing.T) {
 			root := t.TempDir()
 			place(t, root, tt.before)
 			got, gaps := between(t, NewPressure(root), root, tt.after)
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Errorf("figures (-want +got):\n%s", d)
-			}
+			must.Equal(t, tt.want, got)
 			holdGaps(t, tt.gaps, gaps)
 		})
 	}
 	_, err := NewPressure(t.TempDir()).Read()
-	if err == nil || !strings.Contains(err.Error(), "the kernel does not count it") {
-		t.Errorf("a kernel without pressure: %v", err)
-	}
+	must.Fail(t, err, "the kernel does not count it")
 }
 
 // Files read elsewhere yield the same metrics as the collectors.
@@ -58,14 +53,10 @@ func TestPressureFiles(t *testing.T) {
 	})
 	before := ReadPressureFiles(root)
 	want := PressureFiles{"meminfo": "MemAvailable: 5 kB\n", "vmstat": "pgmajfault 1\npswpin 0\noom_kill 2\n", "pressure/cpu": "some avg10=1.00 total=5\n", "pressure/memory": "some total=7\n"}
-	if d := cmp.Diff(want, before); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, before)
 	place(t, root, map[string]string{"meminfo": "MemAvailable: 4 kB\n", "pressure/cpu": "some total=1000005\n", "vmstat": "pgmajfault 4\npswpin 0\noom_kill 1\n"})
 	figures := map[string]float64{"pressure_cpu": 1, "pressure_memory": 0, "memory_available": 4096, "memory_major_faults": 3, "memory_swapped": 0}
-	if d := cmp.Diff(figures, ReadPressureFiles(root).Since(before)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, figures, ReadPressureFiles(root).Since(before))
 	if got := ReadPressureFiles(t.TempDir()).Since(before); len(got) != 0 {
 		t.Errorf("a machine without procfs gives %v", got)
 	}
@@ -75,10 +66,6 @@ func TestMergeHosts(t *testing.T) {
 	a := map[string]float64{"pressure_cpu": 1, "memory_available": 10, "memory_stalls": 2, "memory_swapped": 5}
 	b := map[string]float64{"pressure_cpu": 3, "memory_available": 20, "memory_stalls": 1, "pressure_io": 0}
 	want := map[string]float64{"pressure_cpu": 3, "memory_available": 10, "memory_stalls": 3, "memory_swapped": 5, "pressure_io": 0}
-	if d := cmp.Diff(want, MergeHosts(a, b)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(b, MergeHosts(nil, b)); d != "" {
-		t.Errorf("of one alone (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, MergeHosts(a, b))
+	must.Equal(t, b, MergeHosts(nil, b))
 }

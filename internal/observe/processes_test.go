@@ -3,7 +3,7 @@ package observe
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestProcessSet(t *testing.T) {
@@ -11,10 +11,7 @@ func TestProcessSet(t *testing.T) {
 		t.Helper()
 		root := t.TempDir()
 		procTree(t, root, all...)
-		got, err := ReadTable(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(ReadTable(root))(t)
 		got.own = own
 		return got
 	}
@@ -47,16 +44,12 @@ func TestProcessSet(t *testing.T) {
 		{"a root that is gone", ProcessSet{Roots: []int{777}}, map[string]float64{}},
 		{"nothing", ProcessSet{}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(c.want, after.CPUTime(before, c.of), nearly); d != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, d)
-		}
+		must.EqualFor(t, c.name, c.want, after.CPUTime(before, c.of), nearly)
 	}
 	// A process with the id of one that ended is another process.
 	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})
 	later := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 20, started: 800})
-	if d := cmp.Diff(map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly); d != "" {
-		t.Errorf("an id that was used again (-want +got):\n%s", d)
-	}
+	must.Equal(t, map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly)
 	if _, err := ReadTable(t.TempDir() + "/none"); err == nil {
 		t.Error("there are processes where there is no procfs")
 	}

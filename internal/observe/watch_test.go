@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // script is a collector that returns results from a list and records its calls.
@@ -64,15 +64,11 @@ func TestWatch(t *testing.T) {
 		window := w.Start().Stop()
 		got = append(got, answer{window.Metrics, window.Missing})
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("windows (-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 	// The cheapest one, first in the list, is read closest to the timed part; when a window
 	// closes, collectors that were missing when it opened are not read.
 	order := []string{"flaky", "missing", "good", "good", "flaky"}
-	if d := cmp.Diff(order, log[:len(order)]); d != "" {
-		t.Errorf("order of reads (-want +got):\n%s", d)
-	}
+	must.Equal(t, order, log[:len(order)])
 }
 
 func TestUnavailableString(t *testing.T) {
@@ -81,9 +77,7 @@ func TestUnavailableString(t *testing.T) {
 		Unavailable{"cpu", "cpu_idle", "the counter went backwards"}.String(),
 	}
 	want := []string{"collector cpu: no /proc/stat", "cpu_idle: the counter went backwards"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestCollectorsNamesDiffer(t *testing.T) {
@@ -108,12 +102,8 @@ func TestMissingProcIsToldOnce(t *testing.T) {
 	}
 	slices.Sort(figures)
 	// The clocks need no procfs.
-	if d := cmp.Diff([]string{"clock_elapsed", "clock_step"}, figures); d != "" {
-		t.Errorf("figures of the first window (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff([]string{"cpu", "pressure", "memory", "others"}, missing); d != "" {
-		t.Errorf("missing from the first window (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"clock_elapsed", "clock_step"}, figures)
+	must.Equal(t, []string{"cpu", "pressure", "memory", "others"}, missing)
 	if second := w.Start().Stop(); len(second.Missing) != 0 {
 		t.Errorf("second window tells again: %v", second.Missing)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -31,11 +32,7 @@ func written(t *testing.T, p Plan) string {
 	t.Helper()
 	var text []byte
 	line := func(v any) {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = append(append(text, data...), '\n')
+		text = append(append(text, must.Get(json.Marshal(v))(t)...), '\n')
 	}
 	line(struct {
 		Seed              uint64
@@ -80,14 +77,9 @@ func TestPlansAreTheSameEverywhere(t *testing.T) {
 		path := filepath.Join("testdata", name+".plan")
 		got := written(t, Make(s))
 		if *updatePlans {
-			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(got), 0o600))
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(path))(t)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: the plan of this seed changed, so that recorded runs are not repeated by theirs; -update-plans writes it (-committed +got):\n%s", path, diff)
 		}

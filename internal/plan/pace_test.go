@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -26,10 +27,7 @@ func shared(t *testing.T, text string) (study.Study, error) {
 	t.Helper()
 	cat := catalog()
 	cat.Shared, cat.Restricted = true, true
-	s, err := studyfile.Decode("s.yaml", []byte(text), cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(studyfile.Decode("s.yaml", []byte(text), cat))(t)
 	return study.Resolve(s, cat)
 }
 
@@ -80,10 +78,7 @@ func TestPace(t *testing.T) {
 
 // Without pacing nothing is limited but by max_rate, and requests are never.
 func TestFullRate(t *testing.T) {
-	s, err := shared(t, "modes: [host]\npace: off\nworkloads: [tcp_stream, tcp_rr, {workload: udp_stream, rate: 1Mbit/s}]\nmax_rate: 10Mbit/s\ncost_pass: {rate: 1Gbit/s}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(shared(t, "modes: [host]\npace: off\nworkloads: [tcp_stream, tcp_rr, {workload: udp_stream, rate: 1Mbit/s}]\nmax_rate: 10Mbit/s\ncost_pass: {rate: 1Gbit/s}"))(t)
 	limits := plan.Limits(s)
 	if len(plan.Paced(s)) != 0 || len(limits) != 1 || limits[0].Workload != "tcp_stream" || limits[0].Rate != 10e6 {
 		t.Errorf("limits %+v", limits)
@@ -116,13 +111,8 @@ func TestPacedSearch(t *testing.T) {
 // The congestion control that is left open is that of the run, and the system's where the run chose
 // none.
 func TestDecidedCongestion(t *testing.T) {
-	s, err := shared(t, "modes: [host]\nworkloads: [tcp_rr, {workload: tcp_crr, congestion_control: cubic}]")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Workloads[0].Congestion != study.AutoWord {
-		t.Errorf("congestion control %q", s.Workloads[0].Congestion)
-	}
+	s := must.Get(shared(t, "modes: [host]\nworkloads: [tcp_rr, {workload: tcp_crr, congestion_control: cubic}]"))(t)
+	must.Equal(t, study.AutoWord, s.Workloads[0].Congestion)
 	for _, c := range []struct {
 		run  result.Run
 		want string

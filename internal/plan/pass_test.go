@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -59,9 +60,7 @@ func TestCostPass(t *testing.T) {
 		if interleaved {
 			c.want.Slice = second / 4
 		}
-		if diff := cmp.Diff(c.want, p.Workload); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, c.want, p.Workload)
 		if diff := cmp.Diff(c.from, p.From); diff != "" {
 			t.Errorf("%s is made of (-want +got):\n%s", name, diff)
 		}
@@ -135,7 +134,5 @@ func TestPassTakesTime(t *testing.T) {
 	with := Make(s).Time(4)
 	s.CostPass = study.CostPass{}
 	want := Make(s).Time(4) + 2*3*(300*time.Millisecond+TrialOverhead+3500*time.Millisecond)
-	if with != want {
-		t.Errorf("%s with the pass, want %s", with, want)
-	}
+	must.Equal(t, want, with)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -61,9 +62,7 @@ func TestBlocksAreComplete(t *testing.T) {
 func TestOrderFollowsTheSeed(t *testing.T) {
 	s := sample()
 	first, second := Make(s), Make(s)
-	if diff := cmp.Diff(trials(first), trials(second)); diff != "" {
-		t.Errorf("the same seed gave two orders:\n%s", diff)
-	}
+	must.Equal(t, trials(first), trials(second))
 	s.Seed++
 	if cmp.Equal(trials(first), trials(Make(s))) {
 		t.Error("another seed gave the same order of 24 trials")
@@ -84,13 +83,9 @@ func TestGroups(t *testing.T) {
 		id := g[0].Workload.ID
 		sizes[id] = append(sizes[id], len(g))
 	}
-	if diff := cmp.Diff(trials(p), flat); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	must.Equal(t, trials(p), flat)
 	want := map[string][]int{"tcp_rr": {3, 3, 3, 3}, "tcp_stream": slices.Repeat([]int{1}, 12)}
-	if diff := cmp.Diff(want, sizes); diff != "" {
-		t.Errorf("group sizes (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, sizes)
 }
 
 // The counted parts of the slices add up to at least the timed window, and to no
@@ -134,12 +129,8 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 		}
 	}
 	got := p.Without("x")
-	if diff := cmp.Diff(want, trials(got)); diff != "" {
-		t.Errorf("trials (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"host", "y"}, got.Modes); diff != "" {
-		t.Errorf("modes (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, trials(got))
+	must.Equal(t, []string{"host", "y"}, got.Modes)
 }
 
 func TestEstimate(t *testing.T) {
@@ -150,14 +141,10 @@ func TestEstimate(t *testing.T) {
 		return p.Estimate(trials(p))
 	}
 	want := 4 * 3 * (2*(settle+TrialOverhead) + 2*time.Second + 700*time.Millisecond)
-	if got := estimate(); got != want {
-		t.Errorf("all at once %s, want %s", got, want)
-	}
+	must.Equal(t, want, estimate())
 	// Interleaved: one wait for each group, and each slice has a part that does not
 	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
 	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
 	want = 4 * (3*(settle+TrialOverhead+2*time.Second) + settle + 3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond))
-	if got := estimate(); got != want {
-		t.Errorf("interleaved %s, want %s", got, want)
-	}
+	must.Equal(t, want, estimate())
 }

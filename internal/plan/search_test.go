@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/traffic/workloads"
 )
@@ -16,11 +17,8 @@ func searchOf(t *testing.T, profile string) study.Study {
 	for _, w := range workloads.All() {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
-	s, err := study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}},
-		CostPass: study.CostPass{Rate: study.NoPass}}, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}},
+		CostPass: study.CostPass{Rate: study.NoPass}}, cat))(t)
 	return s
 }
 

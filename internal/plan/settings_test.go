@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -19,10 +18,7 @@ func resolvedSample(t *testing.T, change func(*study.Study)) study.Study {
 	if change != nil {
 		change(&s)
 	}
-	s, err := study.Resolve(s, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(study.Resolve(s, studytest.Catalog()))(t)
 	return s
 }
 
@@ -58,9 +54,7 @@ func TestExperimentIsPinned(t *testing.T) {
 		"control tcp_stream": "04cc4df51c468b8c", "control tcp_rr": "16b712cb93fc99db", "control cost_pass": "c9ad940ff26a38d9",
 		"b tcp_stream": "01e7c0718be7dfaf", "b tcp_rr": "76be2e106ddd1d2a", "b cost_pass": "f429637c7dbb96e4",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-pinned +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 }
 
 // Trials that wait for their schedule in another way are others; a default that is written is none.
@@ -73,9 +67,7 @@ func TestWaitDecidesTrials(t *testing.T) {
 	if absent == spin || absent == fifo || spin == fifo {
 		t.Errorf("hashes %s, with wait %s, with scheduling %s", absent, spin, fifo)
 	}
-	if got := hash(study.Workload{Wait: study.Sleep, Scheduling: study.OtherScheduling}); got != absent {
-		t.Errorf("the hash with the defaults written is %s, not %s", got, absent)
-	}
+	must.Equal(t, absent, hash(study.Workload{Wait: study.Sleep, Scheduling: study.OtherScheduling}))
 }
 
 // Each key either changes the hash or is known not to: a new key is not forgotten.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -23,9 +24,7 @@ func TestSweep(t *testing.T) {
 		{ID: "C", Mode: "x", Workload: "more"}, {ID: "D", Mode: "x", Workload: "tcp_rr"},
 	}
 	want := []string{"tcp_stream", "tcp_rr", "curve@200Mbit/s", "curve@1500Mbit/s", "more@100Mbit/s", "more@200Mbit/s"}
-	if diff := cmp.Diff(want, Names(s)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Names(s))
 	p := Make(s)
 	seen := map[string]int{}
 	for _, tr := range trials(p) {
@@ -36,20 +35,16 @@ func TestSweep(t *testing.T) {
 			seen[tr.Mode]++
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"host": 4, "x": 4, "y": 4}, seen); diff != "" {
-		t.Errorf("trials at 1500 Mbit/s (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]int{"host": 4, "x": 4, "y": 4}, seen)
 	var scenarios []string
 	for _, sc := range Scenarios(s) {
 		scenarios = append(scenarios, sc.ID+" "+sc.Mode+" "+sc.Workload)
 	}
-	if diff := cmp.Diff([]string{
+	must.Equal(t, []string{
 		"A@200Mbit/s host curve@200Mbit/s", "A@1500Mbit/s host curve@1500Mbit/s",
 		"B@200Mbit/s x curve@200Mbit/s", "B@1500Mbit/s x curve@1500Mbit/s",
 		"C@100Mbit/s x more@100Mbit/s", "C@200Mbit/s x more@200Mbit/s", "D x tcp_rr",
-	}, scenarios); diff != "" {
-		t.Errorf("scenarios (-want +got):\n%s", diff)
-	}
+	}, scenarios)
 	for _, tt := range []struct {
 		ids, suffixes []string
 		sides         [][]string
@@ -79,9 +74,7 @@ func TestConcurrency(t *testing.T) {
 	s.Scenarios = []study.Scenario{{ID: "A", Mode: "host", Workload: "rr"}, {ID: "B", Mode: "x", Workload: "rr"}}
 	s.CostPass = study.CostPass{Rate: study.PassAuto, Warmup: study.WaitOf(0), Duration: second}
 	want := []string{"rr@1flows", "rr@16flows", "bulk@4streams", "bulk@4streams.iperf3", "bulk@50streams", "bulk@50streams.iperf3", "one@9flows", study.CostPassID}
-	if diff := cmp.Diff(want, Names(s)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Names(s))
 	seen := map[string]int{}
 	for _, tr := range trials(Make(s)) {
 		if _, list := tr.Workload.Concurrency(); len(list) > 0 {
@@ -89,25 +82,17 @@ func TestConcurrency(t *testing.T) {
 		}
 		seen[tr.Workload.ID] = tr.Workload.Flows + tr.Workload.Streams
 	}
-	if diff := cmp.Diff(map[string]int{"rr@1flows": 1, "rr@16flows": 16, "bulk@4streams": 4, "bulk@4streams.iperf3": 4, "bulk@50streams": 50, "bulk@50streams.iperf3": 50,
-		"one@9flows": 9, study.CostPassID: 4}, seen); diff != "" {
-		t.Errorf("numbers of flows and streams (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]int{"rr@1flows": 1, "rr@16flows": 16, "bulk@4streams": 4, "bulk@4streams.iperf3": 4, "bulk@50streams": 50, "bulk@50streams.iperf3": 50,
+		"one@9flows": 9, study.CostPassID: 4}, seen)
 	alone := s
 	alone.Workloads = []study.Workload{{ID: "rr@16flows", Kind: "tcp_rr", Flows: 16, Duration: second}}
-	if diff := cmp.Diff(Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"]); diff != "" {
-		t.Errorf("settings of 16 flows (-alone +in the list):\n%s", diff)
-	}
-	if diff := cmp.Diff([]Concurrency{{"rr", "flows", study.Counts{1, 16}, []string{"rr@1flows", "rr@16flows"}},
-		{"bulk", "streams", study.Counts{4, 50}, []string{"bulk@4streams", "bulk@50streams"}}}, Concurrencies(s)); diff != "" {
-		t.Errorf("curves (-want +got):\n%s", diff)
-	}
+	must.Equal(t, Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"])
+	must.Equal(t, []Concurrency{{"rr", "flows", study.Counts{1, 16}, []string{"rr@1flows", "rr@16flows"}},
+		{"bulk", "streams", study.Counts{4, 50}, []string{"bulk@4streams", "bulk@50streams"}}}, Concurrencies(s))
 	if suffixes, _ := Sides(s, "B", "A"); !cmp.Equal(suffixes, []string{"@1flows", "@16flows"}) {
 		t.Errorf("comparisons at %v", suffixes)
 	}
-	if diff := cmp.Diff(map[string]string{"bulk@4streams": "bulk@4streams.iperf3", "bulk@50streams": "bulk@50streams.iperf3"}, Verifications(s)); diff != "" {
-		t.Errorf("verifications (-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]string{"bulk@4streams": "bulk@4streams.iperf3", "bulk@50streams": "bulk@50streams.iperf3"}, Verifications(s))
 }
 
 // A claim about a sweep has sides at each level that all its sweeps have, under the names of results.
@@ -144,8 +129,6 @@ func TestClaimLevels(t *testing.T) {
 			}
 			got = append(got, label+": "+strings.Join(sides, ", "))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt.claim, diff)
-		}
+		must.EqualFor(t, tt.claim, tt.want, got)
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -16,12 +15,8 @@ func TestTwins(t *testing.T) {
 	s.Workloads[0].VerifyWith, s.Workloads[0].Tool = "iperf3", study.BuiltIn
 	s.Workloads[0].Slice = study.Duration(25 * time.Millisecond)
 	p := Make(s)
-	if d := cmp.Diff([]string{"tcp_stream", "tcp_stream.iperf3", "tcp_rr"}, Names(s)); d != "" {
-		t.Errorf("names (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(map[string]string{"tcp_stream": "tcp_stream.iperf3"}, Verifications(s)); d != "" {
-		t.Errorf("verifications (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"tcp_stream", "tcp_stream.iperf3", "tcp_rr"}, Names(s))
+	must.Equal(t, map[string]string{"tcp_stream": "tcp_stream.iperf3"}, Verifications(s))
 	verifications := map[int]int{}
 	for _, tr := range trials(p) {
 		w := tr.Workload
@@ -47,9 +42,7 @@ func TestTwins(t *testing.T) {
 func TestTwinNames(t *testing.T) {
 	s := sample()
 	s.Workloads[0].VerifyWith, s.Workloads[1].ID = "iperf3", "tcp_stream.iperf3"
-	if d := cmp.Diff([]string{"tcp_stream", "tcp_stream.iperf3.", "tcp_stream.iperf3"}, Names(s)); d != "" {
-		t.Errorf("names (-want +got):\n%s", d)
-	}
+	must.Equal(t, []string{"tcp_stream", "tcp_stream.iperf3.", "tcp_stream.iperf3"}, Names(s))
 }
 
 // A generator that cannot pause runs whole trials.

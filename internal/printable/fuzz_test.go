@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tare/internal/must"
 	"tare/internal/printable"
 )
 
@@ -80,9 +81,7 @@ func FuzzWriter(f *testing.F) {
 		if len(text) > 0 {
 			at = (cut%len(text) + len(text)) % len(text)
 		}
-		if parts := written(text[:at], text[at:]); parts != whole {
-			t.Errorf("in one write %q, in two %q", whole, parts)
-		}
+		must.Equal(t, whole, written(text[:at], text[at:]))
 		if !utf8.ValidString(whole) || written([]byte(whole)) != whole {
 			t.Errorf("%q is visible", whole)
 		}

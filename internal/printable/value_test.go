@@ -8,8 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
 )
@@ -103,12 +102,8 @@ func survives[T any](t *testing.T) {
 			t.Errorf("%s has %d columns", at, w)
 		}
 	})
-	if diff := cmp.Diff(again, v); diff != "" {
-		t.Errorf("the value that was given has changed (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(clean, printable.Value(clean)); diff != "" {
-		t.Errorf("clean again is another (-once +twice):\n%s", diff)
-	}
+	must.Equal(t, again, v)
+	must.Equal(t, clean, printable.Value(clean))
 }
 
 func TestNoHostileStringSurvives(t *testing.T) {
@@ -134,24 +129,9 @@ func TestCleanIsShared(t *testing.T) {
 
 func TestNamesMeet(t *testing.T) {
 	got := printable.Value(map[string]int64{"a\x00": 1, "a": 2, "b": 4})
-	if diff := cmp.Diff(map[string]int64{"a": 3, "b": 4}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, map[string]int64{"a": 3, "b": 4}, got)
 	long := strings.Repeat("x", 300)
 	if a, b := printable.Name(long+"1"), printable.Name(long+"2"); a == b || len(a) > printable.MaxName {
 		t.Errorf("%q and %q", a, b)
-	}
-}
-
-func BenchmarkValue(b *testing.B) {
-	trials := make([]result.Trial, 100_000)
-	for i := range trials {
-		trials[i] = result.Trial{Mode: "netns/published", Workload: "tcp_stream", Status: result.TrialOK, Metrics: map[string]float64{
-			"goodput": 1, "retransmits": 2, "cpu_cost": 3, "cpu_machine": 4, "rtt_p50": 5, "rtt_p99": 6,
-		}, Machine: map[string]float64{"cpu_user": 1, "cpu_system": 2, "cpu_idle": 3}}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		printable.Value(trials)
 	}
 }

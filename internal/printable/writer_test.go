@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"tare/internal/must"
 )
 
 func TestWriter(t *testing.T) {
@@ -22,9 +24,7 @@ func TestWriter(t *testing.T) {
 		for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "by bytes": iotest.OneByteReader(strings.NewReader(in))} {
 			var b strings.Builder
 			v := NewWriter(&b)
-			if _, err := io.Copy(struct{ io.Writer }{v}, r); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.Copy(struct{ io.Writer }{v}, r))(t)
 			if got := b.String(); got != want || !utf8.ValidString(got) {
 				t.Errorf("%s: %q became %q, want %q", name, in, got, want)
 			}

@@ -4,21 +4,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/must"
 )
 
 func TestVarianceComponents(t *testing.T) {
 	// By hand: means 2, 6; variances within 1 and 1; S_2^2 = 8, less 1/3.
-	c, err := VarianceComponents([][]float64{{1, 2, 3}, {5, 6, 7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(VarianceComponents([][]float64{{1, 2, 3}, {5, 6, 7}}))(t)
 	near(t, "within", c.Within, 1, 1e-12)
 	near(t, "between", c.Between, 8-1.0/3, 1e-12)
 	// Means closer than their samples explain.
-	c, err = VarianceComponents([][]float64{{1, 3}, {1, 3}, {1, 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(VarianceComponents([][]float64{{1, 3}, {1, 3}, {1, 3}}))(t)
 	near(t, "within, alike", c.Within, 2, 1e-12)
 	near(t, "between, alike", c.Between, 0, 0)
 	const what = "estimate variance components: "
@@ -50,10 +46,7 @@ func TestVarianceComponentsAreUnbiased(t *testing.T) {
 				trials[i][j] = level + 0.03*rng.NormFloat64()
 			}
 		}
-		c, err := VarianceComponents(trials)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(VarianceComponents(trials))(t)
 		within, between = within+c.Within/reps, between+c.Between/reps
 	}
 	inRange(t, "sd within", math.Sqrt(within), 0.0297, 0.0303)

@@ -5,8 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 // Method 5, item 7: Holm.
@@ -21,9 +22,7 @@ func TestHolm(t *testing.T) {
 		{[]float64{0, 1}, []float64{0, 1}},
 		{[]float64{}, []float64{}},
 	} {
-		if d := cmp.Diff(c.want, Holm(c.ps), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
-			t.Errorf("%v: %s", c.ps, d)
-		}
+		must.EqualFor(t, c.ps, c.want, Holm(c.ps), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
 	}
 }
 
@@ -65,9 +64,7 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if got := Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05); got != CannotTell {
-		t.Errorf("without a p: %v, want cannot tell", got)
-	}
+	must.Equal(t, CannotTell, Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05))
 }
 
 // answers simulates sessions of one mode and tells how often each answer came.

@@ -10,10 +10,8 @@
 // A result is computed from trials with [Paired] (log ratios within blocks), [Holm] over
 // the modes compared, and [Decide], whose result is different, small, same or cannot
 // tell. [BlocksNeeded] estimates how many blocks a cannot-tell needs. Without blocks
-// there is [Unpaired]. [CompactLetters] writes all comparisons of several modes as letters. [Stopping] ends a run by the width of its intervals. Alternative
-// methods that assume nothing about the noise are only in the tests: Fieller's interval
-// for a ratio of arithmetic means, the sign flip and the U test, and the interval of a
-// quantile. There is no bootstrap: with few trials the 95 % interval of the percentile
-// bootstrap has a coverage of 79 to 91 %. No function drops an outlier; [TwoBands] only
-// flags.
+// there is [Unpaired]. [CompactLetters] writes all comparisons of several modes as letters.
+// [Stopping] ends a run by the width of its intervals. There is no bootstrap: with few
+// trials the 95 % interval of the percentile bootstrap has a coverage of 79 to 91 %. No
+// function drops an outlier; [TwoBands] only flags.
 package stats

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // session is one simulated session of modes that are all alike, on a machine whose
@@ -51,10 +53,7 @@ func (s session) falsely(t *testing.T, by func() order) (one, any float64) {
 		}
 		ls, ps := make([]LogRatio, s.modes-1), make([]float64, s.modes-1)
 		for i := range ls {
-			l, err := Paired(values[i+1], values[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(Paired(values[i+1], values[0]))(t)
 			ls[i], ps[i] = l, l.P()
 		}
 		claimed := 0

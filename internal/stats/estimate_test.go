@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 func TestMeans(t *testing.T) {
@@ -30,13 +32,8 @@ func TestMeans(t *testing.T) {
 		{"geometric, one value", GeoMeanInterval, []float64{7}, 0.95, Estimate{N: 1, Value: 7}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := c.of(c.xs, c.conf)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-6, 1e-12)); d != "" {
-				t.Error(d)
-			}
+			got := must.Get(c.of(c.xs, c.conf))(t)
+			must.Equal(t, c.want, got, cmpopts.EquateApprox(1e-6, 1e-12))
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 // sleepers are Student's own example (R's data set sleep), made values whose
@@ -19,10 +21,7 @@ func sleepers() (x, b []float64) {
 }
 
 func TestPairedKnownAnswer(t *testing.T) {
-	l, err := Paired(sleepers())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Paired(sleepers()))(t)
 	lo, hi, ok := l.Interval(0.95)
 	if l.N != 10 || !ok {
 		t.Fatalf("n %d, interval %t", l.N, ok)
@@ -46,10 +45,7 @@ func TestPairedWithoutSpread(t *testing.T) {
 		{"half each time", []float64{1, 2, 4}, []float64{2, 4, 8}, 0.5, 0, true},
 		{"one pair", []float64{1}, []float64{2}, 0.5, math.NaN(), false},
 	} {
-		l, err := Paired(c.x, c.b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Paired(c.x, c.b))(t)
 		near(t, c.name+" ratio", l.Ratio(), c.ratio, 1e-12)
 		if p := l.P(); !(math.Abs(p-c.p) < 1e-12) && math.IsNaN(p) != math.IsNaN(c.p) {
 			t.Errorf("%s: p %g, want %g", c.name, p, c.p)
@@ -64,9 +60,7 @@ func TestPairedWithoutSpread(t *testing.T) {
 		}
 	}
 	// No rounding here: SD is 0 to the bit.
-	if p := (LogRatio{N: 4, Mean: -0.2}).P(); p != 0 {
-		t.Errorf("constant difference: p %g, want 0", p)
-	}
+	must.Equal(t, float64(0), (LogRatio{N: 4, Mean: -0.2}).P())
 }
 
 func TestPairedRefuses(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/must"
 )
 
 const reps = 4000 // a true 95 % then lands within 94..96 (3 sigma)
@@ -43,10 +45,7 @@ func (m model) compare(t *testing.T, ratios ...float64) []LogRatio {
 	base, modes := m.session(ratios...)
 	out := make([]LogRatio, len(modes))
 	for i, x := range modes {
-		l, err := Paired(x, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Paired(x, base))(t)
 		out[i] = l
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/must"
 )
 
 // The table f(n) of the method: the detectable difference in units of SD. It is
@@ -21,9 +23,7 @@ func TestDetectableTable(t *testing.T) {
 	if d := (LogRatio{N: 1}).Detectable(); !math.IsNaN(d) {
 		t.Errorf("detectable with one block: %g, want NaN", d)
 	}
-	if d := (LogRatio{N: 5}).Detectable(); d != 0 {
-		t.Errorf("detectable without spread: %g, want 0", d)
-	}
+	must.Equal(t, float64(0), (LogRatio{N: 5}).Detectable())
 }
 
 // What is called detectable is found about four times out of five.

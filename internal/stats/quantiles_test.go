@@ -3,11 +3,9 @@ package stats
 import (
 	"fmt"
 	"math"
-	"sort"
 	"testing"
 
 	moremath "github.com/aclements/go-moremath/stats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // relative fails the test unless got is within tol of want, relative to want.
@@ -46,28 +44,6 @@ func TestTQuantileTails(t *testing.T) {
 	relative(t, "t_.975,2e4", TQuantile(0.975, 2e4), 1.9600826, 1e-6)
 }
 
-func TestFQuantile(t *testing.T) {
-	// Any printed F table, upper 5 % and 2.5 %.
-	for _, c := range []struct{ p, d1, d2, want float64 }{
-		{0.95, 1, 1, 161.45}, {0.95, 2, 10, 4.103}, {0.95, 5, 2, 19.296}, {0.95, 4, 20, 2.866}, {0.975, 9, 9, 4.026},
-	} {
-		near(t, fmt.Sprintf("F_%g,%g,%g", c.p, c.d1, c.d2), FQuantile(c.p, c.d1, c.d2), c.want, 0.006)
-	}
-	for _, p := range []float64{1e-6, 0.025, 0.5, 0.975, 0.999999} {
-		for _, d := range []float64{1, 3.5, 10, 1000} {
-			closed := d / 2 * math.Expm1(-2/d*math.Log1p(-p)) // of 2 degrees of freedom above
-			relative(t, fmt.Sprintf("F_%g,2,%g", p, d), FQuantile(p, 2, d), closed, 1e-7)
-		}
-	}
-	q := TQuantile(0.975, 7)
-	relative(t, "t squared", FQuantile(0.95, 1, 7), q*q, 1e-8)
-	for _, c := range [][3]float64{{0, 1, 1}, {1, 1, 1}, {math.NaN(), 1, 1}, {0.5, 0, 1}, {0.5, 1, -1}, {0.5, math.Inf(1), 1}, {0.5, 1, math.NaN()}} {
-		if got := FQuantile(c[0], c[1], c[2]); !math.IsNaN(got) {
-			t.Errorf("FQuantile%v = %g, want NaN", c, got)
-		}
-	}
-}
-
 func TestBetaQuantile(t *testing.T) {
 	for _, p := range []float64{1e-6, 0.025, 0.5, 0.975, 0.999999} {
 		for _, s := range []float64{0.5, 1, 5, 100} {
@@ -82,80 +58,6 @@ func TestBetaQuantile(t *testing.T) {
 			t.Errorf("BetaQuantile%v = %g, want NaN", c, got)
 		}
 	}
-}
-
-// Against the sum of its terms.
-func TestBinomial(t *testing.T) {
-	for _, n := range []int{1, 2, 7, 60, 1000} {
-		for _, q := range []float64{0.001, 0.1, 0.5, 0.93} {
-			sum := 0.0
-			for k := range n + 1 {
-				lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
-				sum += math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q))
-				near(t, fmt.Sprintf("P(B <= %d), n %d, q %g", k, n, q), BinomialCDF(k, n, q), sum, 1e-10)
-			}
-			for _, p := range []float64{0.001, 0.025, 0.5, 0.975} {
-				k := BinomialQuantile(p, n, q)
-				if k < 0 || k > n || BinomialCDF(k, n, q) < p || BinomialCDF(k-1, n, q) >= p {
-					t.Errorf("quantile %g of n %d, q %g: %d", p, n, q, k)
-				}
-			}
-		}
-	}
-	for _, c := range []struct {
-		k, n int
-		q    float64
-		want float64
-	}{{-1, 5, 0.5, 0}, {5, 5, 0.5, 1}, {9, 5, 0.5, 1}, {0, 0, 0.5, 1}, {0, 5, 0, 1}, {4, 5, 1, 0}, {5, 5, 1, 1}} {
-		near(t, fmt.Sprintf("P(B <= %d), n %d, q %g", c.k, c.n, c.q), BinomialCDF(c.k, c.n, c.q), c.want, 0)
-	}
-	if !math.IsNaN(BinomialCDF(0, -1, 0.5)) || !math.IsNaN(BinomialCDF(0, 5, 1.1)) || !math.IsNaN(BinomialCDF(0, 5, math.NaN())) {
-		t.Error("a binomial that is none has a probability")
-	}
-	for _, got := range []int{BinomialQuantile(0, 5, 0.5), BinomialQuantile(1, 5, 0.5), BinomialQuantile(0.5, -1, 0.5), BinomialQuantile(0.5, 5, -0.1)} {
-		if got != -1 {
-			t.Errorf("quantile of what is none: %d", got)
-		}
-	}
-}
-
-// FQuantile is the value below which an F variable with d1 and d2 degrees of
-// freedom lies with probability p (Snedecor 1934). It returns NaN unless
-// 0 < p < 1 and both degrees of freedom are positive and finite.
-func FQuantile(p, d1, d2 float64) float64 {
-	if !(p > 0 && p < 1) || !shape(d1) || !shape(d2) {
-		return math.NaN()
-	}
-	if p > 0.5 { // the upper tail from the lower one of 1/F, which keeps its digits
-		return 1 / distuv.F{D1: d2, D2: d1}.Quantile(1-p)
-	}
-	return distuv.F{D1: d1, D2: d2}.Quantile(p)
-}
-
-// BinomialCDF is the probability of at most k successes in n independent trials
-// that succeed with probability q each: 0 below 0 successes, 1 from n on. It
-// returns NaN unless n >= 0 and 0 <= q <= 1.
-func BinomialCDF(k, n int, q float64) float64 {
-	switch {
-	case n < 0 || !(q >= 0 && q <= 1):
-		return math.NaN()
-	case k < 0:
-		return 0
-	case k >= n || q == 0:
-		return 1
-	case q == 1:
-		return 0
-	}
-	return distuv.Binomial{N: float64(n), P: q}.CDF(float64(k))
-}
-
-// BinomialQuantile is the smallest k with BinomialCDF(k, n, q) >= p. It returns -1
-// unless 0 < p < 1, n >= 0 and 0 <= q <= 1.
-func BinomialQuantile(p float64, n int, q float64) int {
-	if !(p > 0 && p < 1) || n < 0 || !(q >= 0 && q <= 1) {
-		return -1
-	}
-	return sort.Search(n, func(k int) bool { return BinomialCDF(k, n, q) >= p })
 }
 
 // Method 5, item 7: t quantiles against a table.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/stats"
 )
 
@@ -61,7 +62,5 @@ func TestBlocksUntil(t *testing.T) {
 	if want := stats.BlocksNeeded([]stats.LogRatio{l}, 0)[0]; n != want || n < 1 {
 		t.Errorf("%d more blocks; Decide needs %d", n, want)
 	}
-	if n := (stats.LogRatio{N: 5, SD: 0.1}).BlocksUntil(positive); n != -1 {
-		t.Errorf("without a difference, %d more blocks", n)
-	}
+	must.Equal(t, -1, (stats.LogRatio{N: 5, SD: 0.1}).BlocksUntil(positive))
 }

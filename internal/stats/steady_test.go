@@ -3,9 +3,10 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // simulated is a series of samples: level(i) times noise of relative sd, AR(1)
@@ -45,8 +46,8 @@ func rates(sd, truth float64, level func(i int) float64) steadyRates {
 			r.drifting += 1.0 / reps
 		}
 	}
-	o, _ := MedianInterval(cuts, 0.95)
-	r.cut = o.Value
+	slices.Sort(cuts)
+	r.cut = sampleQuantile(cuts, 0.5)
 	return r
 }
 
@@ -165,39 +166,7 @@ func TestSteadyStateEdges(t *testing.T) {
 func TestBatches(t *testing.T) {
 	xs := []float64{1, 2, 3, 4, 5}
 	for m, want := range map[int][]float64{1: xs, 2: {1.5, 3.5}, 5: {3}, 6: {}, 0: nil, -1: nil} {
-		if d := cmp.Diff(want, Batches(xs, m)); d != "" {
-			t.Errorf("%d: %s", m, d)
-		}
-	}
-}
-
-func TestAutocorrelation(t *testing.T) {
-	for _, c := range []struct {
-		xs   []float64
-		lag  int
-		want float64
-		ok   bool
-	}{
-		// R: acf(1:5): 1, 0.4, -0.1, -0.4, -0.4.
-		{[]float64{1, 2, 3, 4, 5}, 0, 1, true},
-		{[]float64{1, 2, 3, 4, 5}, 1, 0.4, true},
-		{[]float64{1, 2, 3, 4, 5}, 2, -0.1, true},
-		{[]float64{1, 2, 3, 4, 5}, 4, -0.4, true},
-		{[]float64{1, 2, 3, 4, 5}, 5, 0, false},
-		{[]float64{1, 2, 3}, -1, 0, false},
-		{[]float64{2, 2, 2}, 1, 0, false},
-		{[]float64{2, math.NaN(), 2}, 1, 0, false},
-		{nil, 0, 0, false},
-	} {
-		r, ok := Autocorrelation(c.xs, c.lag)
-		if ok != c.ok || !(math.Abs(r-c.want) < 1e-12) {
-			t.Errorf("%v, lag %d: %g %t, want %g %t", c.xs, c.lag, r, ok, c.want, c.ok)
-		}
-	}
-	xs := simulated(rand.New(rand.NewPCG(1, 1)), 20000, 0.05, 0.6, flat)
-	for lag, want := range map[int]float64{1: 0.6, 2: 0.36, 10: 0.006} {
-		r, _ := Autocorrelation(xs, lag)
-		inRange(t, "AR(1) of 0.6", r, want-0.03, want+0.03)
+		must.EqualFor(t, m, want, Batches(xs, m))
 	}
 }
 
@@ -237,27 +206,11 @@ func TestTheilSen(t *testing.T) {
 	}
 }
 
-// Autocorrelation is how much samples lag apart resemble each other, -1 to 1
-// (Box, Jenkins, Time Series Analysis, 2.1.5):
-//
-//	sum_{i<=n-lag} (x_i - mean)(x_{i+lag} - mean) / sum_i (x_i - mean)^2
-//
-// Of n independent samples it is about -1/n +- 2/sqrt n. ok is false unless
-// 0 <= lag < n, for samples that are all equal or not finite.
-func Autocorrelation(series []float64, lag int) (r float64, ok bool) {
-	if lag < 0 || lag >= len(series) || check(series, 0.95) != nil {
-		return 0, false
+// upTo is n to 1.
+func upTo(n int) []float64 {
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = float64(n - i)
 	}
-	mean, _ := meanSD(series)
-	var products, squares float64
-	for i, x := range series {
-		squares += (x - mean) * (x - mean)
-		if i >= lag {
-			products += (x - mean) * (series[i-lag] - mean)
-		}
-	}
-	if !(squares > 0) || math.IsInf(squares, 1) {
-		return 0, false
-	}
-	return products / squares, true
+	return xs
 }

@@ -141,25 +141,7 @@ func TestStopping(t *testing.T) {
 			s, h = s.After(n, c.ratio(n))
 		}
 		if n != c.n || h != c.halt || s.SettledAt != c.at {
-			t.Errorf("%s: %v after %d blocks, settled at %d; want %v after %d, settled at %d", c.name, h, n, s.SettledAt, c.halt, c.n, c.at)
+			t.Errorf("%s: halt %d after %d blocks, settled at %d; want %d after %d, settled at %d", c.name, h, n, s.SettledAt, c.halt, c.n, c.at)
 		}
 	}
-	for h, want := range map[Halt]string{GoOn: "go on", Settled: "settled", Capped: "cap", 9: "unknown halt"} {
-		if h.String() != want {
-			t.Errorf("%q, want %q", h, want)
-		}
-	}
-}
-
-// String gives the reason in a word.
-func (h Halt) String() string {
-	switch h {
-	case GoOn:
-		return "go on"
-	case Settled:
-		return "settled"
-	case Capped:
-		return "cap"
-	}
-	return "unknown halt"
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Method 5, item 4: samples within a trial are no repeats. Trials differ by 3 %,
@@ -17,19 +19,13 @@ func TestPerSecondTrap(t *testing.T) {
 		for i := range means {
 			level := 1 + 0.03*rng.NormFloat64()
 			xs := simulated(rng, seconds, 0.09, 0.3, func(int) float64 { return level })
-			e, err := MeanInterval(xs, 0.95)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(MeanInterval(xs, 0.95))(t)
 			if i == 0 && e.Lo <= 1 && 1 <= e.Hi {
 				fromSeconds += 1.0 / reps
 			}
 			means[i] = e.Value
 		}
-		e, err := MeanInterval(means, 0.95)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(MeanInterval(means, 0.95))(t)
 		if e.Lo <= 1 && 1 <= e.Hi {
 			fromTrials += 1.0 / reps
 		}
@@ -76,10 +72,7 @@ func TestInvalidationBias(t *testing.T) {
 			x[i], b[i] = m.valid(level), m.valid(level)
 			plain[i], _ = m.trial(level)
 		}
-		l, err := Paired(x, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Paired(x, b))(t)
 		if a := Decide(l, l.P(), 0.05); a == Different || a == Small {
 			claims += 1.0 / reps
 		}
@@ -87,10 +80,7 @@ func TestInvalidationBias(t *testing.T) {
 		kept += meanLog(t, plain) / reps
 		// The guard: the slowest trials of one mode are dropped, for looking odd.
 		fast, rest := withoutSlowest(x, b, 2)
-		g, err := Paired(fast, rest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(Paired(fast, rest))(t)
 		apart += g.Mean / reps
 		dropped += meanLog(t, fast) / reps
 	}
@@ -103,11 +93,7 @@ func TestInvalidationBias(t *testing.T) {
 
 func meanLog(t *testing.T, xs []float64) float64 {
 	t.Helper()
-	l, err := logs(xs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, _ := meanSD(l)
+	mean, _ := meanSD(must.Get(logs(xs))(t))
 	return mean
 }
 
@@ -149,10 +135,7 @@ func TestInterruptedSession(t *testing.T) {
 			hits++ // no interval, no miss
 			continue
 		}
-		l, err := Paired(x, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Paired(x, b))(t)
 		pairs[l.N]++
 		if lo, hi, ok := l.Interval(0.95); ok && lo <= ratio && ratio <= hi {
 			hits++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -36,10 +37,10 @@ func putTogether(t *testing.T, sessions []result.Session, trials ...result.Trial
 	t.Helper()
 	d := created(t)
 	for _, s := range sessions {
-		ok(t, d.WriteSession(s))
+		must.Do(t, d.WriteSession(s))
 	}
 	for _, tr := range trials {
-		ok(t, d.Append(tr))
+		must.Do(t, d.Append(tr))
 	}
 	return d
 }
@@ -54,7 +55,7 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 	d := putTogether(t, []result.Session{short, long, newer}, trialIn(short, 1), trialIn(short, 2), trialIn(long, 3), trialIn(newer, 4), trialIn(newer, 6), old, stray)
 	for name, load := range map[string]func() (result.Run, []result.Trial, error){"whole": d.Load, "partial": d.LoadPartial} {
 		run, trials, err := load()
-		ok(t, err)
+		must.Do(t, err)
 		if diff := cmp.Diff([]int{4, 6}, seqs(trials)); diff != "" {
 			t.Errorf("%s: trials that count (-want +got):\n%s", name, diff)
 		}
@@ -64,14 +65,12 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 			{Scope: "tare", Now: "v0.2.0 (def)", Trials: "7"},
 			{Scope: "settings", Trials: "8"},
 		}}
-		if diff := cmp.Diff(want, run.Apart); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name, want, run.Apart)
 		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.OtherExperiment) || run.Trials.OK != 2 {
 			t.Errorf("%s: %+v, warnings %+v", name, run.Trials, run.Warnings)
 		}
 	}
-	resumed := must[Resumption](t)(d.Resume(long))
+	resumed := must.Get(d.Resume(long))(t)
 	if diff := cmp.Diff([]int{3}, seqs(resumed.Trials)); diff != "" || resumed.Apart.Trials.OK != 6 || resumed.Last != 8 || resumed.Forced {
 		t.Errorf("resumed as the second session: %+v\n%s", resumed, diff)
 	}
@@ -84,20 +83,18 @@ func TestRecorded(t *testing.T) {
 	short, long := session("s1", "300ms", v1), session("s2", "900ms", v1)
 	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1), trialIn(long, 2), trialIn(long, 3))
 	d.LimitMemory(1)
-	trials := must[[]result.Trial](t)(d.Recorded(long))
+	trials := must.Get(d.Recorded(long))(t)
 	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" {
 		t.Fatalf("trials (-want +got):\n%s", diff)
 	}
 	want := trialIn(long, 2)
 	want.Client, want.Server = settings(want.Client), settings(want.Server)
 	want.Series, want.Counters = nil, nil
-	if diff := cmp.Diff(want, trials[0]); diff != "" {
-		t.Errorf("a trial (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, trials[0])
 	if _, err := d.Resume(long); err == nil {
 		t.Error("the limit of memory of what others wrote was not applied")
 	}
-	if trials := must[[]result.Trial](t)(created(t).Recorded(long)); len(trials) > 0 {
+	if trials := must.Get(created(t).Recorded(long))(t); len(trials) > 0 {
 		t.Errorf("an empty run has %d trials", len(trials))
 	}
 }
@@ -109,13 +106,9 @@ func TestResumeTellsMachine(t *testing.T) {
 	changed := result.Warning{Code: string(warning.MachineChanged), Scope: "run", Text: "of before"}
 	short.Run.Warnings = []result.Warning{{Code: string(warning.BusyMachine), Scope: "run", Text: "then"}, changed}
 	d := putTogether(t, []result.Session{short}, trialIn(short, 1))
-	r := must[Resumption](t)(d.Resume(short))
-	if diff := cmp.Diff(short.Run.Hosts, r.Hosts); diff != "" {
-		t.Errorf("hosts (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]result.Warning{changed}, r.Warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	r := must.Get(d.Resume(short))(t)
+	must.Equal(t, short.Run.Hosts, r.Hosts)
+	must.Equal(t, []result.Warning{changed}, r.Warnings)
 }
 
 // Once forced, a run goes on beside the same other trials, and beside no others.
@@ -123,13 +116,13 @@ func TestForcedOnce(t *testing.T) {
 	short, long := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
 	long.Forced = true
 	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1))
-	if r := must[Resumption](t)(d.Resume(long)); !r.Forced || r.Apart == nil {
+	if r := must.Get(d.Resume(long))(t); !r.Forced || r.Apart == nil {
 		t.Errorf("the same again: %+v", r)
 	}
-	if r := must[Resumption](t)(d.Resume(session("s3", "1s", result.Build{Version: "v1"}))); r.Forced || r.Apart == nil {
+	if r := must.Get(d.Resume(session("s3", "1s", result.Build{Version: "v1"})))(t); r.Forced || r.Apart == nil {
 		t.Errorf("another study: %+v", r)
 	}
-	if r := must[Resumption](t)(d.Resume(session("s3", "300ms", result.Build{Version: "v1"}))); r.Apart != nil || len(r.Trials) != 1 {
+	if r := must.Get(d.Resume(session("s3", "300ms", result.Build{Version: "v1"})))(t); r.Apart != nil || len(r.Trials) != 1 {
 		t.Errorf("as it began: %+v", r)
 	}
 }
@@ -146,7 +139,7 @@ func TestRepeatedTrialsCountOnce(t *testing.T) {
 	}{"recorded": {[]result.Session{s}, known}, "without sessions": {nil, known}, "older": {nil, old}} {
 		d := putTogether(t, c.sessions, append(c.trials, c.trials[1], c.trials[0])...)
 		run, trials, err := d.Load()
-		ok(t, err)
+		must.Do(t, err)
 		if diff := cmp.Diff([]int{1, 2, 3}, seqs(trials)); diff != "" || run.Duplicates != 2 || run.Apart != nil {
 			t.Errorf("%s: %d duplicates, apart %+v (-want +got):\n%s", name, run.Duplicates, run.Apart, diff)
 		}
@@ -160,7 +153,7 @@ func TestRepeatedTrialsCountOnce(t *testing.T) {
 func TestMixedWithoutSessions(t *testing.T) {
 	one, other := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
 	run, trials, err := putTogether(t, nil, trialIn(one, 1), trialIn(other, 2), trialIn(other, 3)).Load()
-	ok(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" || run.Apart == nil || run.Apart.Trials.OK != 1 {
 		t.Errorf("apart %+v (-want +got):\n%s", run.Apart, diff)
 	}
@@ -173,16 +166,14 @@ func TestKilledRunIsKnown(t *testing.T) {
 	for name, earlier := range map[string]bool{"killed": false, "resumed and killed": true} {
 		d := putTogether(t, []result.Session{s}, trialIn(s, 1))
 		if earlier {
-			ok(t, d.WriteRun(wholeRun()))
+			must.Do(t, d.WriteRun(wholeRun()))
 		}
 		run, _, err := d.Load()
-		ok(t, err)
+		must.Do(t, err)
 		want := s.Run
 		want.Trials = result.Tally{OK: 1}
-		if diff := cmp.Diff(want, run); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		listed := must[[]Summary](t)(List(d.Path()))
+		must.EqualFor(t, name, want, run)
+		listed := must.Get(List(d.Path()))(t)
 		if len(listed) != 1 || listed[0].ID != "s2" || listed[0].Status != result.RunInterrupted || listed[0].Trials != 1 {
 			t.Errorf("%s is listed as %+v", name, listed)
 		}
@@ -193,17 +184,15 @@ func TestKilledRunIsKnown(t *testing.T) {
 func TestSessionsAreKept(t *testing.T) {
 	a, b := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v2"})
 	d := putTogether(t, []result.Session{a})
-	again := must[*Dir](t)(Open(d.Path()))
+	again := must.Get(Open(d.Path()))(t)
 	defer again.Close()
-	ok(t, again.WriteSession(b))
+	must.Do(t, again.WriteSession(b))
 	b.Run.Warnings = wholeRun().Warnings
-	ok(t, again.WriteSession(b))
+	must.Do(t, again.WriteSession(b))
 	a.Run.Hosts, a.Run.Modes = nil, nil
-	if diff := cmp.Diff([]result.Session{a, b}, must[[]result.Session](t)(d.readSessions())); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, []result.Session{a, b}, must.Get(d.readSessions())(t))
 	for content, want := range map[string]string{`{"schema":"tare.sessions/2"}`: "tare.sessions/2", `{"schema"`: "it was cut or edited", `[]`: "it is not an object"} {
-		ok(t, os.WriteFile(filepath.Join(d.Path(), SessionsFile), []byte(content), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(d.Path(), SessionsFile), []byte(content), 0o600))
 		_, _, err := d.Load()
 		wantErr(t, err, "", SessionsFile)
 		wantErr(t, err, "", want)
@@ -223,19 +212,17 @@ func TestNumbers(t *testing.T) {
 // A run that would exceed what readers accept ends before that, and its file is as it was.
 func TestAppendFull(t *testing.T) {
 	d := created(t)
-	ok(t, d.Append(sample(1)))
+	must.Do(t, d.Append(sample(1)))
 	d.size = maxWritten - 10
 	err := d.Append(sample(2))
 	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
 	_, trials, err := d.Load()
-	ok(t, err)
-	if len(trials) != 1 {
-		t.Errorf("%d trials", len(trials))
-	}
-	ok(t, d.Close())
-	again := must[*Dir](t)(OpenAppend(d.Path()))
+	must.Do(t, err)
+	must.Equal(t, 1, len(trials))
+	must.Do(t, d.Close())
+	again := must.Get(OpenAppend(d.Path()))(t)
 	defer again.Close()
-	if info := must[os.FileInfo](t)(os.Stat(filepath.Join(d.Path(), TrialsFile))); again.size != info.Size() {
+	if info := must.Get(os.Stat(filepath.Join(d.Path(), TrialsFile)))(t); again.size != info.Size() {
 		t.Errorf("reopened with %d of %d bytes", again.size, info.Size())
 	}
 }

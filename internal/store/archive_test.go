@@ -6,25 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // archiveOf returns the archive of a run with these files.
 func archiveOf(t testing.TB, files map[string]string) string {
 	t.Helper()
-	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer d.Close()
 	for name, text := range files {
-		if err := d.write(name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.write(name, []byte(text)))
 	}
 	var out bytes.Buffer
-	if err := d.WriteArchive(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteArchive(&out))
 	return out.String()
 }
 
@@ -33,18 +28,10 @@ func TestArchive(t *testing.T) {
 	files := map[string]string{StudyFile: "name: x\n", RunFile: strings.Repeat(`{"a": "b"}`, 1000), SessionsFile: "{}", TrialsFile: strings.Repeat("a line\n", 3000)}
 	lines := strings.SplitAfter(archiveOf(t, files), "\n")
 	text := "progress 1/2\n" + strings.Join(lines[:4], "") + "warning: a line of another stream\n" + strings.Join(lines[4:], "") + "the end\n"
-	a, err := ReadArchive(strings.NewReader(strings.ReplaceAll(text, "\n", "\r\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Create(filepath.Join(t.TempDir(), "copy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(ReadArchive(strings.NewReader(strings.ReplaceAll(text, "\n", "\r\n"))))(t)
+	d := must.Get(Create(filepath.Join(t.TempDir(), "copy")))(t)
 	defer d.Close()
-	if err := d.Unpack(a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Unpack(a))
 	for name, want := range files {
 		if got, err := d.read(name, maxUnpacked); err != nil || string(got) != want {
 			t.Errorf("%s has %d bytes, want %d: %v", name, len(got), len(want), err)
@@ -73,27 +60,18 @@ func TestArchiveRefused(t *testing.T) {
 
 // An archive holds no more than a pod's log can, and unpacks to no more than fits into memory.
 func TestArchiveSize(t *testing.T) {
-	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer d.Close()
-	if err := d.write(TrialsFile, make([]byte, maxUnpacked+1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.write(TrialsFile, make([]byte, maxUnpacked+1)))
 	if err := d.WriteArchive(&bytes.Buffer{}); !errors.Is(err, errTooLarge) {
 		t.Errorf("%d bytes: %v", maxUnpacked+1, err)
 	}
 	// Two files that are each small enough.
 	for _, name := range []string{TrialsFile, StudyFile} {
-		if err := d.write(name, make([]byte, maxUnpacked*2/3)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.write(name, make([]byte, maxUnpacked*2/3)))
 	}
 	var out bytes.Buffer
-	if err := d.WriteArchive(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteArchive(&out))
 	if _, err := ReadArchive(&out); !errors.Is(err, errTooLarge) {
 		t.Errorf("a small archive of large files: %v", err)
 	}
@@ -110,14 +88,9 @@ func FuzzArchive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(Create(filepath.Join(t.TempDir(), "run")))(t)
 		defer d.Close()
-		if err := d.Unpack(a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Unpack(a))
 		names, err := d.names()
 		if err != nil || len(names) > len(archived()) {
 			t.Errorf("%v, %v", names, err)

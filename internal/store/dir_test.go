@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -41,70 +40,45 @@ func wholeRun() result.Run {
 	}
 }
 
-func must[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
-func ok(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func created(t *testing.T) *Dir {
 	t.Helper()
-	d := must[*Dir](t)(Create(filepath.Join(t.TempDir(), "run")))
+	d := must.Get(Create(filepath.Join(t.TempDir(), "run")))(t)
 	t.Cleanup(func() { d.Close() })
 	return d
 }
 
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "down", "run")
-	d := must[*Dir](t)(Create(path + "/"))
-	if d.Path() != path {
-		t.Errorf("path %s, want %s", d.Path(), path)
-	}
-	ok(t, d.WriteStudy([]byte("name: x\n")), d.Append(sample(1)), d.Append(sample(2)), d.WriteRun(result.Run{}), d.WriteRun(wholeRun()),
+	d := must.Get(Create(path + "/"))(t)
+	must.Equal(t, path, d.Path())
+	must.Do(t, d.WriteStudy([]byte("name: x\n")), d.Append(sample(1)), d.Append(sample(2)), d.WriteRun(result.Run{}), d.WriteRun(wholeRun()),
 		d.WriteFile("report.html", []byte("old")), d.WriteFile("report.html", []byte("new")), d.WriteFile("figures/a.svg", []byte("<svg/>")), d.WriteFile("figures/b.svg", nil),
 		d.Close(), d.Close())
 
-	d = must[*Dir](t)(Open(path))
+	d = must.Get(Open(path))(t)
 	defer d.Close()
 	run, trials, err := d.Load()
-	ok(t, err)
-	if diff := cmp.Diff(wholeRun(), run); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]result.Trial{sample(1), sample(2)}, trials); diff != "" {
-		t.Error(diff)
-	}
+	must.Do(t, err)
+	must.Equal(t, wholeRun(), run)
+	must.Equal(t, []result.Trial{sample(1), sample(2)}, trials)
 	// What was written, and nothing beside it.
 	want := map[string]string{"study.yaml": "name: x\n", "report.html": "new", "figures/a.svg": "<svg/>", "figures/b.svg": "", "run.json": "*", "trials.ndjson": "*"}
 	got := map[string]string{}
-	ok(t, filepath.WalkDir(path, func(p string, e os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(path, func(p string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		name := must[string](t)(filepath.Rel(path, p))
-		got[name] = string(must[[]byte](t)(os.ReadFile(p)))
+		name := must.Get(filepath.Rel(path, p))(t)
+		got[name] = string(must.Get(os.ReadFile(p))(t))
 		if want[name] == "*" {
 			got[name] = "*"
 		}
-		if info := must[os.FileInfo](t)(e.Info()); info.Mode().Perm()&0o600 != 0o600 || name == "report.html" && info.Mode().Perm()&0o044 == 0 {
+		if info := must.Get(e.Info())(t); info.Mode().Perm()&0o600 != 0o600 || name == "report.html" && info.Mode().Perm()&0o044 == 0 {
 			t.Errorf("%s: mode %v", name, info.Mode())
 		}
 		return nil
 	}))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -115,7 +89,7 @@ func TestCreateRefuses(t *testing.T) {
 		{"notes.txt", "not an empty directory: it contains notes.txt"},
 	} {
 		path := t.TempDir()
-		ok(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))
 		_, err := Create(path)
 		if !errors.Is(err, ErrExists) || err.Error() != "create run directory "+path+": "+c.want {
 			t.Errorf("%s: %v", c.file, err)
@@ -125,7 +99,7 @@ func TestCreateRefuses(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	ok(t, os.WriteFile(file, nil, 0o644))
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	for _, path := range []string{file, filepath.Join(file, "run")} {
 		if _, err := Create(path); err == nil || errors.Is(err, ErrExists) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "not a directory") {
 			t.Errorf("%s: %v", path, err)
@@ -133,7 +107,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	empty := t.TempDir()
 	d, err := Create(empty)
-	ok(t, err)
+	must.Do(t, err)
 	defer d.Close()
 	if _, err := Create(empty); !errors.Is(err, ErrExists) {
 		t.Errorf("a second time: %v", err)
@@ -142,7 +116,7 @@ func TestCreateRefuses(t *testing.T) {
 
 func TestCreateNotWritable(t *testing.T) {
 	parent := t.TempDir()
-	ok(t, os.Chmod(parent, 0o500))
+	must.Do(t, os.Chmod(parent, 0o500))
 	if probe, err := os.Create(filepath.Join(parent, "probe")); err == nil {
 		probe.Close()
 		testneed.Missing(t, testneed.Other, "this user may write to a directory of mode 0500")
@@ -156,7 +130,7 @@ func TestCreateNotWritable(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	path := t.TempDir()
-	ok(t, os.WriteFile(filepath.Join(path, StudyFile), nil, 0o644)) // anybody's
+	must.Do(t, os.WriteFile(filepath.Join(path, StudyFile), nil, 0o644)) // anybody's
 	for _, open := range []func(string) (*Dir, error){Open, OpenAppend} {
 		if _, err := open(path); !errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), path) {
 			t.Errorf("no run: %v", err)
@@ -172,12 +146,12 @@ func TestOneWriter(t *testing.T) {
 	if _, err := OpenAppend(d.Path()); !errors.Is(err, ErrInUse) {
 		t.Errorf("while the run goes on: %v", err)
 	}
-	reader := must[*Dir](t)(Open(d.Path())) // a report meanwhile is fine
+	reader := must.Get(Open(d.Path()))(t) // a report meanwhile is fine
 	defer reader.Close()
 	if err := reader.Append(sample(1)); err == nil {
 		t.Error("a reader appended")
 	}
-	ok(t, reader.WriteFile("report.html", nil), d.Close())
-	d = must[*Dir](t)(OpenAppend(d.Path()))
-	ok(t, d.Append(sample(1)), d.Close())
+	must.Do(t, reader.WriteFile("report.html", nil), d.Close())
+	d = must.Get(OpenAppend(d.Path()))(t)
+	must.Do(t, d.Append(sample(1)), d.Close())
 }

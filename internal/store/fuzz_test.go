@@ -10,16 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
 // A line that parses can be written, and reads back as itself.
 func FuzzParseTrial(f *testing.F) {
 	f.Add([]byte(lineOf(1)))
-	whole, err := encodeTrial(sample(1))
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(encodeTrial(sample(1)))(f)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte(`{"schema":"tare.trial/1.9","mode":"m","workload":"w","status":"failed","metrics":{"x":-0.0},"series":null}`))
@@ -45,10 +43,7 @@ func FuzzParseTrial(f *testing.F) {
 // Sessions that parse tell trials apart without a panic, whatever they contain.
 func FuzzParseSessions(f *testing.F) {
 	s := session("s1", "300ms", wholeRun().Tare)
-	whole, err := encode(sessionsJSON{sessionsSchema, []result.Session{s, session("s2", "1s", wholeRun().Tare)}}, "")
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(encode(sessionsJSON{sessionsSchema, []result.Session{s, session("s2", "1s", wholeRun().Tare)}}, ""))(f)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte(`{"schema":"tare.sessions/1","sessions":[{"settings":{"modes":{"host":null},"workloads":{"tcp_rr":null}}}]}`))
@@ -96,10 +91,7 @@ func FuzzParseTrials(f *testing.F) {
 // What a report reads of a line is what a run would.
 func FuzzParseLean(f *testing.F) {
 	f.Add([]byte(lineOf(1)))
-	whole, err := encodeTrial(sample(1))
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(encodeTrial(sample(1)))(f)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	for _, metrics := range []string{`{}`, `null`, `{"a":1,"a":2}`, `{ "a" : -1.5e3 , "\u0062":0}`, "{\"\xff\":1}", `{"a":1},"metrics":{"b":2}`, `{"cpu_user":1,"x":2}`, `{"a":null}`, `{"a":"1"}`, `{"a":{"b":1}}`, `[1]`, `{"a":1e999}`, `{"cpu_user":1,"cpu_user":2}`, `{"A":1}`, "{\n\t\"a\" :\r1 , \"b\":2}"} {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -49,22 +50,22 @@ func manyRuns(t *testing.T) (top string, whole int) {
 	for i := range 8 {
 		putRun(t, filepath.Join(top, fmt.Sprintf("study%d/run%d", i%2, i)), historic(fmt.Sprintf("id%d", i), i))
 	}
-	d := must[*Dir](t)(Create(filepath.Join(top, "recorded")))
+	d := must.Get(Create(filepath.Join(top, "recorded")))(t)
 	s := session("s", "1s", wholeRun().Tare)
 	r := historic("s", 50)
 	s.Run = result.Run{ID: r.ID}
-	ok(t, d.WriteStudy([]byte("name: recorded\nseed: 1\n")), d.WriteSession(s), d.WriteRun(r), d.Close())
-	killed := must[*Dir](t)(Create(filepath.Join(top, "killed")))
-	ok(t, killed.Append(sample(1)), killed.Close())
+	must.Do(t, d.WriteStudy([]byte("name: recorded\nseed: 1\n")), d.WriteSession(s), d.WriteRun(r), d.Close())
+	killed := must.Get(Create(filepath.Join(top, "killed")))(t)
+	must.Do(t, killed.Append(sample(1)), killed.Close())
 	for name, text := range map[string]string{"corrupt": `{"schema":`, "later": `{"schema":"tare.run/2"}`} {
-		ok(t, os.Mkdir(filepath.Join(top, name), 0o755), os.WriteFile(filepath.Join(top, name, RunFile), []byte(text), 0o644))
+		must.Do(t, os.Mkdir(filepath.Join(top, name), 0o755), os.WriteFile(filepath.Join(top, name, RunFile), []byte(text), 0o644))
 	}
 	return top, 10
 }
 
 func putRun(t *testing.T, path string, r result.Run) {
 	t.Helper()
-	ok(t, os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, RunFile), must[[]byte](t)(EncodeRun(r)), 0o644),
+	must.Do(t, os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, RunFile), must.Get(EncodeRun(r))(t), 0o644),
 		os.WriteFile(filepath.Join(path, StudyFile), []byte("name: "+filepath.Base(filepath.Dir(path))+"\nseed: "+r.ID+"\n"), 0o644))
 }
 
@@ -72,13 +73,13 @@ func putRun(t *testing.T, path string, r result.Run) {
 // the index.
 func listWith(t *testing.T, top string, o indexOptions) (all []Record, indexed int) {
 	t.Helper()
-	l := must[*listing](t)(scan(top, o))
+	l := must.Get(scan(top, o))(t)
 	defer l.close()
 	for _, r := range l.runs {
 		if r.entry != nil && r.entry.block == nil {
 			indexed++
 		}
-		rec := must[Record](t)(l.record(r))
+		rec := must.Get(l.record(r))(t)
 		if diff := cmp.Diff(r.summary, rec.Summary); diff != "" {
 			t.Errorf("%s: the record has another summary: %s", r.path, diff)
 		}
@@ -91,8 +92,8 @@ func listWith(t *testing.T, top string, o indexOptions) (all []Record, indexed i
 func directly(t *testing.T, top string) []Record {
 	t.Helper()
 	var out []Record
-	for _, f := range must[[]found](t)(findRuns(top+"/", anyAge())) {
-		out = append(out, must[Record](t)(readRecord(f.path, true)))
+	for _, f := range must.Get(findRuns(top+"/", anyAge()))(t) {
+		out = append(out, must.Get(readRecord(f.path, true))(t))
 	}
 	slices.SortStableFunc(out, func(a, b Record) int { return newestFirst(&a.Summary, &b.Summary) })
 	return out
@@ -100,9 +101,7 @@ func directly(t *testing.T, top string) []Record {
 
 func sameRecords(t *testing.T, what string, got, want []Record) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s: %s", what, diff)
-	}
+	must.EqualFor(t, what, want, got, cmpopts.EquateEmpty())
 }
 
 // What the index has of a run is what the run's directory says.
@@ -119,13 +118,13 @@ func TestIndexAgreesWithRuns(t *testing.T) {
 			t.Errorf("pass %d: %d runs from the index, want %d", i, from, indexed)
 		}
 	}
-	info := must[fs.FileInfo](t)(os.Lstat(filepath.Join(top, IndexFile)))
+	info := must.Get(os.Lstat(filepath.Join(top, IndexFile)))(t)
 	if info.Mode() != 0o600 {
 		t.Errorf("the index has mode %v", info.Mode())
 	}
 	// The same by another name of the directory.
 	link := filepath.Join(t.TempDir(), "link")
-	ok(t, os.Symlink(top, link))
+	must.Do(t, os.Symlink(top, link))
 	if got, from := listWith(t, link, anyAge()); from != whole || !strings.HasPrefix(got[0].Path, link) {
 		t.Errorf("%d, %s", from, got[0].Path)
 	}
@@ -163,38 +162,38 @@ func TestIndexIsNotTrusted(t *testing.T) {
 				testneed.Missing(t, testneed.Other, "only Linux records a time of change that cannot be set")
 			}
 			name := filepath.Join(top, "study0/run0", RunFile)
-			info := must[fs.FileInfo](t)(os.Stat(name))
-			text := bytes.Replace(must[[]byte](t)(os.ReadFile(name)), []byte("id0"), []byte("di0"), 1)
-			ok(t, os.WriteFile(name, text, 0o644), os.Chtimes(name, info.ModTime(), info.ModTime()))
+			info := must.Get(os.Stat(name))(t)
+			text := bytes.Replace(must.Get(os.ReadFile(name))(t), []byte("id0"), []byte("di0"), 1)
+			must.Do(t, os.WriteFile(name, text, 0o644), os.Chtimes(name, info.ModTime(), info.ModTime()))
 		},
-		"removed": func(t *testing.T, top string) { ok(t, os.RemoveAll(filepath.Join(top, "study0/run0"))) },
+		"removed": func(t *testing.T, top string) { must.Do(t, os.RemoveAll(filepath.Join(top, "study0/run0"))) },
 		"moved": func(t *testing.T, top string) {
-			ok(t, os.Rename(filepath.Join(top, "study0/run0"), filepath.Join(top, "study0/moved")))
+			must.Do(t, os.Rename(filepath.Join(top, "study0/run0"), filepath.Join(top, "study0/moved")))
 		},
 		"exchanged": func(t *testing.T, top string) {
-			ok(t, os.Rename(filepath.Join(top, "study0/run0"), filepath.Join(top, "x")), os.Rename(filepath.Join(top, "study0/run2"), filepath.Join(top, "study0/run0")),
+			must.Do(t, os.Rename(filepath.Join(top, "study0/run0"), filepath.Join(top, "x")), os.Rename(filepath.Join(top, "study0/run2"), filepath.Join(top, "study0/run0")),
 				os.Rename(filepath.Join(top, "x"), filepath.Join(top, "study0/run2")))
 		},
 		"broken": func(t *testing.T, top string) {
-			ok(t, os.WriteFile(filepath.Join(top, "study0/run0", RunFile), []byte("{"), 0o644))
+			must.Do(t, os.WriteFile(filepath.Join(top, "study0/run0", RunFile), []byte("{"), 0o644))
 		},
 		"another study": func(t *testing.T, top string) {
-			ok(t, os.WriteFile(filepath.Join(top, "study0/run0", StudyFile), []byte("name: b\n"), 0o644))
+			must.Do(t, os.WriteFile(filepath.Join(top, "study0/run0", StudyFile), []byte("name: b\n"), 0o644))
 		},
 		"a session was killed since": func(t *testing.T, top string) {
-			d := must[*Dir](t)(OpenAppend(filepath.Join(top, "recorded")))
-			ok(t, d.WriteSession(session("later", "2s", wholeRun().Tare)), d.Append(sample(1)), d.Close())
+			d := must.Get(OpenAppend(filepath.Join(top, "recorded")))(t)
+			must.Do(t, d.WriteSession(session("later", "2s", wholeRun().Tare)), d.Append(sample(1)), d.Close())
 		},
 		"new": func(t *testing.T, top string) { putRun(t, filepath.Join(top, "study9/run"), historic("new", 90)) },
 		"a link instead": func(t *testing.T, top string) {
 			name := filepath.Join(top, "study0/run0", RunFile)
-			text := bytes.Replace(must[[]byte](t)(os.ReadFile(name)), []byte("id0"), []byte("di0"), 1)
-			ok(t, os.Remove(name), os.WriteFile(name+".old", text, 0o644), os.Symlink(RunFile+".old", name))
+			text := bytes.Replace(must.Get(os.ReadFile(name))(t), []byte("id0"), []byte("di0"), 1)
+			must.Do(t, os.Remove(name), os.WriteFile(name+".old", text, 0o644), os.Symlink(RunFile+".old", name))
 		},
 		"all removed": func(t *testing.T, top string) {
-			for _, e := range must[[]os.DirEntry](t)(os.ReadDir(top)) {
+			for _, e := range must.Get(os.ReadDir(top))(t) {
 				if e.IsDir() {
-					ok(t, os.RemoveAll(filepath.Join(top, e.Name())))
+					must.Do(t, os.RemoveAll(filepath.Join(top, e.Name())))
 				}
 			}
 		},
@@ -220,18 +219,18 @@ func TestHostileIndex(t *testing.T) {
 	top, whole := manyRuns(t)
 	want, _ := listWith(t, top, anyAge())
 	name := filepath.Join(top, IndexFile)
-	good := must[[]byte](t)(os.ReadFile(name))
+	good := must.Get(os.ReadFile(name))(t)
 	other, _ := manyRuns(t)
 	listWith(t, other, anyAge())
-	put := func(data []byte) func() { return func() { ok(t, os.WriteFile(name, data, 0o600)) } }
+	put := func(data []byte) func() { return func() { must.Do(t, os.WriteFile(name, data, 0o600)) } }
 	cases := map[string]func(){
 		"empty": put(nil), "text": put([]byte("{}\n")), "another version": put(bytes.Replace(good, []byte("index/1"), []byte("index/2"), 1)),
-		"of another directory": put(must[[]byte](t)(os.ReadFile(filepath.Join(other, IndexFile)))),
+		"of another directory": put(must.Get(os.ReadFile(filepath.Join(other, IndexFile)))(t)),
 		"longer":               put(append(slices.Clone(good), 0)),
-		"sparse":               func() { ok(t, os.WriteFile(name, good, 0o600), os.Truncate(name, 1<<40)) },
-		"a link":               func() { ok(t, os.WriteFile(name+".target", good, 0o600), os.Symlink(IndexFile+".target", name)) },
-		"a link to nothing":    func() { ok(t, os.Symlink("/nonexistent", name)) },
-		"writable by others":   func() { ok(t, os.WriteFile(name, good, 0o600), os.Chmod(name, 0o666)) },
+		"sparse":               func() { must.Do(t, os.WriteFile(name, good, 0o600), os.Truncate(name, 1<<40)) },
+		"a link":               func() { must.Do(t, os.WriteFile(name+".target", good, 0o600), os.Symlink(IndexFile+".target", name)) },
+		"a link to nothing":    func() { must.Do(t, os.Symlink("/nonexistent", name)) },
+		"writable by others":   func() { must.Do(t, os.WriteFile(name, good, 0o600), os.Chmod(name, 0o666)) },
 	}
 	for at := 0; at < len(good); at += 1 + len(good)/20 {
 		cases[fmt.Sprint("cut at ", at)] = put(good[:at])
@@ -240,7 +239,7 @@ func TestHostileIndex(t *testing.T) {
 		cases[fmt.Sprint("flipped at ", at)] = put(flipped)
 	}
 	for what, prepare := range cases {
-		ok(t, os.RemoveAll(name))
+		must.Do(t, os.RemoveAll(name))
 		prepare()
 		for range 2 {
 			got, _ := listWith(t, top, anyAge())
@@ -251,13 +250,11 @@ func TestHostileIndex(t *testing.T) {
 		}
 	}
 	// A directory cannot be replaced.
-	ok(t, os.RemoveAll(name), os.MkdirAll(filepath.Join(name, "x"), 0o700))
+	must.Do(t, os.RemoveAll(name), os.MkdirAll(filepath.Join(name, "x"), 0o700))
 	got, from := listWith(t, top, anyAge())
 	sameRecords(t, "a directory", got, want)
-	if from != 0 {
-		t.Errorf("%d runs from a directory", from)
-	}
-	if names := must[[]string](t)(filepath.Glob(name + ".*.tmp")); len(names) > 0 {
+	must.Equal(t, 0, from)
+	if names := must.Get(filepath.Glob(name + ".*.tmp"))(t); len(names) > 0 {
 		t.Errorf("left behind: %v", names)
 	}
 }
@@ -296,20 +293,20 @@ func TestWhenThereIsAnIndex(t *testing.T) {
 		}
 	}
 	listWith(t, top, indexOptions{least: whole, settled: time.Now().Add(time.Hour)})
-	_ = must[fs.FileInfo](t)(os.Lstat(name))
-	ok(t, os.RemoveAll(filepath.Join(top, "study0")))
+	must.Get(os.Lstat(name))(t)
+	must.Do(t, os.RemoveAll(filepath.Join(top, "study0")))
 	listWith(t, top, indexOptions{least: whole, settled: time.Now().Add(time.Hour)})
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an index of too few runs remains: %v", err)
 	}
 	// An index that nobody finished is removed, another process's is not.
 	old, young := name+".00000001.tmp", name+".00000002.tmp"
-	ok(t, os.WriteFile(old, nil, 0o600), os.WriteFile(young, nil, 0o600), os.Chtimes(old, noon, time.Now().Add(-time.Hour)))
+	must.Do(t, os.WriteFile(old, nil, 0o600), os.WriteFile(young, nil, 0o600), os.Chtimes(old, noon, time.Now().Add(-time.Hour)))
 	listWith(t, top, anyAge())
 	if _, err := os.Lstat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	_ = must[fs.FileInfo](t)(os.Lstat(young))
+	must.Get(os.Lstat(young))(t)
 }
 
 // What only removed runs had in the table is removed with them, and nothing else.
@@ -322,15 +319,15 @@ func TestIndexIsRebuilt(t *testing.T) {
 	}
 	listWith(t, top, anyAge())
 	name := filepath.Join(top, IndexFile)
-	before := must[fs.FileInfo](t)(os.Stat(name)).Size()
+	before := must.Get(os.Stat(name))(t).Size()
 	for i := range 36 {
-		ok(t, os.RemoveAll(filepath.Join(top, fmt.Sprint("run", i))))
+		must.Do(t, os.RemoveAll(filepath.Join(top, fmt.Sprint("run", i))))
 	}
 	for range 2 {
 		got, _ := listWith(t, top, anyAge())
 		sameRecords(t, "after", got, directly(t, top))
 	}
-	if after := must[fs.FileInfo](t)(os.Stat(name)).Size(); after > before/5 {
+	if after := must.Get(os.Stat(name))(t).Size(); after > before/5 {
 		t.Errorf("%d of %d bytes for a tenth of the runs", after, before)
 	}
 }
@@ -368,7 +365,7 @@ func TestIndexAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if names := must[[]string](t)(filepath.Glob(filepath.Join(top, IndexFile+".*"))); len(names) > 0 {
+	if names := must.Get(filepath.Glob(filepath.Join(top, IndexFile+".*")))(t); len(names) > 0 {
 		t.Errorf("left behind: %v", names)
 	}
 }
@@ -379,7 +376,7 @@ func TestEachRecord(t *testing.T) {
 	top, whole := manyRuns(t)
 	var ids []string
 	problems := 0
-	ok(t, EachRecord(top, func(Summary) bool { return true }, func(r Record) error {
+	must.Do(t, EachRecord(top, func(Summary) bool { return true }, func(r Record) error {
 		if r.Problem != "" {
 			problems++
 			if len(ids) != whole || r.Run.Hosts != nil || !strings.Contains(r.Problem, r.Path) {

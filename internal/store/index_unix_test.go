@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -19,28 +20,26 @@ func TestIndexOfOthers(t *testing.T) {
 	top, whole := manyRuns(t)
 	want, _ := listWith(t, top, anyAge())
 	name := filepath.Join(top, IndexFile)
-	ok(t, os.Remove(name), syscall.Mkfifo(name, 0o600))
+	must.Do(t, os.Remove(name), syscall.Mkfifo(name, 0o600))
 	got, from := listWith(t, top, anyAge())
 	sameRecords(t, "a pipe", got, want)
-	if from != 0 {
-		t.Errorf("%d runs from a pipe", from)
-	}
+	must.Equal(t, 0, from)
 	if _, from := listWith(t, top, anyAge()); from != whole {
 		t.Errorf("%d runs from the index that replaced a pipe", from)
 	}
 	if os.Geteuid() != 0 {
-		ok(t, os.Remove(name), os.Chmod(top, 0o555))
-		defer func() { ok(t, os.Chmod(top, 0o755)) }()
+		must.Do(t, os.Remove(name), os.Chmod(top, 0o555))
+		defer func() { must.Do(t, os.Chmod(top, 0o755)) }()
 		got, _ = listWith(t, top, anyAge())
 		sameRecords(t, "a directory that cannot be written", got, want)
 		return
 	}
-	ok(t, os.Chown(name, 1234, 1234))
+	must.Do(t, os.Chown(name, 1234, 1234))
 	if got, from = listWith(t, top, anyAge()); from != 0 {
 		t.Errorf("%d runs from another user's index", from)
 	}
 	sameRecords(t, "another user's index", got, want)
-	ok(t, os.Remove(name), os.Chown(top, 1234, 1234))
+	must.Do(t, os.Remove(name), os.Chown(top, 1234, 1234))
 	got, _ = listWith(t, top, anyAge())
 	sameRecords(t, "another user's directory", got, want)
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -62,12 +61,12 @@ func TestRemoveOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testneed.Missing(t, testneed.Root, "only root gives files away")
 	}
-	ok(t, os.Chown(path, 1234, 1234))
+	must.Do(t, os.Chown(path, 1234, 1234))
 	if _, err := remover(t, top).Remove(path); !errors.Is(err, ErrForeign) {
 		t.Error(err)
 	}
 	asSudo(t)
-	if got := must[Contents](t)(remover(t, top).Remove(path)); got != want {
+	if got := must.Get(remover(t, top).Remove(path))(t); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

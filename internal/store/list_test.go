@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -18,12 +19,12 @@ func TestList(t *testing.T) {
 	top := t.TempDir()
 	put := func(name, file, data string) {
 		path := filepath.Join(top, name)
-		ok(t, os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(data), 0o644))
+		must.Do(t, os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(data), 0o644))
 	}
 	at := func(id string, minutes int) string {
 		r := wholeRun()
 		r.ID, r.Started = id, noon.Add(time.Duration(minutes)*time.Minute)
-		return string(must[[]byte](t)(EncodeRun(r)))
+		return string(must.Get(EncodeRun(r))(t))
 	}
 	put("old", RunFile, at("old", 1))
 	put("study/new", RunFile, at("new", 2))
@@ -35,7 +36,7 @@ func TestList(t *testing.T) {
 	put("no-run", StudyFile, "")
 	put("killed", TrialsFile, lineOf(1)+"\n"+lineOf(2)[:30])
 	put("later", RunFile, `{"schema":"tare.run/2"}`)
-	ok(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o644))
 
 	summary := func(path, id string, minutes int) Summary {
 		return Summary{Path: path, ID: id, Started: noon.Add(time.Duration(minutes) * time.Minute), Status: result.RunComplete, Profile: "standard", Trials: 2, Modes: []string{"host"}}
@@ -46,13 +47,13 @@ func TestList(t *testing.T) {
 		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the version that wrote it, or a later one`},
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	ok(t, os.Symlink(top, link))
+	must.Do(t, os.Symlink(top, link))
 	for _, dir := range []string{top, top + "/", link} {
 		got, err := List(dir)
-		ok(t, err)
+		must.Do(t, err)
 		for i := range got {
 			got[i].Problem = strings.ReplaceAll(got[i].Problem, filepath.Clean(dir)+"/", "")
-			got[i].Path = must[string](t)(filepath.Rel(dir, got[i].Path))
+			got[i].Path = must.Get(filepath.Rel(dir, got[i].Path))(t)
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(dir, diff)

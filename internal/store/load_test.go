@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -23,7 +24,7 @@ func onDisk(t *testing.T, files map[string]string) string {
 	t.Helper()
 	path := t.TempDir()
 	for name, data := range files {
-		ok(t, os.WriteFile(filepath.Join(path, name), []byte(data), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(path, name), []byte(data), 0o644))
 	}
 	return path
 }
@@ -60,24 +61,22 @@ func TestLoadTrials(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := onDisk(t, map[string]string{TrialsFile: c.text})
-			d := must[*Dir](t)(Open(path))
+			d := must.Get(Open(path))(t)
 			defer d.Close()
 			_, trials, err := d.Load()
 			var got []int
 			for _, tr := range trials {
 				got = append(got, tr.Seq)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, c.want, got)
 			wantErr(t, err, filepath.Join(path, TrialsFile), c.err)
 
 			r, err := OpenAppend(path)
 			wantErr(t, err, filepath.Join(path, TrialsFile), c.err)
 			if err == nil {
-				ok(t, r.Append(sample(3)), r.Close())
+				must.Do(t, r.Append(sample(3)), r.Close())
 			}
-			after := string(must[[]byte](t)(os.ReadFile(filepath.Join(path, TrialsFile))))
+			after := string(must.Get(os.ReadFile(filepath.Join(path, TrialsFile)))(t))
 			if c.err != "" {
 				if after != c.text {
 					t.Error("a file that cannot be read was changed")
@@ -112,11 +111,10 @@ func wantErr(t *testing.T, err error, place, what string) {
 func TestLongestLine(t *testing.T) {
 	d := created(t)
 	tr := result.Trial{Mode: "m", Workload: "w", Status: result.TrialOK, Reason: "x"}
-	line := must[[]byte](t)(encodeTrial(tr))
-	tr.Reason = strings.Repeat("x", 1+maxLine-len(line))
-	ok(t, d.Append(tr))
+	tr.Reason = strings.Repeat("x", 1+maxLine-len(must.Get(encodeTrial(tr))(t)))
+	must.Do(t, d.Append(tr))
 	_, trials, err := d.Load()
-	ok(t, err)
+	must.Do(t, err)
 	if len(trials) != 1 || len(trials[0].Reason) != len(tr.Reason) {
 		t.Errorf("%d trials", len(trials))
 	}
@@ -129,7 +127,7 @@ func TestLongestLine(t *testing.T) {
 func TestLoadWithoutRun(t *testing.T) {
 	d := created(t)
 	empty, trials, err := d.Load()
-	ok(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff(result.Run{Schema: result.Schema, Status: result.RunInterrupted}, empty); diff != "" || len(trials) > 0 {
 		t.Error(trials, diff)
 	}
@@ -138,21 +136,19 @@ func TestLoadWithoutRun(t *testing.T) {
 		{Mode: "a", Status: result.TrialInvalid, Reason: "steal"}, {Mode: "b", Status: result.TrialInvalid, Reason: "steal"},
 	} {
 		tr.Workload, tr.Started = "w", noon.Add(time.Duration(-i)*time.Second)
-		ok(t, d.Append(tr))
+		must.Do(t, d.Append(tr))
 	}
 	run, _, err := d.Load()
-	ok(t, err)
+	must.Do(t, err)
 	want := result.Run{
 		Schema: result.Schema, Status: result.RunInterrupted, Started: noon.Add(-4 * time.Second), Trials: result.Tally{OK: 1, Invalid: 2, Failed: 2},
 		Modes: []result.Mode{{ID: "a", Title: "a", Status: result.ModeFailed, Reason: "steal"}, {ID: "b", Title: "b", Status: result.ModeMeasured}},
 	}
-	if diff := cmp.Diff(want, run); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, want, run)
 }
 
 func TestLoadRun(t *testing.T) {
-	whole := string(must[[]byte](t)(EncodeRun(wholeRun()))) // knows two trials
+	whole := string(must.Get(EncodeRun(wholeRun()))(t)) // knows two trials
 	stale := wholeRun()
 	stale.Status = result.RunInterrupted
 	stale.Warnings = append(stale.Warnings, result.Warning{Code: "stale_run", Scope: "run",
@@ -185,13 +181,11 @@ func TestLoadRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := onDisk(t, c.files)
-			d := must[*Dir](t)(Open(path))
+			d := must.Get(Open(path))(t)
 			defer d.Close()
 			run, _, err := d.Load()
 			wantErr(t, err, filepath.Join(path, RunFile), c.err)
-			if diff := cmp.Diff(c.want, run); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, c.want, run)
 		})
 	}
 }

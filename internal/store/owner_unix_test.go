@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -25,12 +26,12 @@ func asSudo(t *testing.T) {
 func uids(t *testing.T, top string) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	ok(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel := must[string](t)(filepath.Rel(top, path))
-		out[rel], _ = userOf(must[fs.FileInfo](t)(e.Info()))
+		rel := must.Get(filepath.Rel(top, path))(t)
+		out[rel], _ = userOf(must.Get(e.Info())(t))
 		return nil
 	}))
 	return out
@@ -42,9 +43,9 @@ func TestRunUnderSudoBelongsToItsUser(t *testing.T) {
 	asSudo(t)
 	top := t.TempDir()
 	there := filepath.Join(top, "there")
-	ok(t, os.Mkdir(there, 0o755))
-	d := must[*Dir](t)(Create(filepath.Join(there, "tare-runs", "run")))
-	ok(t, d.WriteStudy(nil), d.Append(sample(1)), d.WriteFile("figures/a.svg", nil), d.AppendFile("stacks/x", nil), d.AppendFile("stacks/x", nil), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.WriteRun(wholeRun()))
+	must.Do(t, os.Mkdir(there, 0o755))
+	d := must.Get(Create(filepath.Join(there, "tare-runs", "run")))(t)
+	must.Do(t, d.WriteStudy(nil), d.Append(sample(1)), d.WriteFile("figures/a.svg", nil), d.AppendFile("stacks/x", nil), d.AppendFile("stacks/x", nil), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.WriteRun(wholeRun()))
 	for path, uid := range uids(t, top) {
 		want := 1234
 		if path == "." || path == "there" {
@@ -54,17 +55,17 @@ func TestRunUnderSudoBelongsToItsUser(t *testing.T) {
 			t.Errorf("%s belongs to %d, want %d", path, uid, want)
 		}
 	}
-	ok(t, d.Close())
+	must.Do(t, d.Close())
 }
 
 // In a directory of root's, such as a run without sudo, its files stay root's.
 func TestReportUnderSudoInDirectoryOfRoot(t *testing.T) {
 	asSudo(t)
 	d := created(t)
-	ok(t, os.Chown(d.Path(), 0, 0), d.Close())
-	d = must[*Dir](t)(OpenAppend(d.Path()))
+	must.Do(t, os.Chown(d.Path(), 0, 0), d.Close())
+	d = must.Get(OpenAppend(d.Path()))(t)
 	defer d.Close()
-	ok(t, d.WriteFile("figures/a.svg", nil))
+	must.Do(t, d.WriteFile("figures/a.svg", nil))
 	for _, path := range []string{".", lockFile, "figures", "figures/a.svg"} {
 		if uid := uids(t, d.Path())[path]; uid != 0 {
 			t.Errorf("%s belongs to %d", path, uid)
@@ -98,9 +99,9 @@ func TestSudoOwner(t *testing.T) {
 func TestGiveOnlyOwnDirectories(t *testing.T) {
 	asSudo(t)
 	top := t.TempDir()
-	root := must[*os.Root](t)(os.OpenRoot(top))
+	root := must.Get(os.OpenRoot(top))(t)
 	defer root.Close()
-	ok(t, os.Mkdir(filepath.Join(top, "target"), 0o700), os.Symlink("target", filepath.Join(top, "link")),
+	must.Do(t, os.Mkdir(filepath.Join(top, "target"), 0o700), os.Symlink("target", filepath.Join(top, "link")),
 		os.MkdirAll(filepath.Join(top, "full", "x"), 0o700), os.WriteFile(filepath.Join(top, "file"), nil, 0o600),
 		os.Mkdir(filepath.Join(top, "other"), 0o700), os.Chown(filepath.Join(top, "other"), 5, 5), os.Mkdir(filepath.Join(top, "own"), 0o700))
 	o := sudoOwner()

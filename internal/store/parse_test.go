@@ -8,8 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -71,19 +70,17 @@ func TestLoadLean(t *testing.T) {
 	whole := sample(1)
 	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
 	whole.Counters = map[string]uint64{"a/eth0.rx_bytes": 7}
-	line := must[[]byte](t)(encodeTrial(whole))
-	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))
+	line := must.Get(encodeTrial(whole))(t)
+	d := must.Get(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))(t)
 	defer d.Close()
 	run, got, err := d.LoadPartial()
 	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 || cap(got) > 1000 {
 		t.Fatalf("%v, %+v, %d trials and room for %d", err, run.Trials, len(got), cap(got))
 	}
-	want := must[result.Trial](t)(parseTrial(line))
+	want := must.Get(parseTrial(line))(t)
 	want.Counters, want.Pairs = nil, nil
 	want.Client, want.Server = settings(want.Client), settings(want.Server)
-	if diff := cmp.Diff(want, got[0]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got[0])
 }
 
 // Of a run that has its cells nothing is read that is only there to judge it.
@@ -94,10 +91,10 @@ func TestLoadLeanJudged(t *testing.T) {
 	served := whole
 	served.Seq = 2
 	served.Processes = []result.ProcessCPU{{Name: "docker-proxy", CPU: 0.5}}
-	text := must[[]byte](t)(encodeTrial(whole))
-	text = append(text, must[[]byte](t)(encodeTrial(served))...)
-	run := must[[]byte](t)(EncodeRun(wholeRun()))
-	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))
+	text := must.Get(encodeTrial(whole))(t)
+	text = append(text, must.Get(encodeTrial(served))(t)...)
+	run := must.Get(EncodeRun(wholeRun()))(t)
+	d := must.Get(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))(t)
 	defer d.Close()
 	_, got, err := d.LoadPartial()
 	if err != nil || len(got) != 2 {
@@ -117,14 +114,12 @@ func TestLoadLeanJudged(t *testing.T) {
 func TestQuick(t *testing.T) {
 	whole := sample(1)
 	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
-	line := must[[]byte](t)(encodeTrial(whole))
+	line := must.Get(encodeTrial(whole))(t)
 	for _, l := range []partial{{}, {forJudging: true, machine: true}} {
-		got := must[result.Trial](t)(l.parseNeeded(line))
+		got := must.Get(l.parseNeeded(line))(t)
 		l.removeUnneeded(&got)
 		l.removeUnneeded(&whole)
-		if diff := cmp.Diff(whole, got); diff != "" {
-			t.Errorf("%+v: %s", l, diff)
-		}
-		whole = must[result.Trial](t)(parseTrial(line))
+		must.EqualFor(t, l, whole, got)
+		whole = must.Get(parseTrial(line))(t)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // full is a run's directory with every kind of file that a run writes, and its contents.
@@ -18,7 +20,7 @@ func full(t *testing.T, path string) (c Contents) {
 		"report.html": "report", "figures/a.svg": "<svg/>", "stacks/m.w.folded": "a;b 1\n",
 	} {
 		name = filepath.Join(path, name)
-		ok(t, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644))
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644))
 		c.Files++
 		c.Bytes += int64(len(text))
 	}
@@ -27,7 +29,7 @@ func full(t *testing.T, path string) (c Contents) {
 
 func remover(t *testing.T, dir string) *Remover {
 	t.Helper()
-	r := must[*Remover](t)(OpenRemover(dir))
+	r := must.Get(OpenRemover(dir))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -36,7 +38,7 @@ func remover(t *testing.T, dir string) *Remover {
 func below(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
-	ok(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		out = append(out, path)
 		return err
 	}))
@@ -50,16 +52,16 @@ func TestRemove(t *testing.T) {
 		path := filepath.Join(top, rel)
 		want := full(t, path)
 		before := below(t, top)
-		if got := must[Contents](t)(r.Check(path)); got != want {
+		if got := must.Get(r.Check(path))(t); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		if after := below(t, top); !slices.Equal(before, after) {
 			t.Errorf("Check changed %v to %v", before, after)
 		}
-		if got := must[Contents](t)(r.Remove(path)); got != want {
+		if got := must.Get(r.Remove(path))(t); got != want {
 			t.Errorf("removed %+v, want %+v", got, want)
 		}
-		if left := must[[]string](t)(filepath.Glob(filepath.Join(filepath.Dir(path), "*"))); len(left) != 0 {
+		if left := must.Get(filepath.Glob(filepath.Join(filepath.Dir(path), "*")))(t); len(left) != 0 {
 			t.Errorf("left: %v", left)
 		}
 	}
@@ -68,7 +70,7 @@ func TestRemove(t *testing.T) {
 // A directory can be removed with all that a run writes into it.
 func TestRemoveWrittenRun(t *testing.T) {
 	d := created(t)
-	ok(t, d.WriteStudy([]byte("name: x\n")), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.Append(sample(1)), d.WriteRun(wholeRun()),
+	must.Do(t, d.WriteStudy([]byte("name: x\n")), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.Append(sample(1)), d.WriteRun(wholeRun()),
 		d.WriteFile("report.html", []byte("report")), d.WriteFile("figures/a.svg", []byte("<svg/>")), d.AppendFile("stacks/m.w.folded", []byte("a;b 1\n")), d.Close())
 	top := filepath.Dir(d.Path())
 	if got, err := remover(t, top).Remove(d.Path()); err != nil || got.Files != 7 || len(below(t, top)) != 1 {
@@ -85,34 +87,34 @@ func TestRemoveRefuses(t *testing.T) {
 		want   error
 	}{
 		"no run": {func(t *testing.T, _, run string) string {
-			ok(t, os.Remove(filepath.Join(run, RunFile)), os.Remove(filepath.Join(run, TrialsFile)))
+			must.Do(t, os.Remove(filepath.Join(run, RunFile)), os.Remove(filepath.Join(run, TrialsFile)))
 			return ""
 		}, ErrNotRun},
 		"a plain file": {func(t *testing.T, top, _ string) string {
-			ok(t, os.WriteFile(filepath.Join(top, "f"), nil, 0o600))
+			must.Do(t, os.WriteFile(filepath.Join(top, "f"), nil, 0o600))
 			return filepath.Join(top, "f")
 		}, ErrNotRun},
 		"a link to one": {func(t *testing.T, top, _ string) string {
-			ok(t, os.Symlink("run", filepath.Join(top, "link")))
+			must.Do(t, os.Symlink("run", filepath.Join(top, "link")))
 			return filepath.Join(top, "link")
 		}, ErrNotRun},
 		"behind a link": {func(t *testing.T, top, _ string) string {
-			ok(t, os.Symlink(filepath.Dir(outside), filepath.Join(top, "out")))
+			must.Do(t, os.Symlink(filepath.Dir(outside), filepath.Join(top, "out")))
 			return filepath.Join(top, "out/outside")
 		}, nil},
 		"outside":              {func(*testing.T, string, string) string { return outside }, nil},
 		"the directory itself": {func(_ *testing.T, top, _ string) string { return top }, nil},
 		"a link in it": {func(t *testing.T, _, run string) string {
-			ok(t, os.Symlink(outside, filepath.Join(run, "link")))
+			must.Do(t, os.Symlink(outside, filepath.Join(run, "link")))
 			return ""
 		}, ErrContents},
 		"a run in it": {func(t *testing.T, _, run string) string { full(t, filepath.Join(run, "inner")); return "" }, ErrContents},
 		"deep in it": {func(t *testing.T, _, run string) string {
-			ok(t, os.MkdirAll(filepath.Join(run, "a/b"), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Join(run, "a/b"), 0o700))
 			return ""
 		}, ErrContents},
 		"under way": {func(t *testing.T, _, run string) string {
-			d := must[*Dir](t)(OpenAppend(run))
+			d := must.Get(OpenAppend(run))(t)
 			t.Cleanup(func() { d.Close() })
 			return ""
 		}, ErrInUse},
@@ -149,25 +151,25 @@ func TestRemoveGoesOn(t *testing.T) {
 		run := filepath.Join(top, "study", "run")
 		whole := full(t, run)
 		r := remover(t, top)
-		half := must[*target](t)(r.open(run))
-		ok(t, half.mark())
+		half := must.Get(r.open(run))(t)
+		must.Do(t, half.mark())
 		order := append(half.ordered(), ".")
 		if steps == len(order) {
 			return
 		}
 		var gone Contents
 		for _, name := range order[:steps] {
-			ok(t, half.dir.root.Remove(name))
+			must.Do(t, half.dir.root.Remove(name))
 			if size, file := half.sizes[name]; file {
 				gone.Files++
 				gone.Bytes += size
 			}
 		}
-		ok(t, half.close())
-		if runs := must[[]Summary](t)(List(top)); len(runs) != 0 {
+		must.Do(t, half.close())
+		if runs := must.Get(List(top))(t); len(runs) != 0 {
 			t.Errorf("after %d steps it is listed: %+v", steps, runs)
 		}
-		found := must[[]string](t)(r.Unfinished())
+		found := must.Get(r.Unfinished())(t)
 		if len(found) != 1 {
 			t.Fatalf("after %d steps: %v", steps, found)
 		}
@@ -185,17 +187,15 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	top := t.TempDir()
 	r := remover(t, top)
 	path := filepath.Join(top, removedPrefix+"x")
-	ok(t, os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
-	found := must[[]string](t)(r.Unfinished())
+	must.Do(t, os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
+	found := must.Get(r.Unfinished())(t)
 	if !slices.Equal(found, []string{path}) {
 		t.Fatal(found)
 	}
 	if _, err := r.Remove(path); !errors.Is(err, ErrNotRun) {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(path, "file")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(path, "file")))(t)
 }
 
 // A directory that is exchanged for another one after it was checked is not removed.
@@ -205,9 +205,9 @@ func TestRemoveExchanged(t *testing.T) {
 	full(t, run)
 	full(t, other)
 	r := remover(t, top)
-	half := must[*target](t)(r.open(run))
-	defer func() { ok(t, half.close()) }()
-	ok(t, os.Rename(run, run+".old"), os.Rename(other, run))
+	half := must.Get(r.open(run))(t)
+	defer func() { must.Do(t, half.close()) }()
+	must.Do(t, os.Rename(run, run+".old"), os.Rename(other, run))
 	before := below(t, run)
 	if got, err := half.remove(); err == nil || got != (Contents{}) {
 		t.Errorf("%+v, %v", got, err)

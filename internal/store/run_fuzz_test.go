@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // FuzzParseRun checks that any run.json is an error, or a run that is written and read again
@@ -51,17 +53,10 @@ func FuzzDirectory(f *testing.F) {
 	f.Add([]byte{}, []byte(`{"schema":"tare.trial/9"}`+"\n"))
 	top := f.TempDir()
 	dir := filepath.Join(top, "run")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.Mkdir(dir, 0o700))
 	f.Fuzz(func(t *testing.T, run, trials []byte) {
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, RunFile), run, 0o600), os.WriteFile(filepath.Join(dir, TrialsFile), trials, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		d, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(filepath.Join(dir, RunFile), run, 0o600), os.WriteFile(filepath.Join(dir, TrialsFile), trials, 0o600)))
+		d := must.Get(Open(dir))(t)
 		defer d.Close()
 		_, all, err := d.Load()
 		if err != nil && (!strings.Contains(err.Error(), dir) || strings.ContainsAny(err.Error(), "\n\r\x1b")) {

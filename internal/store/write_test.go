@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
 func TestAppendRefuses(t *testing.T) {
 	d := created(t)
-	ok(t, d.Append(sample(1)))
+	must.Do(t, d.Append(sample(1)))
 	for want, spoil := range map[string]func(*result.Trial){
 		"metric goodput is NaN":                 func(t *result.Trial) { t.Metrics["goodput"] = math.NaN() },
 		"metric goodput is -Inf":                func(t *result.Trial) { t.Metrics["goodput"] = math.Inf(-1) },
@@ -45,22 +44,18 @@ func TestAppendRefuses(t *testing.T) {
 		}
 	}
 	bare := result.Trial{Seq: 2, Mode: "m", Workload: "w", Status: result.TrialFailed}
-	ok(t, d.Append(bare)) // and nothing was left behind
-	if data := string(must[[]byte](t)(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))); !strings.Contains(data, "a <b> &") {
-		t.Errorf("not for people: %s", data)
-	}
+	must.Do(t, d.Append(bare)) // and nothing was left behind
+	must.Contain(t, string(must.Get(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))(t)), "a <b> &")
 	_, trials, err := d.Load()
-	ok(t, err)
+	must.Do(t, err)
 	bare.Schema = result.TrialSchema
-	if diff := cmp.Diff([]result.Trial{sample(1), bare}, trials); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, []result.Trial{sample(1), bare}, trials)
 }
 
 // After a write that failed half way, nothing may follow on the same line.
 func TestAppendAfterFailure(t *testing.T) {
 	d := created(t)
-	ok(t, d.Append(sample(1)))
+	must.Do(t, d.Append(sample(1)))
 	d.trials.Close() // the next write fails
 	for range 2 {
 		if err := d.Append(sample(2)); err == nil {
@@ -89,35 +84,29 @@ func TestEncodeRunRefuses(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	data := string(must[[]byte](t)(EncodeRun(result.Run{})))
-	for _, want := range []string{`"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`} {
-		if !strings.Contains(data, want) {
-			t.Errorf("no %s in %s", want, data)
-		}
-	}
+	data := string(must.Get(EncodeRun(result.Run{}))(t))
+	must.Contain(t, data, `"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`)
 }
 
 func TestWriteFileRefuses(t *testing.T) {
 	d := created(t)
 	outside := t.TempDir()
-	ok(t, os.Symlink(outside, filepath.Join(d.Path(), "link")))
+	must.Do(t, os.Symlink(outside, filepath.Join(d.Path(), "link")))
 	for _, name := range []string{
 		"", ".", "..", "../x", "figures/../../x", "/etc/x", "a/b/c", "./x", "figures/", "figures//x", `figures\x`, "x\x00",
 		RunFile, TrialsFile, StudyFile, SessionsFile, lockFile, "./" + RunFile, "link/x",
 	} {
-		if err := d.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), d.Path()) {
-			t.Errorf("%q: %v", name, err)
-		}
+		must.Fail(t, d.WriteFile(name, []byte("x")), d.Path())
 	}
-	if left := must[[]os.DirEntry](t)(os.ReadDir(outside)); len(left) > 0 {
+	if left := must.Get(os.ReadDir(outside))(t); len(left) > 0 {
 		t.Errorf("wrote outside: %v", left)
 	}
 	// The last step fails: a folder is in the place of the file.
-	ok(t, d.WriteFile("folder/x", nil))
+	must.Do(t, d.WriteFile("folder/x", nil))
 	if err := d.WriteFile("folder", nil); err == nil {
 		t.Error("a file took a folder's place")
 	}
-	if names := must[[]string](t)(d.names()); len(names) != 4 {
+	if names := must.Get(d.names())(t); len(names) != 4 {
 		t.Errorf("beside .lock, folder, link and the trials is left behind: %v", names)
 	}
 }

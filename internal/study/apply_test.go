@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -48,17 +49,12 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := decode(t, c.src)
-			got, err := s.Apply(c.over, studytest.Catalog())
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(s.Apply(c.over, studytest.Catalog()))(t)
 			if diff := cmp.Diff(decode(t, c.src), s); diff != "" {
 				t.Errorf("Apply changed its receiver (-before +after):\n%s", diff)
 			}
 			c.change(&s)
-			if diff := cmp.Diff(s, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Equal(t, s, got)
 		})
 	}
 }
@@ -86,9 +82,7 @@ func TestApplyErrors(t *testing.T) {
 			if !errors.As(err, &one) {
 				t.Fatalf("%v (%T) is not a *study.Error", err, err)
 			}
-			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Equal(t, c.want, err.Error())
 		})
 	}
 }
@@ -117,10 +111,7 @@ claims:
 func TestApplyKeepsWorkloadOfClaims(t *testing.T) {
 	s := decode(t, "modes: [host, docker/bridge]\nworkloads: [tcp_rr]\nclaims:\n  - {id: c, claim: x, of: [host, docker/bridge], metric: rtt_p50, holds_if: same}\n")
 	for workloads, want := range map[string]int{"tcp_rr,tcp_stream": 1, "tcp_stream": 0, "tcp_stream,udp_stream": 0} {
-		got, err := s.Apply(study.Overrides{Workloads: strings.Split(workloads, ",")}, studytest.Catalog())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.Apply(study.Overrides{Workloads: strings.Split(workloads, ",")}, studytest.Catalog()))(t)
 		if _, err := study.Resolve(got, studytest.Catalog()); err != nil || len(got.Claims) != want || want == 0 && got.Claims != nil {
 			t.Errorf("with %s: %d claims, want %d: %v", workloads, len(got.Claims), want, err)
 		}
@@ -144,13 +135,8 @@ func TestApplyNarrows(t *testing.T) {
 		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}, []string{"AB", "rr", "w"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := decode(t, named).Apply(c.over, studytest.Catalog())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := study.Resolve(s, studytest.Catalog()); err != nil {
-				t.Error(err)
-			}
+			s := must.Get(decode(t, named).Apply(c.over, studytest.Catalog()))(t)
+			must.Get(study.Resolve(s, studytest.Catalog()))(t)
 			var scenarios, of []string
 			for _, sc := range s.Scenarios {
 				scenarios = append(scenarios, sc.ID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -41,9 +42,7 @@ func TestParseCondition(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(study.Condition{Clauses: want}, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		must.EqualFor(t, text, study.Condition{Clauses: want}, got)
 	}
 	for _, text := range []string{
 		"", "blow 0.7", "below", "below x", "below -1", "below 0", "below 1e3", "above NaN", "between 0.4", "between 0.4 or 0.7", "between 0.7 and 0.4",
@@ -77,10 +76,7 @@ func TestConditionRegion(t *testing.T) {
 		{"below 1% to 16flows", at(4), -inf, inf, false},
 		{"below 1% to 700", nil, -inf, inf, false},
 	} {
-		c, err := study.ParseCondition(tt.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(study.ParseCondition(tt.text))(t)
 		if lo, hi, ok := c.Region(tt.at, 0.25); lo != tt.lo || hi != tt.hi || ok != tt.ok {
 			t.Errorf("%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
 		}

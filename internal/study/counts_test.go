@@ -1,9 +1,9 @@
 package study_test
 
 import (
-	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -33,9 +33,7 @@ func TestCounts(t *testing.T) {
 	} {
 		s, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads: [{"+c.keys+"}]\n"), cat)
 		if c.want != "" {
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v; want %s", c.keys, err, c.want)
-			}
+			must.Fail(t, err, c.want)
 			continue
 		}
 		if err != nil {
@@ -47,11 +45,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%s: %v", c.keys, err)
 			continue
 		}
-		written, err := studyfile.Marshal(full)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := studyfile.Decode("s.yaml", written, cat)
+		again, err := studyfile.Decode("s.yaml", must.Get(studyfile.Marshal(full))(t), cat)
 		if err != nil {
 			t.Errorf("%s: cannot be read again: %v", c.keys, err)
 			continue

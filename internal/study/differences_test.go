@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestDifferences(t *testing.T) {
@@ -33,9 +33,7 @@ func TestDifferences(t *testing.T) {
 		{"workload udp_stream", "rate", "500Mbit/s", "1Gbit/s", true},
 		{"mode docker/driver:x", "options", "map[o:1]", "map[o:2]", true},
 	}
-	if diff := cmp.Diff(want, Differences(base(), after)); diff != "" {
-		t.Errorf("differences (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, Differences(base(), after))
 	if d := Differences(base(), base()); len(d) != 0 {
 		t.Errorf("a study differs from itself: %v", d)
 	}

@@ -1,12 +1,12 @@
 package study_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -63,18 +63,13 @@ func TestCostPassIn(t *testing.T) {
 				in = append(in, block)
 			}
 		}
-		if diff := cmp.Diff(c.in, in); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", c.pass, diff)
-		}
+		must.EqualFor(t, c.pass, c.in, in)
 	}
 }
 
 // The command line's words replace what the study says.
 func TestApplyEvidence(t *testing.T) {
-	s, err := decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog()))(t)
 	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
 		t.Errorf("evidence %+v", s.Evidence)
 	}
@@ -89,8 +84,6 @@ func TestApplyEvidence(t *testing.T) {
 		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
 		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
 	} {
-		if _, err := (study.Study{}).Apply(c.with, studytest.Catalog()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %s", c.with, err, c.want)
-		}
+		must.Fail(t, must.Err((study.Study{}).Apply(c.with, studytest.Catalog())), c.want)
 	}
 }

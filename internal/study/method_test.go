@@ -1,22 +1,19 @@
 package study_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
 
 func resolved(t *testing.T, src string, cat study.Catalog) study.Study {
 	t.Helper()
-	s, err := study.Resolve(decode(t, src), cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(study.Resolve(decode(t, src), cat))(t)
 	return s
 }
 
@@ -47,9 +44,7 @@ func TestResolveStop(t *testing.T) {
 		if s.Blocks != want.blocks {
 			t.Errorf("%q: %d blocks, want %d", src, s.Blocks, want.blocks)
 		}
-		if diff := cmp.Diff(want.stop, s.Stop); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", src, diff)
-		}
+		must.EqualFor(t, src, want.stop, s.Stop)
 	}
 }
 
@@ -101,9 +96,7 @@ lab: {mtu: 1400}
 			t.Errorf("lab of %s (-want +got):\n%s", m.Name(), diff)
 		}
 	}
-	if got := s.BaselineOf(s.Modes[1], ""); got != "host" {
-		t.Errorf("the slow host is compared with %q", got)
-	}
+	must.Equal(t, "host", s.BaselineOf(s.Modes[1], ""))
 	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.WaitOf(study.BulkWarmup.Std()) {
 		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
 	}
@@ -215,16 +208,11 @@ func TestComparisonName(t *testing.T) {
 func TestApplyMethod(t *testing.T) {
 	on := study.Overrides{Control: true, Adaptive: true}
 	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !s.Control || s.Stop == nil {
 		t.Errorf("control %t, stop %v", s.Control, s.Stop)
 	}
-	s, err = decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog()))(t)
 	if diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop); diff != "" || !s.Control {
 		t.Errorf("control %t, stop (-want +got):\n%s", s.Control, diff)
 	}
@@ -262,17 +250,12 @@ func TestLengthsForManyFlows(t *testing.T) {
 		{study.Workload{Pairs: 100}, false, 200 * ms, 10000 * ms},
 		{study.Workload{Flows: 50}, true, 100 * ms, 500 * ms},
 	} {
-		s, err := resolve(c.asked, c.bulk, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(resolve(c.asked, c.bulk, true))(t)
 		if w := s.Workloads[0]; w.Slice != c.slice || w.Duration != c.duration {
 			t.Errorf("%+v: slices of %s, %s timed; want %s and %s", c.asked, w.Slice, w.Duration, c.slice, c.duration)
 		}
 	}
 	for _, asked := range []study.Workload{{Flows: 1001}, {FlowCounts: study.Counts{1, 1001}}} {
-		if _, err := resolve(asked, false, false); err == nil || !strings.Contains(err.Error(), "flows is 1001; want at most 1000 for udp_stream") {
-			t.Errorf("1001 flows of a workload with at most 1000: %v", err)
-		}
+		must.Fail(t, must.Err(resolve(asked, false, false)), "flows is 1001; want at most 1000 for udp_stream")
 	}
 }

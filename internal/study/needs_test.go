@@ -1,9 +1,9 @@
 package study_test
 
 import (
-	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studytest"
 )
@@ -26,7 +26,5 @@ func TestSettingNeedsAnother(t *testing.T) {
 		t.Errorf("with both: %v", err)
 	}
 	err := resolve(map[string]string{"rules_kind": "nft-map"})
-	if err == nil || !strings.Contains(err.Error(), "rules_kind has no effect without rules") {
-		t.Errorf("without the other: %v", err)
-	}
+	must.Fail(t, err, "rules_kind has no effect without rules")
 }

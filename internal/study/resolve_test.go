@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -15,203 +14,19 @@ import (
 
 func decode(t *testing.T, src string) study.Study {
 	t.Helper()
-	s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(studyfile.Decode("s.yaml", []byte(src), studytest.Catalog()))(t)
 	return s
 }
 
 func marshal(t *testing.T, s study.Study) string {
 	t.Helper()
-	text, err := studyfile.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// TestResolve shows a study and the study.yaml of its run.
-func TestResolve(t *testing.T) {
-	for name, c := range map[string]struct{ src, want string }{
-		"names only": {`
-modes: [netns/bridge, netns/colocated, netns/vxlan]
-workloads: [tcp_stream]
-`, `profile: quick
-modes:
-  - host
-  - netns/bridge
-  - host-local
-  - netns/colocated
-  - netns/vxlan
-workloads:
-  - id: tcp_stream
-    workload: tcp_stream
-    streams: 1
-    write_size: 128KiB
-    no_delay: true
-    direction: forward
-    family: ipv4
-    congestion_control: cubic
-    send_buffer: auto
-    receive_buffer: auto
-    placement: two_cores
-    warmup: 500ms
-    duration: 1.5s
-blocks: 7
-pilot: 0s
-renew: auto
-invalid:
-  steal: 0.02
-  others: 0.05
-  cpu_wait: 0.1
-  unsettled: "on"
-  most: 0.2
-evidence:
-  counters: "on"
-  stacks: auto
-  drops: auto
-cost_pass:
-  rate: "off"
-margin: 0.1
-settle: 100ms
-lab:
-  mtu: 1500
-  offload: "on"
-`},
-		"what is set wins over the profile": {`
-name: long
-profile: paper
-seed: 7
-modes: [netns/bridge, host]
-workloads:
-  - {workload: tcp_rr, id: short, duration: 1s, family: ipv6}
-  - tcp_rr
-blocks: 3
-max_time: 1h
-lab: {mtu: 9000, rate: 1Gbit/s}
-`, `name: long
-profile: paper
-seed: 7
-modes:
-  - netns/bridge
-  - host
-workloads:
-  - id: short
-    workload: tcp_rr
-    family: ipv6
-    congestion_control: cubic
-    send_buffer: auto
-    receive_buffer: auto
-    placement: one_core
-    warmup: 5s
-    duration: 1s
-  - id: tcp_rr
-    workload: tcp_rr
-    family: ipv4
-    congestion_control: cubic
-    send_buffer: auto
-    receive_buffer: auto
-    placement: one_core
-    warmup: 5s
-    duration: 30s
-blocks: 3
-pilot: 0s
-renew: 1
-invalid:
-  steal: 0.02
-  others: 0.05
-  cpu_wait: 0.1
-  unsettled: "on"
-  most: 0.2
-evidence:
-  counters: "on"
-  stacks: auto
-  drops: auto
-cost_pass:
-  rate: auto
-  from_block: 2
-  every: 1
-  warmup: 1s
-  duration: 30s
-margin: 0.05
-settle: 2s
-max_time: 1h
-lab:
-  mtu: 9000
-  rate: 1Gbit/s
-  offload: "on"
-`},
-		"a zero that is meant": {`
-profile: standard
-modes: [host]
-workloads: [{workload: tcp_rr, warmup: 0s, placement: free}]
-settle: 0
-lab: {offload: off}
-`, `profile: standard
-modes:
-  - host
-workloads:
-  - id: tcp_rr
-    workload: tcp_rr
-    family: ipv4
-    congestion_control: cubic
-    send_buffer: auto
-    receive_buffer: auto
-    placement: free
-    warmup: 0s
-    duration: 1s
-blocks: 20
-stop:
-  min_blocks: 5
-  width: 0.025
-  effect_width: 0.05
-  extra_blocks: 2
-pilot: 10s
-renew: auto
-invalid:
-  steal: 0.02
-  others: 0.05
-  cpu_wait: 0.1
-  unsettled: "on"
-  most: 0.2
-evidence:
-  counters: "on"
-  stacks: auto
-  drops: auto
-cost_pass:
-  rate: auto
-  from_block: 2
-  every: 1
-  times: 8
-  warmup: 250ms
-  duration: 1.25s
-margin: 0.05
-settle: 0s
-lab:
-  mtu: 1500
-  offload: "off"
-`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := study.Resolve(decode(t, c.src), studytest.Catalog())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, marshal(t, s)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	return string(must.Get(studyfile.Marshal(s))(t))
 }
 
 // TestResolveShares: a resolved study owns its values.
 func TestResolveShares(t *testing.T) {
 	cat := studytest.Catalog()
-	s, err := study.Resolve(decode(t, "modes: [host]\nworkloads: [tcp_stream]\n"), cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(study.Resolve(decode(t, "modes: [host]\nworkloads: [tcp_stream]\n"), cat))(t)
 	*s.Workloads[0].NoDelay = false
 	if !*cat.Workloads[0].Defaults.NoDelay {
 		t.Error("a change to the study reached the catalog")
@@ -254,9 +69,7 @@ workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with Ki
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Equal(t, c.want, got)
 		})
 	}
 }
@@ -288,10 +101,7 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 	}}
 	for _, rate := range []study.Rate{0, 1e8} {
 		s.Lab.Rate = rate
-		got, err := study.Resolve(s, cat)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(study.Resolve(s, cat))(t)
 		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
 		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
 			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
@@ -321,10 +131,7 @@ func TestQuotaLeavesTrialsWhole(t *testing.T) {
 			Modes:     []study.Mode{{Mode: "host"}, {Mode: "docker/bridge", Limits: study.Limits{Server: c.limit}}},
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_rr", Slice: own}},
 		}
-		got, err := study.Resolve(s, cat)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(study.Resolve(s, cat))(t)
 		if got.Workloads[0].Slice != c.want || got.Workloads[1].Slice != own {
 			t.Errorf("%+v: slices %s and %s", c.limit, got.Workloads[0].Slice, got.Workloads[1].Slice)
 		}
@@ -334,7 +141,7 @@ func TestQuotaLeavesTrialsWhole(t *testing.T) {
 // Limits of the study hold for the modes that take them, key by key, and a baseline
 // may have a name of its own.
 func TestResolveModes(t *testing.T) {
-	s, err := study.Resolve(decode(t, `
+	s := must.Get(study.Resolve(decode(t, `
 limits: {client: {cpus: 2, memory: 64MiB}, server: {cpus: 0.5}}
 modes:
   - docker/bridge
@@ -344,10 +151,7 @@ modes:
   - vm/virtio
   - docker/network:My.Net
 workloads: [tcp_rr]
-`), studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+`), studytest.Catalog()))(t)
 	common := study.Limits{Client: study.Limit{CPUs: 2, Memory: 64 << 20}, Server: study.Limit{CPUs: 0.5}}
 	less := common
 	less.Client.CPUs = 0.25
@@ -355,12 +159,8 @@ workloads: [tcp_rr]
 		{Mode: "docker/bridge", Limits: common}, {ID: "less", Mode: "docker/bridge", Limits: less}, {ID: "raw", Mode: "host"},
 		{Mode: "netns/bridge"}, {Mode: "host-local"}, {Mode: "vm/virtio"}, {Mode: "docker/network:My.Net", Limits: common},
 	}
-	if diff := cmp.Diff(want, s.Modes); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"docker/bridge", "less", "raw", "netns/bridge", "host-local", "vm/virtio", "docker/network:My.Net"}, s.ModeNames()); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, s.Modes)
+	must.Equal(t, []string{"docker/bridge", "less", "raw", "netns/bridge", "host-local", "vm/virtio", "docker/network:My.Net"}, s.ModeNames())
 	for mode, name := range map[string]string{"host": "raw", "docker/bridge": "docker/bridge", "": "", "other": "other"} {
 		if got := s.NameOf(mode); got != name {
 			t.Errorf("%q is called %q, want %q", mode, got, name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 )
@@ -97,14 +98,8 @@ func TestSearchDefaults(t *testing.T) {
 		}
 		want := base
 		tt.change(&want)
-		if diff := cmp.Diff(want, s.Workloads[0]); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", tt.keys, diff)
-		}
-		text, err := studyfile.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := studyfile.Decode("study.yaml", text, searches())
+		must.EqualFor(t, tt.keys, want, s.Workloads[0])
+		again, err := studyfile.Decode("study.yaml", must.Get(studyfile.Marshal(s))(t), searches())
 		if err == nil {
 			again, err = study.Resolve(again, searches())
 		}
@@ -124,8 +119,6 @@ func TestRateRange(t *testing.T) {
 		{study.RateRange{10e6, 20e6, 4}, study.Rates{10e6, 13330e3, 16670e3, 20e6}},
 		{study.RateRange{10000, 10001, 3}, study.Rates{10000, 10001}},
 	} {
-		if diff := cmp.Diff(tt.want, tt.in.List()); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt.in, diff)
-		}
+		must.EqualFor(t, tt.in, tt.want, tt.in.List())
 	}
 }

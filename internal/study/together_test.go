@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -38,9 +37,7 @@ func TestTogether(t *testing.T) {
 			text += "    " + part + "\n"
 		}
 		_, err := studyfile.Decode("s.yaml", []byte(text), studytest.Catalog())
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.lines, err, tt.want)
-		}
+		must.Fail(t, err, tt.want)
 	}
 }
 
@@ -59,10 +56,7 @@ func TestWhole(t *testing.T) {
 		{study.Workload{Rate: study.Unlimited}, study.Duration(125e6), study.Unlimited},
 	} {
 		tt.w.Kind = "udp_stream"
-		s, err := study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, studytest.Catalog())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, studytest.Catalog()))(t)
 		text := marshal(t, s)
 		again, err := studyfile.Decode("study.yaml", []byte(text), studytest.Catalog())
 		if err == nil {
@@ -86,7 +80,5 @@ func TestSettings(t *testing.T) {
 		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
 		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -62,9 +63,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, parsed); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
+		must.EqualFor(t, c.text, c.want, parsed)
 		if shown := parsed.String(); shown != c.shown {
 			t.Errorf("%q is written %q, want %q", c.text, shown, c.shown)
 		}
@@ -117,9 +116,7 @@ func TestBadUnits(t *testing.T) {
 		if err := c.unit.UnmarshalText([]byte(c.text)); err != nil {
 			got = err.Error()
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%T (-want +got):\n%s", c.unit, diff)
-		}
+		must.EqualFor(t, c.unit, c.want, got)
 	}
 }
 

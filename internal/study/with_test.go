@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -39,18 +40,12 @@ func TestVariantsAndLadders(t *testing.T) {
 func TestLadderIsNarrowed(t *testing.T) {
 	text := "modes: [host, netns/bridge, netns/vxlan]\nworkloads: [tcp_rr, tcp_stream]\n" +
 		"ladder: {of: netns/vxlan, rungs: [{mode: host}, {mode: netns/bridge, part: a}, {mode: netns/vxlan, part: b}], removals: [{mode: netns/bridge, part: b}]}\n"
-	s, err := studyfile.Decode("s.yaml", []byte(text), studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(studyfile.Decode("s.yaml", []byte(text), studytest.Catalog()))(t)
 	for _, tt := range []struct {
 		modes []string
 		rungs int
 	}{{[]string{"host", "netns/vxlan"}, 2}, {[]string{"host", "netns/bridge"}, 0}, {[]string{"host", "netns/bridge", "netns/vxlan"}, 3}} {
-		got, err := s.Apply(study.Overrides{Modes: tt.modes}, studytest.Catalog())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.Apply(study.Overrides{Modes: tt.modes}, studytest.Catalog()))(t)
 		n := 0
 		if got.Ladder != nil {
 			n = len(got.Ladder.Rungs)

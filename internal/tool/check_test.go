@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -58,16 +57,12 @@ func TestMetrics(t *testing.T) {
 	w := workload{tool: iperf3(), kind: udpStream}
 	m, series := w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
 	want := map[string]float64{"goodput": 900 * 700 * 4, "offered_load": 1000 * 700 * 4, "loss_ratio": 0.1, "reordered_ratio": 0}
-	if diff := cmp.Diff(want, m); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.Equal(t, want, m)
 	if len(series.Values) != 2 || series.Values[0] != 900*350*8 || series.Interval != 1 {
 		t.Errorf("series %+v", series)
 	}
 	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
-	if diff := cmp.Diff(want, m); diff != "" {
-		t.Errorf("reverse: -want +got:\n%s", diff)
-	}
+	must.Equal(t, want, m)
 	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Both: true}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
 	if m["loss_ratio"] != 0.25 || m["goodput"] != m["goodput_forward"]+m["goodput_reverse"] {
 		t.Errorf("both: %v", m)
@@ -89,16 +84,11 @@ func TestCutWindow(t *testing.T) {
 	}
 	a.rows = append(a.rows, row{start: 1, seconds: 0.01, bytes: 1e6})
 	a.hasSegments, b.hasSegments = true, true
-	w, err := cutWindow([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(cutWindow([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second))(t)
 	if math.Abs(w.seconds-0.7) > 1e-9 || w.bytes != 700+250 || w.streams[0] != 250 || w.streams[1] != 700 || len(w.series) != 7 || *w.retransmits != 7 {
 		t.Errorf("window %+v", w)
 	}
-	if _, err := cutWindow([]flow{a}, 0.1, time.Minute, time.Second); err == nil || !strings.Contains(err.Error(), "it ended early") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, must.Err(cutWindow([]flow{a}, 0.1, time.Minute, time.Second)), "it ended early")
 }
 
 // An upper bound of what is on the wire is never below what was sent.
@@ -142,9 +132,7 @@ func TestNotes(t *testing.T) {
 		codes[n.Code] = true
 	}
 	want := map[string]bool{NoteBuffers: true, NoteIgnored: true, NoteOneThread: true, NotePacing: true}
-	if diff := cmp.Diff(want, codes); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.Equal(t, want, codes)
 	r := traffic.Report{Window: traffic.Window{Seconds: 1, Sent: 100e6}}
 	if n := rateNote(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the requested 1000 Mbit/s") {
 		t.Errorf("notes %v", n)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
@@ -89,10 +90,7 @@ func fake(string) int {
 // fakes puts the test binary on the PATH under the names of all tools.
 func fakes(t *testing.T, does, prints string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	dir := t.TempDir()
 	for _, name := range []string{"iperf3", "iperf", "ntttcp"} {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
@@ -100,9 +98,7 @@ func fakes(t *testing.T, does, prints string) {
 		}
 	}
 	if prints != "" {
-		if prints, err = filepath.Abs(filepath.Join("testdata", prints)); err != nil {
-			t.Fatal(err)
-		}
+		prints = must.Get(filepath.Abs(filepath.Join("testdata", prints)))(t)
 	}
 	t.Setenv("PATH", dir)
 	t.Setenv(fakeDoes, does)

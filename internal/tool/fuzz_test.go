@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -17,11 +18,7 @@ func seeds(f *testing.F, add func([]byte)) {
 		f.Fatalf("%d fixtures, %v", len(names), err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		add(text)
+		add(must.Get(os.ReadFile(name))(f))
 	}
 }
 

@@ -7,20 +7,14 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // The Windows tool writes in the system's code page, and a redirected output is UTF-16: all are read
 // alike.
 func TestNtttcpEncodings(t *testing.T) {
-	text, err := os.ReadFile("testdata/ntttcp-windows-5.40/tcp.receiver.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := parseNtttcp(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/ntttcp-windows-5.40/tcp.receiver.xml"))(t)
+	want := must.Get(parseNtttcp(text))(t)
 	wide := func(order binary.AppendByteOrder, mark ...byte) []byte {
 		out := mark
 		for _, u := range utf16.Encode([]rune(string(text))) {
@@ -41,8 +35,6 @@ func TestNtttcpEncodings(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, want, got)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -41,27 +40,16 @@ func (f fixture) job(t testing.TB) job {
 		j.Warmup, j.Duration = time.Second, 10*time.Second
 	}
 	banner := map[string]string{iperf3Name: "iperf " + f.version, iperf2Name: "iperf version " + f.version, ntttcpName: "NTTTCP for Linux " + f.version}[f.tool]
-	tool, err := Named(f.tool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if j.build, err = tool.probe(banner, ""); err != nil {
-		t.Fatal(err)
-	}
+	tool := must.Get(Named(f.tool))(t)
+	j.build = must.Get(tool.probe(banner, ""))(t)
 	return j
 }
 
 // read reads the fixture as the tool's output.
 func (f fixture) read(t testing.TB) (parsedOutput, error) {
 	t.Helper()
-	tool, err := Named(f.tool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join("testdata", f.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := must.Get(Named(f.tool))(t)
+	text := must.Get(os.ReadFile(filepath.Join("testdata", f.file)))(t)
 	out := output{stdout: text}
 	if f.tool == ntttcpName {
 		out = output{stdout: []byte("NTTTCP for Linux 1.4.3\n"), file: text}
@@ -157,19 +145,7 @@ func TestFixtures(t *testing.T) {
 		}
 		got.WriteString(summary(t, r, s))
 	}
-	path := filepath.Join("testdata", "reports.golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.File(t, filepath.Join("testdata", "reports.golden"), got.String(), *update)
 }
 
 func summary(t *testing.T, r traffic.Report, s parsedOutput) string {
@@ -182,10 +158,7 @@ func summary(t *testing.T, r traffic.Report, s parsedOutput) string {
 	}
 	fmt.Fprintf(&b, "\n  %q mss %d rtt %.6f buffers %d %d", r.TCP.Congestion, r.TCP.MSS, r.TCP.RTT, r.SendBuffer, r.ReceiveBuffer)
 	if r.Datagrams != nil {
-		flows, err := json.Marshal(r.Datagrams.Flows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		flows := must.Get(json.Marshal(r.Datagrams.Flows))(t)
 		fmt.Fprintf(&b, "\n  flows %s, reordered %d, messages %d", flows, r.Datagrams.Reordered, r.Messages)
 		if n := s.lost(); n != nil {
 			fmt.Fprintf(&b, ", says %d lost", *n)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // gone waits until a process has exited or is a zombie.
@@ -32,21 +34,14 @@ func gone(t *testing.T, pid int) {
 func pids(t *testing.T, at string, n int) []int {
 	t.Helper()
 	for range 500 {
-		names, err := filepath.Glob(at + ".*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(at + ".*"))(t)
 		if len(names) < n {
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
 		var out []int
 		for _, name := range names {
-			pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), "."))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, pid)
+			out = append(out, must.Get(strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), ".")))(t))
 		}
 		return out
 	}
@@ -59,20 +54,12 @@ func TestGroupEnds(t *testing.T) {
 	fakes(t, "family", "")
 	at := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakePID, at)
-	path, err := exec.LookPath("iperf3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := start(-1, nil, path, []string{"-c", "127.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(exec.LookPath("iperf3"))(t)
+	p := must.Get(start(-1, nil, path, []string{"-c", "127.0.0.1"}))(t)
 	both := pids(t, at, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if _, err := p.wait(ctx); err == nil || !strings.Contains(err.Error(), "enough") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, must.Err(p.wait(ctx)), "enough")
 	for _, pid := range both {
 		gone(t, pid)
 	}
@@ -81,32 +68,19 @@ func TestGroupEnds(t *testing.T) {
 // A tool does not outlive the process that started it, however that exits.
 func TestEndsWithParent(t *testing.T) {
 	if at := os.Getenv("TARE_TEST_PARENT"); at != "" {
-		path, err := exec.LookPath("iperf3")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := start(-1, nil, path, []string{"-c", "127.0.0.1"}); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(exec.LookPath("iperf3"))(t)
+		must.Get(start(-1, nil, path, []string{"-c", "127.0.0.1"}))(t)
 		time.Sleep(time.Minute) // until killed
 		return
 	}
 	fakes(t, "hang", "")
 	at := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakePID, at)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent := exec.Command(self, "-test.run", "TestEndsWithParent$")
+	parent := exec.Command(must.Get(os.Executable())(t), "-test.run", "TestEndsWithParent$")
 	parent.Env = append(os.Environ(), "TARE_TEST_PARENT="+at)
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parent.Start())
 	children := pids(t, at, 1)
-	if err := parent.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parent.Process.Signal(syscall.SIGKILL))
 	_ = parent.Wait() // killed
 	for _, pid := range children {
 		gone(t, pid)
@@ -119,16 +93,11 @@ func TestLeavesNoFile(t *testing.T) {
 		p := fakeParams(name)
 		p.Address, p.Duration = "127.0.0.1:5301", time.Hour
 		w, err := For(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = w.Dial(t.Context(), p, nil) // until killed
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for name, banner := range map[string]string{iperf3Name: "iperf 3.12 (cJSON 1.7.15)", ntttcpName: "NTTTCP for Linux 1.4.3"} {
 		t.Run(name, func(t *testing.T) {
 			fakes(t, "hang", "")
@@ -138,13 +107,9 @@ func TestLeavesNoFile(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			trial := exec.Command(self, "-test.run", "TestLeavesNoFile$")
 			trial.Env = append(os.Environ(), "TARE_TEST_TRIAL="+name)
-			if err := trial.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trial.Start())
 			children := pids(t, at, 1)
-			if err := trial.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, trial.Process.Kill())
 			_ = trial.Wait() // killed
 			for _, pid := range children {
 				gone(t, pid)
@@ -159,9 +124,7 @@ func TestLeavesNoFile(t *testing.T) {
 // A pinned tool runs only on its CPU, and the threads of this process are not pinned.
 func TestPinned(t *testing.T) {
 	var free unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &free); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedGetaffinity(0, &free))
 	cpu := 0
 	for !free.IsSet(cpu) {
 		cpu++
@@ -169,25 +132,14 @@ func TestPinned(t *testing.T) {
 	fakes(t, "nothing", "")
 	at := filepath.Join(t.TempDir(), "status")
 	t.Setenv(fakePID, at)
-	path, err := exec.LookPath("iperf3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := start(cpu, nil, path, []string{"-c", "127.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(exec.LookPath("iperf3"))(t)
+	p := must.Get(start(cpu, nil, path, []string{"-c", "127.0.0.1"}))(t)
+	must.Get(p.wait(t.Context()))(t)
 	names, err := filepath.Glob(at + ".*")
 	if err != nil || len(names) != 1 {
 		t.Fatalf("%v, %v", names, err)
 	}
-	status, err := os.ReadFile(names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(names[0]))(t)
 	if want := "Cpus_allowed_list:\t" + strconv.Itoa(cpu) + "\n"; !strings.Contains(string(status), want) {
 		t.Errorf("the tool's status lacks %q", want)
 	}

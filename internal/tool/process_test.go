@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -30,9 +31,7 @@ func TestMisbehaviour(t *testing.T) {
 			p := fakeParams(iperf3Name)
 			p.Address = "127.0.0.1:5301"
 			w, err := For(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			long := 20 * time.Second
 			if c.does == "hang" || c.does == "family" {
 				long = 300 * time.Millisecond
@@ -40,9 +39,7 @@ func TestMisbehaviour(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), long, errors.New("the trial is over"))
 			defer cancel()
 			_, err = w.Dial(ctx, p, nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			must.Fail(t, err, c.want)
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q is more than one line", err)
 			}
@@ -64,12 +61,8 @@ func TestFakeTrial(t *testing.T) {
 				p.Address = "127.0.0.1:5301" // the port in its output identifies the sender
 			}
 			client, server, err := fakePair(t, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Check(p, client, server); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, err)
+			must.Get(Check(p, client, server))(t)
 			for _, r := range []traffic.Report{client, server} {
 				if r.Tool.Version != c.version {
 					t.Errorf("version %q, want %q", r.Tool.Version, c.version)
@@ -86,9 +79,7 @@ func TestFakeTrial(t *testing.T) {
 func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := w.Listen(p)
 	if err != nil {
 		return client, server, err
@@ -110,23 +101,13 @@ func TestFakeNtttcp(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := fakeParams(ntttcpName)
 	p.Address, p.Streams, p.Warmup, p.Duration = "127.0.0.1:5001", 4, time.Second, 10*time.Second
-	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := w.Dial(t.Context(), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(For(p))(t)
+	r := must.Get(w.Dial(t.Context(), p, nil))(t)
 	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
 		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	}
-	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "requires the port below it as well") {
-		t.Errorf("a published port: got %v", err)
-	}
-	if !strings.Contains(r.Tool.Output, "<ntttcps") {
-		t.Errorf("its results are not recorded: %q", r.Tool.Output)
-	}
+	must.Fail(t, must.Err(w.Listen(p)), "requires the port below it as well")
+	must.Contain(t, r.Tool.Output, "<ntttcps")
 }
 
 // A server that does not exit after its client is killed, and one that never listens is reported.
@@ -134,13 +115,8 @@ func TestServerDoesNotExit(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1")
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := w.Listen(fakeParams(iperf3Name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	s := must.Get(w.Listen(fakeParams(iperf3Name)))(t)
 	ended := make(chan traffic.Report, 1)
 	ended <- traffic.Report{}
 	began := time.Now()
@@ -154,17 +130,11 @@ func TestServerExitsEarly(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
 	p := fakeParams(iperf3Name)
 	p.Address = "198.18.99.1:5301" // the address does not exist: the fake listens elsewhere, and exits
-	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := w.Listen(p)
+	s, err := must.Get(For(p))(t).Listen(p)
 	if err == nil { // it was seen listening before it exited
 		_, err = s.Serve(t.Context(), nil)
 	}
-	if err == nil || !strings.Contains(err.Error(), "something else listens on that port") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, "something else listens on that port")
 }
 
 // Missing tools, and old versions.
@@ -179,25 +149,15 @@ func TestFind(t *testing.T) {
 	} {
 		fakes(t, "nothing", "")
 		t.Setenv(fakeVersion, c.banner)
-		tool, err := Named(c.tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s with banner %q: got %v, want %q", c.tool, c.banner, err, c.want)
-		}
+		tool := must.Get(Named(c.tool))(t)
+		must.Fail(t, must.Err(tool.find(t.Context())), c.want)
 	}
 	t.Setenv("PATH", t.TempDir())
 	for name, want := range map[string]string{
 		iperf3Name: "iperf3 is not installed: apt install iperf3", iperf2Name: "iperf is not installed: apt install iperf", ntttcpName: "is not installed",
 	} {
-		tool, err := Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		tool := must.Get(Named(name))(t)
+		must.Fail(t, must.Err(tool.find(t.Context())), want)
 	}
 }
 
@@ -205,10 +165,7 @@ func TestFind(t *testing.T) {
 func TestPreferToolError(t *testing.T) {
 	const said = "unable to start listener: Address already in use"
 	none := errors.New("nothing listens on port 5201")
-	tool, err := Named(iperf3Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := must.Get(Named(iperf3Name))(t)
 	j := job{Params: params(tool.Name, "tcp_stream"), side: atServer}
 	if got := preferToolError(none, j, tool, output{stdout: []byte(`{"error": "` + said + `"}`)}); !errors.Is(got, none) || !strings.Contains(got.Error(), said) {
 		t.Errorf("the tool's error is lost: %v", got)

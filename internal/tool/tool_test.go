@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testneed"
@@ -45,9 +46,7 @@ func pair(t *testing.T, p traffic.Params) (client, server traffic.Report, err er
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
 	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := w.Listen(p)
 	if err != nil {
 		return client, server, err
@@ -103,13 +102,8 @@ func TestRealTools(t *testing.T) {
 
 func real(t *testing.T, p traffic.Params) {
 	client, server, err := pair(t, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes, err := Check(p, client, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	notes := must.Get(Check(p, client, server))(t)
 	for _, r := range []traffic.Report{client, server} {
 		for _, n := range append(r.Notes, notes...) {
 			t.Logf("%s: %s", n.Code, n.Text)
@@ -127,10 +121,7 @@ func real(t *testing.T, p traffic.Params) {
 			t.Errorf("at most %d bytes on the wire, but %d were sent", r.TCP.Wire, r.Sent)
 		}
 	}
-	w, err := For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(For(p))(t)
 	if p.Both {
 		if min(client.Received, server.Received, client.Sent, server.Sent) == 0 {
 			t.Errorf("one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
@@ -196,10 +187,7 @@ func TestRegistry(t *testing.T) {
 			if !slices.Contains(ForWorkload(kind), tool.Name) {
 				t.Errorf("%s is not among the tools for %s", tool.Name, kind)
 			}
-			w, err := For(traffic.Params{Tool: tool.Name, Kind: kind})
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(For(traffic.Params{Tool: tool.Name, Kind: kind}))(t)
 			if _, ok := w.(traffic.Sliced); ok {
 				t.Errorf("%s by %s could run in slices", kind, tool.Name)
 			}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -15,9 +14,7 @@ func TestRoundTrip(t *testing.T) {
 	var buf strings.Builder
 	want := []Request{{ID: 1, Op: OpListen, Params: &traffic.Params{Kind: "tcp_rr", Token: "x"}}, {ID: 2, Op: OpReport}}
 	for _, r := range want {
-		if err := Write(&buf, r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(&buf, r))
 	}
 	r := NewReader(strings.NewReader(buf.String()))
 	var got []Request
@@ -27,14 +24,10 @@ func TestRoundTrip(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, q)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 }
 
 func TestBadLines(t *testing.T) {
@@ -47,9 +40,7 @@ func TestBadLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var q Request
 			err := NewReader(strings.NewReader(c.in)).Read(&q)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
+			must.Fail(t, err, c.want)
 		})
 	}
 }

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 func TestOverlaySpace(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"1-v47fo1k05p", "2-m528ik22zf", "lb_m528ik22z", "2af3cfd1ad4f", "ingress_sbox"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	if got, err := overlaySpace(dir, "m528ik22zfzhez35oaz1todtw"); err != nil || filepath.Base(got) != "2-m528ik22zf" {
 		t.Errorf("found %q, %v", got, err)

@@ -20,15 +20,13 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // kill kills the processes of a namespace with that name.
 func kill(t *testing.T, ns *linuxnet.NS, name string) {
 	t.Helper()
-	pids, err := ns.Processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pids := must.Get(ns.Processes())(t)
 	found := false
 	for _, pid := range pids {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
@@ -56,12 +54,8 @@ func TestEngineKilled(t *testing.T) {
 	kill(t, s.Lab.B.NS, "dockerd")
 	<-docker.Staged(s.Path).B.Done()
 	_, err := s.Path.Snapshot(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the engine on host b ended: dockerd ended (signal: killed)") {
-		t.Errorf("reading counters: %v", err)
-	}
-	if _, err := s.Path.Pairs[0].Server.Launcher.Launch(t.Context(), "agent"); err == nil || !strings.Contains(err.Error(), "engine b") {
-		t.Errorf("starting an agent again: %v", err)
-	}
+	must.Fail(t, err, "the engine on host b ended: dockerd ended (signal: killed)")
+	must.Fail(t, must.Err(s.Path.Pairs[0].Server.Launcher.Launch(t.Context(), "agent")), "engine b")
 }
 
 // If a container is killed, the path's errors say so.
@@ -80,9 +74,7 @@ func TestContainerKilled(t *testing.T) {
 		}
 	}
 	_, err := s.Path.Snapshot(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the container of a/server has ended: exit code 137") {
-		t.Errorf("reading counters: %v", err)
-	}
+	must.Fail(t, err, "the container of a/server has ended: exit code 137")
 }
 
 // A failed setup leaves nothing: no engine, namespace, cgroup or directory.

@@ -11,6 +11,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/traffic/workloads"
 )
@@ -47,35 +48,20 @@ func TestEnginesLabHoldsForEngines(t *testing.T) {
 	const rate, mtu = 200e6, 1400
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
 	from, _ := docker.EndNamespaces(s.Path)
-	before, err := from.Stats("eth0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(from.Stats("eth0"))(t)
 	p := drivertest.Params("tcp_stream")
 	client, server, err := s.Trial(t, p, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := from.Stats("eth0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	after := must.Get(from.Stats("eth0"))(t)
 	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
 		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
 	}
-	w, err := workloads.Named(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, _ := w.Metrics(p, client, server)
+	metrics, _ := must.Get(workloads.Named(p.Kind))(t).Metrics(p, client, server)
 	// The bucket's burst may add a little in a short window.
 	if got := metrics["goodput"]; got > 1.2*rate || got < 0.1*rate {
 		t.Errorf("%.3g bit/s over a limit of %.3g", got, rate)
 	}
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(s.Path.Topology())(t)
 	for _, n := range top.Nodes {
 		for _, f := range n.Facts {
 			if f.Name == "mtu" && f.Value != "1400" {
@@ -98,9 +84,7 @@ func TestEnginesLimits(t *testing.T) {
 	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
 	}
-	if facts["server limit"] != "0.5 CPUs, memory 96MiB" {
-		t.Errorf("the facts say of the limit %q", facts["server limit"])
-	}
+	must.Equal(t, "0.5 CPUs, memory 96MiB", facts["server limit"])
 	if facts["b engine"] == "" || facts["b runc"] == "" || facts["a engine"] != "" {
 		t.Errorf("the facts name other engines than the one on b: %v", facts)
 	}

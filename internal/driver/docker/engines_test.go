@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -102,19 +103,14 @@ func buildError(t *testing.T, mode string, asked study.Engine) error {
 // given files.
 func programs(t *testing.T, except map[string]string) string {
 	t.Helper()
-	current, err := private.Find(study.CurrentEngine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := must.Get(private.Find(study.CurrentEngine))(t)
 	dir := t.TempDir()
 	for _, name := range []string{"dockerd", "docker-proxy", "containerd", "containerd-shim-runc-v2", "runc"} {
 		from, replaced := except[name]
 		if !replaced {
 			from = filepath.Join(current.Dir, name)
 		}
-		if err := os.Symlink(from, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(from, filepath.Join(dir, name)))
 	}
 	return dir
 }
@@ -125,16 +121,10 @@ func TestEnginesThatCannotBeUsed(t *testing.T) {
 	needCurrent(t)
 	want := func(err error, words ...string) {
 		t.Helper()
-		for _, w := range words {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("the error does not say %q: %v", w, err)
-			}
-		}
+		must.Contain(t, err.Error(), words...)
 	}
 	script := filepath.Join(t.TempDir(), "dockerd")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho failed to load the configuration: no such key >&2\nexit 3\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\necho failed to load the configuration: no such key >&2\nexit 3\n"), 0o755))
 	want(buildError(t, "docker/published", study.Engine{Lab: programs(t, map[string]string{"dockerd": script})}), "host b", "exit status 3", "failed to load the configuration: no such key")
 	want(buildError(t, "docker/published", study.Engine{Lab: filepath.Join(t.TempDir(), "dockerd")}), "no such file", "give the path of a dockerd")
 	want(buildError(t, "docker/published", study.Engine{Lab: t.TempDir()}), "no program dockerd")
@@ -142,15 +132,10 @@ func TestEnginesThatCannotBeUsed(t *testing.T) {
 	want(buildError(t, "docker/overlay", study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}), "cannot form a Swarm")
 	want(buildError(t, "docker/ingress", study.Engine{Lab: study.CurrentEngine, Firewall: study.FirewallNftables}), "cannot form a Swarm")
 	for version, api := range map[string][2]string{"too old": {"1.24", "1.12"}, "too new": {"1.99", "1.98"}} {
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		self := must.Get(os.Executable())(t)
 		t.Logf("an engine that is %s", version)
 		dir := programs(t, map[string]string{"dockerd": self})
-		if err := os.WriteFile(filepath.Join(dir, answersFile), []byte(api[0]+" "+api[1]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, answersFile), []byte(api[0]+" "+api[1]), 0o600))
 		want(buildError(t, "docker/published", study.Engine{Lab: dir}), "API version")
 	}
 	packaged := private.Packaged().Describe(t.Context())
@@ -158,10 +143,7 @@ func TestEnginesThatCannotBeUsed(t *testing.T) {
 		t.Logf("the packaged runc %s is not too old for the current engine: that is not tested", packaged.Runc)
 		return
 	}
-	runc, err := exec.LookPath("runc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	runc := must.Get(exec.LookPath("runc"))(t)
 	want(buildError(t, "docker/published", study.Engine{Lab: programs(t, map[string]string{"runc": runc})}), "runc "+packaged.Runc+" is too old for Docker Engine 29", "put runc 1.2 or newer beside")
 }
 
@@ -250,9 +232,7 @@ func TestEnginesGatewayOptions(t *testing.T) {
 		if err == nil {
 			_ = p.Close(context.Background())
 		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("options %v: the error is %v; want %q in it", tt.options, err, tt.want)
-		}
+		must.Fail(t, err, tt.want)
 		nothingLeft(t, o.Lab.Claim.ID)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/must"
 )
 
 // Output of iptables-save for engine 20.10 with one published port, with nf_tables.
@@ -65,22 +67,14 @@ func TestParseNAT(t *testing.T) {
 		{"no rules", "*nat\n:DOCKER - [0:0]\nCOMMIT\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseIptables(tt.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(tt.want, got, cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{})); d != "" {
-				t.Errorf("(-want +got)\n%s", d)
-			}
+			got := must.Get(parseIptables(tt.text))(t)
+			must.Equal(t, tt.want, got, cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{}))
 		})
 	}
 }
 
 func TestRulesOfAPort(t *testing.T) {
-	rules, err := parseIptables(savedByNFT)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := must.Get(parseIptables(savedByNFT))(t)
 	own, other := netip.MustParseAddr("198.18.2.2"), netip.MustParseAddr("198.18.2.3")
 	for _, tt := range []struct {
 		name string
@@ -129,9 +123,7 @@ func FuzzParseNAT(f *testing.F) {
 
 func TestSplit(t *testing.T) {
 	got := split(` -A  x --comment "a \"b\" \\ c" -j "" y`)
-	if d := cmp.Diff([]string{"-A", "x", "--comment", `a "b" \ c`, "-j", "", "y"}, got); d != "" {
-		t.Errorf("(-want +got)\n%s", d)
-	}
+	must.Equal(t, []string{"-A", "x", "--comment", `a "b" \ c`, "-j", "", "y"}, got)
 }
 
 // A rule is selected with all its words, so that iptables can remove it.

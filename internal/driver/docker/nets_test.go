@@ -24,6 +24,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -124,9 +125,7 @@ func TestEnginesDriverOfASwarm(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
-	if got := fact(s.Path.Facts, "network scope"); got != "swarm" {
-		t.Errorf("the network's scope is %q", got)
-	}
+	must.Equal(t, "swarm", fact(s.Path.Facts, "network scope"))
 }
 
 // Options of the study reach the plugin and take effect.
@@ -138,10 +137,7 @@ func TestEnginesOptionsReachThePlugin(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(s.Path.Topology())(t)
 	seen := 0
 	for _, n := range top.Nodes {
 		switch {
@@ -170,7 +166,7 @@ func TestEnginesOptionsReachThePlugin(t *testing.T) {
 // tunnels returns the VXLAN devices of a host.
 func tunnels(t *testing.T, h *lab.Host) (found []overlay) {
 	t.Helper()
-	err := h.NS.Do(func() error {
+	must.Do(t, h.NS.Do(func() error {
 		links, err := netlink.LinkList()
 		for _, l := range links {
 			if v, ok := l.(*netlink.Vxlan); ok {
@@ -178,10 +174,7 @@ func tunnels(t *testing.T, h *lab.Host) (found []overlay) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 

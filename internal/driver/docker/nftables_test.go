@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // savedBridges is the output of nft --json list table ip docker-bridges for an engine of version 29
@@ -16,10 +18,7 @@ import (
 var savedBridges string
 
 func TestParseNftables(t *testing.T) {
-	rules, err := parseNftables(savedBridges)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := must.Get(parseNftables(savedBridges))(t)
 	only := func(what string, pick func(firewallRule) bool) firewallRule {
 		t.Helper()
 		found := slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool { return !pick(r) })

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -112,9 +113,7 @@ func TestEnginesVariants(t *testing.T) {
 			if tt.want == "" {
 				return
 			}
-			if err := tt.undo(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.undo(s))
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the part is back: %v, want %q", err, tt.want)
 			}
@@ -173,10 +172,7 @@ func TestPartsMakeALadder(t *testing.T) {
 func TestPartsAreDocumented(t *testing.T) {
 	for _, m := range (docker.Driver{}).Modes() {
 		stem, _, _ := strings.Cut(m.ID, ":")
-		page, err := os.ReadFile(filepath.Join(drivertest.Root(t), "docs/modes", strings.ReplaceAll(stem, "/", "-")+".md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(os.ReadFile(filepath.Join(drivertest.Root(t), "docs/modes", strings.ReplaceAll(stem, "/", "-")+".md")))(t)
 		_, section, _ := strings.Cut(string(page), "\n## Parts that can be left out\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		var rows []string

@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -87,9 +88,7 @@ func TestEnginesRootlessDrivers(t *testing.T) {
 			}) {
 				t.Errorf("the DNAT rule is not %s", d.translated)
 			}
-			if got := fact(s.Path.Facts, "client address that the server sees"); !strings.Contains(got, d.seen) {
-				t.Errorf("the server sees %q, want %s", got, d.seen)
-			}
+			must.Contain(t, fact(s.Path.Facts, "client address that the server sees"), d.seen)
 		})
 	}
 }
@@ -108,12 +107,8 @@ func TestEnginesRootlessPasta(t *testing.T) {
 		}
 		testneed.Missing(t, testneed.Other, u.Reason)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := path.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, err)
+	must.Do(t, path.Close(t.Context()))
 	proven(t, o, "b/pasta.run_ns", "")
 }
 
@@ -160,10 +155,7 @@ func TestEnginesRootlessUser(t *testing.T) {
 	o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
 	o.Engine = asked
 	s := drivertest.Build(t, docker.Driver{}, o)
-	all, err := linuxnet.Descendants(s.Path.Processes()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(linuxnet.Descendants(s.Path.Processes()[0]))(t)
 	names := map[string]bool{}
 	for _, pid := range all {
 		name, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
@@ -204,9 +196,7 @@ func TestEnginesRootlessLacks(t *testing.T) {
 		}
 	}
 	old := filepath.Join(t.TempDir(), "dockerd")
-	if err := os.WriteFile(old, []byte("#!/bin/sh\necho Docker version 20.10.24, build x\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(old, []byte("#!/bin/sh\necho Docker version 20.10.24, build x\n"), 0o755))
 	for want, except := range map[string]map[string]string{
 		"needs rootlesskit, which cannot be found":                 {},
 		"needs Docker Engine 28 or later, and dockerd is 20.10.24": {"dockerd": old, "rootlesskit": ""},
@@ -225,13 +215,8 @@ func TestEnginesRootlessLacks(t *testing.T) {
 // linkRootlesskit adds the current engine's RootlessKit to a directory of programs.
 func linkRootlesskit(t *testing.T, dir string) {
 	t.Helper()
-	current, err := private.Find(study.CurrentEngine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(current.Dir, "rootlesskit"), filepath.Join(dir, "rootlesskit")); err != nil {
-		t.Fatal(err)
-	}
+	current := must.Get(private.Find(study.CurrentEngine))(t)
+	must.Do(t, os.Symlink(filepath.Join(current.Dir, "rootlesskit"), filepath.Join(dir, "rootlesskit")))
 }
 
 // A RootlessKit that fails is reported with its last words, and one that is killed too; nothing is left.
@@ -240,26 +225,16 @@ func TestEnginesRootlessFails(t *testing.T) {
 	needRootless(t, study.Engine{Lab: study.CurrentEngine})
 	dir := programs(t, nil)
 	script := filepath.Join(dir, "rootlesskit")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho '[rootlesskit:parent] error: failed to setup UID/GID map: no subuid ranges found' >&2\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\necho '[rootlesskit:parent] error: failed to setup UID/GID map: no subuid ranges found' >&2\nexit 1\n"), 0o755))
 	err := buildError(t, "docker/rootless", study.Engine{Lab: dir})
-	for _, want := range []string{"rootlesskit ended (exit status 1)", "no subuid ranges found"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
+	must.Contain(t, err.Error(), "rootlesskit ended (exit status 1)", "no subuid ranges found")
 	o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
 	o.Engine.Lab = study.CurrentEngine
 	s := drivertest.Build(t, docker.Driver{}, o)
 	kill(t, s.Lab.B.NS, "rootlesskit")
 	<-docker.Staged(s.Path).B.Done()
-	if _, err := s.Path.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "the engine on host b ended: rootlesskit ended (signal: killed)") {
-		t.Errorf("reading counters: %v", err)
-	}
-	if err := s.Path.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Fail(t, must.Err(s.Path.Snapshot(t.Context())), "the engine on host b ended: rootlesskit ended (signal: killed)")
+	must.Do(t, s.Path.Close(t.Context()))
 	nothingLeft(t, o.Lab.Claim.ID)
 }
 
@@ -283,9 +258,7 @@ func TestEnginesRootlessShortcutsAreVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			if err := tt.open(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(s))
 			s.WaitReachable(t)
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
 		})

@@ -18,6 +18,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 )
 
 // Connections that bypass the networks of this package's modes. Each keeps the traffic
@@ -43,9 +44,7 @@ func TestEnginesWaysRoundNetworksComeOutVoid(t *testing.T) {
 					t.Fatalf("before, %s: %v", kind, err)
 				}
 			}
-			if err := tt.open(t, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(t, s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), tt.want)
@@ -178,29 +177,17 @@ func TestEnginesClearOverlayIsNoEncryptedOne(t *testing.T) {
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
 	talkBeside(t, s)
-	if err := docker.Encrypted(s.Path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, docker.Encrypted(s.Path))
 	before := s.Snapshot(t)
 	client, server, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
-	if err == nil || !strings.Contains(err.Error(), "esp") {
-		t.Errorf("got %v, want the proof to fail on esp", err)
-	}
-	after, err := s.Path.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	moved, err := before.Delta(after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, err, "esp")
+	after := must.Get(s.Path.Snapshot(t.Context()))(t)
+	moved := must.Get(before.Delta(after))(t)
 	sent := uint64(client.Sent)
 	if got := moved["b/eth0."+linuxnet.CountClear+"_bytes"]; got < sent {
 		t.Errorf("%d bytes of VXLAN came off b's wire in clear, %d were sent", got, sent)
 	}
-	if got := moved["b/eth0."+linuxnet.CountESP+"_bytes"]; got != 0 {
-		t.Errorf("%d bytes of ESP came off b's wire", got)
-	}
+	must.Equal(t, uint64(0), moved["b/eth0."+linuxnet.CountESP+"_bytes"])
 	// It fails even if the associations' counters were right.
 	for _, name := range []string{"a/esp.out_bytes", "b/esp.in_bytes", "b/eth0.esp_bytes"} {
 		after[name] += sent + sent/20
@@ -209,9 +196,7 @@ func TestEnginesClearOverlayIsNoEncryptedOne(t *testing.T) {
 		after[name] += moved["b/eth0.tx_bytes"]
 	}
 	err = s.Path.Prove(before, after, []driver.Carried{driver.CarriedBy(client, server)})
-	if err == nil || !strings.Contains(err.Error(), linuxnet.CountClear) {
-		t.Errorf("got %v, want the proof to fail on %s", err, linuxnet.CountClear)
-	}
+	must.Fail(t, err, linuxnet.CountClear)
 }
 
 // talkBeside checks that traffic between a Swarm's managers over the underlay never makes a
@@ -220,13 +205,8 @@ func talkBeside(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	before := s.Snapshot(t)
 	client, server, err := s.Trial(t, drivertest.Params("udp_stream"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := s.Path.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	after := must.Get(s.Path.Snapshot(t.Context()))(t)
 	carried := []driver.Carried{driver.CarriedBy(client, server)}
 	for _, name := range []string{"a/eth0.rx_bytes", "a/eth0.tx_bytes", "b/eth0.rx_bytes", "b/eth0.tx_bytes"} {
 		after[name] += 1 << 20
@@ -235,9 +215,7 @@ func talkBeside(t *testing.T, s *drivertest.Setup) {
 		t.Errorf("with the engines' talk on the underlay: %v", err)
 	}
 	after["a/overlay/vxlan0.rx_bytes"] += 1 << 20
-	if err := s.Path.Prove(before, after, carried); err == nil || !strings.Contains(err.Error(), "vxlan0") {
-		t.Errorf("with other traffic in the tunnel: got %v, want the proof to fail on vxlan0", err)
-	}
+	must.Fail(t, s.Path.Prove(before, after, carried), "vxlan0")
 }
 
 // The overlay's MTU in the topology is what the lab's underlay allows.
@@ -246,10 +224,7 @@ func TestEnginesOverlayMTU(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, mtu := range []int{1500, 4000} {
 		s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", func(l *lab.Spec) { l.MTU = mtu })
-		top, err := s.Path.Topology()
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := must.Get(s.Path.Topology())(t)
 		seen := 0
 		for _, n := range top.Nodes {
 			if n.Sandbox != "client" && n.Sandbox != "server" || n.Kind != "veth" {

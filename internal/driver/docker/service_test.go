@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -40,21 +41,14 @@ func TestEnginesIngressShortcut(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatalf("before the shortcut: %v", err)
 	}
-	mesh, err := docker.MeshNamespace(s.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mesh := must.Get(docker.MeshNamespace(s.Path))(t)
 	defer mesh.Close()
 	to := s.Path.Pairs[0].Server.Listen[0]
 	for _, proto := range []string{"tcp", "udp"} {
-		if err := run(mesh, "iptables", "-t", "nat", "-A", "PREROUTING", "-p", proto, "--dport", "5201", "-j", "DNAT", "--to-destination", to.String()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(mesh, "iptables", "-t", "nat", "-A", "PREROUTING", "-p", proto, "--dport", "5201", "-j", "DNAT", "--to-destination", to.String()))
 	}
 	// The task answers to the mesh.
-	if err := run(mesh, "iptables", "-t", "nat", "-A", "POSTROUTING", "-d", to.Addr().String(), "-j", "MASQUERADE"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(mesh, "iptables", "-t", "nat", "-A", "POSTROUTING", "-d", to.Addr().String(), "-j", "MASQUERADE"))
 	s.WaitReachable(t)
 	for _, kind := range []string{"tcp_stream", "udp_stream"} {
 		s.Void(t, drivertest.Params(kind), "b/mesh/ipvs.in_bytes")

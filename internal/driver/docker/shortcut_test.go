@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/observe"
 )
 
@@ -67,9 +68,7 @@ func areVoid(t *testing.T, some []short) {
 			if !engine || ends || tt.mode == "docker/userland-proxy" && !proxy {
 				t.Errorf("processes of the mode: %v", spent)
 			}
-			if err := tt.open(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tt.open(s))
 			s.WaitReachable(t)
 			for _, kind := range kinds {
 				s.Void(t, drivertest.Params(kind), tt.want)
@@ -80,10 +79,7 @@ func areVoid(t *testing.T, some []short) {
 
 func table(t *testing.T) observe.Table {
 	t.Helper()
-	now, err := observe.ReadTable("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(observe.ReadTable("/proc"))(t)
 	return now
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -25,9 +26,7 @@ func TestConnectWithoutPermission(t *testing.T) {
 	testneed.NotShort(t) // as root, the first process of namespaces of their own
 	noEngine(t)
 	path := onSocket(t, fakeEngine("1.41"))
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0))
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), unprivilegedVariable+"=unix://"+path)
 	ended := make(chan error)

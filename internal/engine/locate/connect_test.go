@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tare/internal/engine"
+	"tare/internal/must"
 )
 
 // noEngine sets an environment in which the docker CLI finds no engine, and returns its
@@ -71,21 +72,14 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 func onSocket(t *testing.T, h http.Handler) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docker.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serve(t, l, h)
+	serve(t, must.Get(net.Listen("unix", path))(t), h)
 	return path
 }
 
 // onPort serves on a local TCP port, with TLS if configured, and returns its address.
 func onPort(t *testing.T, config *tls.Config, h http.Handler) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	if config != nil {
 		l = tls.NewListener(l, config)
@@ -109,10 +103,7 @@ func newAuthority(t *testing.T) authority {
 
 func certificate(t *testing.T, by *authority, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour)
 	if c.NotAfter.IsZero() {
 		c.NotAfter = time.Now().Add(time.Hour)
@@ -121,15 +112,8 @@ func certificate(t *testing.T, by *authority, c *x509.Certificate) (*x509.Certif
 	if by != nil {
 		signer, with = by.cert, by.key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, signer, key.Public(), with)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed, key
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, signer, key.Public(), with))(t)
+	return must.Get(x509.ParseCertificate(der))(t), key
 }
 
 // identity returns a certificate for 127.0.0.1, valid on both sides.
@@ -158,21 +142,14 @@ func (a authority) demanding(t *testing.T, own tls.Certificate) *tls.Config {
 func (a authority) store(t *testing.T, dir string, own *tls.Certificate) {
 	t.Helper()
 	write := func(name, kind string, der []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
 	write("ca.pem", "CERTIFICATE", a.cert.Raw)
 	if own == nil {
 		return
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(x509.MarshalPKCS8PrivateKey(own.PrivateKey))(t)
 	write("cert.pem", "CERTIFICATE", own.Certificate[0])
 	write("key.pem", "PRIVATE KEY", key)
 }
@@ -183,20 +160,13 @@ func writeContext(t *testing.T, config, name, host string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(name))
 	id := hex.EncodeToString(sum[:])
-	meta, err := json.Marshal(map[string]any{
+	meta := must.Get(json.Marshal(map[string]any{
 		"Name": name, "Metadata": map[string]any{},
 		"Endpoints": map[string]any{"docker": map[string]any{"Host": host, "SkipTLSVerify": false}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	dir := filepath.Join(config, "contexts", "meta", id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "meta.json"), meta, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "meta.json"), meta, 0o600))
 	return filepath.Join(config, "contexts", "tls", id, "docker")
 }
 
@@ -233,11 +203,7 @@ func refused(t *testing.T, target string, words ...string) {
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("more than one line: %q", err)
 	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q lacks %q", err, w)
-		}
-	}
+	must.Contain(t, err.Error(), words...)
 }
 
 // The order of the docker CLI: DOCKER_HOST, DOCKER_CONTEXT, the current context, the default.
@@ -248,9 +214,7 @@ func TestConnectAsTheDockerCLI(t *testing.T) {
 	writeContext(t, config, "third", "unix://"+three)
 	connects(t, "unix://"+one, "unix://"+one)
 	connects(t, "docker:second", "docker:second")
-	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte(`{"auths":{},"currentContext":"third"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(config, "config.json"), []byte(`{"auths":{},"currentContext":"third"}`), 0o600))
 	connects(t, "", "docker, current context third")
 	t.Setenv(envContext, "second")
 	connects(t, "docker", "docker, DOCKER_CONTEXT second")
@@ -262,11 +226,7 @@ func TestConnectAsTheDockerCLI(t *testing.T) {
 func TestConnectNegotiates(t *testing.T) {
 	noEngine(t)
 	for answers, want := range map[string]string{"1.40": "1.40", "1.41": "1.41", "1.99": ""} {
-		e, err := Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := e.Versions.API
+		got := must.Get(Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers))))(t).Versions.API
 		if want == "" && (got == answers || got < "1.50") || want != "" && got != want {
 			t.Errorf("API %s of an engine was used as %s", answers, got)
 		}
@@ -327,21 +287,13 @@ func TestConnectRefused(t *testing.T) {
 	config := noEngine(t)
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "file")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(plain, nil, 0o600))
 	// The socket of an engine that has exited remains.
 	dead := filepath.Join(dir, "dead.sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"}))(t)
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	closed.Close()
 	web := onSocket(t, http.NotFoundHandler())
 	broken := onSocket(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -363,9 +315,7 @@ func TestConnectRefused(t *testing.T) {
 	refused(t, "unix://"+onSocket(t, fakeEngine("1.41")), "DOCKER_API_VERSION", "1.24")
 
 	t.Setenv("DOCKER_API_VERSION", "")
-	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(config, "config.json"), []byte("{"), 0o600))
 	refused(t, "docker", "config.json", "--engine")
 	t.Setenv(envHost, "unix://"+dead)
 	refused(t, "docker", "DOCKER_HOST", "no engine listens")
@@ -380,10 +330,7 @@ func TestConnectRefused(t *testing.T) {
 // A connection to an engine that never answers times out.
 func TestConnectEndsWithItsContext(t *testing.T) {
 	noEngine(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/engine"
+	"tare/internal/must"
 )
 
 // FuzzResolve checks that any name of an engine is an error on one line with its fix, or an
@@ -23,18 +24,14 @@ func FuzzResolve(f *testing.F) {
 	dir := f.TempDir()
 	// The name of a context's directory is the hash of "far".
 	const far = "contexts/meta/512eea46ceb3921dff4363c7069d89d4964d1d9fccaa0f411851a7aa60a5c868"
-	if err := os.MkdirAll(filepath.Join(dir, far), 0o700); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.MkdirAll(filepath.Join(dir, far), 0o700))
 	for _, name := range []string{envHost, envContext, envCerts, envTLS, envVerify} {
 		f.Setenv(name, "")
 	}
 	f.Setenv(envConfig, dir)
 	f.Fuzz(func(t *testing.T, target, config, meta string) {
 		for name, text := range map[string]string{"config.json": config, far + "/meta.json": meta} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		s, err := resolve(target)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"tare/internal/engine/locate"
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
+	"tare/internal/must"
 )
 
 // dialled is the environment variable with the socket that TestDialStdio connects its stdio to.
@@ -49,9 +50,7 @@ func sshStandIn(t *testing.T, script string) (arguments string) {
 	dir := t.TempDir()
 	arguments = filepath.Join(dir, "arguments")
 	text := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>%s\n%s\n", arguments, script)
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "ssh"), []byte(text), 0o700))
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return arguments
 }
@@ -60,38 +59,15 @@ func sshStandIn(t *testing.T, script string) (arguments string) {
 // their stdin.
 func TestConnectBySSH(t *testing.T) {
 	b := enginetest.New(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	arguments := sshStandIn(t, fmt.Sprintf("%s=%s exec %s -test.run '^TestDialStdio$'", dialled, b.Socket(), self))
-	e, err := locate.Connect(t.Context(), "ssh://me@there:2222")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := e.Disconnect(); err != nil {
-			t.Error(err)
-		}
-	}()
-	c, err := e.Run(t.Context(), b.Spec("client"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := agent.Start(t.Context(), c, b.ID, "there/client")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := e.RemoveRun(t.Context(), b.ID); err != nil {
-		t.Error(err)
-	}
-	calls, err := os.ReadFile(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(locate.Connect(t.Context(), "ssh://me@there:2222"))(t)
+	defer func() { must.Do(t, e.Disconnect()) }()
+	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
+	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
+	must.Do(t, a.Close())
+	must.Do(t, e.RemoveRun(t.Context(), b.ID))
+	calls := must.Get(os.ReadFile(arguments))(t)
 	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
 		if !strings.Contains(string(calls), want) {
 			t.Errorf("ssh was called with %q, without %q", calls, want)
@@ -121,9 +97,7 @@ func TestConnectBySSHRefused(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := locate.Connect(t.Context(), "ssh://me@there"); err == nil || !strings.Contains(err.Error(), "ssh command was not found") {
-		t.Errorf("without ssh: %v", err)
-	}
+	must.Fail(t, must.Err(locate.Connect(t.Context(), "ssh://me@there")), "ssh command was not found")
 }
 
 // An engine works through the connection to a machine, on which no docker command is needed.
@@ -132,23 +106,11 @@ func TestConnectThrough(t *testing.T) {
 	far := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(b.Socket())}})
 	m := far.Connect("a")
 	e, err := locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, b.Socket(), false) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := e.Run(t.Context(), b.Spec("client"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := agent.Start(t.Context(), c, b.ID, "there/client")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, err)
+	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
+	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
+	must.Do(t, a.Close())
+	must.Do(t, errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()))
 	_, err = locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, machine.EngineSocket, false) })
 	if _, ok := engine.AsUnavailable(err); !ok || !strings.Contains(err.Error(), "no socket of a Docker Engine") || !strings.Contains(err.Error(), "systemctl start docker") {
 		t.Errorf("without an engine: %v", err)

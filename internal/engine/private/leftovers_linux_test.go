@@ -18,9 +18,7 @@ import (
 func controller(t *testing.T, c private.Config) {
 	l := drivertest.Lab(t, nil)
 	a, b, err := c.StartBoth(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	holder(t, l, a, "client", nil)
 	holder(t, l, b, "server", nil)
 	fmt.Printf("\nstands %s %d %d\n", l.Spec.Claim.ID, a.InitPID(), b.InitPID())

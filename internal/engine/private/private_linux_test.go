@@ -34,8 +34,7 @@ func holder(t *testing.T, l *lab.Lab, p *private.Engine, part string, change fun
 	if change != nil {
 		change(&spec)
 	}
-	c := must.Get(p.Run(t.Context(), spec))(t)
-	return c
+	return must.Get(p.Run(t.Context(), spec))(t)
 }
 
 // Two engines with everything that they can run leave nothing behind, and while they run they mount
@@ -190,13 +189,9 @@ func TestDockerdKilled(t *testing.T) {
 	must.Do(t, syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL))
 	<-p.Done()
 	want := "the engine on host a ended: dockerd ended (signal: killed)"
-	if got := p.ExitReason(); got != want {
-		t.Errorf("exit reason %q, want %q", got, want)
-	}
+	must.Equal(t, want, p.ExitReason())
 	eventually(t, "the agent's exit reason", func() bool { return agent.ExitReason() != "" })
-	if got := agent.ExitReason(); !strings.Contains(got, want) {
-		t.Errorf("the agent's exit reason %q does not mention the engine", got)
-	}
+	must.Contain(t, agent.ExitReason(), want)
 	if left := running(all); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}

@@ -113,12 +113,8 @@ func startOnVersion2(t *testing.T) {
 	}
 	l, p := startOnLab(t)
 	holder(t, l, p, "server", nil)
-	if _, err := os.Stat(filepath.Join(groups, p.Cgroup())); err != nil {
-		t.Error(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(groups, p.Cgroup())))(t)
+	must.Do(t, p.Close())
 	if left := traces(t, l.Spec.Claim.ID); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

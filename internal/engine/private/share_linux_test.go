@@ -98,9 +98,7 @@ func leavesGroups(t *testing.T, pid string) {
 		t.Errorf("before, with one group for all controllers %t: %v", one, err)
 	}
 	must.Do(t, private.LeaveGroups(n))
-	if err := private.CheckLeftGroups(n); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, private.CheckLeftGroups(n))
 	in := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil || string(in) != string(own) {

@@ -98,11 +98,9 @@ func traces(t *testing.T, run string) []string {
 		t.Fatalf("control groups are mounted on %v, %v", all, err)
 	}
 	for _, h := range all {
-		groups := must.Get(filepath.Glob(filepath.Join(h, lab.Prefix+run+"*")))(t)
-		found = append(found, groups...)
+		found = append(found, must.Get(filepath.Glob(filepath.Join(h, lab.Prefix+run+"*")))(t)...)
 	}
-	dirs := must.Get(filepath.Glob("/var/lib/tare/engines/" + run + "*"))(t)
-	return append(found, dirs...)
+	return append(found, must.Get(filepath.Glob("/var/lib/tare/engines/"+run+"*"))(t)...)
 }
 
 // eventually waits for a condition, for half a minute at most.

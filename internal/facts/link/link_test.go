@@ -8,9 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/linuxnet/here"
+	"tare/internal/must"
 )
 
 func at[T any](v T) *T { return &v }
@@ -126,16 +125,10 @@ link_irqs: 24 on CPU ?, 25 on CPU ?
 link_counters_updated: unknown: the driver does not tell
 `,
 	} {
-		if diff := cmp.Diff(want, text(device)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", device, diff)
-		}
+		must.EqualFor(t, device, want, text(device))
 	}
 	elsewhere := text("tun0")
-	for _, want := range []string{"link_below: a device of another network namespace\n", "link_qdisc: unknown: refused\n", "link_steering: unknown: /sys shows"} {
-		if !strings.Contains(elsewhere, want) {
-			t.Errorf("%q is not in\n%s", want, elsewhere)
-		}
-	}
+	must.Contain(t, elsewhere, "link_below: a device of another network namespace\n", "link_qdisc: unknown: refused\n", "link_steering: unknown: /sys shows")
 	gone := collect(files(), "none", server)
 	if len(gone) != len(Names()) || gone[0].Value != "none" {
 		t.Errorf("of a device that is gone: %v", gone)

@@ -3,8 +3,7 @@ package drops
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -58,9 +57,7 @@ func TestExplain(t *testing.T) {
 				l.Unexplained -= p.Count
 			}
 			Explain(&l, tt.reasons)
-			if diff := cmp.Diff(tt.want, l.Places); diff != "" {
-				t.Errorf("places (-want +got):\n%s", diff)
-			}
+			must.Equal(t, tt.want, l.Places)
 			if l.Unexplained != tt.unexplained || len(l.Reasons) != len(tt.reasons) {
 				t.Errorf("%d are unexplained, want %d; reasons %+v", l.Unexplained, tt.unexplained, l.Reasons)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/testneed"
@@ -27,14 +28,8 @@ func watcher(t *testing.T) *drops.Watcher {
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
 		testneed.Missing(t, testneed.BPF, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, w.Close()) })
 	return w
 }
 
@@ -53,17 +48,12 @@ func namespace(t *testing.T, name string) *linuxnet.NS {
 func listen(t *testing.T, ns *linuxnet.NS, on string) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	err := ns.Do(func() (err error) {
+	must.Do(t, ns.Do(func() (err error) {
 		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(on)))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetReadBuffer(1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetReadBuffer(1))
 	return c
 }
 
@@ -81,13 +71,10 @@ func ends(ports ...uint16) (out []netip.AddrPort) {
 func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
 	t.Helper()
 	var c *net.UDPConn
-	err := ns.Do(func() (err error) {
+	must.Do(t, ns.Do(func() (err error) {
 		c, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	defer c.Close()
 	for range n {
 		for {
@@ -95,9 +82,7 @@ func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
 			if errors.Is(err, syscall.ECONNREFUSED) {
 				continue // the error of an earlier datagram: this one was not sent
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			break
 		}
 	}
@@ -110,9 +95,7 @@ func settle(t *testing.T, s *drops.Session, c *net.UDPConn, sent int) (got int) 
 	buf := make([]byte, 64<<10)
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
 		if c != nil {
-			if err := c.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 			switch n, err := c.Read(buf); {
 			case err == nil:
 				got += n / size
@@ -121,10 +104,7 @@ func settle(t *testing.T, s *drops.Session, c *net.UDPConn, sent int) (got int) 
 				t.Fatal(err)
 			}
 		}
-		dropped, err := s.Peek()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dropped := must.Get(s.Peek())(t)
 		if got+int(dropped) >= sent {
 			break
 		}
@@ -151,19 +131,14 @@ func sum(all []result.DropReason, reason string) (of, other int64) {
 func stop(t *testing.T, s *drops.Session, flows int) (out [][]result.DropReason, tol tolerance) {
 	t.Helper()
 	for i := range flows {
-		found, err := s.Read(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(s.Read(i))(t)
 		if found.Missing != "" {
 			t.Logf("the counts may be too low: %s", found.Missing)
 			tol = 5
 		}
 		out = append(out, found.Reasons)
 	}
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Stop())
 	return out, tol
 }
 
@@ -174,14 +149,9 @@ func (t tolerance) fits(got, want int64) bool { return got <= want && got >= wan
 
 func start(t *testing.T, w *drops.Watcher, flows ...drops.Flow) *drops.Session {
 	t.Helper()
-	s, err := w.Start(len(flows))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(w.Start(len(flows)))(t)
 	for i, f := range flows {
-		if err := s.Set(i, f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Set(i, f))
 	}
 	return s
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 // kernel creates the types of a kernel whose tracepoint has the given arguments after the
@@ -46,19 +48,9 @@ func hook(arguments ...btf.Type) btf.Type {
 // types creates a kernel with some types.
 func types(t *testing.T, all ...btf.Type) *btf.Spec {
 	t.Helper()
-	b, err := btf.NewBuilder(all, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
+	b := must.Get(btf.NewBuilder(all, nil))(t)
+	raw := must.Get(b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian}))(t)
+	return must.Get(btf.LoadSpecFromReader(bytes.NewReader(raw)))(t)
 }
 
 func reasons(*btf.Struct) []btf.FuncParam {
@@ -70,20 +62,14 @@ func reasons(*btf.Struct) []btf.FuncParam {
 // in bytes. A field that the kernel lacks is "poison", which the kernel's verifier rejects.
 func relocated(t *testing.T, kernel *btf.Spec) map[string]string {
 	t.Helper()
-	spec, err := loadDrops()
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(loadDrops())(t)
 	var relocations []*btf.CORERelocation
 	for _, in := range spec.Programs[dropsProgTareDrops].Instructions {
 		if r := btf.CORERelocationMetadata(&in); r != nil {
 			relocations = append(relocations, r)
 		}
 	}
-	fixups, err := btf.CORERelocate(relocations, []*btf.Spec{kernel}, binary.LittleEndian, func(btf.Type) (btf.TypeID, error) { return 0, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixups := must.Get(btf.CORERelocate(relocations, []*btf.Spec{kernel}, binary.LittleEndian, func(btf.Type) (btf.TypeID, error) { return 0, nil }))(t)
 	fields := map[string][]string{"sk_buff": {"head", "end", "network_header"}, "skb_shared_info": {"gso_size", "gso_segs"}}
 	id := regexp.MustCompile(`^CORERelocation\((\w+), Struct:"(\w+)"\[0:(\d)\]`)
 	out := map[string]string{}
@@ -114,9 +100,7 @@ func TestLayout(t *testing.T) {
 		"head byte_off": "8", "head byte_sz": "8", "end byte_off": "16", "end byte_sz": "4", "network_header byte_off": "22", "network_header byte_sz": "2",
 		"gso_size byte_off": "4", "gso_size byte_sz": "2", "gso_segs byte_off": "6", "gso_segs byte_sz": "2",
 	}
-	if diff := cmp.Diff(want, relocated(t, spec)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, relocated(t, spec))
 	got, err := reasonNames(spec)
 	if diff := cmp.Diff(map[uint32]string{0: "SKB_NOT_DROPPED_YET", 3: "NO_SOCKET"}, got); err != nil || diff != "" {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
@@ -126,9 +110,7 @@ func TestLayout(t *testing.T) {
 // A field of another size is read in full, and a missing one is not read.
 func TestOtherFields(t *testing.T) {
 	wide := relocated(t, kernel(t, reasons, btf.Member{Name: "network_header", Type: &btf.Int{Name: "u32", Size: 4}}))
-	if got := wide["network_header byte_sz"]; got != "4" {
-		t.Errorf("of an IP header's offset of 4 bytes %s are read", got)
-	}
+	must.Equal(t, "4", wide["network_header byte_sz"])
 	for field, want := range map[string]string{"network_header byte_off": "poison", "network_header byte_sz": "poison", "head byte_off": "8"} {
 		if got := relocated(t, kernel(t, reasons))[field]; got != want {
 			t.Errorf("without an IP header %s is %s, want %s", field, got, want)
@@ -171,10 +153,7 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 
 // The maps of drops.bpf.c have enough space for what Go writes to them.
 func TestRoom(t *testing.T) {
-	spec, err := loadDrops()
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(loadDrops())(t)
 	for name, want := range map[string]uint32{dropsMapTarePorts: maxPorts, dropsMapTareEnds: maxPorts, dropsMapTareCounts: 16 * maxFlows} {
 		if got := spec.Maps[name].MaxEntries; got != want {
 			t.Errorf("%s has room for %d, want %d", name, got, want)
@@ -184,13 +163,10 @@ func TestRoom(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	at := netip.MustParseAddrPort
-	got, err := tableOf([]Flow{
+	got := must.Get(tableOf([]Flow{
 		{Ends: []netip.AddrPort{at("198.18.0.2:5201"), at("0.0.0.0:40000")}}, {Ends: []netip.AddrPort{at("198.18.0.2:5201"), at("[2001:2::1]:4789"), at("198.18.0.3:40000")}},
 		{Ends: []netip.AddrPort{at("198.18.0.2:5201")}, TCP: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	as16 := func(a string) [16]byte { return netip.MustParseAddr(a).As16() }
 	want := table{
 		ports: map[uint32]dropsOwner{17<<16 | 5201: dropsOwnerByEnd, 17<<16 | 40000: dropsOwnerFirstFlow, 17<<16 | 4789: dropsOwnerByEnd, 17<<16 | 8472: dropsOwnerTunnel, 6<<16 | 5201: dropsOwnerByEnd},
@@ -199,9 +175,7 @@ func TestTable(t *testing.T) {
 			{Address: as16("198.18.0.3"), Port: 17<<16 | 40000}: dropsOwnerFirstFlow + 1, {Address: as16("198.18.0.2"), Port: 6<<16 | 5201}: dropsOwnerFirstFlow + 2,
 		},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(table{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got, cmp.AllowUnexported(table{}))
 	many := make([]netip.AddrPort, maxPorts+1)
 	for i := range many {
 		many[i] = netip.AddrPortFrom(netip.Addr{}, uint16(10000+i))

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/testneed"
 )
@@ -39,22 +40,11 @@ func TestWithoutRights(t *testing.T) {
 				testneed.Missing(t, testneed.Root, "to become an ordinary user")
 			}
 			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			// The binary's directory may be accessible to root only.
-			binary, err := os.CreateTemp(openDir(t), "child")
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(self)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = binary.Write(data)
-			if err := errors.Join(err, binary.Chmod(0o755), binary.Close()); err != nil {
-				t.Fatal(err)
-			}
+			binary := must.Get(os.CreateTemp(openDir(t), "child"))(t)
+			_, err = binary.Write(must.Get(os.ReadFile(self))(t))
+			must.Do(t, errors.Join(err, binary.Chmod(0o755), binary.Close()))
 			cmd := exec.CommandContext(t.Context(), binary.Name(), "-test.run=^TestWithoutRights$", "-test.v")
 			cmd.Env, cmd.SysProcAttr, cmd.Dir = append(os.Environ(), childEnv+"=1"), attr, "/"
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -67,13 +57,8 @@ func TestWithoutRights(t *testing.T) {
 // openDir returns a directory that every user can enter.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tare-drops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "tare-drops"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o755))
 	return dir
 }

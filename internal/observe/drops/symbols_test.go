@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -17,16 +16,11 @@ ffffffff81000200 T second
 ffffffff81000200 T second_alias
 ffffffffa0000000 t in_a_module	[nft]
 `
-	got, err := symbolise(strings.NewReader(text), []uint64{0xffffffff810001ff, 0xffffffff81000200, 0xffffffff81000204, 0xffffffffa0000010, 0x10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(symbolise(strings.NewReader(text), []uint64{0xffffffff810001ff, 0xffffffff81000200, 0xffffffff81000204, 0xffffffffa0000010, 0x10}))(t)
 	want := map[uint64]string{
 		0xffffffff810001ff: "first", 0xffffffff81000200: "first", 0xffffffff81000204: "second", 0xffffffffa0000010: "in_a_module",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 	hidden := "0000000000000000 T _text\n0000000000000000 t first\n"
 	if got, err := symbolise(strings.NewReader(hidden), []uint64{0xffffffff810001ff}); err != nil || len(got) > 0 {
 		t.Errorf("hidden addresses gave %v, %v", got, err)
@@ -68,7 +62,5 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is at %q, which is no place", reason, place)
 		}
 	}
-	if got := Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}); got != "" {
-		t.Errorf("a drop without a reason is at %q", got)
-	}
+	must.Equal(t, "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
 }

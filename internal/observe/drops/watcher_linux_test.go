@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 )
@@ -71,7 +72,7 @@ func TestReasons(t *testing.T) {
 // reject adds a rule that drops packets to a port.
 func reject(t *testing.T, ns *linuxnet.NS, port uint16) {
 	t.Helper()
-	err := ns.Do(func() error {
+	must.Do(t, ns.Do(func() error {
 		c, err := nftables.New()
 		if err != nil {
 			return err
@@ -84,10 +85,7 @@ func reject(t *testing.T, ns *linuxnet.NS, port uint16) {
 			&expr.Verdict{Kind: expr.VerdictDrop},
 		}})
 		return c.Flush()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A packet that stands for many datagrams counts as that many.
@@ -101,15 +99,13 @@ func TestSuperPackets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := listen(t, ns, "127.0.0.1:0")
 			raw, err := c.SyscallConn()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if cerr := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_GRO, tt.gro) }); cerr != nil || err != nil {
 				t.Fatal(cerr, err)
 			}
 			const packets, each = 40, 20
 			s := start(t, w, drops.Flow{Ends: ends(portOf(c))})
-			err = ns.Do(func() error {
+			must.Do(t, ns.Do(func() error {
 				fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 				if err != nil {
 					return err
@@ -125,10 +121,7 @@ func TestSuperPackets(t *testing.T) {
 					}
 				}
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			got := settle(t, s, c, packets*each)
 			flows, tol := stop(t, s, 1)
 			found, others := sum(flows[0], "SOCKET_RCVBUFF")
@@ -143,25 +136,19 @@ func TestSuperPackets(t *testing.T) {
 func TestInsideVXLAN(t *testing.T) {
 	w := watcher(t)
 	a, b := namespace(t, "a"), namespace(t, "b")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(a.Veth(linuxnet.Device{Name: "u"}, b, linuxnet.Device{Name: "u"}))
+	must.Do(t, a.Veth(linuxnet.Device{Name: "u"}, b, linuxnet.Device{Name: "u"}))
 	for i, ns := range []*linuxnet.NS{a, b} {
 		outer := netip.AddrFrom4([4]byte{198, 18, 0, byte(i + 1)})
-		must(ns.Address("u", netip.PrefixFrom(outer, 24)))
-		must(ns.Up("u"))
-		must(ns.VXLAN(linuxnet.VXLAN{Device: linuxnet.Device{Name: "v"}, ID: 7, Local: outer}, ns))
-		must(ns.Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
-		must(ns.Up("v"))
+		must.Do(t, ns.Address("u", netip.PrefixFrom(outer, 24)))
+		must.Do(t, ns.Up("u"))
+		must.Do(t, ns.VXLAN(linuxnet.VXLAN{Device: linuxnet.Device{Name: "v"}, ID: 7, Local: outer}, ns))
+		must.Do(t, ns.Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
+		must.Do(t, ns.Up("v"))
 	}
 	mac, err := b.HardwareAddr("v")
-	must(err)
-	must(a.AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
-	must(a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
+	must.Do(t, err)
+	must.Do(t, a.AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
+	must.Do(t, a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})
 	// Queued packets count against their sender's buffer: a single socket would block.
@@ -192,18 +179,14 @@ func TestTurns(t *testing.T) {
 	want := []int64{0, 0, 0}
 	for round := range 3 {
 		for lane, ns := range []*linuxnet.NS{first, second} {
-			if err := s.Turn(lane); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Turn(lane))
 			n := 10 + round + 20*lane
 			send(t, ns, to, n)
 			want[lane] += int64(n)
 			settle(t, s, nil, int(want[0]+want[1])) // before the next one becomes active
 		}
 	}
-	if err := s.Turn(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Turn(0))
 	send(t, second, own, 5)
 	want[1] += 5
 	settle(t, s, nil, int(want[0]+want[1]))
@@ -223,9 +206,7 @@ func TestPortsChange(t *testing.T) {
 	const n = 4
 	s := start(t, w, drops.Flow{})
 	for port := uint16(15210); port < 15213; port++ {
-		if err := s.Set(0, drops.Flow{Ends: ends(port)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Set(0, drops.Flow{Ends: ends(port)}))
 		for old := uint16(15210); old <= port; old++ {
 			send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), old), n)
 		}
@@ -271,7 +252,7 @@ func TestOverTCP(t *testing.T) {
 	ns := namespace(t, "tcp")
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:15203")}, TCP: true})
 	const n = 9
-	err := ns.Do(func() error {
+	must.Do(t, ns.Do(func() error {
 		for range n {
 			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 			if err != nil {
@@ -284,10 +265,7 @@ func TestOverTCP(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	settle(t, s, nil, n)
 	flows, tol := stop(t, s, 1)
 	if got, _ := sum(flows[0], "NO_SOCKET"); !tol.fits(got, n) {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -23,12 +24,8 @@ func sysfs(t *testing.T, times map[int][2]string) string {
 	for cpu, states := range times {
 		for i, text := range states {
 			dir := filepath.Join(root, fmt.Sprintf("devices/system/cpu/cpu%d/cpuidle/state%d", cpu, i))
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "time"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(dir, 0o700))
+			must.Do(t, os.WriteFile(filepath.Join(dir, "time"), []byte(text), 0o600))
 		}
 	}
 	return root
@@ -38,9 +35,7 @@ func sysfs(t *testing.T, times map[int][2]string) string {
 func usable(t *testing.T) int {
 	t.Helper()
 	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedGetaffinity(0, &set))
 	for cpu := range 1 << 10 {
 		if set.IsSet(cpu) {
 			return cpu
@@ -53,10 +48,7 @@ func usable(t *testing.T) int {
 // open opens a reader until the test ends.
 func open(t *testing.T, root string) *Reader {
 	t.Helper()
-	r, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(root))(t)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -94,9 +86,7 @@ func TestReadNumber(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]int64{"0\n": 0, "123456789\n": 123456789, "7": 7, "": -1, "-1\n": -1, "x\n": -1, "9223372036854775807\n": -1, "99999999999999999999999999\n": -1} {
 		file := filepath.Join(dir, "time")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		got, ok := readNumber(file, make([]byte, 32))
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("%q: %d, %t", text, got, ok)
@@ -132,9 +122,7 @@ func TestReadLive(t *testing.T) {
 	if errors.Is(err, ErrNone) {
 		testneed.Missing(t, testneed.Other, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(r.Close)
 	from := readUntil(t, r, 1)
 	time.Sleep(50 * time.Millisecond)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // message makes a message of macOS about a device.
@@ -31,17 +31,12 @@ func TestParseInterfaces(t *testing.T) {
 	binary.NativeEndian.PutUint16(address, uint16(len(address)))
 	address[2], address[3] = ifVersion, 0xc
 	en := message("en0", 4, 0x0, map[int]uint64{ifRxErrors: 1, ifTxErrors: 2})
-	got, err := ParseInterfaces(append(append(append([]byte{}, lo...), address...), en...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ParseInterfaces(append(append(append([]byte{}, lo...), address...), en...)))(t)
 	want := []Interface{
 		{Name: "lo0", Index: 1, MTU: 16384, Up: true, Loopback: true, RxPackets: 7, RxBytes: 1 << 40, TxPackets: 8, TxBytes: 1<<40 + 1, RxDrops: 3},
 		{Name: "en0", Index: 4, MTU: 16384, RxErrors: 1, TxErrors: 2},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, got)
 	for n := 1; n < len(lo); n++ {
 		if got, err := ParseInterfaces(lo[:n]); err == nil {
 			t.Errorf("%d bytes of a message: %+v", n, got)

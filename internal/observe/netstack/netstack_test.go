@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // proc writes a procfs with the given files below thread-self/net.
@@ -15,12 +15,8 @@ func proc(t *testing.T, net map[string]string) string {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	write("sys/kernel/random/boot_id", "b007\n")
 	write("stat", "cpu  1 2 3 4\ncpu0 1 2 3 4\nintr 5\n")
@@ -57,9 +53,7 @@ func TestRead(t *testing.T) {
 		"softnet.dropped": 0x38f, "softnet.squeezed": 0xd0 + 0x242, "conntrack.clashres": 1, "conntrack.found": 2, "conntrack.drop": 12,
 		"socket/udp:5201#7001.drops": 11,
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("reading (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, got)
 }
 
 // An unreadable source is a gap, and its counters are absent; everything else is present.
@@ -75,11 +69,7 @@ func TestReadGaps(t *testing.T) {
 		gaps = append(gaps, g.String())
 	}
 	text := strings.Join(gaps, "\n")
-	for _, want := range []string{"/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no gap with %q in\n%s", want, text)
-		}
-	}
+	must.Contain(t, text, "/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables")
 	if len(gaps) != 3 {
 		t.Errorf("%d gaps, want 3:\n%s", len(gaps), text)
 	}
@@ -115,9 +105,7 @@ func TestSince(t *testing.T) {
 			{"Udp.NoPorts", "the counter went backwards, from 9 to 3"}, {"conntrack.drop", "the counter went backwards, from 100 to 90"},
 		},
 	}
-	if diff := cmp.Diff(want, after.Since(before)); diff != "" {
-		t.Errorf("moved (-want +got):\n%s", diff)
-	}
+	must.Equal(t, want, after.Since(before))
 	after.NS = "2"
 	if got := after.Since(before); len(got.Counters) > 0 || !strings.Contains(got.Gaps[len(got.Gaps)-1].Reason, "replaced") {
 		t.Errorf("of another namespace: %+v, want a gap and no counters", got)

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
 )
@@ -65,12 +64,8 @@ func TestCards(t *testing.T) {
 		got[class] = found{n, family, known}
 	}
 	want := map[nic.Class]found{nic.NoBuffer: {30, "rx_dropped", true}, nic.Damaged: {0, "rx_crc_errors", true}, nic.Unsent: {}, nic.Throttled: {}, nic.PausedRx: {}, nic.PausedTx: {}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if text := c.String(); text != "eth0.5: 30 no_buffer (rx_dropped)" {
-		t.Errorf("it is %q", text)
-	}
+	must.Equal(t, want, got)
+	must.Equal(t, "eth0.5: 30 no_buffer (rx_dropped)", c.String())
 }
 
 // Every name of the table is of one class, and is found.

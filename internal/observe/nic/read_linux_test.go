@@ -9,6 +9,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/here"
 	"tare/internal/linuxnet/nstest"
+	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
 )
@@ -22,24 +23,16 @@ func TestMain(m *testing.M) {
 // and one that does not exist is a gap.
 func TestRead(t *testing.T) {
 	drivertest.NeedLab(t)
-	ns, err := linuxnet.NewNS("tare-test-nic", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-test-nic", false))(t)
 	defer ns.Close()
-	if err := ns.Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ns.Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}))
 	var r netstack.Reading
 	var all map[string]uint64
-	err = ns.Do(func() (err error) {
+	must.Do(t, ns.Do(func() (err error) {
 		nic.Read(&r, []string{"left", "lo", "none"})
 		all, err = here.DriverStats("left")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	found := 0
 	for name := range r.Counters {
 		if !strings.HasPrefix(name, "nic/left.no_buffer.rx_queue_#_") {
@@ -57,10 +50,7 @@ func TestRead(t *testing.T) {
 
 // The statistics of this machine's own cards are read without an error.
 func TestReadHere(t *testing.T) {
-	devices, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
+	devices := must.Get(net.Interfaces())(t)
 	for _, d := range devices {
 		details, err := here.Details(d.Name)
 		if err != nil || details.Kind != "device" || details.Loopback {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/result"
 )
@@ -32,15 +33,8 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".folded")
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted, err := Read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shares, all := Profile{Stacks: counted}.Components(), 0
+		data := must.Get(os.ReadFile(file))(t)
+		shares, all := Profile{Stacks: must.Get(Read(data))(t)}.Components(), 0
 		for _, n := range shares {
 			all += n
 		}
@@ -155,7 +149,5 @@ func TestKind(t *testing.T) {
 			t.Errorf("%+v, outside %t: %s, want %s", tt.program, tt.outside, got, tt.want)
 		}
 	}
-	if got := kind(observe.Program{}, false, true); got != Other {
-		t.Errorf("a process that is gone: %s", got)
-	}
+	must.Equal(t, Other, kind(observe.Program{}, false, true))
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestFold(t *testing.T) {
@@ -14,22 +16,16 @@ func TestFold(t *testing.T) {
 		{Kind: Other, Name: "a (b)", User: []string{"[a (b)]"}},
 		{Kind: Idle, Name: "swapper"},
 	} {
-		if d := cmp.Diff(s, Unfold(Fold(s))); d != "" {
-			t.Errorf("%s (-want +got):\n%s", Fold(s), d)
-		}
+		must.EqualFor(t, Fold(s), s, Unfold(Fold(s)))
 	}
 	hostile := Stack{Kind: Other, Name: "a;b\nc \x1b[31m", User: []string{"x;y\r"}}
-	if got := Fold(hostile); got != "other (a?b?c ?[31m);x?y?" {
-		t.Errorf("a hostile name came out as %q", got)
-	}
+	must.Equal(t, "other (a?b?c ?[31m);x?y?", Fold(hostile))
 }
 
 func TestWriteAndRead(t *testing.T) {
 	want := map[string]int{"generator (tare);main.main": 3, "idle (swapper)": 1, "other (two words);f g_[k]": 12}
 	var b bytes.Buffer
-	if err := Write(&b, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&b, want))
 	twice := append(bytes.Clone(b.Bytes()), "\r\nidle (swapper) 4\n"...)
 	got, err := Read(twice)
 	want["idle (swapper)"] = 5

@@ -8,20 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/testneed"
 )
 
 // The functions of a stripped program are named by its own table, as they are of this program.
 func TestTableOf(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	size, named, err := tableOf(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	at := uint64(reflect.ValueOf(TestTableOf).Pointer())
 	if info, err := os.Stat(self); err != nil || size != info.Size() || named(at+1) != function(at+1) || !strings.HasSuffix(named(at), "stacks.TestTableOf") || named(1) != "" {
 		t.Errorf("%d bytes, %v, %q at %#x, which is %q", size, err, named(at+1), at, function(at+1))
@@ -29,9 +25,7 @@ func TestTableOf(t *testing.T) {
 	testneed.NotShort(t)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() { main2() }\n\n//go:noinline\nfunc main2() { println() }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(source, []byte("package main\n\nfunc main() { main2() }\n\n//go:noinline\nfunc main2() { println() }\n"), 0o600))
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

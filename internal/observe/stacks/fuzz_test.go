@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // FuzzReadSymbols checks that any list of the kernel's functions is an error or a sorted table in
@@ -49,9 +51,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		if err := Write(&out, counted); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(&out, counted))
 		if again, err := Read(out.Bytes()); err != nil || !maps.Equal(counted, again) {
 			t.Errorf("%v: %v came back as %v", err, counted, again)
 		}

@@ -3,14 +3,14 @@ package stacks
 import (
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // A sampler ends while samples are read.
 func TestHaltWhileReading(t *testing.T) {
 	s := &Sampler{}
-	if err := s.Start(&Samples{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Start(&Samples{}))
 	s.mu.Lock()                // reading waits for it
 	time.Sleep(2 * drainEvery) // most often it waits by then
 	halted := make(chan struct{})

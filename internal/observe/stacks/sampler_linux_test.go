@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/testneed"
 )
@@ -46,14 +47,10 @@ func TestSampler(t *testing.T) {
 	go func() { done <- spin(stop) }()
 	defer func() { close(stop); <-done }()
 	var of Samples
-	if err := s.Start(&of); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Start(&of))
 	for until := ownTime(t) + 500*time.Millisecond; ownTime(t) < until; time.Sleep(10 * time.Millisecond) {
 	}
-	if err := errors.Join(s.Pause(), s.Identify()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.Pause(), s.Identify()))
 	got, err := s.Profile(&of)
 	if err != nil || got.Busy == 0 || got.CPUs == 0 || got.Elapsed <= 0 {
 		t.Fatalf("sampled %+v, %v", got, err)
@@ -73,9 +70,7 @@ func TestSampler(t *testing.T) {
 func ownTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrusage(unix.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
@@ -86,21 +81,15 @@ func openSampler(t *testing.T) *Sampler {
 	if errors.Is(err, ErrUnavailable) {
 		testneed.Missing(t, testneed.Feature, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
 func sampleFor(t *testing.T, s *Sampler, into *Samples, long time.Duration) {
 	t.Helper()
-	if err := s.Start(into); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Start(into))
 	time.Sleep(long)
-	if err := s.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Pause())
 }
 
 // The windows of two interleaved trials are counted apart: what is sampled is all of their time and
@@ -122,10 +111,7 @@ func TestInterleavedSamples(t *testing.T) {
 		of    *Samples
 		least time.Duration
 	}{{&long, 300 * time.Millisecond}, {&short, 100 * time.Millisecond}, {&none, 0}} {
-		got, err := s.Profile(tt.of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.Profile(tt.of))(t)
 		if got.Elapsed < tt.least || tt.least == 0 && got.Elapsed != 0 {
 			t.Errorf("windows of %s took %s", tt.least, got.Elapsed)
 		}

@@ -3,6 +3,8 @@ package stacks
 import (
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 const kallsyms = `ffffffff81000000 T _stext
@@ -14,10 +16,7 @@ ffffffffc0000000 t bpf_prog_6deef7357e7b4530	[bpf]
 `
 
 func TestSymbols(t *testing.T) {
-	s, err := readSymbols(strings.NewReader(kallsyms))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(readSymbols(strings.NewReader(kallsyms)))(t)
 	for at, want := range map[uint64]string{
 		0xffffffff81000000: "_stext", 0xffffffff810000ff: "_stext", 0xffffffff81000100: "tcp_sendmsg_locked", 0xffffffff81003000: "tcp_sendmsg_locked",
 		0xffffffffc0000fff: "bpf_prog_6deef7357e7b4530", 0xffffffffc0001004: "nft_do_chain",
@@ -37,8 +36,6 @@ func TestSymbolsRefused(t *testing.T) {
 		"not an address T function\n": "no functions",
 		"zz T function\n":             "address",
 	} {
-		if _, err := readSymbols(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		must.Fail(t, must.Err(readSymbols(strings.NewReader(text))), want)
 	}
 }

@@ -140,17 +140,6 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// String is a word for the class.
-func (c Class) String() string {
-	switch c {
-	case Lower:
-		return "lower bound"
-	case Upper:
-		return "upper bound"
-	}
-	return "undecided"
-}
-
 // Classify is what all trials at a load say of it, at once.
 func Classify(g Goal, trials []Trial) Class {
 	var ev evidence

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/must"
 )
 
 const seeds = 200
@@ -141,13 +143,9 @@ func bisect(ctx context.Context, m *sim, seconds float64) float64 {
 func TestOverheadIsNoEvidence(t *testing.T) {
 	goal := Quick()[0]
 	bad := trials(1, 0.5, 0.01)
-	if got := Classify(goal, bad); got != Undecided {
-		t.Errorf("one bad trial of three: %v", got)
-	}
+	must.Equal(t, Undecided, Classify(goal, bad))
 	counted := trials(1, 0.5+overhead, 0.01)
-	if got := Classify(goal, counted); got != Upper {
-		t.Errorf("with overhead counted: %v: the mistake that this test is about is none any more", got)
-	}
+	must.Equal(t, Upper, Classify(goal, counted))
 	// A measurer that takes longer changes nothing of what a search does.
 	quick := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: sharp, jitter: 0.03, spikes: 0.05}
 	slow := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: sharp, jitter: 0.03, spikes: 0.05, slow: 30}

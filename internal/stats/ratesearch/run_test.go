@@ -67,29 +67,3 @@ func Standard() []Goal { return Pair(1, 5, 0.01) }
 
 // Paper is the pair of that profile: 1 s, 21 s, 0.5 %.
 func Paper() []Goal { return Pair(1, 21, 0.005) }
-
-// String says what the exceed ratio and the loss ratio ask, for reading: "median
-// trial without loss", "every trial with at most 1 % loss".
-func (g Goal) String() string {
-	what := "without loss"
-	if g.LossRatio > 0 {
-		what = fmt.Sprintf("with at most %g %% loss", 100*g.LossRatio)
-	}
-	switch g.ExceedRatio {
-	case 0:
-		return "every trial " + what
-	case 0.5:
-		return "median trial " + what
-	}
-	return fmt.Sprintf("%g %% of trial time %s", 100*(1-g.ExceedRatio), what)
-}
-
-// LossyShare says in how many trials at the lower bound more was lost than the goal
-// allows, and up to what share of trials that may be so in truth: "0 of 21 trials
-// (< 13 % of trials)". It is empty without a lower bound.
-func (o Outcome) LossyShare() string {
-	if o.LossyUpper == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d trials (< %.0f %% of trials)", o.Lossy, o.Trials, 100**o.LossyUpper)
-}

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"tare/internal/must"
 )
 
 const (
@@ -60,15 +62,8 @@ func livelock(load, c float64) float64 {
 
 func search(t testing.TB, m *sim, goals []Goal, near ...Bracket) (*Search, []Outcome) {
 	t.Helper()
-	s, err := New(Config{Goals: goals, Min: 10e3, Max: 2e6, Near: near})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := Run(t.Context(), s, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, out
+	s := must.Get(New(Config{Goals: goals, Min: 10e3, Max: 2e6, Near: near}))(t)
+	return s, must.Get(Run(t.Context(), s, m))(t)
 }
 
 // inRange fails the test unless lo <= got <= hi. With -v it tells what was

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -87,13 +86,8 @@ func TestDecode(t *testing.T) {
 		"nothing but a name": {"name: a", study.Study{Name: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			got := must.Get(studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog()))(t)
+			must.Equal(t, c.want, got)
 		})
 	}
 }
@@ -136,9 +130,7 @@ func TestHostileFiles(t *testing.T) {
 				got = err.Error()
 				checkErrors(t, err)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Equal(t, c.want, got)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -14,11 +15,7 @@ import (
 // TestDocs holds docs/study.md against the code: a row for every key with its
 // bounds, the profiles' figures, and examples that work.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/study.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(raw)
+	page := string(must.Get(os.ReadFile("../../../docs/study.md"))(t))
 	row := func(key string) string {
 		return strings.Join(regexp.MustCompile("(?m)^\\| (?:`[a-z_]+`, )?`"+key+"`(?:, `[a-z_]+`)? \\|.*$").FindAllString(page, -1), "\n")
 	}
@@ -50,15 +47,9 @@ func TestDocs(t *testing.T) {
 	rows := []string{"blocks", "min_blocks", "width", "extra_blocks", "pilot", "renew", "margin", "settle"}
 	cells := map[string]string{}
 	for _, p := range study.Profiles() {
-		s, err := study.Resolve(study.Study{Profile: p, Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}, studytest.Catalog())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(study.Resolve(study.Study{Profile: p, Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}, studytest.Catalog()))(t)
 		value := map[string]string{}
-		text, err := studyfile.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(studyfile.Marshal(s))(t)
 		for line := range strings.Lines(string(text)) {
 			key, x, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			value[key] = x

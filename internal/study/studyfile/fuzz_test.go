@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -15,10 +16,7 @@ import (
 // FuzzDecode feeds Decode anything. What it takes must survive being written
 // and read again, as it is and resolved.
 func FuzzDecode(f *testing.F) {
-	bad, err := os.ReadFile("testdata/bad.txt")
-	if err != nil {
-		f.Fatal(err)
-	}
+	bad := must.Get(os.ReadFile("testdata/bad.txt"))(f)
 	for _, c := range strings.Split(string(bad), "=====\n") {
 		src, _, _ := strings.Cut(c, ">>>\n")
 		f.Add([]byte(src))

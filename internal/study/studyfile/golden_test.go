@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -16,43 +17,44 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of this package")
 
-// TestBadFiles holds every error text of Decode against testdata/bad.txt, whose
-// cases are a file, a line of ">>>", and the error.
-func TestBadFiles(t *testing.T) {
-	const path, between, arrow = "testdata/bad.txt", "=====\n", ">>>\n"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	for i, c := range strings.Split(string(raw), between) {
+// golden holds a file of cases against what is made of each: a case is a study file, a line of
+// ">>>", and the result.
+func golden(t *testing.T, path string, result func(src string) string) {
+	t.Helper()
+	const between, arrow = "=====\n", ">>>\n"
+	raw := string(must.Get(os.ReadFile(path))(t))
+	var all []string
+	for i, c := range strings.Split(raw, between) {
 		src, _, ok := strings.Cut(c, arrow)
 		if !ok {
 			t.Fatalf("case %d has no line of %q: %q", i, arrow, c)
 		}
+		all = append(all, src+arrow+result(src))
+	}
+	must.File(t, path, strings.Join(all, between), *update)
+}
+
+// TestBadFiles holds every error text of Decode against its golden file.
+func TestBadFiles(t *testing.T) {
+	golden(t, "testdata/bad.txt", func(src string) string {
 		s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
 		if err == nil {
-			t.Errorf("case %d is good: %q", i, src)
-			continue
+			t.Fatalf("this is good: %q", src)
 		}
 		if diff := cmp.Diff(study.Study{}, s); diff != "" {
-			t.Errorf("case %d gives a study beside its error:\n%s", i, diff)
+			t.Errorf("%q gives a study beside its error:\n%s", src, diff)
 		}
 		checkErrors(t, err)
-		if i > 0 {
-			got.WriteString(between)
-		}
-		got.WriteString(src + arrow + err.Error() + "\n")
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(raw), got.String()); diff != "" {
-		t.Errorf("error texts (-want +got):\n%s", diff)
-	}
+		return err.Error() + "\n"
+	})
+}
+
+// TestResolved shows studies and the study.yaml of their runs.
+func TestResolved(t *testing.T) {
+	golden(t, "testdata/resolved.txt", func(src string) string {
+		s := must.Get(studyfile.Decode("s.yaml", []byte(src), studytest.Catalog()))(t)
+		return string(must.Get(studyfile.Marshal(must.Get(study.Resolve(s, studytest.Catalog()))(t)))(t))
+	})
 }
 
 // checkErrors makes sure that err is one or several *study.Error, one line

@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	yaml "go.yaml.in/yaml/v3"
 
+	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/studytest"
@@ -17,18 +18,10 @@ import (
 // editor would.
 func schemaCheck(t *testing.T) func(text []byte) error {
 	t.Helper()
-	raw, err := makeSchema(studytest.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(makeSchema(studytest.Catalog()))(t)
 	var s jsonschema.Schema
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &s))
+	resolved := must.Get(s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}))(t)
 	return func(text []byte) error {
 		var doc any
 		if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -188,23 +181,15 @@ func TestSchemaAgrees(t *testing.T) {
 func TestBadCatalog(t *testing.T) {
 	cat := studytest.Catalog()
 	cat.Workloads[1].Params = append(cat.Workloads[1].Params, "colour")
-	if _, err := makeSchema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
-		t.Errorf("makeSchema: %v", err)
-	}
+	must.Fail(t, must.Err(makeSchema(cat)), `"colour"`)
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
-		t.Errorf("Resolve: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), `"colour"`)
 	cat = studytest.Catalog()
 	delete(cat.Workloads[1].Lengths, study.Paper)
 	s.Profile = study.Paper
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), "tcp_rr has no default for duration in profile paper") {
-		t.Errorf("Resolve without lengths: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), "tcp_rr has no default for duration in profile paper")
 	cat = studytest.Catalog()
 	cat.Workloads[1].Defaults.Family = "ipx"
 	s.Profile = ""
-	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`) {
-		t.Errorf("Resolve with a bad default: %v", err)
-	}
+	must.Fail(t, must.Err(study.Resolve(s, cat)), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`)
 }

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
+	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/tool"
 	"tare/internal/traffic"
@@ -52,13 +53,8 @@ func TestProof(t *testing.T) {
 
 func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
-	if _, err := tool.Check(p, client, server); err != nil {
-		t.Error(err)
-	}
-	w, err := tool.For(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(tool.Check(p, client, server))(t)
+	w := must.Get(tool.For(p))(t)
 	if p.Both {
 		if client.Received == 0 || server.Received == 0 {
 			t.Errorf("%d and %d bytes arrived", client.Received, server.Received)

@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // A call on a full or empty socket counts 0 bytes. Counting -1 for each once made more bytes arrive
 // than were sent.
 func TestFullAndEmptySocket(t *testing.T) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fds := must.Get(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))(t)
 	from, to := FastStream(fds[0]), FastStream(fds[1])
 	defer from.Close()
 	defer to.Close()
@@ -31,9 +30,7 @@ func TestFullAndEmptySocket(t *testing.T) {
 		if errors.Is(err, ErrAgain) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	received := 0
 	for {
@@ -42,9 +39,7 @@ func TestFullAndEmptySocket(t *testing.T) {
 		if errors.Is(err, ErrAgain) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if sent == 0 || sent != received {
 		t.Errorf("%d bytes sent, %d received", sent, received)

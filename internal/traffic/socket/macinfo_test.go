@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 func TestParseMacInfo(t *testing.T) {
@@ -16,9 +16,7 @@ func TestParseMacInfo(t *testing.T) {
 		binary.NativeEndian.PutUint64(b[at:], n)
 	}
 	want := TCPInfo{Known: true, MSS: 1448, RTT: 0.003, Sent: 1<<40 + 2896, Resent: 2896, Received: 77, Retransmits: 2}
-	if d := cmp.Diff(want, parseMacInfo(b)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	must.Equal(t, want, parseMacInfo(b))
 	for n := range macInfoSize {
 		if got := parseMacInfo(b[:n]); got != (TCPInfo{}) {
 			t.Errorf("%d bytes: %+v", n, got)

@@ -9,32 +9,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"tare/internal/must"
 )
 
 // winPair returns client and server of a connection over loopback.
 func winPair(t *testing.T) (client, server *winStream) {
 	t.Helper()
-	l, err := Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: 1 << 20}))(t)
 	t.Cleanup(l.Close)
 	if _, err := l.AcceptNow(); !IsAgain(err) {
 		t.Errorf("accept without a connection: %v", err)
 	}
-	a, err := Winsock{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Winsock{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1}))(t)
 	t.Cleanup(a.Close)
 	for {
 		b, err := l.Accept(nil)
 		if IsAgain(err) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(b.Close)
 		client, server = a.(*winStream), b.(*winStream)
 		if at := server.Peer(); at.Addr().String() != "127.0.0.1" || at.Port() == 0 {
@@ -66,18 +60,14 @@ func TestWinStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.CloseWrite())
 	got := 0
 	for {
 		n, err := b.Read(buf)
 		if IsAgain(err) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if n == 0 {
 			break
 		}
@@ -99,10 +89,7 @@ func TestWinStream(t *testing.T) {
 
 // A port that nobody listens on is an error that names it, not a timeout.
 func TestWinRefused(t *testing.T) {
-	l, err := Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{SendBuffer: -1, ReceiveBuffer: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{SendBuffer: -1, ReceiveBuffer: -1}))(t)
 	to := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port())
 	l.Close()
 	if s, err := (Winsock{}).DialTCP(t.Context(), to, TCPOptions{SendBuffer: -1, ReceiveBuffer: -1}); err == nil || !errors.Is(err, windows.WSAECONNREFUSED) && !errors.Is(err, windows.ERROR_CONNECTION_REFUSED) {
@@ -114,23 +101,15 @@ func TestWinRefused(t *testing.T) {
 func TestWinUDP(t *testing.T) {
 	for _, flows := range []int{1, 3} {
 		o := UDPOptions{Flows: flows, Longest: 100, SendBuffer: -1, ReceiveBuffer: -1}
-		port, err := Winsock{}.ListenUDP("127.0.0.1:0", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := Winsock{}.DialUDP(netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port.Port()), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		port := must.Get(Winsock{}.ListenUDP("127.0.0.1:0", o))(t)
+		client := must.Get(Winsock{}.DialUDP(netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port.Port()), o))(t)
 		in := NewInbox(o.Longest, false)
 		if err := client.ReceiveWithin(in, 200*time.Microsecond); !IsAgain(err) {
 			t.Errorf("%d flows: nothing was sent: %v", flows, err)
 		}
 		var peers []netip.AddrPort
 		for flow := range flows {
-			if err := client.SendOne(flow, []byte{byte(flow)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, client.SendOne(flow, []byte{byte(flow)}))
 			for buf := make([]byte, 10); len(peers) == flow; {
 				n, from, err := port.Receive(buf)
 				if IsAgain(err) {
@@ -142,14 +121,9 @@ func TestWinUDP(t *testing.T) {
 				peers = append(peers, from)
 			}
 		}
-		server, err := port.Connect(peers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := must.Get(port.Connect(peers))(t)
 		for flow := range flows {
-			if err := server.SendOne(flow, make([]byte, 10+flow)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, server.SendOne(flow, make([]byte, 10+flow)))
 			for {
 				err := client.Receive(in)
 				if IsAgain(err) {
@@ -160,9 +134,7 @@ func TestWinUDP(t *testing.T) {
 				}
 				break
 			}
-			if _, err := client.Messenger(flow).Send(make([]byte, 200)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(client.Messenger(flow).Send(make([]byte, 200)))(t)
 			for {
 				err := server.Receive(in)
 				if IsAgain(err) {
@@ -226,17 +198,12 @@ func TestWaitTimer(t *testing.T) {
 	if took := time.Since(began); took < 80*time.Millisecond {
 		t.Errorf("20 sleeps of 5 ms took %s", took)
 	}
-	event, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := must.Get(windows.CreateEvent(nil, 1, 0, nil))(t)
 	defer func() { _ = windows.CloseHandle(event) }()
 	if got, err := timer.wait(event, time.Millisecond); got || err != nil {
 		t.Errorf("an event that did not happen: %t, %v", got, err)
 	}
-	if err := windows.SetEvent(event); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, windows.SetEvent(event))
 	if got, err := timer.wait(event, time.Hour); !got || err != nil {
 		t.Errorf("an event that happened: %t, %v", got, err)
 	}

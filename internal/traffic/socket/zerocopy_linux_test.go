@@ -13,31 +13,21 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // zeroCopyPair returns a sender over loopback with so many buffers, and the other end of its connection.
 func zeroCopyPair(t *testing.T, raw bool, count, size int) (*ZeroCopy, Stream) {
 	t.Helper()
 	o := TCPOptions{SendBuffer: 256 << 10, ReceiveBuffer: 64 << 10, ZeroCopy: true}
-	l, err := Fast{}.ListenTCP("127.0.0.1:0", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Fast{}.ListenTCP("127.0.0.1:0", o))(t)
 	defer l.Close()
-	c, err := Fast{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Fast{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), o))(t)
 	t.Cleanup(c.Close)
-	s, err := l.Accept(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(l.Accept(nil))(t)
 	t.Cleanup(s.Close)
-	memory, err := MapZeroCopy(count * size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := must.Get(MapZeroCopy(count * size))(t)
 	t.Cleanup(func() { UnmapZeroCopy(memory) })
 	return NewZeroCopy(c.FD(), memory, size, raw), s
 }
@@ -74,9 +64,7 @@ func TestZeroCopyBuffersAreKept(t *testing.T) {
 			}
 			want = append(want, z.memory[i*size:][:n]...)
 		}
-		if err := FastStream(z.fd).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, FastStream(z.fd).CloseWrite())
 		if !bytes.Equal(want, <-got) {
 			t.Errorf("raw %t: other data arrived than was sent", raw)
 		}
@@ -145,10 +133,7 @@ func TestZeroCopyWaits(t *testing.T) {
 
 // An option that the socket does not have is an error of one line that says what to do.
 func TestZeroCopyUnsupported(t *testing.T) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fds := must.Get(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fds[0])
 	defer unix.Close(fds[1])
 	if err := setZeroCopy(fds[0]); err == nil || !strings.Contains(err.Error(), "set SO_ZEROCOPY: this kernel does not") || strings.Contains(err.Error(), "\n") {

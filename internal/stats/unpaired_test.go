@@ -1,0 +1,109 @@
+package stats
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"tare/internal/must"
+)
+
+// Student's sleep data again, this time as two groups: Welch's test of R on the
+// same numbers (t = -1.8608, df = 17.776, p = 0.07939, -3.3654832 to 0.2054832).
+func TestUnpairedKnownAnswer(t *testing.T) {
+	x, b := sleepers()
+	l := must.Get(Unpaired(x, b))(t)
+	lo, hi, ok := l.Interval(0.95)
+	if !ok || l.N != 10 {
+		t.Fatalf("%+v", l)
+	}
+	near(t, "df", l.DF, 17.776, 5e-4)
+	near(t, "p", l.P(), 0.07939, 5e-6)
+	near(t, "t", l.inErrors(l.Mean), -1.8608, 5e-5)
+	near(t, "ln lo", math.Log(lo), -3.3654832, 5e-7)
+	near(t, "ln hi", math.Log(hi), 0.2054832, 5e-7)
+}
+
+func TestUnpairedEdges(t *testing.T) {
+	one, err := Unpaired([]float64{2}, []float64{1, 1, 1, 1})
+	if err != nil || one.N != 1 || !math.IsNaN(one.P()) || Decide(one, 0, 0.05) != CannotTell {
+		t.Errorf("one value: %+v, %v", one, err)
+	}
+	same, err := Unpaired([]float64{2, 2}, []float64{2, 2, 2})
+	if err != nil || same.P() != 1 || same.DF != 3 {
+		t.Errorf("no spread, equal: %+v, %v", same, err)
+	}
+	far, err := Unpaired([]float64{4, 4, 4}, []float64{2, 2, 2})
+	if err != nil || far.P() != 0 || Decide(far, 0, 0.05) != Different {
+		t.Errorf("no spread, twice: %+v, %v", far, err)
+	}
+	const what = "compare values with those of the baseline: "
+	for _, c := range []struct {
+		x, b []float64
+		want string
+	}{
+		{nil, []float64{1}, what + "no values"},
+		{[]float64{1}, nil, what + "baseline: no values"},
+		{[]float64{1, 0}, []float64{1}, what + "value 2 is 0, not positive"},
+		{[]float64{1}, []float64{1, math.Inf(1)}, what + "baseline: value 2 is +Inf"},
+	} {
+		if _, err := Unpaired(c.x, c.b); text(err) != c.want {
+			t.Errorf("%q, want %q", text(err), c.want)
+		}
+	}
+}
+
+// More values on either side come to what the forecast says of them: degrees of
+// freedom of Welch grow with n-1.
+func TestUnpairedGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "n")
+		value := rapid.Float64Range(1, 3)
+		x, b := rapid.SliceOfN(value, n, n).Draw(t, "x"), rapid.SliceOfN(value, n, n).Draw(t, "b")
+		l, err := Unpaired(x, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.SD == 0 {
+			return
+		}
+		if lo, hi := float64(n-1), float64(2*n-2); l.DF < lo*(1-1e-9) || l.DF > hi*(1+1e-9) {
+			t.Fatalf("%g degrees of freedom of %d and %d values", l.DF, n, n)
+		}
+		alike(t, "degrees of freedom", l.grown(n).DF/float64(2*n-1), l.DF/float64(n-1))
+		back, err := Unpaired(b, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alike(t, "p the other way round", back.P(), l.P())
+		if got, ok := blocksOfFirst([]LogRatio{l}, 0.05); ok && got > 0 {
+			grown := l.grown(got)
+			if Decide(grown, grown.P(), 0.05) == CannotTell {
+				t.Fatalf("%d more blocks do not do: %+v", got, l)
+			}
+		}
+	})
+}
+
+// The ratio of two ratios to a constant baseline is what Welch makes of the values
+// themselves.
+func TestOver(t *testing.T) {
+	x, b := sleepers()
+	ones := make([]float64, len(x))
+	for i := range ones {
+		ones[i] = 1
+	}
+	lx := must.Get(Paired(x, ones))(t)
+	lb := must.Get(Paired(b[:7], ones[:7]))(t)
+	want := must.Get(Unpaired(x, b[:7]))(t)
+	got := lx.Over(lb)
+	must.Equal(t, want, got, cmpopts.EquateApprox(1e-12, 0))
+	if l := lx.Over(LogRatio{N: 1, Mean: 0.5}); l.N != 1 || !math.IsNaN(l.P()) {
+		t.Errorf("over a single block: %+v", l)
+	}
+	if l := (LogRatio{N: 3}).Over(LogRatio{N: 4, Mean: 0.1}); l.P() != 0 || l.DF != 5 {
+		t.Errorf("without spread: %+v", l)
+	}
+}

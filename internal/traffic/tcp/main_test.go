@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -49,8 +50,10 @@ func covering(i int) []pairing {
 	return []pairing{all[1], all[2]}
 }
 
+// params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
+// tests on this machine, may dial a port that the kernel has given away again.
 func params(kind string) traffic.Params {
-	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 1400,
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Streams: 1, WriteSize: 1400,
 		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
 }
 

@@ -68,8 +68,7 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 		testneed.Missing(t, testneed.Other, fmt.Errorf("with an account of all tasks: %w", err))
 	}
 	cpu := NewCPU("/proc")
-	exe := must.Get(os.Executable())(t)
-	spinner := exec.Command(exe, "-test.run=^$")
+	spinner := exec.Command(must.Get(os.Executable())(t), "-test.run=^$")
 	spinner.Env = append(os.Environ(), spinnerEnv+"=1")
 	must.Do(t, spinner.Start())
 	defer func() { _ = spinner.Process.Kill(); _ = spinner.Wait() }()

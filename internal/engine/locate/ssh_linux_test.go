@@ -64,8 +64,7 @@ func TestConnectBySSH(t *testing.T) {
 	e := must.Get(locate.Connect(t.Context(), "ssh://me@there:2222"))(t)
 	defer func() { must.Do(t, e.Disconnect()) }()
 	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
-	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
-	must.Do(t, a.Close())
+	must.Do(t, must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t).Close())
 	must.Do(t, e.RemoveRun(t.Context(), b.ID))
 	calls := must.Get(os.ReadFile(arguments))(t)
 	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
@@ -108,8 +107,7 @@ func TestConnectThrough(t *testing.T) {
 	e, err := locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, b.Socket(), false) })
 	must.Do(t, err)
 	c := must.Get(e.Run(t.Context(), b.Spec("client")))(t)
-	a := must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t)
-	must.Do(t, a.Close())
+	must.Do(t, must.Get(agent.Start(t.Context(), c, b.ID, "there/client"))(t).Close())
 	must.Do(t, errors.Join(e.RemoveRun(t.Context(), b.ID), e.Disconnect()))
 	_, err = locate.ConnectThrough(t.Context(), "ssh://a", func(ctx context.Context) (net.Conn, error) { return m.Dial(ctx, machine.EngineSocket, false) })
 	if _, ok := engine.AsUnavailable(err); !ok || !strings.Contains(err.Error(), "no socket of a Docker Engine") || !strings.Contains(err.Error(), "systemctl start docker") {

@@ -33,6 +33,11 @@ func TestFails(t *testing.T) {
 		"different":             {func(t testing.TB) { Equal(t, []int{1}, []int{2}) }, "[they differ]"},
 		"equal, of a case":      {func(t testing.TB) { EqualFor(t, "x", 1, 1) }, "[]"},
 		"different, of a case":  {func(t testing.TB) { EqualFor(t, "x", 1, 2) }, "[they differ]"},
+		"fails":                 {func(t testing.TB) { Fail(t, some, "some", "error") }, "[]"},
+		"does not fail":         {func(t testing.TB) { Fail(t, Err(1, nil), "") }, "[they differ]"},
+		"fails otherwise":       {func(t testing.TB) { FailFor(t, "x", Err(1, some), "some", "other", "more") }, "[they differ they differ]"},
+		"has the words":         {func(t testing.TB) { Contain(t, "some words", "words", "some") }, "[]"},
+		"lacks a word":          {func(t testing.TB) { Contain(t, "some words", "words", "more") }, "[they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
 	} {
 		r := &recorder{}

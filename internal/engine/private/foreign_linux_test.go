@@ -59,10 +59,6 @@ func TestForeignProcess(t *testing.T) {
 		}
 		return n
 	}
-	if n := engines(nobody); n != 0 {
-		t.Errorf("found %d engines of another user's process", n)
-	}
-	if n := engines(0); n != 2 {
-		t.Errorf("found %d engines of root's process, want one each time", n)
-	}
+	must.EqualFor(t, "engines of another user's process", 0, engines(nobody))
+	must.EqualFor(t, "engines of root's process, each time", 2, engines(0))
 }

@@ -58,9 +58,7 @@ func TestEnginesRootlessDefaults(t *testing.T) {
 		r, err := private.RootlessIn(dir, tt.asked, 0)
 		switch {
 		case tt.refused != "":
-			if err == nil || !strings.Contains(err.Error(), tt.refused) {
-				t.Errorf("%+v: %v, want %q", tt, err, tt.refused)
-			}
+			must.FailFor(t, tt, err, tt.refused)
 		case err != nil:
 			t.Errorf("%+v: %v", tt, err)
 		case r.Net != tt.network || r.Port != tt.port || r.MTU != 65520:

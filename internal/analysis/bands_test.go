@@ -64,9 +64,7 @@ func TestTwoBands(t *testing.T) {
 					warned = append(warned, w.Scope)
 				}
 			}
-			if len(warned) != len(got) {
-				t.Errorf("warnings of %q", warned)
-			}
+			must.EqualFor(t, fmt.Sprintf("warnings of %q", warned), len(got), len(warned))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"testing"
 
 	"tare/internal/must"
@@ -91,13 +92,9 @@ func TestAgreements(t *testing.T) {
 				t.Fatalf("agreements %+v", got)
 			}
 			a := got[0]
-			if a.Agree != tt.want || a.N != tt.n || a.Mode != "veth" || a.Metric != "goodput" || a.Tool != "iperf3" || len(warnings) != tt.warnings {
-				t.Errorf("%+v, warnings %v; want %+v", a, warnings, tt)
-			}
+			must.EqualFor(t, fmt.Sprintf("%+v, warnings %v", a, warnings), []any{tt.want, tt.n, "veth", "goodput", "iperf3", tt.warnings}, []any{a.Agree, a.N, a.Mode, a.Metric, a.Tool, len(warnings)})
 			for _, w := range warnings {
-				if w.Code != "tools_disagree" || w.Scope != "veth stream goodput" {
-					t.Errorf("warning %+v", w)
-				}
+				must.EqualFor(t, fmt.Sprintf("warning %+v", w), []any{"tools_disagree", "veth stream goodput"}, []any{w.Code, w.Scope})
 			}
 		})
 	}

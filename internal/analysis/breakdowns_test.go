@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -49,9 +51,7 @@ func TestBreakdowns(t *testing.T) {
 			t.Errorf("line %d is %q and %q, want %q", i, host.Components[i].Name, vxlan.Components[i].Name, name)
 		}
 	}
-	if len(host.Components) != 4 || host.Trials != 2 || host.Samples != 2250 || host.Unknown != 0.05 {
-		t.Errorf("host: %+v", host)
-	}
+	must.EqualFor(t, fmt.Sprintf("host: %+v", host), []any{4, 2, 2250, 0.05}, []any{len(host.Components), host.Trials, host.Samples, host.Unknown})
 	// One of two CPUs at work for a Gbit/s is a CPU second a Gbit, without a bill.
 	near(t, "CPUs of host", host.CPUs, 1.125)
 	near(t, "cost of host", host.Cost, 1)
@@ -84,9 +84,7 @@ func TestBreakdownWithout(t *testing.T) {
 	if b.Cost != nil || b.Unit != "" || b.Components[0].Cost != nil || b.Components[0].Share != 0.5 {
 		t.Errorf("without a price: %+v", b)
 	}
-	if last := b.Components[len(b.Components)-1]; last.Name != "of a later version" {
-		t.Errorf("a name of a later version is lost: %+v", b.Components)
-	}
+	must.EqualFor(t, fmt.Sprintf("a name of a later version is lost: %+v", b.Components), "of a later version", b.Components[len(b.Components)-1].Name)
 	if b := Breakdowns(mode, []string{"w"}, []result.Trial{sampled("m", 1e9, 50, nil)})[0]; b.Missing == "" || b.CPUs != nil {
 		t.Errorf("at rest: %+v", b)
 	}
@@ -111,7 +109,5 @@ func TestBreakdownWarns(t *testing.T) {
 	for _, w := range e.run.Warnings {
 		codes[w.Code] = w.Scope
 	}
-	if len(codes) != 2 || codes["stacks_unknown"] != "odd cost_pass" || codes["stacks_lost"] != "busy cost_pass" {
-		t.Errorf("warnings %+v", e.run.Warnings)
-	}
+	must.EqualFor(t, fmt.Sprintf("warnings %+v", e.run.Warnings), []any{2, "odd cost_pass", "busy cost_pass"}, []any{len(codes), codes["stacks_unknown"], codes["stacks_lost"]})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -115,11 +116,7 @@ func TestExplanations(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 			continue
 		}
-		for _, want := range tt.text {
-			if !strings.Contains(got[0].Text, want) {
-				t.Errorf("%s: %q does not contain %q", name, got[0].Text, want)
-			}
-		}
+		must.ContainFor(t, name, got[0].Text, tt.text...)
 	}
 }
 

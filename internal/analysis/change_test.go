@@ -37,9 +37,7 @@ func TestAcrossComparesCosts(t *testing.T) {
 	got := map[string]result.Verdict{}
 	for _, x := range c.Cells {
 		got[x.Mode] = x.Verdict
-		if x.Own != (x.Mode == "host") {
-			t.Errorf("%s: own is %t", x.Mode, x.Own)
-		}
+		must.EqualFor(t, x.Mode+": own", x.Mode == "host", x.Own)
 	}
 	must.Equal(t, map[string]result.Verdict{"host": result.Worse, "bridge": result.Same, "overlay": result.Worse}, got)
 	overlay := c.Cells[2]
@@ -109,12 +107,8 @@ func TestAcrossLeavesOut(t *testing.T) {
 					t.Errorf("%s is not lost", m.Mode)
 				}
 			}
-			if s := strings.Join(cells, ", "); s != c.want {
-				t.Errorf("cells: %s; want %s", s, c.want)
-			}
-			if s := strings.Join(modes, ", "); s != c.modes {
-				t.Errorf("modes: %s; want %s", s, c.modes)
-			}
+			must.EqualFor(t, "cells", c.want, strings.Join(cells, ", "))
+			must.EqualFor(t, "modes", c.modes, strings.Join(modes, ", "))
 		})
 	}
 }

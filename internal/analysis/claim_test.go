@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/synthetic"
@@ -236,9 +237,7 @@ func TestClaimsUnderNoDifference(t *testing.T) {
 	if share := float64(any) / runs; share > 0.07 || share < 0.02 {
 		t.Errorf("without a difference, one of %d claims is decided in %.3f of runs; want at most about 0.05", several, share)
 	}
-	if found != runs {
-		t.Errorf("a third of the other's value is found lower in %d of %d runs", found, runs)
-	}
+	must.EqualFor(t, "runs in which a third of the other's value is found lower", runs, found)
 }
 
 // A claim that two are the same does not hold by chance where the true ratio is on the margin.
@@ -386,9 +385,7 @@ func TestClaimAboutLossAtLoadThatWasNotOffered(t *testing.T) {
 			trials[i].Metrics["offered_load"] = tt.offered
 		}
 		got := evaluate(claimStudy(claim(tt.condition, "loss_ratio", "curve", "a")), result.Run{}, trials)[0]
-		if limited := strings.Contains(strings.Join(got.Differs, ""), "the generator limited a"); got.Outcome != tt.want || limited != (tt.offered < 800e6) {
-			t.Errorf("%g offered, %s: %+v", tt.offered, tt.condition, got)
-		}
+		must.EqualFor(t, fmt.Sprintf("%g offered, %s: %+v", tt.offered, tt.condition, got), []any{tt.want, tt.offered < 800e6}, []any{got.Outcome, strings.Contains(strings.Join(got.Differs, ""), "the generator limited a")})
 	}
 }
 

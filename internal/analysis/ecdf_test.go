@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -31,9 +33,7 @@ func TestECDFs(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	host, netns := got[0], got[1]
-	if host.Trials != 2 || host.Missing != 0 || host.Count() != 400 || host.Resolution != 0.0219 {
-		t.Errorf("host: %+v", host)
-	}
+	must.EqualFor(t, fmt.Sprintf("host: %+v", host), []any{2, 0, 400.0, 0.0219}, []any{host.Trials, host.Missing, host.Count(), host.Resolution})
 	// A quarter of all is of the first trial.
 	if a, b := host.Quantile(0.2), host.Quantile(0.3); a > 2.8e-5 || b < 2.8e-5 {
 		t.Errorf("quantiles of host: %g and %g", a, b)

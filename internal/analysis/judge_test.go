@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -214,9 +215,7 @@ func TestCellsHolm(t *testing.T) {
 		cells, _ := Cells(ms, []string{"stream", "rr"}, trials, Rule{Margin: 0.01})
 		for _, c := range cells {
 			if c.Mode == "a" && c.Workload == "stream" {
-				if want := map[bool]result.Verdict{true: result.Worse, false: result.CannotTell}[*c.P < 0.05]; c.Verdict != want {
-					t.Errorf("p %g: %s", *c.P, c.Verdict)
-				}
+				must.EqualFor(t, fmt.Sprintf("p %g", *c.P), map[bool]result.Verdict{true: result.Worse, false: result.CannotTell}[*c.P < 0.05], c.Verdict)
 				return *c.P
 			}
 		}

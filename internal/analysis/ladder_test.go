@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -65,9 +66,7 @@ func TestLadder(t *testing.T) {
 		if want == 0 {
 			verdict = result.Same
 		}
-		if s.Verdict != verdict {
-			t.Errorf("step %v is %s, want %s", s.Parts, s.Verdict, verdict)
-		}
+		must.EqualFor(t, fmt.Sprintf("step %v", s.Parts), verdict, s.Verdict)
 	}
 	if math.Abs(sum-c.Whole.Value) > 1e-12 {
 		t.Errorf("the steps add up to %g, the whole is %g", sum, c.Whole.Value)
@@ -118,9 +117,7 @@ func TestLadderAgainstSamples(t *testing.T) {
 	if cpu[0].Sampled == nil || *cpu[0].Sampled != 0.002 || cpu[0].Contradicts != "" {
 		t.Errorf("the bridge: %+v", cpu[0])
 	}
-	if cpu[1].Contradicts != "the samples show no more time in netfilter" {
-		t.Errorf("connection tracking: %+v", cpu[1])
-	}
+	must.EqualFor(t, fmt.Sprintf("connection tracking: %+v", cpu[1]), "the samples show no more time in netfilter", cpu[1].Contradicts)
 	if l.Costs[0].Steps[0].Sampled != nil {
 		t.Error("times of transactions were compared with samples of CPU time")
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -83,9 +84,7 @@ func TestLinkLimits(t *testing.T) {
 	} {
 		got, warnings := LinkLimits(c.links, c.cells, mss)
 		must.EqualFor(t, name, c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }))
-		if len(warnings) != len(c.want) {
-			t.Errorf("%s: warnings %+v", name, warnings)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: warnings %+v", name, warnings), len(c.want), len(warnings))
 		for _, w := range warnings {
 			if w.Code != "link_limited" || w.Scope != c.want[0].Workload || !strings.Contains(w.Text, "CPU cost") || !strings.Contains(w.Text, "1 Gbit/s") {
 				t.Errorf("%s: %+v", name, w)

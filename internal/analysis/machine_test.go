@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -170,9 +171,7 @@ func TestMachineDifferences(t *testing.T) {
 			before, after := labRun(calibrated()...), labRun(tt.after...)
 			must.Equal(t, tt.want, analysis.MachineDifferences(before, after))
 			changes := analysis.Across(analysis.RunTrials{Run: before}, analysis.RunTrials{Run: after}, nil, 0.05)
-			if (len(changes.Warnings) > 0) != (len(tt.want) > 0) {
-				t.Errorf("warnings: %v", changes.Warnings)
-			}
+			must.EqualFor(t, fmt.Sprintf("warnings: %v", changes.Warnings), len(tt.want) > 0, len(changes.Warnings) > 0)
 			for _, d := range changes.Environment {
 				if strings.HasPrefix(d.Name, "calibration") {
 					t.Errorf("a value that varies from run to run is a difference: %v", d)
@@ -194,12 +193,8 @@ func TestMachineWarning(t *testing.T) {
 		return c.Warnings[0].Text
 	}
 	want := "the two runs are of different machines, and ratios differ between machines: microcode of host a was 0x1 and is 0x2. Repeat the earlier run on this machine."
-	if got := warned(with("microcode", "0x2")); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := warned(append(with(), "calibration_syscall", "160 ns")); got != only {
-		t.Errorf("%q, want %q", got, only)
-	}
+	must.Equal(t, want, warned(with("microcode", "0x2")))
+	must.Equal(t, only, warned(append(with(), "calibration_syscall", "160 ns")))
 	if got := warned(with("microcode", strings.Repeat("x", 1<<20))); len(got) > 500 {
 		t.Errorf("a text of %d bytes", len(got))
 	}

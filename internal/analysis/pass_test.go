@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -46,13 +48,9 @@ func TestPassRate(t *testing.T) {
 	for of, want := range map[float64]float64{
 		9.99e9: 4.99e9, 10e9: 5e9, 4.4449e9: 2.22e9, 123456: 61700, 2000: 1000, 555: 277, 2: 1, 1: 0, 0: 0, -5: 0, math.Inf(1): 0,
 	} {
-		if got := passRate(of); got != want {
-			t.Errorf("half of %g is %g, want %g", of, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("half of %g", of), want, passRate(of))
 	}
-	if got := passRate(math.NaN()); got != 0 {
-		t.Errorf("half of nothing is %g", got)
-	}
+	must.EqualFor(t, "half of NaN", 0.0, passRate(math.NaN()))
 }
 
 // Trials of the pass that were ruled out do not make a run unfit to judge.
@@ -61,9 +59,7 @@ func TestPassIsNotNoise(t *testing.T) {
 	for range 9 {
 		trials = append(trials, result.Trial{Status: result.TrialInvalid, Workload: study.CostPassID})
 	}
-	if why := noisy(trials, study.InvalidDefaults()); why != "" {
-		t.Error(why)
-	}
+	must.Equal(t, "", noisy(trials, study.InvalidDefaults()))
 	trials[9].Workload = "t"
 	if noisy(trials, study.InvalidDefaults()) == "" {
 		t.Error("half of the others ruled out, and still fit to judge")

@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -67,9 +69,7 @@ func TestSaturated(t *testing.T) {
 			}
 			got = append(got, c.want[i])
 		}
-		if len(got) != len(c.want) {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: got %q", name, got), len(c.want), len(got))
 	}
 	// Where every mode filled the underlay, that is one warning about the workload.
 	e := crowded(stream, full(0.5, 0.5, 0.5), full(carries, carries, 0.98*carries), "cubic")

@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"fmt"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -43,9 +45,7 @@ func TestSettleAsForecast(t *testing.T) {
 		l := stats.LogRatio{N: 8, SD: sd}
 		lo, hi, _ := l.Interval(0.95)
 		_, got := Settle(result.Cell{Verdict: result.CannotTell, N: l.N, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}}, false, false)
-		if want := stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0]; got != want {
-			t.Errorf("sd %g: %d more blocks, the forecast is %d", sd, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("sd %g", sd), stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0], got)
 		return l.N + got
 	}
 	if n, four := estimate(0.1), estimate(0.4); four < 12*n || four > 16*n {

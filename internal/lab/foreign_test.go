@@ -220,9 +220,7 @@ func TestOwner(t *testing.T) {
 		in.Close()
 		_ = cmd.Wait()
 	}()
-	if got, err := linuxnet.Owner(cmd.Process.Pid); err != nil || got != nobody {
-		t.Errorf("%d, %v, want %d", got, err, nobody)
-	}
+	must.Equal(t, nobody, must.Get(linuxnet.Owner(cmd.Process.Pid))(t))
 	if _, err := linuxnet.Owner(1 << 30); err == nil {
 		t.Error("a process that does not exist has a user")
 	}

@@ -64,9 +64,7 @@ func TestAddressesAreDisjoint(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != lab.Slots*4*2 {
-		t.Errorf("%d subnets, want %d", len(seen), lab.Slots*4*2)
-	}
+	must.Equal(t, lab.Slots*4*2, len(seen))
 }
 
 func TestClaimsDiffer(t *testing.T) {
@@ -140,18 +138,14 @@ func TestHostsReachEachOther(t *testing.T) {
 		}
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "unreachable") {
-		t.Errorf("a way out of the lab: %v", err)
-	}
+	must.FailFor(t, "a way out of the lab", err, "unreachable")
 }
 
 func TestSpecIsApplied(t *testing.T) {
 	l := drivertest.Lab(t, func(s *lab.Spec) { s.MTU, s.Offload = 9000, false })
 	for _, h := range []*lab.Host{l.A, l.B} {
 		s := must.Get(h.NS.Stats(h.Underlay))(t)
-		if s.MTU != 9000 || !s.Up {
-			t.Errorf("%s: %+v", h.Name, s)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: %+v", h.Name, s), []any{9000, true}, []any{s.MTU, s.Up})
 		on := must.Get(h.NS.Offloads(h.Underlay))(t)
 		if on["tso"] || on["gso"] || on["gro"] {
 			t.Errorf("%s: offloads %v, want none", h.Name, on)
@@ -159,9 +153,7 @@ func TestSpecIsApplied(t *testing.T) {
 		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0",
 			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1",
 			"net/ipv4/ip_local_reserved_ports": "2377,4500,4789,5201-5400,7946,51820"} {
-			if got, err := h.NS.ReadSysctl(name); err != nil || got != want {
-				t.Errorf("%s: %s is %q (%v), want %q", h.Name, name, got, err, want)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s: %s", h.Name, name), want, must.Get(h.NS.ReadSysctl(name))(t))
 		}
 	}
 	plain := drivertest.Lab(t, nil)

@@ -2,7 +2,10 @@ package lab
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Both machines derive the same keys and hardware addresses from one seed, and others from
@@ -37,7 +40,5 @@ func TestLinkDerives(t *testing.T) {
 		}
 		seen[mac.String()] = true
 	}
-	if len(seen) != 5 {
-		t.Errorf("5 devices have the addresses %v", seen)
-	}
+	must.EqualFor(t, fmt.Sprintf("5 devices have the addresses %v", seen), 5, len(seen))
 }

@@ -1,6 +1,11 @@
 package machine
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"tare/internal/must"
+)
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Address{
@@ -14,9 +19,7 @@ func TestParse(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("Parse(%q) = %+v, %v; want %+v", text, got, err, want)
 		}
-		if got.String() != text {
-			t.Errorf("%+v is written %q, want %q", got, got, text)
-		}
+		must.EqualFor(t, fmt.Sprintf("%#v", got), text, got.String())
 	}
 	for _, text := range []string{"", "db1", "ssh://", "ssh://-oProxyCommand=x", "ssh://-o@db1", "ssh://me:secret@db1", "ssh://db1/path", "ssh://db1:0", "ssh://db1:65536", "ssh://a b", "ssh://db1;id", "docker"} {
 		if got, err := Parse(text); err == nil {

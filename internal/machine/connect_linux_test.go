@@ -86,9 +86,7 @@ func TestConnect(t *testing.T) {
 		began = time.Now()
 		a := must.Get(agent.Start(t.Context(), m.User, run, "a/client"))(t)
 		warm = time.Since(began)
-		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
-			t.Errorf("no agent is there:\n%s", found)
-		}
+		must.ContainFor(t, "what is there", left(t, far), "agent --run "+run)
 		must.Do(t, a.Close())
 	}
 	t.Logf("connected in %s, an agent in %s", cold.Round(time.Millisecond), warm.Round(time.Millisecond))
@@ -123,9 +121,7 @@ func testArguments(t *testing.T, b *machinetest.Bench, m *machine.Machine) {
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // it runs
 		t.Error(err)
 	}
-	if found := left(t, b.Machine("a")); !strings.Contains(found, "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é") {
-		t.Errorf("the argument became:\n%s", found)
-	}
+	must.ContainFor(t, "the argument", left(t, b.Machine("a")), "$HOME `id` \"a b\" ; $(id) * {a,b} ~ # %PATH% ^& | é")
 	must.Do(t, conn.Close(t.Context()))
 	var e *machine.Error
 	if _, err := machine.Connect(t.Context(), "x", "a", machine.Address{Host: "a"}, b.Options()); err == nil || errors.As(err, &e) {
@@ -221,9 +217,7 @@ func TestHold(t *testing.T) {
 	spared := func() {
 		t.Helper()
 		conn := must.Get(m.User.Launch(t.Context(), "agent", "--run", run, "--at", "a/client"))(t)
-		if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
-			t.Errorf("no agent is there:\n%s", found)
-		}
+		must.ContainFor(t, "what is there", left(t, far), "agent --run "+run)
 		lines, _, err := machine.CollectDead(t.Context(), "a", m.Address, b.Options(), true)
 		if err != nil || strings.Contains(strings.Join(lines, "\n"), run) {
 			t.Errorf("gc would remove %q, %v", lines, err)

@@ -40,9 +40,7 @@ func TestReconnect(t *testing.T) {
 		for until := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(until); {
 			_, _, err = a.CPU(t.Context())
 		}
-		if err == nil || !strings.Contains(err.Error(), "machine a (ssh://a)") {
-			t.Errorf("%s: the agent's error is %v", name, err)
-		}
+		must.FailFor(t, name+": the agent's error", err, "machine a (ssh://a)")
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
@@ -102,9 +100,7 @@ func TestControllerKilled(t *testing.T) {
 	if err != nil || word != "ready" {
 		t.Fatalf("%s %v", word, err)
 	}
-	if found := left(t, far); !strings.Contains(found, "agent --run "+run) {
-		t.Errorf("no agent is there:\n%s", found)
-	}
+	must.ContainFor(t, "what is there", left(t, far), "agent --run "+run)
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	gone(t, far)
@@ -149,15 +145,9 @@ func TestCollectDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Log(lines)
-		if noRoot != "" {
-			t.Errorf("root's leftovers were not looked at: %s", noRoot)
-		}
+		must.EqualFor(t, "root's leftovers", "", noRoot)
 		found := strings.Join(lines, "\n")
-		for _, want := range []string{"process ", "directory /var/tmp/tare-" + dead, "namespace tare-" + dead} {
-			if !strings.Contains(found, want) {
-				t.Errorf("dry %t: %q lacks %q", dry, lines, want)
-			}
-		}
+		must.ContainFor(t, fmt.Sprintf("dry %t", dry), found, "process ", "directory /var/tmp/tare-"+dead, "namespace tare-"+dead)
 		for _, line := range lines {
 			if !strings.HasSuffix(line, " of run "+dead) {
 				t.Errorf("dry %t: %q", dry, line)

@@ -35,17 +35,13 @@ func TestRoot(t *testing.T) {
 	}
 	for uid, l := range map[string]transport.Launcher{"2000": m.User, "0": m.Root} {
 		a := must.Get(agent.Start(t.Context(), l, run, "free/"+uid))(t)
-		if got := b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"( |$)' | tail -n 1)"); got != uid {
-			t.Errorf("the agent runs as user %s, want %s", got, uid)
-		}
+		must.EqualFor(t, "the agent runs as user", uid, b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"( |$)' | tail -n 1)"))
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	// Root's gc there sees that the run is alive.
-	if claims := b.Machine("free").Run(t, "grep -c '@tare-run/"+run+"' /proc/net/unix"); claims != "2" {
-		t.Errorf("%s claims of the run, want the user's and root's", claims)
-	}
+	must.Equal(t, "2", b.Machine("free").Run(t, "grep -c '@tare-run/"+run+"' /proc/net/unix"))
 	closed(t, m)
 	gone(t, b.Machine("free"))
 	for _, reason := range []string{"sudo asks for a password on machine asks", "there is no sudo; log in as root"} {

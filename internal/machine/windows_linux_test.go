@@ -55,9 +55,7 @@ func TestWineMachine(t *testing.T) {
 	if _, _, err := a.CPU(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if found := left(t, far); !strings.Contains(found, "/root/tare-"+run) || !strings.Contains(found, "agent --run "+run) {
-		t.Errorf("no agent is there:\n%s", found)
-	}
+	must.ContainFor(t, "what is there", left(t, far), "/root/tare-"+run, "agent --run "+run)
 	must.Do(t, a.Close())
 	for _, bad := range []string{"", "a b", "%PATH%", "a&b", `a"b`, "a^b", "$x", "a|b"} {
 		if conn, err := m.User.Launch(t.Context(), "agent", bad); err == nil {

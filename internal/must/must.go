@@ -1,5 +1,5 @@
-// Package must is for what a test expects, in one line: a call without an error or with one that says why, two equal
-// values, text that has its parts, and a file that holds what it should.
+// Package must is for what a test expects, in one line: a call without an error or with one, two equal values, a text
+// with certain words, and a file that holds what it should.
 package must
 
 import (
@@ -27,6 +27,41 @@ func Do(t testing.TB, errs ...error) {
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Err returns the error of a call.
+func Err[T any](_ T, err error) error { return err }
+
+// Fail fails the test unless a call failed with an error that has all these words, and lets it go on.
+func Fail(t testing.TB, err error, words ...string) {
+	t.Helper()
+	FailFor(t, "the error", err, words...)
+}
+
+// FailFor is Fail for one case of several, which it names.
+func FailFor(t testing.TB, name any, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%v: no error, want one with %q", name, words)
+		return
+	}
+	ContainFor(t, name, err.Error(), words...)
+}
+
+// Contain fails the test unless a text has all these words, and lets it go on.
+func Contain(t testing.TB, text string, words ...string) {
+	t.Helper()
+	ContainFor(t, "the text", text, words...)
+}
+
+// ContainFor is Contain for one case of several, which it names.
+func ContainFor(t testing.TB, name any, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%v: %q has no %q", name, text, w)
 		}
 	}
 }

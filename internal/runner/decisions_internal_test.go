@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +52,7 @@ func TestPilot(t *testing.T) {
 		}
 	}
 	for _, c := range s.run.Cells {
-		if c.N != 1 {
-			t.Errorf("cell %+v counts %d trials, want 1", c, c.N)
-		}
+		must.EqualFor(t, fmt.Sprintf("trials of cell %+v", c), 1, c.N)
 	}
 	again := piloted(rises, "host", "netns/macvlan")
 	again.earlier = s.trials[:2]
@@ -108,9 +107,7 @@ func TestCostPass(t *testing.T) {
 			t.Errorf("%s in block %d at %g bit/s", tr.Workload, tr.Block, tr.Rate)
 		}
 	}
-	if n["host"] != 1 || n["netns/macvlan"] != 1 || s.run.Stopping.Reason != result.StopSettled {
-		t.Errorf("trials of the pass %v, stopping %+v", n, s.run.Stopping)
-	}
+	must.EqualFor(t, fmt.Sprintf("trials of the pass %v, stopping %+v", n, s.run.Stopping), []any{1, 1, result.StopSettled}, []any{n["host"], n["netns/macvlan"], s.run.Stopping.Reason})
 }
 
 // A workload that is verified is measured with both tools, and the run says whether they agree.
@@ -123,9 +120,7 @@ func TestVerifyWith(t *testing.T) {
 	for _, tr := range s.trials {
 		n[tr.Workload]++
 	}
-	if n["tcp_stream"] != 4 || n["tcp_stream.iperf3"] != 4 {
-		t.Errorf("trials %v", n)
-	}
+	must.EqualFor(t, fmt.Sprintf("trials %v", n), []any{4, 4}, []any{n["tcp_stream"], n["tcp_stream.iperf3"]})
 	if a := s.run.Agreements; len(a) != 1 || a[0].N != 2 || a[0].Ratio == nil || a[0].Mode != "netns/macvlan" {
 		t.Errorf("agreements %+v", a)
 	}
@@ -144,12 +139,8 @@ func TestNames(t *testing.T) {
 	s.study.Compare = []study.Comparison{{A: study.SideOf("B"), B: study.SideOf("A")}, {ID: "modes", A: study.SideOf("two"), B: study.SideOf("one")}, {A: study.SideOf("V"), B: study.SideOf("A")}}
 	must.Do(t, s.runs(t))
 	one, vm := s.mode("one"), s.mode("vm")
-	if one.Mode != "netns/bridge" || one.Title != "mine" || one.Description != "as asked" || one.Baseline != "raw" || one.Status != result.ModeMeasured {
-		t.Errorf("%+v", one)
-	}
-	if vm.Status != result.ModeUnsupported || vm.Reason != "it is not to be had" || s.run.Trials.OK != 6 {
-		t.Errorf("%+v, trials %+v", vm, s.run.Trials)
-	}
+	must.EqualFor(t, one, []any{"netns/bridge", "mine", "as asked", "raw", result.ModeMeasured}, []any{one.Mode, one.Title, one.Description, one.Baseline, one.Status})
+	must.EqualFor(t, fmt.Sprintf("%+v, trials %+v", vm, s.run.Trials), []any{result.ModeUnsupported, "it is not to be had", 6}, []any{vm.Status, vm.Reason, s.run.Trials.OK})
 	if len(s.run.Scenarios) != 3 || s.run.Scenarios[1] != (result.Scenario{ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}) {
 		t.Errorf("scenarios %+v", s.run.Scenarios)
 	}
@@ -159,7 +150,5 @@ func TestNames(t *testing.T) {
 			t.Errorf("comparison %s: %+v", id, s.run.Comparisons)
 		}
 	}
-	if got := s.warned("limits_skipped"); !strings.Contains(got, "raw, one, two, vm,") {
-		t.Errorf("warned %q", got)
-	}
+	must.Contain(t, s.warned("limits_skipped"), "raw, one, two, vm,")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/timelimit"
@@ -32,12 +33,8 @@ func TestSliceThatHangs(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		if took, want := time.Since(began), 125*time.Millisecond+trialGrace(); took != want {
-			t.Errorf("timed out after %s, want %s", took, want)
-		}
-		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms timed out after "+(125*time.Millisecond+trialGrace()).String()) {
-			t.Errorf("its reason is %v", tr.err)
-		}
+		must.EqualFor(t, "time until it timed out", 125*time.Millisecond+trialGrace(), time.Since(began))
+		must.FailFor(t, "its reason", tr.err, "a slice of 125ms timed out after "+(125*time.Millisecond+trialGrace()).String())
 	})
 }
 
@@ -54,9 +51,7 @@ func TestSlowSlicesHaveTime(t *testing.T) {
 		t.Errorf("it may take %s, want %s and more", got, slow)
 	}
 	limited, _ := alone(10_000_000, w)
-	if got, want := limited.longest(tr.Trial)-r.longest(tr.Trial), time.Duration(tr.Rounds()+1)*limited.drainLimit(tr.Trial); got != want {
-		t.Errorf("for the underlay's rate it has %s more, want %s", got, want)
-	}
+	must.EqualFor(t, "what it has more for the rate of the underlay", time.Duration(tr.Rounds()+1)*limited.drainLimit(tr.Trial), limited.longest(tr.Trial)-r.longest(tr.Trial))
 }
 
 // A mode whose slices are slow exhausts its own time and fails with that reason. The modes

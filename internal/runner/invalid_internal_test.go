@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -118,18 +119,14 @@ func TestUnsteady(t *testing.T) {
 		}
 		runWith(rules()).markInvalid(group)
 		for i, tr := range group {
-			if (tr.invalidReason != "") != tt.want[i] {
-				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason), tt.want[i], tr.invalidReason != "")
 			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "not steady: the second half differed by ") {
 				t.Errorf("%s: %q", tt.name, tr.invalidReason)
 			}
 		}
 		runWith(study.Invalid{Unsettled: study.Off}).markInvalid(group)
 		for _, tr := range group {
-			if tr.invalidReason != "" {
-				t.Errorf("%s: ruled out with the rule off: %s", tt.name, tr.invalidReason)
-			}
+			must.EqualFor(t, tt.name+": ruled out with the rule off", "", tr.invalidReason)
 		}
 	}
 }

@@ -45,7 +45,5 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 			t.Errorf("reason %q", tr.Reason)
 		}
 	}
-	if strings.Join(got, ", ") != "invalid false, invalid true" {
-		t.Errorf("trials %v", got)
-	}
+	must.Equal(t, "invalid false, invalid true", strings.Join(got, ", "))
 }

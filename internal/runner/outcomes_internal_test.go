@@ -61,9 +61,7 @@ func TestOutcomes(t *testing.T) {
 					t.Errorf("%s: the failed trial is %+v", name, tr)
 				}
 			}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Errorf("%s: trials (-want +got):\n%s", name, d)
-			}
+			must.EqualFor(t, name+": trials", c.want, got)
 			if m := s.mode("netns/macvlan"); m.Status != c.status || !strings.Contains(m.Reason, c.reason) || s.mode("host").Status != result.ModeMeasured {
 				t.Errorf("%s: modes %+v", name, s.run.Modes)
 			}
@@ -120,9 +118,7 @@ func TestEvents(t *testing.T) {
 			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", e), "live."))
 		}
 	}
-	if got := strings.Join(kinds, " "); got != "Planned ModeSettled TrialStarted TrialEnded TrialStarted TrialEnded Ended" {
-		t.Errorf("events: %s", got)
-	}
+	must.EqualFor(t, "events", "Planned ModeSettled TrialStarted TrialEnded TrialStarted TrialEnded Ended", strings.Join(kinds, " "))
 }
 
 // A workload that fails twice is dropped for its mode, and the others go on.
@@ -195,18 +191,14 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 		if e := of[live.TrialStarted](s); e[len(e)-1].Total != 6 || e[len(e)-1].Done+len(e[len(e)-1].Modes) != 6 {
 			t.Errorf("%s: the last was told as %+v, want 6 of 6", name, e[len(e)-1])
 		}
-		if s.run.Noisy != "" || s.run.Trials != (result.Tally{OK: 5, Invalid: 1}) {
-			t.Errorf("%s: noisy %q, tally %+v", name, s.run.Noisy, s.run.Trials)
-		}
+		must.EqualFor(t, name+": noisy", []any{"", result.Tally{OK: 5, Invalid: 1}}, []any{s.run.Noisy, s.run.Trials})
 		for _, tr := range s.trials {
 			if tr.Status == result.TrialInvalid && tr.Reason != why {
 				t.Errorf("%s: reason %q", name, tr.Reason)
 			}
 		}
 		for _, c := range s.run.Cells {
-			if c.N != 2 {
-				t.Errorf("%s: %s %s has %d blocks, want 2", name, c.Mode, c.Metric, c.N)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s: %s %s", name, c.Mode, c.Metric), 2, c.N)
 		}
 		for keep, more := range map[int]int{6: 0, 4: 2} {
 			again := begin()

@@ -1,14 +1,14 @@
 package runner
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -86,9 +86,7 @@ func TestAwaitQuiet(t *testing.T) {
 					texts = append(texts, e.Warning.Text)
 				}
 			}
-			if d := cmp.Diff(tt.told, texts); d != "" {
-				t.Errorf("%s: told (-want +got):\n%s", tt.name, d)
-			}
+			must.EqualFor(t, tt.name+": told", tt.told, texts)
 			if took := time.Since(began); took != tt.want || r.patience != patience-took {
 				t.Errorf("%s: waited %s, want %s; patience %s", tt.name, took, tt.want, r.patience)
 			}
@@ -125,9 +123,7 @@ func TestLackedCPU(t *testing.T) {
 		tr.out.Machine = map[string]float64{result.MachineSteal: tt.steal, result.MachineTime: 2}
 		tr.pairs = []*pair{{client: traffic.Report{CPUWait: tt.client}, server: traffic.Report{CPUWait: tt.server}}}
 		runWith(study.Invalid{CPUWait: tt.most}).markInvalid([]*trialRun{tr})
-		if tr.invalidReason != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, tr.invalidReason, tt.want)
-		}
+		must.EqualFor(t, tt.name, tt.want, tr.invalidReason)
 		wait, known := tr.out.Machine[result.MachineEndpointWait]
 		if want := tt.client != nil; known != want || known && wait != max(*tt.client, *tt.server) {
 			t.Errorf("%s: recorded a wait of %g (%t)", tt.name, wait, known)
@@ -159,8 +155,6 @@ func TestKeptAtLink(t *testing.T) {
 		if kept := tr.invalidReason == ""; kept != tt.kept || !kept && tr.invalidReason != load {
 			t.Errorf("%s: %q", tt.name, tr.invalidReason)
 		}
-		if noted := len(tr.out.Notes) == 1 && tr.out.Notes[0].Code == "kept_at_link" && strings.HasPrefix(tr.out.Notes[0].Text, load+": valid nevertheless"); noted != tt.kept {
-			t.Errorf("%s: notes %v", tt.name, tr.out.Notes)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: notes %v", tt.name, tr.out.Notes), tt.kept, len(tr.out.Notes) == 1 && tr.out.Notes[0].Code == "kept_at_link" && strings.HasPrefix(tr.out.Notes[0].Text, load+": valid nevertheless"))
 	}
 }

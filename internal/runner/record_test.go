@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/must"
 	"tare/internal/plan"
@@ -34,9 +32,7 @@ func TestDatagramsOfARecord(t *testing.T) {
 	// For a tool, 0 can mean unknown.
 	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
 	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
-	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {
-		t.Errorf("a tool's receiver (-want +got):\n%s", d)
-	}
+	must.EqualFor(t, "a tool's receiver", want, end(server, client).Datagrams)
 	if share := limited(client, server); share == nil || *share != 10.0/910 {
 		t.Errorf("limited: %v", share)
 	}
@@ -117,9 +113,7 @@ func TestParams(t *testing.T) {
 	must.Equal(t, want, params(plan.Trial{Workload: w}))
 	w.Rate, w.PacketRate, w.Streams, w.Direction, w.Tool = 8, 9, 4, study.Reverse, study.BuiltIn
 	p := params(plan.Trial{Workload: w})
-	if p.Rate != 0 || p.PacketRate != 9 || p.Streams != 4 || !p.Reverse || p.Both || p.Tool != "" {
-		t.Errorf("%+v", p)
-	}
+	must.EqualFor(t, p, []any{uint64(0), uint64(9), 4, true, false, ""}, []any{p.Rate, p.PacketRate, p.Streams, p.Reverse, p.Both, p.Tool})
 	w.Rate, w.PacketRate = study.Unlimited, 0
 	if p := params(plan.Trial{Workload: w}); p.Rate != 0 || p.PacketRate != 0 {
 		t.Errorf("unlimited is %+v", p)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,9 +24,7 @@ func TestRenews(t *testing.T) {
 	if err := s.runs(t); err != nil || s.run.Trials.OK != 6 {
 		t.Fatalf("%v, trials %+v", err, s.run.Trials)
 	}
-	if s.made["host"] != 3 || s.made["netns/macvlan"] != 3 {
-		t.Errorf("made %v, want 3 times each", s.made)
-	}
+	must.EqualFor(t, fmt.Sprintf("made %v", s.made), []any{3, 3}, []any{s.made["host"], s.made["netns/macvlan"]})
 	e := of[live.Recreated](s)
 	if len(e) != 2 || e[0].Block != 2 || len(e[0].Modes) != 2 || e[1].Block != 3 {
 		t.Errorf("events %+v", e)
@@ -90,7 +89,5 @@ func TestControl(t *testing.T) {
 			ratios++
 		}
 	}
-	if ratios != 1 {
-		t.Errorf("%d ratios of the control, want 1", ratios)
-	}
+	must.Equal(t, 1, ratios)
 }

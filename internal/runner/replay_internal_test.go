@@ -202,9 +202,7 @@ func TestReplay(t *testing.T) {
 		return from.replay(again, trials, attempt)
 	}
 	must.Get(again.whole(t.Context()))(t)
-	if from.next != len(from.trials) {
-		t.Errorf("the runner asked for %d of %d recorded trials", from.next, len(from.trials))
-	}
+	must.EqualFor(t, "recorded trials that the runner asked for", len(from.trials), from.next)
 	lines := must.Get(os.ReadFile(filepath.Join(path, store.TrialsFile)))(t)
 	if !bytes.Equal(from.lines, lines) {
 		t.Errorf("trials.ndjson differs (-recorded +replayed):\n%s", cmp.Diff(string(from.lines), string(lines)))
@@ -218,10 +216,6 @@ func TestReplay(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		near = cmpopts.EquateApprox(1e-9, 0)
 	}
-	if diff := cmp.Diff(comparable(from.run), comparable(run), near); diff != "" {
-		t.Errorf("run.json (-recorded +replayed):\n%s", diff)
-	}
-	if diff := cmp.Diff(rendered(t, from.run, from.trials), rendered(t, run, trials)); diff != "" {
-		t.Errorf("report (-recorded +replayed):\n%s", diff)
-	}
+	must.EqualFor(t, "run.json", comparable(from.run), comparable(run), near)
+	must.EqualFor(t, "report", rendered(t, from.run, from.trials), rendered(t, run, trials))
 }

@@ -144,9 +144,7 @@ func (s *scripted) runs(t *testing.T) error {
 		s.trials = all[len(done):]
 	})
 	for mode, n := range s.made {
-		if s.closed[mode] != n {
-			t.Errorf("%s was set up %d times and closed %d times", mode, n, s.closed[mode])
-		}
+		must.EqualFor(t, mode+" was set up", n, s.closed[mode])
 	}
 	return err
 }

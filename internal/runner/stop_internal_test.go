@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -76,9 +77,7 @@ func TestStopsAtTime(t *testing.T) {
 		if got := s.run.Stopping; got == nil || got.Reason != result.StopTime || got.Blocks != 2 || len(s.trials) != 4 || got.SettledAt != 0 || s.run.Finished.Sub(s.run.Started) > limit+slow {
 			t.Errorf("limit %s: stopping %+v, trials %v", limit, got, s.told())
 		}
-		if got := s.warned("max_time"); !strings.Contains(got, "stopped after block 2 of 6") {
-			t.Errorf("limit %s: warned %q", limit, got)
-		}
+		must.ContainFor(t, fmt.Sprintf("limit %s: warned", limit), s.warned("max_time"), "stopped after block 2 of 6")
 	}
 }
 

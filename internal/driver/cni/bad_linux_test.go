@@ -179,9 +179,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}()
 	_, err := trusting().Provision(ctx, o)
-	if err == nil || !strings.Contains(err.Error(), "the run has ended") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, "the run has ended")
 	if text, _ := os.ReadFile(called); string(text) != "ADD\nDEL\n" {
 		t.Errorf("the plugin was called for %q", text)
 	}
@@ -191,20 +189,12 @@ func TestInterrupted(t *testing.T) {
 // The modes say beforehand which programs they execute.
 func TestDescribe(t *testing.T) {
 	got := trusting().Describe("cni/network:bridge", map[string]string{"plugins": "/plugins", "flannel": "vxlan"})
-	if want := "cni/network:bridge (built in: bridge): bridge, host-local, portmap of /plugins; etcd and flanneld of PATH"; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got := trusting().Describe("cni/network:none.conflist", nil); !strings.Contains(got, "no such file") {
-		t.Error(got)
-	}
+	must.Equal(t, "cni/network:bridge (built in: bridge): bridge, host-local, portmap of /plugins; etcd and flanneld of PATH", got)
+	must.Contain(t, trusting().Describe("cni/network:none.conflist", nil), "no such file")
 	for _, m := range trusting().Modes() {
-		if err := trusting().Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}); err == nil || !strings.Contains(err.Error(), "replace NAME") {
-			t.Errorf("%s without a name: %v", m.ID, err)
-		}
+		must.FailFor(t, m.ID+" without a name", trusting().Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}), "replace NAME")
 	}
-	if _, err := trusting().Provision(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "cni/none:bridge"}}); err == nil || !strings.Contains(err.Error(), "has no mode") {
-		t.Error(fmt.Sprint(err))
-	}
+	must.Fail(t, must.Err(trusting().Provision(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "cni/none:bridge"}})), "has no mode")
 }
 
 // A study, which may be a stranger's, chooses no file and no program that the user has not
@@ -228,8 +218,6 @@ func TestStudyChoosesNoProgram(t *testing.T) {
 		{cni.Driver{Trusted: []string{file}}, file, nil, "plugin bad of the CNI configuration " + file + " is not in " + dir},
 	} {
 		_, err := tt.d.Provision(t.Context(), spec(t, "cni/network:"+tt.name, 1, tt.options))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s %v: got %v, want %s", tt.name, tt.options, err, tt.want)
-		}
+		must.FailFor(t, fmt.Sprintf("%s %v", tt.name, tt.options), err, tt.want)
 	}
 }

@@ -2,6 +2,7 @@ package cni_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -70,9 +71,7 @@ func TestConflists(t *testing.T) {
 				t.Errorf("host a has %v on the path, want %v", kinds, tt.kinds)
 			}
 			_, _, lacking := s.Path.Pairs[0].Server.Reach(true)
-			if (lacking == nil) != tt.ipv6 {
-				t.Errorf("IPv6: %v, want %t", lacking, tt.ipv6)
-			}
+			must.EqualFor(t, fmt.Sprintf("IPv6: %v", lacking), tt.ipv6, lacking == nil)
 			for _, kind := range []string{"tcp_stream", "udp_stream", "tcp_crr"} {
 				p := drivertest.Params(kind)
 				p.Reverse = kind == "udp_stream"
@@ -233,16 +232,12 @@ func TestOther(t *testing.T) {
 	}
 	a, b := write(t, "a.conflist", of("198.19.200.0/24")), write(t, "b.conflist", of("198.19.201.0/24"))
 	s := build(t, "cni/network:"+a, map[string]string{"plugins": dir, "conflist-b": b})
-	if got := s.Path.Pairs[0].Server.Dial[0].Addr().String(); got != "198.19.201.2" {
-		t.Errorf("the server has %s, want the first address of its own conflist", got)
-	}
+	must.EqualFor(t, "the server", "198.19.201.2", s.Path.Pairs[0].Server.Dial[0].Addr().String())
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
 	_, err := trusting().Provision(t.Context(), spec(t, "cni/network:"+a, 1, map[string]string{"plugins": dir}))
-	if err == nil || !strings.Contains(err.Error(), "gave 198.19.200.2 to both a/client and b/server; give each host its own addresses") {
-		t.Errorf("with one subnet for both hosts: %v", err)
-	}
+	must.FailFor(t, "with one subnet for both hosts", err, "gave 198.19.200.2 to both a/client and b/server; give each host its own addresses")
 }
 
 // A chained plugin changes the devices and settings of the sandboxes.
@@ -255,13 +250,9 @@ func TestTuning(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = 1300 - 20 - 20 - 12 // without the headers of IPv4 and of TCP with timestamps
-	if client.TCP.MSS != want {
-		t.Errorf("the connections are %+v, want segments of %d bytes", client.TCP, want)
-	}
+	must.EqualFor(t, fmt.Sprintf("the connections are %+v", client.TCP), want, client.TCP.MSS)
 	near, far := spaces(s)
 	for _, ns := range []*linuxnet.NS{near, far} {
-		if got, err := ns.ReadSysctl("net/ipv4/tcp_retries2"); err != nil || got != "9" {
-			t.Errorf("%s: tcp_retries2 is %q, %v, want 9", ns.Name(), got, err)
-		}
+		must.EqualFor(t, ns.Name()+": tcp_retries2", "9", must.Get(ns.ReadSysctl("net/ipv4/tcp_retries2"))(t))
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/existing"
@@ -50,9 +48,7 @@ func TestDesktopChild(t *testing.T) {
 		})
 	}
 	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "host", Pairs: 1}).ModeSpec
-	if _, err := g.Provision(t.Context(), o); err == nil || !strings.Contains(err.Error(), "virtual machine on this machine") {
-		t.Errorf("host: %v", err)
-	}
+	must.Fail(t, must.Err(g.Provision(t.Context(), o)), "virtual machine on this machine")
 }
 
 // describe prints where a path's endpoints are and what proves it.
@@ -101,9 +97,7 @@ func TestDesktop(t *testing.T) {
 		fmt.Sprintf("rule docker/published: a/lo tx_bytes %d\n", driver.BothAtLeast),
 		fmt.Sprintf("rule docker/published: b/connections unlike %d\n", driver.NoMatch),
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the output lacks %q", want)
-		}
+		must.ContainFor(t, "the output", text, want)
 	}
 	if t.Failed() {
 		t.Log(text)
@@ -139,9 +133,7 @@ func TestRunsHere(t *testing.T) {
 		if tt.desktop {
 			want = []string{"a", "b"}
 		}
-		if d := cmp.Diff(want, names); d != "" {
-			t.Errorf("%s: the hosts (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name+": the hosts", want, names)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
@@ -81,9 +80,7 @@ func unchanged(t *testing.T, c *client.Client) {
 	t.Helper()
 	before := inventory(t, c)
 	t.Cleanup(func() {
-		if d := cmp.Diff(before, inventory(t, c)); d != "" {
-			t.Errorf("the user's engine has changed (-before +after):\n%s", d)
-		}
+		must.EqualFor(t, "the user's engine", before, inventory(t, c))
 	})
 }
 
@@ -137,9 +134,7 @@ func TestExistingRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want one line with %q", name, err, tt.want)
 		}
 	}
-	if d := cmp.Diff(before, inventory(t, c)); d != "" {
-		t.Errorf("left of what was refused (-before +after):\n%s", d)
-	}
+	must.EqualFor(t, "left of what was refused", before, inventory(t, c))
 }
 
 func TestExistingPassesOverTakenPorts(t *testing.T) {
@@ -209,9 +204,7 @@ func TestExistingChangesUnderWay(t *testing.T) {
 	must.Do(t, s.lab.B.NS.Start(flush))
 	must.Do(t, flush.Wait())
 	_, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false)
-	if err == nil || !strings.Contains(err.Error(), "not proven") {
-		t.Errorf("through docker-proxy: %v", err)
-	}
+	must.FailFor(t, "through docker-proxy", err, "not proven")
 
 	c := speak(t, s.b)
 	list, err := c.ContainerList(t.Context(), client.ContainerListOptions{Filters: client.Filters{}.Add("label", engine.LabelPart+"=server")})
@@ -219,9 +212,7 @@ func TestExistingChangesUnderWay(t *testing.T) {
 		t.Fatalf("%d containers: %v", len(list.Items), err)
 	}
 	must.Get(c.ContainerRemove(t.Context(), list.Items[0].ID, client.ContainerRemoveOptions{Force: true}))(t)
-	if _, err := at.Path.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "b/server was removed") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, must.Err(at.Path.Snapshot(t.Context())), "b/server was removed")
 }
 
 // These environment variables make a child process of the tests build these modes on these
@@ -320,9 +311,7 @@ func TestExistingKilled(t *testing.T) {
 	for _, l := range left {
 		kind, _, _ := strings.Cut(l.What, " ")
 		kinds[kind]++
-		if l.Run != run {
-			t.Errorf("%s of run %s was found", l.What, l.Run)
-		}
+		must.EqualFor(t, l.What+": run", run, l.Run)
 		if err := l.Remove(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -74,9 +74,7 @@ func TestFactsAndSecrets(t *testing.T) {
 				t.Errorf("facts %v", facts)
 			}
 			for _, side := range p.Sides() {
-				if st, err := side.NS.Stats("nebula1"); err != nil || st.MTU != 1400 {
-					t.Errorf("the MTU of nebula1 is %d, %v", st.MTU, err)
-				}
+				must.EqualFor(t, "the MTU of nebula1", 1400, must.Get(side.NS.Stats("nebula1"))(t).MTU)
 			}
 			tunneltest.CheckNoSecrets(t, p)
 			checkFiles(t, p)

@@ -44,9 +44,7 @@ func TestMaxPairsOnOneSubnet(t *testing.T) {
 					seen[at.Addr()] = true
 				}
 			}
-			if len(p.Pairs) != driver.MaxPairs {
-				t.Errorf("%d pairs", len(p.Pairs))
-			}
+			must.Equal(t, driver.MaxPairs, len(p.Pairs))
 			if err := p.Close(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -3,12 +3,12 @@
 package netns_test
 
 import (
-	"strings"
 	"testing"
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
+	"tare/internal/must"
 )
 
 // The requested inner MTU is that of the sandboxes; one that leaves no space for VXLAN's
@@ -27,7 +27,5 @@ func TestInnerMTU(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1451}))
-	if err == nil || !strings.Contains(err.Error(), "VXLAN adds 50 bytes") {
-		t.Errorf("no room: %v", err)
-	}
+	must.FailFor(t, "no room", err, "VXLAN adds 50 bytes")
 }

@@ -168,9 +168,7 @@ func TestMTUPart(t *testing.T) {
 					}
 				}
 			}
-			if got := strings.Join(mtus, " "); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			must.Equal(t, tt.want, strings.Join(mtus, " "))
 			if p.Underlay != nil && tt.mode == "netns/vxlan" && fmt.Sprint(p.Underlay.MTU) != mtus[len(mtus)-1] {
 				t.Errorf("the underlay is said to have an MTU of %d", p.Underlay.MTU)
 			}
@@ -178,9 +176,7 @@ func TestMTUPart(t *testing.T) {
 	}
 	o := without(t, "netns/vxlan", 1, []string{"mtu"})
 	o.MTU = 1400
-	if _, err := (netns.Driver{}).Provision(t.Context(), o); err == nil || !strings.Contains(err.Error(), "an MTU of 1400 is requested") {
-		t.Errorf("an MTU without the part: %v", err)
-	}
+	must.FailFor(t, "an MTU without the part", must.Err((netns.Driver{}).Provision(t.Context(), o)), "an MTU of 1400 is requested")
 }
 
 // Where connection tracking is left out, a host that tracks connections nevertheless makes

@@ -3,6 +3,7 @@
 package netns_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,8 +150,6 @@ func TestServicesAreCommittedInBatches(t *testing.T) {
 		3: "*nat\n" + rules("1", "2", "3") + "COMMIT\n",
 		2: "*nat\n" + rules("1", "2") + "COMMIT\n*nat\n" + rules("3") + "COMMIT\n",
 	} {
-		if got := netns.Services(3, batch); got != want {
-			t.Errorf("batches of %d:\n%s\nwant\n%s", batch, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("batches of %d", batch), want, netns.Services(3, batch))
 	}
 }

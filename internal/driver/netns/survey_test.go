@@ -48,9 +48,7 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("the gateway translates no addresses: %+v", published[gateway].Filters)
 	}
 	for _, name := range driver.SocketSettings() {
-		if got, want := published[server].Sysctls[name], host[1].Sysctls[name]; got != want {
-			t.Errorf("%s is %q in the server's sandbox and %q in the host", name, got, want)
-		}
+		must.EqualFor(t, name, host[1].Sysctls[name], published[server].Sysctls[name])
 	}
 	if v := host[0].Sysctls[driver.SysctlCongestion]; v == "" {
 		t.Error("the congestion control of a host is not known")

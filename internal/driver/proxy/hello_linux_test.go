@@ -16,9 +16,7 @@ func TestNegotiated(t *testing.T) {
 	b := must.Get(hex.DecodeString(serverHello))(t)
 	frame := append([]byte("headers \x16\x03\x03 and more"), b...)
 	got, ok := proxy.NegotiatedIn([][]byte{{}, []byte("other"), frame})
-	if want := (relay.State{Version: "TLS 1.3", Suite: "TLS_AES_128_GCM_SHA256", Curve: "X25519"}); !ok || got != want {
-		t.Errorf("got %+v, %t", got, ok)
-	}
+	must.Equal(t, []any{true, relay.State{Version: "TLS 1.3", Suite: "TLS_AES_128_GCM_SHA256", Curve: "X25519"}}, []any{ok, got})
 	for n := range b {
 		if got, ok := proxy.NegotiatedIn([][]byte{b[:n]}); ok {
 			t.Errorf("the first %d bytes of a ServerHello are %v", n, got)

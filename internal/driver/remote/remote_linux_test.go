@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 // read opens a lab host as a machine of which only the launcher is known.
@@ -128,9 +130,7 @@ func TestPath(t *testing.T) {
 	for _, n := range top.Nodes {
 		labels = append(labels, n.Label)
 	}
-	if n := strings.Count(strings.Join(labels, " "), lab.Underlay); n != 2 {
-		t.Errorf("drawn with %v", labels)
-	}
+	must.EqualFor(t, fmt.Sprintf("drawn with %v", labels), 2, strings.Count(strings.Join(labels, " "), lab.Underlay))
 }
 
 // The paths of a run share the monitors of the hosts, which end with the last path.
@@ -222,7 +222,5 @@ func TestForeignConnections(t *testing.T) {
 	if err := <-hammering; err != nil || refused == 0 {
 		t.Errorf("refused %d connections: %v", refused, err)
 	}
-	if again := p.Foreign(); again != 0 {
-		t.Errorf("%d are counted twice", again)
-	}
+	must.EqualFor(t, "counted twice", int64(0), p.Foreign())
 }

@@ -85,9 +85,7 @@ func checkDevices(t *testing.T, s *drivertest.Setup, want string, out bool) {
 	if out {
 		slices.Reverse(devices)
 	}
-	if got := strings.Join(devices, " "); got != want {
-		t.Errorf("the path has the devices %s, want %s", got, want)
-	}
+	must.EqualFor(t, "the path has the devices", want, strings.Join(devices, " "))
 	if len(devices) == 2 {
 		drivertest.CheckGoldenPath(t, "host", topologygolden.Normalise(top, s.Path.Findings(nil, nil, nil)))
 	}
@@ -127,7 +125,5 @@ func TestShortcutBesideVeth(t *testing.T) {
 func TestMTUWithoutPart(t *testing.T) {
 	o := without(t, "rootless/pasta", "mtu")
 	o.MTU = 1400
-	if _, err := (rootless.Driver{}).Provision(t.Context(), o); err == nil || !strings.Contains(err.Error(), "an MTU of 1400 is requested, and the part mtu, which sets it, is off") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, must.Err((rootless.Driver{}).Provision(t.Context(), o)), "an MTU of 1400 is requested, and the part mtu, which sets it, is off")
 }

@@ -1,11 +1,11 @@
 package setting_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"tare/internal/driver"
@@ -68,9 +68,7 @@ func TestCandidates(t *testing.T) {
 		{driver.Mode{ID: "docker/host", Parts: tracked}, "tracking", "off", true},
 		{driver.Mode{ID: "docker/published", Parts: append(tracked, driver.Part{ID: "dnat"})}, "tracking", "off", false},
 	} {
-		if got := helps(tt.mode, tt.name, tt.value); got != tt.want {
-			t.Errorf("%s: %s for %s is a candidate: %t", tt.name, tt.value, tt.mode.ID, got)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: %s for %s is a candidate", tt.name, tt.value, tt.mode.ID), tt.want, helps(tt.mode, tt.name, tt.value))
 	}
 	for _, c := range setting.Candidates(driver.Mode{ID: "docker/host", Settings: setting.Names(), Parts: tracked}) {
 		if len(c.Permanent) == 0 || c.GivesUp == "" {
@@ -118,11 +116,7 @@ func TestPages(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, want := range []string{"# " + s.Name + "\n", "Values: " + s.Values + ".", "## When it helps\n", "## Its price\n", "## How to make it permanent\n", "## How tare proves it\n"} {
-			if !strings.Contains(string(text), want) {
-				t.Errorf("%s.md lacks %q", s.Name, want)
-			}
-		}
+		must.ContainFor(t, s.Name+".md", string(text), "# "+s.Name+"\n", "Values: "+s.Values+".", "## When it helps\n", "## Its price\n", "## How to make it permanent\n", "## How tare proves it\n")
 		row := regexp.MustCompile(`(?m)^\| \[` + s.Name + `\]\(` + s.Name + `\.md\) \| ` + regexp.QuoteMeta(s.Title) + ` \|`)
 		if !row.Match(list) {
 			t.Errorf("README.md lacks the row of %s: %s", s.Name, s.Title)

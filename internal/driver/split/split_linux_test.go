@@ -174,9 +174,7 @@ func TestPathOfTwoMachines(t *testing.T) {
 		"one/ macvlan eth0", "one/machine veth lan0", "two/machine veth lan0", "two/ macvlan eth0",
 		"two/overlay vxlan vxlan0", "two/overlay bridge br0", "two/overlay veth veth0", "two/server veth eth0", "two/server process process",
 	}
-	if fmt.Sprint(steps) != fmt.Sprint(want) {
-		t.Errorf("the steps are\n%q\nwant\n%q", steps, want)
-	}
+	must.EqualFor(t, "the steps", fmt.Sprint(want), fmt.Sprint(steps))
 	counters := s.Snapshot(t)
 	for _, r := range s.Path.Rules {
 		if _, ok := counters[r.Counter]; !ok {
@@ -199,9 +197,7 @@ func TestPathOfTwoMachines(t *testing.T) {
 		}
 	}
 	for i, h := range s.Path.Hosts {
-		if want := b.hosts[i].Name; h.Name != want {
-			t.Errorf("host %d is %s, want %s", i, h.Name, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("host %d", i), b.hosts[i].Name, h.Name)
 	}
 }
 

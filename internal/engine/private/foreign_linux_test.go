@@ -59,6 +59,6 @@ func TestForeignProcess(t *testing.T) {
 		}
 		return n
 	}
-	must.Equal(t, 0, engines(nobody))
-	must.Equal(t, 2, engines(0))
+	must.EqualFor(t, "engines of another user's process", 0, engines(nobody))
+	must.EqualFor(t, "engines of root's process, each time", 2, engines(0))
 }

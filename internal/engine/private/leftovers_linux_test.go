@@ -64,9 +64,7 @@ func controllerKilled(t *testing.T, what string) {
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the end of the engine that can", func() bool { return len(running(ofB)) == 0 })
 	found := leftOf(t, id)
-	if len(found) != 2 {
-		t.Errorf("found %v, want two engines", found)
-	}
+	must.EqualFor(t, fmt.Sprintf("found %v", found), 2, len(found))
 	for _, l := range found {
 		for range 2 { // the second time it is gone already
 			if err := l.Remove(t.Context()); err != nil {

@@ -1,6 +1,11 @@
 package private
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"tare/internal/must"
+)
 
 // What Podman reports is read, and nothing is made up.
 func TestPodmanInfo(t *testing.T) {
@@ -20,9 +25,7 @@ func TestPodmanInfo(t *testing.T) {
 
 func TestPodmanVersions(t *testing.T) {
 	for version, want := range map[string]bool{"4.3.1": false, "4.4": true, "4.10.0-dev": true, "5.0.0": true, "3.9": false, "": false, "x.y": false} {
-		if got := (Podman{Version: version}).AtLeast(4, 4); got != want {
-			t.Errorf("%q is at least 4.4: %t", version, got)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q is at least 4.4", version), want, (Podman{Version: version}).AtLeast(4, 4))
 	}
 }
 

@@ -1,12 +1,14 @@
 package private
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/must"
+)
 
 // What is to be installed is the package of a missing program.
 func TestDebianPackage(t *testing.T) {
 	for program, want := range map[string]string{"conmon": "conmon", "pasta": "passt", "rootlessport": "podman"} {
-		if got := debianPackage(program); got != want {
-			t.Errorf("%s is in %s, want %s", program, got, want)
-		}
+		must.EqualFor(t, program, want, debianPackage(program))
 	}
 }

@@ -151,9 +151,7 @@ func TestStartFails(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	_, err := private.Start(t.Context(), l, l.B, "--no-such-flag")
-	if err == nil || !strings.Contains(err.Error(), "host b") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
-		t.Errorf("an unknown flag: %v", err)
-	}
+	must.FailFor(t, "an unknown flag", err, "host b", "unknown flag: --no-such-flag")
 	_, err = private.Start(t.Context(), l, l.B, "--storage-driver=nonsense")
 	if err == nil || !strings.Contains(err.Error(), "driver not supported") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("an unknown storage driver: %v", err)
@@ -174,9 +172,7 @@ func TestStartTwice(t *testing.T) {
 	if _, err := private.Start(t.Context(), l, l.A); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a second engine of the same name: %v", err)
 	}
-	if _, err := p.Swarm(t.Context()); err != nil || p.ExitReason() != "" {
-		t.Errorf("the first one: %v %s", err, p.ExitReason())
-	}
+	must.EqualFor(t, "the first one", "", p.ExitReason())
 }
 
 // When dockerd exits, everything that it has started ends, and that is reported.
@@ -189,9 +185,9 @@ func TestDockerdKilled(t *testing.T) {
 	must.Do(t, syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL))
 	<-p.Done()
 	want := "the engine on host a ended: dockerd ended (signal: killed)"
-	must.Equal(t, want, p.ExitReason())
+	must.EqualFor(t, "exit reason", want, p.ExitReason())
 	eventually(t, "the agent's exit reason", func() bool { return agent.ExitReason() != "" })
-	must.Contain(t, agent.ExitReason(), want)
+	must.ContainFor(t, "the agent's exit reason", agent.ExitReason(), want)
 	if left := running(all); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
@@ -212,8 +208,6 @@ func TestExitReasonIn(t *testing.T) {
 		{"time=1 msg=\"cut\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): time=1 msg=\"cut"},
 		{strings.Repeat("é", 300) + "\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): " + strings.Repeat("é", 200) + "..."},
 	} {
-		if got := private.ExitReasonIn(tt.log); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.log, got, tt.want)
-		}
+		must.EqualFor(t, tt.log, tt.want, private.ExitReasonIn(tt.log))
 	}
 }

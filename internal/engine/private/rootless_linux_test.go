@@ -58,7 +58,7 @@ func TestEnginesRootlessDefaults(t *testing.T) {
 		r, err := private.RootlessIn(dir, tt.asked, 0)
 		switch {
 		case tt.refused != "":
-			must.Fail(t, err, tt.refused)
+			must.FailFor(t, tt, err, tt.refused)
 		case err != nil:
 			t.Errorf("%+v: %v", tt, err)
 		case r.Net != tt.network || r.Port != tt.port || r.MTU != 65520:

@@ -2,7 +2,11 @@
 
 package private
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/must"
+)
 
 // Versions of gVisor's own releases and of builds of a commit are recognised.
 func TestRunscVersions(t *testing.T) {
@@ -12,8 +16,6 @@ func TestRunscVersions(t *testing.T) {
 		"runsc version VERSION_MISSING\nspec: 1.1.0-rc.1\n":       "",
 		"": "",
 	} {
-		if got := runscVersionIn(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		must.EqualFor(t, text, want, runscVersionIn(text))
 	}
 }

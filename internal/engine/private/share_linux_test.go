@@ -94,9 +94,7 @@ func leavesGroups(t *testing.T, pid string) {
 	t.Helper()
 	n := must.Get(strconv.Atoi(pid))(t)
 	one := must.Get(private.OneGroup())(t)
-	if err := private.CheckLeftGroups(n); (err == nil) != one {
-		t.Errorf("before, with one group for all controllers %t: %v", one, err)
-	}
+	must.EqualFor(t, "before, with one group for all controllers", one, private.CheckLeftGroups(n) == nil)
 	must.Do(t, private.LeaveGroups(n))
 	must.Do(t, private.CheckLeftGroups(n))
 	in := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -11,9 +12,7 @@ import (
 func TestTrialsApartAreCounted(t *testing.T) {
 	in := Input{Run: result.Run{Trials: result.Tally{OK: 2}, Apart: &result.Apart{Trials: result.Tally{OK: 3, Failed: 1}}}}
 	const beside = "; beside them 4 of another experiment, which count in no cell and are not shown"
-	if got := countTrials(in).String(); got != "2 ok, 0 invalid, 0 failed"+beside {
-		t.Errorf("without trials: %q", got)
-	}
+	must.EqualFor(t, "without trials", "2 ok, 0 invalid, 0 failed"+beside, countTrials(in).String())
 	in.Trials = []result.Trial{{Status: result.TrialOK, Pilot: true}, {Status: result.TrialOK}, {Status: result.TrialInvalid}}
 	if got := countTrials(in).String(); !strings.HasPrefix(got, "2 ok, 1 invalid, 0 failed; among them 1 pilot trial") || !strings.HasSuffix(got, beside) {
 		t.Errorf("with trials: %q", got)

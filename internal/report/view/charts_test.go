@@ -70,11 +70,7 @@ func TestStrip(t *testing.T) {
 	if gone := s.Plane.Lanes[2]; gone.Absent != "the kernel has no such link" || gone.Note != "unsupported here" {
 		t.Errorf("the mode that is not there: %+v", gone)
 	}
-	for _, want := range []string{"4 valid trials, the later half", "3 do not count", "gone: unsupported here"} {
-		if !strings.Contains(s.Desc, want) {
-			t.Errorf("%q is not in: %s", want, s.Desc)
-		}
-	}
+	must.Contain(t, s.Desc, "4 valid trials, the later half", "3 do not count", "gone: unsupported here")
 }
 
 func TestSeries(t *testing.T) {
@@ -129,9 +125,7 @@ func TestPercentileCurves(t *testing.T) {
 			t.Errorf("line %d: %+v", i, l)
 		}
 	}
-	if !strings.Contains(s.Caption, "curve of percentiles") {
-		t.Error(s.Caption)
-	}
+	must.Contain(t, s.Caption, "curve of percentiles")
 	if b := curves[0].tableOf(); len(b.Rows) != 7 || len(b.Heads) != 2 {
 		t.Errorf("table: %+v", b)
 	}
@@ -175,9 +169,7 @@ func TestMatrix(t *testing.T) {
 		{Tone: chart.Absent, Text: "-", CI: "", Words: "not judged; trials: 3 valid"},
 	}
 	must.Equal(t, want, rows[1].Cells)
-	if rows[2].Out != "unsupported: the kernel has no such link" {
-		t.Errorf("what is not there: %+v", rows[2])
-	}
+	must.EqualFor(t, fmt.Sprintf("what is not there: %+v", rows[2]), "unsupported: the kernel has no such link", rows[2].Out)
 	if newBuilder(newView(Input{})).matrix() != nil {
 		t.Error("a matrix of nothing")
 	}
@@ -223,9 +215,7 @@ func TestChartsAreBounded(t *testing.T) {
 func TestThinned(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 	must.Equal(t, []int{0, 3, 6, 9}, downsampled(all, 4))
-	if len(downsampled(all, 10)) != 10 || len(downsampled(all, 1)) != 10 {
-		t.Error("not as it was")
-	}
+	must.Equal(t, []any{10, 10}, []any{len(downsampled(all, 10)), len(downsampled(all, 1))})
 	points := make([]point, 1000)
 	for i := range points {
 		points[i] = point{float64((i * 7) % 1000), &result.Trial{Seq: i, Status: result.TrialOK}}
@@ -241,7 +231,5 @@ func TestThinned(t *testing.T) {
 			out++
 		}
 	}
-	if len(few) != mostDots || hi != 999 || lo != 0 || out != 20 {
-		t.Errorf("%d dots from %g to %g, %d of them out", len(few), lo, hi, out)
-	}
+	must.Equal(t, []any{mostDots, 999.0, 0.0, 20}, []any{len(few), hi, lo, out})
 }

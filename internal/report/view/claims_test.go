@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report/text"
 	"tare/internal/result"
 )
@@ -75,9 +76,7 @@ func TestOverviewCountsClaims(t *testing.T) {
 		t.Errorf("no %q in:\n%s", want, got)
 	}
 	in.Run.Ladder = explained().Run.Ladder
-	if got := screen(in, TextOptions{}); !strings.Contains(got, "Claims: 2 hold") {
-		t.Errorf("with a ladder the claims are missing:\n%s", got)
-	}
+	must.ContainFor(t, "with a ladder", screen(in, TextOptions{}), "Claims: 2 hold")
 	if got := screen(sample(), TextOptions{}); strings.Contains(got, "Claims") {
 		t.Errorf("claims of a run without any:\n%s", got)
 	}
@@ -155,9 +154,7 @@ func TestClaimDiffers(t *testing.T) {
 	for _, i := range claimDiffers(rows) {
 		got = append(got, i.Name+" "+i.Text)
 	}
-	if want := "All claims: The kernel.|A; D: A card.|E: A switch."; strings.Join(got, "|") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, "All claims: The kernel.|A; D: A card.|E: A switch.", strings.Join(got, "|"))
 	if got := claimDiffers(rows[:1]); len(got) != 1 || got[0].Name != "A:" || got[0].Text != "The kernel. A card." {
 		t.Errorf("of one claim: %+v", got)
 	}
@@ -184,9 +181,7 @@ func TestClaimsOfStudiesGolden(t *testing.T) {
 	if got := c.Groups[1]; got.Rows[0].Outcome != "not run" || got.Text != "not run: tare run sdn --claims" || got.Run != "" {
 		t.Errorf("a study that was not run: %+v", got)
 	}
-	if c.Sentence != "Claims: 1 holds, 2 do not hold, 1 cannot tell, 1 not run." {
-		t.Errorf("sentence %q", c.Sentence)
-	}
+	must.EqualFor(t, "sentence", "Claims: 1 holds, 2 do not hold, 1 cannot tell, 1 not run.", c.Sentence)
 	golden(t, "studies.claims.md", claimsMarkdown(ClaimTables(allClaims())))
 	golden(t, "section.claims.md", claimsMarkdown(New(claimed()).ClaimBlocks()))
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 )
@@ -71,9 +71,7 @@ func TestConcurrency(t *testing.T) {
 	}
 
 	in.Run.Concurrencies[0].Crossings = nil
-	if text := Text(in, TextOptions{Width: 200}); !strings.Contains(text, "No two curves are shown to cross.") {
-		t.Errorf("without a crossing:\n%s", text)
-	}
+	must.ContainFor(t, "without a crossing", Text(in, TextOptions{Width: 200}), "No two curves are shown to cross.")
 }
 
 // Crossings of a file that cannot be drawn are left out.
@@ -94,7 +92,5 @@ func TestOddCrossings(t *testing.T) {
 	if got := c.sentences(); len(got) != 1 || got[0] != "rootless/slirp4netns is faster than rootless/pasta below about 12 (8 to 20) flows (+10 % at 4), and slower above (-20 % at 64)." {
 		t.Errorf("%q", got)
 	}
-	if len(c.flags()) != 1 {
-		t.Errorf("%d marks", len(c.flags()))
-	}
+	must.Equal(t, 1, len(c.flags()))
 }

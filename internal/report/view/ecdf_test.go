@@ -50,14 +50,8 @@ func TestECDF(t *testing.T) {
 			t.Errorf("line %d of %d points, dense %t, rising %t", i, len(l.Points), l.Dense, rising)
 		}
 	}
-	if len(lane.Spots) != 6 {
-		t.Errorf("%d rings, want 2 of each of 3 modes", len(lane.Spots))
-	}
-	for _, want := range []string{"in steps of 2.2 %", "Rings are such means", "Of 1 trial that count"} {
-		if !strings.Contains(s.Caption, want) {
-			t.Errorf("not said: %s\n%s", want, s.Caption)
-		}
-	}
+	must.Equal(t, 6, len(lane.Spots))
+	must.ContainFor(t, "the caption", s.Caption, "in steps of 2.2 %", "Rings are such means", "Of 1 trial that count")
 	if !strings.Contains(s.Plane.Title, "ECDF") || *s.Plane.X.Hi < 5 || *s.Plane.X.Hi > 6 {
 		t.Errorf("%s, to %g", s.Plane.Title, *s.Plane.X.Hi)
 	}

@@ -221,13 +221,9 @@ func TestLimitsAlike(t *testing.T) {
 		}
 		return r
 	}
-	if got := (limitTable{Rows: []limitRow{row("a", 0.5, 0, 0, 0.5), row("b", 0.52, 0, 0, 0.48)}}).alike(); got != "all modes alike: application 50 to 52 %, receive window 0 %, send buffer 0 %, network 48 to 50 %" {
-		t.Error(got)
-	}
+	must.Equal(t, "all modes alike: application 50 to 52 %, receive window 0 %, send buffer 0 %, network 48 to 50 %", (limitTable{Rows: []limitRow{row("a", 0.5, 0, 0, 0.5), row("b", 0.52, 0, 0, 0.48)}}).alike())
 	for _, rows := range [][]limitRow{{row("a", 0.5, 0, 0, 0.5), row("b", 0.4, 0.1, 0, 0.5)}, {row("a", 0.5, 0, 0, 0.5), row("b", 0.5)}, {row("a", 1, 0, 0, 0)}} {
-		if got := (limitTable{Rows: rows}).alike(); got != "" {
-			t.Errorf("%v: %s", rows, got)
-		}
+		must.EqualFor(t, rows, "", (limitTable{Rows: rows}).alike())
 	}
 }
 

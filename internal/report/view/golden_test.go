@@ -2,6 +2,7 @@ package view
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -157,9 +158,7 @@ func TestReports(t *testing.T) {
 		for ext, write := range forms {
 			t.Run(name+"."+ext, func(t *testing.T) {
 				got := write(in)
-				if got != write(in) {
-					t.Error("two reports of one run differ")
-				}
+				must.EqualFor(t, "two reports of one run", write(in), got)
 				golden(t, name+"."+ext, got)
 			})
 		}
@@ -186,9 +185,7 @@ func TestTextFits(t *testing.T) {
 				if w := wording.Width(line); w > width {
 					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
 				}
-				if line != strings.TrimRight(line, " ") {
-					t.Errorf("%s at %d: trailing space: %q", name, width, line)
-				}
+				must.EqualFor(t, fmt.Sprintf("%s at %d: trailing space", name, width), strings.TrimRight(line, " "), line)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/report/doc"
 	page "tare/internal/report/html"
 	"tare/internal/report/markdown"
@@ -170,24 +171,14 @@ func TestHistoryAnswer(t *testing.T) {
 // The page has a figure for each mode and metric with a line for each machine, and a table behind it with each run.
 func TestHistoryPage(t *testing.T) {
 	out := string(page.Write(History(sampleHistory(2, 60, 20), HistoryOptions{})))
-	if n := strings.Count(out, "<figure"); n != 40 {
-		t.Errorf("%d figures, want 40", n)
-	}
-	if n := strings.Count(out, `class="reading"`); n != 2*60*40 {
-		t.Errorf("%d points, want %d", n, 2*60*40)
-	}
-	for _, want := range []string{`class="series k0"`, `class="series k1"`, "host a kernel 6.8.0, now 6.9.1", "run.json is cut short", "2026-09-11"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+	must.Equal(t, 40, strings.Count(out, "<figure"))
+	must.Equal(t, 2*60*40, strings.Count(out, `class="reading"`))
+	must.ContainFor(t, "the page", out, `class="series k0"`, `class="series k1"`, "host a kernel 6.8.0, now 6.9.1", "run.json is cut short", "2026-09-11")
 	if len(out) > 4<<20 {
 		t.Errorf("the page has %d bytes", len(out))
 	}
 	many := sampleHistory(1, 10, 100)
-	if n := bytes.Count(page.Write(History(many, HistoryOptions{})), []byte("<figure")); n != mostHistoryFigures {
-		t.Errorf("200 series have %d figures, want %d", n, mostHistoryFigures)
-	}
+	must.EqualFor(t, "figures of 200 series", mostHistoryFigures, bytes.Count(page.Write(History(many, HistoryOptions{})), []byte("<figure")))
 }
 
 // Where the clock was set back, the axis counts runs.

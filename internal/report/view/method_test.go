@@ -3,13 +3,13 @@ package view
 import (
 	"bytes"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -175,9 +175,7 @@ func TestPilotsAreNotDrawn(t *testing.T) {
 		t.Error("a pilot trial is drawn")
 	}
 	// Of the set that was run once more, the first outcomes are crosses.
-	if svg := figures["tcp_rr-transaction_rate.svg"]; bytes.Count(svg, []byte("run again, with all of its set")) != 3 {
-		t.Error("trials whose set was run once more are not drawn as ruled out")
-	}
+	must.EqualFor(t, "trials whose set was run once more, drawn as ruled out", 3, bytes.Count(figures["tcp_rr-transaction_rate.svg"], []byte("run again, with all of its set")))
 }
 
 // A workload of which no trial gave a figure is told of all the same, and a mode
@@ -186,14 +184,10 @@ func TestWorkloadWithoutFigures(t *testing.T) {
 	trial := result.Trial{Block: 1, Mode: "host", Workload: "udp_search", Status: result.TrialOK}
 	in := Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}, Trials: []result.Trial{trial}}
 	for form, text := range everything(in) {
-		if !strings.Contains(text, "No value from 1 trial") {
-			t.Errorf("%s does not say that udp_search has no value", form)
-		}
+		must.ContainFor(t, form, text, "No value from 1 trial")
 	}
 	r := row{Metric: "throughput_0", Trials: []*result.Trial{&trial}}
-	if got := r.verdict(); got != "no value from 1 valid trial" {
-		t.Error(got)
-	}
+	must.Equal(t, "no value from 1 valid trial", r.verdict())
 }
 
 // Steps that the sender did not reach do not tell the path's loss.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"tare/internal/must"
 	"tare/internal/report/doc"
 	"tare/internal/report/text"
 	"tare/internal/report/wording"
@@ -40,9 +41,7 @@ func bounds(t *testing.T, name, screen string, width int) {
 		if w := wording.Width(l); w > width {
 			t.Errorf("%s at %d: %d columns: %s", name, width, w, l)
 		}
-		if l != strings.TrimRight(l, " ") {
-			t.Errorf("%s at %d: trailing space: %q", name, width, l)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s at %d: trailing space", name, width), strings.TrimRight(l, " "), l)
 		for _, r := range l {
 			if unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s: control character %U", name, r)
@@ -153,8 +152,6 @@ func TestOverviewTable(t *testing.T) {
 // matter.
 func TestSees(t *testing.T) {
 	for d, want := range map[float64]string{0.19: "19 %", 2.5: "4x", 8: "9x", 11781: "more than 10x"} {
-		if got := sees(d); got != want {
-			t.Errorf("sees(%g) = %q, want %q", d, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("sees(%g)", d), want, sees(d))
 	}
 }

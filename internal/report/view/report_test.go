@@ -78,9 +78,7 @@ func TestPageIsSelfContained(t *testing.T) {
 				}
 			}
 		}
-		if scripts != 1 {
-			t.Errorf("%s: %d scripts", name, scripts)
-		}
+		must.EqualFor(t, name+": scripts", 1, scripts)
 		for _, r := range refs {
 			if !ids[r] {
 				t.Errorf("%s: nothing has the id %q", name, r)
@@ -186,9 +184,7 @@ func TestFigureNames(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if len(figures) != 3 {
-		t.Errorf("%d figures", len(figures))
-	}
+	must.Equal(t, 3, len(figures))
 }
 
 // A report must not change what it is given.

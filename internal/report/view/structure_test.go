@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"tare/internal/must"
@@ -39,15 +39,11 @@ func TestPageStructure(t *testing.T) {
 				{"title", squeeze(d.Title + " · tare"), got.title}, {"notices", want.notices, got.notices}, {"contents", want.nav, got.nav}, {"headings", want.heads, got.heads},
 				{"tables", want.tables, got.tables}, {"items", want.items, got.items}, {"paragraphs", want.paragraphs, got.paragraphs}, {"drawings", want.drawings, got.drawings},
 			} {
-				if diff := cmp.Diff(c.want, c.got); diff != "" {
-					t.Errorf("%s (-document +page):\n%s", c.what, diff)
-				}
+				must.EqualFor(t, c.what, c.want, c.got)
 			}
 			for what := range got.elements {
-				if !strings.Contains(" html head meta title style body svg header p h1 bdi nav a div main section h2 h3 span figure ul ol li strong small "+
-					"table caption thead tbody tr th td abbr details summary figcaption article code pre b i br footer script ", " "+what+" ") {
-					t.Errorf("<%s>", what)
-				}
+				must.ContainFor(t, fmt.Sprintf("<%s>", what), " html head meta title style body svg header p h1 bdi nav a div main section h2 h3 span figure ul ol li strong small "+
+					"table caption thead tbody tr th td abbr details summary figcaption article code pre b i br footer script ", " "+what+" ")
 			}
 			if policy := "default-src 'none'; style-src " + source(got.style) + "; script-src " + source(got.script); got.policy != policy || got.style == "" || got.script == "" {
 				t.Errorf("policy %s, want %s", got.policy, policy)

@@ -113,9 +113,7 @@ func TestBriefly(t *testing.T) {
 		"tx not read":             {Counter: "a/eth0.tx_bytes", Expect: "forward", Least: 9},
 		"18446744073709551615":    {Counter: "odd", Moved: ptr(^uint64(0))},
 	} {
-		if got := briefly(f); got != want {
-			t.Errorf("%+v is %q, want %q", f, got, want)
-		}
+		must.EqualFor(t, f, want, briefly(f))
 	}
 }
 
@@ -140,9 +138,7 @@ func TestOddTopologies(t *testing.T) {
 		"far too long": {long, 500},
 	} {
 		d := topologyOf(result.Mode{ID: name, Topology: c.in})
-		if len(d.Figure.Stops) != c.stops {
-			t.Errorf("%s: %d stops, want %d", name, len(d.Figure.Stops), c.stops)
-		}
+		must.EqualFor(t, name+": stops", c.stops, len(d.Figure.Stops))
 		svg := d.Figure.Inline("x")
 		if !bytes.Equal(svg, topologyOf(result.Mode{ID: name, Topology: c.in}).Figure.Inline("x")) {
 			t.Errorf("%s: two drawings differ", name)
@@ -164,9 +160,7 @@ func TestSigns(t *testing.T) {
 	n := result.Node{Counters: []string{"a/x.tx_bytes", "a/gone.tx_bytes"}}
 	got := findingsOf(n, &result.Proof{Findings: []result.Finding{fits, misfits}})
 	must.Equal(t, []result.Finding{misfits}, got)
-	if s := signOf(result.Finding{Counter: "a/x.tx_bytes", Moved: ptr(uint64(5))}); s != chart.Unsaid {
-		t.Errorf("a counter without a rule has the sign %v", s)
-	}
+	must.EqualFor(t, "a counter without a rule has the sign", chart.Unsaid, signOf(result.Finding{Counter: "a/x.tx_bytes", Moved: ptr(uint64(5))}))
 }
 
 // topologyFigure draws the way through a mode as inline SVG, whose ids begin with id,

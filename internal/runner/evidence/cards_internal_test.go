@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -29,8 +30,6 @@ func TestNoteCards(t *testing.T) {
 				t.Errorf("%s: %s", n.Code, n.Text)
 			}
 		}
-		if got := strings.Join(codes, " "); got != want {
-			t.Errorf("%s: notes %q, want %q", kind, got, want)
-		}
+		must.EqualFor(t, kind+": notes", want, strings.Join(codes, " "))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -111,9 +110,7 @@ func TestBaseline(t *testing.T) {
 			o.forgetIdle(block) // what is not needed
 			got, err := o.baseline(LocalKernel, block)
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("%g, %v; want %q", got, err, c.err)
-				}
+				must.FailFor(t, got, err, c.err)
 				return
 			}
 			if err != nil || math.Abs(got-c.want) > 1e-9 {
@@ -132,9 +129,7 @@ func TestFirstWait(t *testing.T) {
 		t.Errorf("the first wait is %s, of a study without any %s", first, none)
 	}
 	o.idle = []idlePeriod{{block: 1, cpuTime: CPUTime{LocalKernel: spent(t, 500, 1)}}}
-	if next := o.SettleTime(each); next != each {
-		t.Errorf("the next wait is %s", next)
-	}
+	must.EqualFor(t, "the next wait", each, o.SettleTime(each))
 }
 
 // However many waits a run has, few are kept: those of the block, and as many before it as

@@ -237,9 +237,7 @@ func TestDropsOfInterleavedTrials(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Error(err)
 	}
-	if want := "start ||, set 10.0.0.1:5|, set 10.0.0.1:5||, turn |, turn ||, stop, close"; strings.Join(fake.calls, ", ") != want {
-		t.Errorf("calls %q", fake.calls)
-	}
+	must.Equal(t, "start ||, set 10.0.0.1:5|, set 10.0.0.1:5||, turn |, turn ||, stop, close", strings.Join(fake.calls, ", "))
 	first, second := group[0].Record.Losses, group[1].Record.Losses
 	if len(first.Reasons) != 1 || first.Reasons[0].Count != 3 || first.Missing != nil {
 		t.Errorf("the first trial has %+v", first)

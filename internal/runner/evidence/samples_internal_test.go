@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/must"
 	"tare/internal/observe/stacks"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -209,8 +211,6 @@ func TestWantsStacks(t *testing.T) {
 		{study.On, other, false}, {study.AutoWord, other, false}, {study.On, own, true},
 	} {
 		o := New(Config{Asked: study.Evidence{Stacks: tt.word}})
-		if got := o.wantsStacks(tt.trial); got != tt.want {
-			t.Errorf("%q, %+v: %t", tt.word, tt.trial, got)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q, %+v", tt.word, tt.trial), tt.want, o.wantsStacks(tt.trial))
 	}
 }

@@ -49,9 +49,7 @@ func TestSurvey(t *testing.T) {
 	must.Equal(t, want, facts)
 	one := trialOf(cfg, mode{path: path}, plan.Trial{})
 	one.ReadConntrack(t.Context())
-	if got := one.Record.Machine[result.MachineTracked]; got != 0.5 {
-		t.Errorf("%g of the tracking is in use, want 0.5", got)
-	}
+	must.Equal(t, 0.5, one.Record.Machine[result.MachineTracked])
 	must.Equal(t, []string{"not_observed run"}, codes(warnings))
 	path = looked(errors.New("gone"), nil, driver.Settings{At: "a"})
 	stacks, _, read = New(cfg).ReadSettings(t.Context(), path)

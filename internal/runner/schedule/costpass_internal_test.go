@@ -1,11 +1,13 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -42,9 +44,7 @@ func TestChoosePass(t *testing.T) {
 	r := halfway(2, study.PassAuto, steadily)
 	r.choosePass()
 	want := result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 2.22e9, Of: "m", Workload: "t", Block: 1}
-	if *r.cfg.Report.CostPass != want {
-		t.Errorf("%+v, want %+v", *r.cfg.Report.CostPass, want)
-	}
+	must.Equal(t, want, *r.cfg.Report.CostPass)
 	n := 0
 	for _, tr := range slices.Concat(r.Todo, slices.Collect(r.Plan.Trials())) {
 		switch {
@@ -54,14 +54,10 @@ func TestChoosePass(t *testing.T) {
 			t.Errorf("%s in block %d at %s", tr.Workload.ID, tr.Block, tr.Workload.Rate)
 		}
 	}
-	if n != 8 {
-		t.Errorf("%d trials of the pass have the rate, want 4 each in the plan and to do", n)
-	}
+	must.Equal(t, 8, n)
 	r.Record(result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
 	r.choosePass()
-	if r.cfg.Report.CostPass.Rate != 2.22e9 {
-		t.Errorf("chosen again: %+v", *r.cfg.Report.CostPass)
-	}
+	must.EqualFor(t, fmt.Sprintf("chosen again: %+v", *r.cfg.Report.CostPass), 2.22e9, r.cfg.Report.CostPass.Rate)
 }
 
 // A mode without a trial that counts is waited for, for a block; then what is known
@@ -124,7 +120,5 @@ func TestNoPass(t *testing.T) {
 	}
 	r = halfway(2, 3e9, steadily)
 	r.choosePass()
-	if want := (result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}); *r.cfg.Report.CostPass != want {
-		t.Errorf("%+v, want %+v", *r.cfg.Report.CostPass, want)
-	}
+	must.Equal(t, result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}, *r.cfg.Report.CostPass)
 }

@@ -1,14 +1,14 @@
 package schedule
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -98,9 +98,7 @@ func TestSettledModesLeave(t *testing.T) {
 	} {
 		for _, interrupted := range []int{0, 6, 8} {
 			blocks, sc := simulated(t, study.Study{}, interrupted, c.modes...)
-			if d := cmp.Diff(c.want, blocks); d != "" {
-				t.Errorf("%s, interrupted after %d: the modes of each block (-want +got):\n%s", c.name, interrupted, d)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s, interrupted after %d: the modes of each block", c.name, interrupted), c.want, blocks)
 			s := sc.cfg.Report.Stopping
 			var open []string
 			for _, u := range s.Unsettled {

@@ -1,12 +1,14 @@
 package schedule
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
@@ -72,9 +74,7 @@ func TestLengths(t *testing.T) {
 					t.Fatalf("block %d of %s is timed %s, want %s to %s, the same for all", trial.Block, trial.Mode, d, c.from, c.to)
 				}
 			}
-			if changed := r.Todo[0].Workload.Duration.Std() != 4*time.Second; changed != (len(r.cfg.Report.Lengths) == 1) {
-				t.Errorf("recorded %+v", r.cfg.Report.Lengths)
-			}
+			must.EqualFor(t, fmt.Sprintf("recorded %+v", r.cfg.Report.Lengths), len(r.cfg.Report.Lengths) == 1, r.Todo[0].Workload.Duration.Std() != 4*time.Second)
 		})
 	}
 }
@@ -83,22 +83,16 @@ func TestLengths(t *testing.T) {
 func TestLengthsWhen(t *testing.T) {
 	if r := made(2, 0.2, 0); true {
 		r.lengthen()
-		if len(r.chosen) != 0 {
-			t.Error("a length was chosen after 2 blocks")
-		}
+		must.EqualFor(t, "lengths chosen after 2 blocks", 0, len(r.chosen))
 	}
 	r := made(3, 0.2, 0)
 	r.cfg.Study.Stop = nil
 	r.lengthen()
-	if len(r.cfg.Report.Lengths) != 0 {
-		t.Errorf("a run of fixed blocks chose %+v", r.cfg.Report.Lengths)
-	}
+	must.EqualFor(t, fmt.Sprintf("a run of fixed blocks chose %+v", r.cfg.Report.Lengths), 0, len(r.cfg.Report.Lengths))
 	r = made(3, 0.2, 0)
 	r.lengthen()
 	r.lengthen()
-	if len(r.cfg.Report.Lengths) != 1 {
-		t.Errorf("chosen %+v, want one choice", r.cfg.Report.Lengths)
-	}
+	must.EqualFor(t, fmt.Sprintf("chosen %+v", r.cfg.Report.Lengths), 1, len(r.cfg.Report.Lengths))
 }
 
 // No length is chosen that the run's time could not hold.
@@ -120,9 +114,7 @@ func TestLengthsResumed(t *testing.T) {
 	r.Record(result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
 	r.earlier = len(r.outcomes)
 	r.lengthen()
-	if d := r.Todo[0].Workload.Duration.Std(); d != 7500*time.Millisecond {
-		t.Errorf("timed %s, want 7.5s", d)
-	}
+	must.EqualFor(t, "timed", 7500*time.Millisecond, r.Todo[0].Workload.Duration.Std())
 }
 
 func TestNeeded(t *testing.T) {
@@ -132,8 +124,6 @@ func TestNeeded(t *testing.T) {
 		sd   float64
 		want int
 	}{{0, 5}, {0.01, 5}, {0.03, 11}, {0.2, 12}} {
-		if got := needed(stats.Components{Between: c.sd * c.sd}, time.Second, time.Second, aim, stop, 12); got != c.want {
-			t.Errorf("spread of %g: %d blocks, want %d", c.sd, got, c.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("spread of %g", c.sd), c.want, needed(stats.Components{Between: c.sd * c.sd}, time.Second, time.Second, aim, stop, 12))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -39,9 +40,7 @@ func TestPilotsWarmWholeTrials(t *testing.T) {
 				sc.Record(result.Trial{Block: 0, Mode: trial.Mode, Workload: "w", Pilot: true, Status: result.TrialOK, Series: series, Window: 10})
 			}
 			sc.warm()
-			if got := sc.Todo[0].Workload.Warmup.Std(); got != c.want {
-				t.Errorf("a warm-up of %s, want %s", got, c.want)
-			}
+			must.EqualFor(t, "warm-up", c.want, sc.Todo[0].Workload.Warmup.Std())
 			if pilots := sc.cfg.Report.Pilots; len(pilots) != 2 || pilots[0].Warmup == nil || *pilots[0].Warmup != 3 {
 				t.Errorf("pilots %+v", pilots)
 			}

@@ -117,7 +117,8 @@ func TestCPUSince(t *testing.T) {
 			cpu := NewCPU(root)
 			before := must.Get(cpu.Read())(t)
 			writeStat(t, root, tt.after)
-			got, gaps := must.Get(cpu.Read())(t).Since(before)
+			after := must.Get(cpu.Read())(t)
+			got, gaps := after.Since(before)
 			near := cmpopts.EquateApprox(0, 1e-9)
 			must.Equal(t, tt.want, got, near)
 			must.Equal(t, tt.gaps, gaps)
@@ -163,9 +164,7 @@ func TestCPUReadRefuses(t *testing.T) {
 func TestCPUManyLines(t *testing.T) {
 	for _, n := range []int{1, 60, 200, 2000} {
 		s := must.Get(NewCPU(procStat(t, bigStat(n))).Read())(t)
-		if got := len(s.(*cpuSample).cpus); got != n {
-			t.Errorf("%d CPUs found, want %d", got, n)
-		}
+		must.Equal(t, n, len(s.(*cpuSample).cpus))
 	}
 }
 

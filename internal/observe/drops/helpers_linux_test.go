@@ -28,8 +28,12 @@ func watcher(t *testing.T) *drops.Watcher {
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
 		testneed.Missing(t, testneed.BPF, err)
 	}
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, w.Close()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		must.Do(t, w.Close())
+	})
 	return w
 }
 

@@ -45,9 +45,7 @@ func FuzzSymbolise(f *testing.F) {
 func TestReasonName(t *testing.T) {
 	names := map[uint32]string{3: "NO_SOCKET"}
 	for reason, want := range map[uint32]string{3: "NO_SOCKET", 200: "REASON_200", 3<<16 | 5: "SUBSYSTEM_3_REASON_5"} {
-		if got := reasonName(names, reason); got != want {
-			t.Errorf("%d: %s, want %s", reason, got, want)
-		}
+		must.EqualFor(t, reason, want, reasonName(names, reason))
 	}
 }
 
@@ -62,5 +60,5 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is at %q, which is no place", reason, place)
 		}
 	}
-	must.Equal(t, "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
+	must.EqualFor(t, "a drop without a reason is at", "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
 }

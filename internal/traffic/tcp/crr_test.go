@@ -31,9 +31,7 @@ func TestCRRConformance(t *testing.T) {
 		}
 		c.Notes = nil // this machine's own source ports may be few
 		rrAgree(t, name, p, c, s)
-		if int64(c.Connections) != c.Messages || s.Connections != c.Connections {
-			t.Errorf("%s: %d messages over %d connections, the server saw %d", name, c.Messages, c.Connections, s.Connections)
-		}
+		must.EqualFor(t, name, []any{c.Messages, c.Connections}, []any{int64(c.Connections), s.Connections})
 		if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
 			t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
 		}
@@ -47,10 +45,7 @@ func TestCRRSlices(t *testing.T) {
 		for _, flows := range []int{1, 4} {
 			p := params("tcp_crr")
 			p.Streams, p.RequestSize, p.ResponseSize, p.Slice, p.Rounds = flows, 1, 1, 50*time.Millisecond, 4
-			c, s, err := between(t.Context(), crr{n[0]}, crr{n[1]}, p)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			c, s := must.Get2(between(t.Context(), crr{n[0]}, crr{n[1]}, p))(must.Named(t, path))
 			c.Notes = nil
 			rrAgree(t, path, p, c, s)
 			if len(c.Window.Series) != 4 || c.Window.Seconds < 0.159 || c.Window.Seconds > 0.161 {
@@ -84,17 +79,11 @@ func TestCRRForeignConnections(t *testing.T) {
 			err = errors.Join(err, session.Slice(t.Context(), p.Slice))
 			c := session.Close()
 			s := <-end
-			if err := errors.Join(err, s.err); err != nil {
-				t.Fatalf("%s, %d flows: %v", path, flows, err)
-			}
-			if s.Refused != 4 {
-				t.Errorf("%s, %d flows: refused %d, want 4", path, flows, s.Refused)
-			}
+			must.Do(must.Named(t, fmt.Sprintf("%s, %d flows", path, flows)), errors.Join(err, s.err))
+			must.EqualFor(t, fmt.Sprintf("%s, %d flows", path, flows), 4, s.Refused)
 			s.Refused, c.Notes = 0, nil
 			rrAgree(t, path, p, c, s.Report)
-			if s.Connections != c.Connections {
-				t.Errorf("%s, %d flows: %d connections, the server counted %d", path, flows, c.Connections, s.Connections)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s, %d flows", path, flows), c.Connections, s.Connections)
 		}
 	}
 }
@@ -216,9 +205,7 @@ func TestCRRPeerExits(t *testing.T) {
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q.Address = addr
 		_, err = crr{n[0]}.Dial(ctx, q, nil)
-		if err == nil || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("%s: client cancelled: %v", path, err)
-		}
+		must.FailFor(t, path, err, "enough")
 		if err := <-served; err != nil {
 			t.Logf("%s: client cancelled: server %v", path, err)
 		}
@@ -236,13 +223,9 @@ func TestCRRPeerExits(t *testing.T) {
 		addr, served = serve(ctx)
 		q.Address, q.Token = addr, strings.Repeat("x", len(p.Token))
 		_, err = crr{n[0]}.Dial(t.Context(), q, nil)
-		if err == nil || !strings.Contains(err.Error(), "wait for the server") {
-			t.Errorf("%s: wrong token: %v", path, err)
-		}
+		must.FailFor(t, path, err, "wait for the server")
 		cancel(errors.New("enough"))
-		if err := <-served; err == nil {
-			t.Errorf("%s: a client without the token was served", path)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: a client without the token was served", path), <-served)
 	}
 }
 
@@ -254,10 +237,7 @@ func TestCRRAllocatesNothing(t *testing.T) {
 		p.Streams, p.Reset, p.Congestion, p.Warmup, p.Slice, p.Rounds = flows, true, "reno", 0, 500*time.Millisecond, 2
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		c, _, err := between(t.Context(), crr{fastest()}, crr{fastest()}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, _ := must.Get2(between(t.Context(), crr{fastest()}, crr{fastest()}, p))(t)
 		runtime.ReadMemStats(&after)
 		got := int64(after.Mallocs - before.Mallocs)
 		t.Logf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
@@ -270,16 +250,10 @@ func TestCRRAllocatesNothing(t *testing.T) {
 // The kernel's tables are parsed correctly.
 func TestReadKernelTables(t *testing.T) {
 	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 23 4\n"
-	if got := protocolCounter(snmp, "Tcp", "RetransSegs"); got != 23 {
-		t.Errorf("RetransSegs %d", got)
-	}
+	must.EqualFor(t, "RetransSegs", int64(23), protocolCounter(snmp, "Tcp", "RetransSegs"))
 	const sockstat = "sockets: used 18\nTCP: inuse 1 orphan 0 tw 77 alloc 18 mem 1676\n"
-	if got := socketCount(sockstat, "TCP:", "tw"); got != 77 {
-		t.Errorf("tw %d", got)
-	}
+	must.EqualFor(t, "tw", int64(77), socketCount(sockstat, "TCP:", "tw"))
 	for _, text := range []string{"", "Tcp:", "Tcp: a\n", "Tcp: a\nTcp:\n", "TCP: tw"} {
-		if protocolCounter(text, "Tcp", "a") != 0 || socketCount(text, "TCP:", "tw") != 0 {
-			t.Errorf("%q gave a number", text)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q gave a number", text), []int64{0, 0}, []int64{protocolCounter(text, "Tcp", "a"), socketCount(text, "TCP:", "tw")})
 	}
 }

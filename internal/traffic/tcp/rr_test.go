@@ -121,16 +121,12 @@ func TestRRConformance(t *testing.T) {
 			c.Notes = nil // slots may be missed
 		}
 		rrAgree(t, name, p, c, s)
-		if c.Connections != x.flows || s.Connections != x.flows || len(c.Window.Streams) != x.flows {
-			t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
-		}
+		must.EqualFor(t, name, []int{x.flows, x.flows, x.flows}, []int{c.Connections, s.Connections, len(c.Window.Streams)})
 		var received int64
 		for _, n := range c.Window.Streams {
 			received += n
 		}
-		if received != c.Window.Received {
-			t.Errorf("%s: the streams received %d, the window %d", name, received, c.Window.Received)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: the streams received", name), c.Window.Received, received)
 		if want := int64(p.Duration * 500 / time.Second); rate > 0 && c.Window.Slots != want {
 			t.Errorf("%s: %d slots in %s at %d/s", name, c.Window.Slots, p.Duration, rate)
 		}
@@ -145,10 +141,7 @@ func TestRRScheduleOverSlices(t *testing.T) {
 			p := params("tcp_rr")
 			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, 40, 0, 10*time.Millisecond, 25
 			p.RequestSize, p.ResponseSize = 1, 1
-			c, s, err := between(t.Context(), rr{n[0]}, rr{n[1]}, p)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			c, s := must.Get2(between(t.Context(), rr{n[0]}, rr{n[1]}, p))(must.Named(t, path))
 			// 250 ms at 40/s are 10 slots, one every 25 ms: at 0, 5, 0, 5, ... of a slice, of which
 			// the first 2 ms do not count.
 			if c.Window.Slots != 5 || c.Messages+c.Window.Missed < 5 || c.Messages > 10 || c.Messages != s.Messages {
@@ -371,10 +364,7 @@ func TestRRAllocatesNothing(t *testing.T) {
 			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, rate, 0, 500*time.Millisecond, 2
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			c, _, err := between(t.Context(), rr{fastest()}, rr{fastest()}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, _ := must.Get2(between(t.Context(), rr{fastest()}, rr{fastest()}, p))(t)
 			runtime.ReadMemStats(&after)
 			got := int64(after.Mallocs - before.Mallocs)
 			t.Logf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)

@@ -129,8 +129,7 @@ func rootAccount() (string, error) {
 func number(t *testing.T, path string) time.Duration {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
-	n := must.Get(strconv.ParseInt(strings.Fields(string(text))[0], 10, 64))(t)
-	return time.Duration(n)
+	return time.Duration(must.Get(strconv.ParseInt(strings.Fields(string(text))[0], 10, 64))(t))
 }
 
 // runTimeOf is how long the threads of a process have run.

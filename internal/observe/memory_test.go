@@ -25,8 +25,7 @@ func between(t *testing.T, c Collector, root string, after map[string]string) (m
 	t.Helper()
 	from := must.Get(c.Read())(t)
 	place(t, root, after)
-	to := must.Get(c.Read())(t)
-	return to.Since(from)
+	return must.Get(c.Read())(t).Since(from)
 }
 
 func holdGaps(t *testing.T, want []string, gaps []Gap) {

@@ -151,8 +151,7 @@ func TestOtherProcessesLive(t *testing.T) {
 	if _, err := NewOtherProcesses("/proc", Own{PID: os.Getpid()}).Read(); err != nil {
 		testneed.Missing(t, testneed.Other, err)
 	}
-	all := must.Get(processes("/proc"))(t)
-	me := all[os.Getpid()]
+	me := must.Get(processes("/proc"))(t)[os.Getpid()]
 	if me.pid != os.Getpid() || me.parent != os.Getppid() || me.name == "" || me.kernel {
 		t.Errorf("this process is read as %+v", me)
 	}

@@ -104,5 +104,5 @@ func TestMissingProcIsToldOnce(t *testing.T) {
 	// The clocks need no procfs.
 	must.Equal(t, []string{"clock_elapsed", "clock_step"}, figures)
 	must.Equal(t, []string{"cpu", "pressure", "memory", "others"}, missing)
-	must.EqualFor(t, "told again in the second window", 0, len(w.Start().Stop().Missing))
+	must.EqualFor(t, "second window tells again", 0, len(w.Start().Stop().Missing))
 }

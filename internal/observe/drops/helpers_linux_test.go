@@ -28,12 +28,8 @@ func watcher(t *testing.T) *drops.Watcher {
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
 		testneed.Missing(t, testneed.BPF, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		must.Do(t, w.Close())
-	})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, w.Close()) })
 	return w
 }
 

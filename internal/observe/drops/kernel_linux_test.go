@@ -51,8 +51,7 @@ func types(t *testing.T, all ...btf.Type) *btf.Spec {
 	t.Helper()
 	b := must.Get(btf.NewBuilder(all, nil))(t)
 	raw := must.Get(b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian}))(t)
-	spec := must.Get(btf.LoadSpecFromReader(bytes.NewReader(raw)))(t)
-	return spec
+	return must.Get(btf.LoadSpecFromReader(bytes.NewReader(raw)))(t)
 }
 
 func reasons(*btf.Struct) []btf.FuncParam {
@@ -112,7 +111,7 @@ func TestLayout(t *testing.T) {
 // A field of another size is read in full, and a missing one is not read.
 func TestOtherFields(t *testing.T) {
 	wide := relocated(t, kernel(t, reasons, btf.Member{Name: "network_header", Type: &btf.Int{Name: "u32", Size: 4}}))
-	must.EqualFor(t, "bytes of an IP header's offset", "4", wide["network_header byte_sz"])
+	must.Equal(t, "4", wide["network_header byte_sz"])
 	for field, want := range map[string]string{"network_header byte_off": "poison", "network_header byte_sz": "poison", "head byte_off": "8"} {
 		must.EqualFor(t, fmt.Sprintf("without an IP header %s", field), want, relocated(t, kernel(t, reasons))[field])
 	}

@@ -42,15 +42,8 @@ func TestWithoutRights(t *testing.T) {
 			self, err := os.Executable()
 			must.Do(t, err)
 			// The binary's directory may be accessible to root only.
-			binary, err := os.CreateTemp(openDir(t), "child")
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(self)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = binary.Write(data)
+			binary := must.Get(os.CreateTemp(openDir(t), "child"))(t)
+			_, err = binary.Write(must.Get(os.ReadFile(self))(t))
 			must.Do(t, errors.Join(err, binary.Chmod(0o755), binary.Close()))
 			cmd := exec.CommandContext(t.Context(), binary.Name(), "-test.run=^TestWithoutRights$", "-test.v")
 			cmd.Env, cmd.SysProcAttr, cmd.Dir = append(os.Environ(), childEnv+"=1"), attr, "/"

@@ -60,5 +60,5 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is at %q, which is no place", reason, place)
 		}
 	}
-	must.EqualFor(t, "a drop without a reason is at", "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
+	must.Equal(t, "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
 }

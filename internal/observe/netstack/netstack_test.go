@@ -69,9 +69,7 @@ func TestReadGaps(t *testing.T) {
 		gaps = append(gaps, g.String())
 	}
 	text := strings.Join(gaps, "\n")
-	for _, want := range []string{"/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables"} {
-		must.Contain(t, text, want)
-	}
+	must.Contain(t, text, "/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables")
 	if len(gaps) != 3 {
 		t.Errorf("%d gaps, want 3:\n%s", len(gaps), text)
 	}
@@ -80,7 +78,7 @@ func TestReadGaps(t *testing.T) {
 			t.Errorf("%s is %d, but was not read", absent, n)
 		}
 	}
-	must.EqualFor(t, "the devices after a gap elsewhere", uint64(9), got.Counters["dev/eth0.tx_dropped"])
+	must.EqualFor(t, "a gap elsewhere cost the devices", uint64(9), got.Counters["dev/eth0.tx_dropped"])
 }
 
 func TestReadWithoutProcfs(t *testing.T) {

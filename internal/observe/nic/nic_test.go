@@ -65,7 +65,7 @@ func TestCards(t *testing.T) {
 	}
 	want := map[nic.Class]found{nic.NoBuffer: {30, "rx_dropped", true}, nic.Damaged: {0, "rx_crc_errors", true}, nic.Unsent: {}, nic.Throttled: {}, nic.PausedRx: {}, nic.PausedTx: {}}
 	must.Equal(t, want, got)
-	must.EqualFor(t, "it", "eth0.5: 30 no_buffer (rx_dropped)", c.String())
+	must.Equal(t, "eth0.5: 30 no_buffer (rx_dropped)", c.String())
 }
 
 // Every name of the table is of one class, and is found.

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/here"
+	"tare/internal/linuxnet/nstest"
 	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"

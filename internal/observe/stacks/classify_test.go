@@ -35,8 +35,7 @@ func TestRecorded(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".folded")
 		data := must.Get(os.ReadFile(file))(t)
-		counted := must.Get(Read(data))(t)
-		shares, all := Profile{Stacks: counted}.Components(), 0
+		shares, all := Profile{Stacks: must.Get(Read(data))(t)}.Components(), 0
 		for _, n := range shares {
 			all += n
 		}
@@ -147,5 +146,5 @@ func TestKind(t *testing.T) {
 	} {
 		must.EqualFor(t, fmt.Sprintf("%+v, outside %t", tt.program, tt.outside), tt.want, kind(tt.program, true, tt.outside))
 	}
-	must.EqualFor(t, "a process that is gone", Other, kind(observe.Program{}, false, true))
+	must.Equal(t, Other, kind(observe.Program{}, false, true))
 }

@@ -19,7 +19,7 @@ func TestFold(t *testing.T) {
 		must.EqualFor(t, Fold(s), s, Unfold(Fold(s)))
 	}
 	hostile := Stack{Kind: Other, Name: "a;b\nc \x1b[31m", User: []string{"x;y\r"}}
-	must.EqualFor(t, "a hostile name came out as", "other (a?b?c ?[31m);x?y?", Fold(hostile))
+	must.Equal(t, "other (a?b?c ?[31m);x?y?", Fold(hostile))
 }
 
 func TestWriteAndRead(t *testing.T) {

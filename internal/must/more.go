@@ -28,6 +28,15 @@ func FailFor(t testing.TB, name any, err error, parts ...string) {
 	}
 }
 
+// FailLine is FailFor for an error that must be one line.
+func FailLine(t testing.TB, name any, err error, parts ...string) {
+	t.Helper()
+	FailFor(t, name, err, parts...)
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v: got %q, want one line", name, err)
+	}
+}
+
 // Named is a test whose failures begin with the name of one case of several:
 //
 //	client, server := must.Get2(trial(p))(must.Named(t, p.Kind))

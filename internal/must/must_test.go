@@ -38,6 +38,8 @@ func TestFails(t *testing.T) {
 		"an error as expected":  {func(t testing.TB) { Fail(t, Err(1, some), "some"); FailFor(t, "x", some, "some", "error") }, "[]"},
 		"no error to fail with": {func(t testing.TB) { Fail(t, nil, ""); FailFor(t, "x", nil) }, "[they differ they differ]"},
 		"another error":         {func(t testing.TB) { Fail(t, some, "other"); FailFor(t, "x", some, "some", "other") }, "[they differ they differ]"},
+		"an error in a line":    {func(t testing.TB) { FailLine(t, "x", some, "some") }, "[]"},
+		"not in a line":         {func(t testing.TB) { FailLine(t, "x", errors.New("a\nb")); FailLine(t, "x", nil) }, "[they differ they differ]"},
 		"no two values":         {func(t testing.TB) { Get2(1, 2, some)(t) }, "[some error]"},
 		"a named case":          {func(t testing.TB) { Do(Named(t, "x"), some); Fail(Named(t, "x"), some, "other") }, "[x: some error they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},

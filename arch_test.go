@@ -1,6 +1,7 @@
 package tare_test
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -273,11 +274,7 @@ func TestPages(t *testing.T) {
 		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"
 	}
 	for name, path := range pages {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Errorf("%s has no page: %v", name, err)
-			continue
-		}
+		text := must.Get(os.ReadFile(path))(must.Named(t, fmt.Sprintf("%s has no page", name)))
 		if !strings.HasPrefix(string(text), "# "+name+"\n") {
 			t.Errorf("%s is not titled %q", path, name)
 		}

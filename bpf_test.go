@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -59,9 +60,7 @@ func TestObjectIsOfItsSource(t *testing.T) {
 			name := program + suffix
 			data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 			sum := sha256.Sum256(data)
-			if got := hex.EncodeToString(sum[:]); got != sums[name] {
-				t.Errorf("%s has changed since `make bpf`: %s, recorded %q", name, got, sums[name])
-			}
+			must.EqualFor(t, fmt.Sprintf("%s has changed since `make bpf`", name), sums[name], hex.EncodeToString(sum[:]))
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/driver"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/must"
@@ -26,9 +24,7 @@ func generated(t *testing.T, file, want string) {
 		must.Do(t, os.WriteFile(file, []byte(want), 0o644))
 	}
 	have := must.Get(os.ReadFile(file))(t)
-	if d := cmp.Diff(string(have), want); d != "" {
-		t.Errorf("%s is out of date; `make drawings` writes it (-file +generated):\n%s", file, d)
-	}
+	must.EqualFor(t, fmt.Sprintf("%s is out of date; `make drawings` writes it", file), string(have), want)
 }
 
 // The page of every mode shows its path, drawn from the topology that its driver builds. The

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/buildinfo"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"tare/internal/must"
@@ -68,23 +68,15 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	b := r.Builds[0]
 	// goreleaser runs the same git commands.
 	stamps := strings.NewReplacer("$(VERSION)", "{{ .Summary }}", "$(COMMIT)", "{{ .ShortCommit }}", "$(DATE)", "{{ .CommitDate }}")
-	if diff := cmp.Diff([]string{stamps.Replace(variable(t, "LDFLAGS"))}, b.Ldflags); diff != "" {
-		t.Errorf("ldflags (-Makefile +release):\n%s", diff)
-	}
+	must.EqualFor(t, "ldflags", []string{stamps.Replace(variable(t, "LDFLAGS"))}, b.Ldflags)
 	flags := strings.ReplaceAll(strings.Join(b.Flags, " "), variable(t, "TAGS"), "$(TAGS)")
 	command := "go build " + flags + " -ldflags '$(LDFLAGS)'"
-	if diff := cmp.Diff(variable(t, "GOBUILD"), command); diff != "" {
-		t.Errorf("command (-Makefile +release):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"CGO_ENABLED=" + variable(t, "export CGO_ENABLED")}, b.Env); diff != "" {
-		t.Errorf("environment (-Makefile +release):\n%s", diff)
-	}
+	must.EqualFor(t, "command", variable(t, "GOBUILD"), command)
+	must.EqualFor(t, "environment", []string{"CGO_ENABLED=" + variable(t, "export CGO_ENABLED")}, b.Env)
 	systems := strings.Fields(variable(t, "SYSTEMS"))
 	slices.Sort(systems)
 	slices.Sort(b.Targets)
-	if diff := cmp.Diff(systems, strings.Split(strings.ReplaceAll(strings.Join(b.Targets, " "), "_", "/"), " ")); diff != "" {
-		t.Errorf("systems (-Makefile +release):\n%s", diff)
-	}
+	must.EqualFor(t, "systems", systems, strings.Split(strings.ReplaceAll(strings.Join(b.Targets, " "), "_", "/"), " "))
 	for _, p := range r.Images[0].Platforms {
 		if !slices.Contains(systems, p) {
 			t.Errorf("the image has the platform %s, which is not built", p)
@@ -151,9 +143,7 @@ func listed(t *testing.T, binary string) {
 		ids[p.SPDXID] = true
 		got = append(got, p.Name+" "+p.VersionInfo)
 	}
-	if len(ids) != len(got) {
-		t.Errorf("%d ids of %d packages", len(ids), len(got))
-	}
+	must.Equal(t, len(got), len(ids))
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil || len(info.Deps) < 20 {
 		t.Fatalf("%v: %v", err, info)
@@ -187,9 +177,7 @@ func installed(t *testing.T, made string) {
 	makes(t, ".", append(args, "install")...)
 	run(t, exec.Command(filepath.Join(prefix, "bin", "tare"), "version"))
 	plugin := exec.Command(filepath.Join(prefix, "libexec/docker/cli-plugins/docker-tare"), "docker-cli-plugin-metadata")
-	if out := run(t, plugin); !strings.Contains(out, "SchemaVersion") {
-		t.Errorf("the docker command's plugin says %q", out)
-	}
+	must.Contain(t, run(t, plugin), "SchemaVersion")
 	installed := files(t, prefix)
 
 	for _, format := range []string{"deb", "rpm"} {
@@ -204,10 +192,8 @@ func installed(t *testing.T, made string) {
 			}
 			to := strings.TrimPrefix(c.Dst, "/usr/")
 			if c.Type == "symlink" {
-				there, err := os.Readlink(filepath.Join(prefix, to))
-				if err != nil || there != c.Src {
-					t.Errorf("the %s links %s to %s, make install to %s (%v)", format, to, c.Src, there, err)
-				}
+				there := must.Get(os.Readlink(filepath.Join(prefix, to)))(t)
+				must.EqualFor(t, fmt.Sprintf("the %s links %s", format, to), c.Src, there)
 				packed = append(packed, to)
 				continue
 			}

@@ -2,6 +2,7 @@ package tare_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,9 +63,7 @@ esac
 					seen[s], studies = true, append(studies, s)
 				}
 			}
-			if strings.Join(studies, " ") != c.histories || len(list) != 2*len(studies) {
-				t.Errorf("the histories of %q were written", list)
-			}
+			must.EqualFor(t, fmt.Sprintf("the histories written: %q", list), []any{c.histories, 2 * len(studies)}, []any{strings.Join(studies, " "), len(list)})
 			found := read("history/regressions.md")
 			if (found != "") != c.regression || (read("output") == "regression=true\n") != c.regression || c.regression && !strings.Contains(found, "## b\n\nreport of ") {
 				t.Errorf("the regressions are %q, the output %q", found, read("output"))

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -34,9 +35,7 @@ func TestFigures(t *testing.T) {
 		{Ratio(result.Cell{Ratio: &ratio, RatioCI: &result.Interval{0.9, 1}}, 4), "0.9500 (0.9000-1.0000)"},
 		{Spread([]float64{10, 30, 20}), "20 (10-30)"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
+		must.Equal(t, c.want, c.got)
 	}
 }
 

@@ -1,8 +1,9 @@
 package peers
 
 import (
-	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // The outputs are cut from real ones of the versions of Debian 12.
@@ -43,9 +44,7 @@ func TestParseBulk(t *testing.T) {
 	} {
 		got, err := c.parse(c.text)
 		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: error %v, want one with %q", c.name, err, c.err)
-			}
+			must.FailFor(t, c.name, err, c.err)
 			continue
 		}
 		if err != nil || got != c.want {

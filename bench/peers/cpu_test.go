@@ -1,6 +1,10 @@
 package peers
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/must"
+)
 
 func TestDominated(t *testing.T) {
 	even, uneven := []evenness{{p50: 1, p99: 2}}, []evenness{{p50: 3, p99: 4}}
@@ -14,8 +18,6 @@ func TestDominated(t *testing.T) {
 		{2, 1, even, uneven, "no"}, // less even
 		{1, 1, even, even, "no"},
 	} {
-		if got := dominated(c.ours, c.theirs, c.us, c.them); got != c.want {
-			t.Errorf("%+v: %s, want %s", c, got, c.want)
-		}
+		must.EqualFor(t, c, c.want, dominated(c.ours, c.theirs, c.us, c.them))
 	}
 }

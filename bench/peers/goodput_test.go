@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // A generator that loses all beyond what the path carries is driven to just
@@ -17,9 +19,7 @@ func TestSearch(t *testing.T) {
 			return carried{sent: rate / 8, received: min(rate, carries) / 8, seconds: 1}, nil
 		}
 	}
-	if got, err := search(t.Context(), path(2e9, 1e9)); err != nil || got != 0 {
-		t.Errorf("nothing lost: %g, %v, want 0", got, err)
-	}
+	must.EqualFor(t, "nothing lost", float64(0), must.Get(search(t.Context(), path(2e9, 1e9)))(t))
 	got, err := search(t.Context(), path(1e9, 3e9))
 	// Of 3e9, eight halvings leave 3e9/256 open; 1 % of loss is allowed.
 	if low, high := searchShare*(1e9-3e9/256), searchShare*1e9/(1-lossAllowed); err != nil || got < low || got > high {

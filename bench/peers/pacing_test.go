@@ -1,9 +1,12 @@
 package peers
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // regular are datagrams of 1000 B, moved off an even schedule as move says.
@@ -38,11 +41,7 @@ func TestJudge(t *testing.T) {
 		// A steady rate that is 1 % too high is no unevenness, and no burst.
 		{"too fast", regular(n, gap*99/100, even), 1e-9, 1e-9, [2]float64{0.999, 1.001}, 8e7 / 0.99},
 	} {
-		e, err := judge(c.all, gap.Seconds())
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		e := must.Get(judge(c.all, gap.Seconds()))(must.Named(t, c.name))
 		if e.p50 > c.p50 || e.p99 > c.p99 || e.burst < c.burst[0] || e.burst > c.burst[1] || math.Abs(e.rate/c.rate-1) > 1e-3 {
 			t.Errorf("%s: %+v, want at most %g and %g, a burst of %v, %g bit/s", c.name, e, c.p50, c.p99, c.burst, c.rate)
 		}
@@ -64,9 +63,7 @@ func TestWithinAsked(t *testing.T) {
 		{0.0019, 3, 7, "yes, in the 3 of 7 runs that missed no slot"},
 		{0, 0, 7, "slots were missed in all runs"},
 	} {
-		if got := withinAsked(c.off, c.kept, c.runs); got != c.want {
-			t.Errorf("off by %g in %d of %d runs: %q, want %q", c.off, c.kept, c.runs, got, c.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("off by %g in %d of %d", c.off, c.kept, c.runs), c.want, withinAsked(c.off, c.kept, c.runs))
 	}
 }
 
@@ -82,14 +79,8 @@ func TestAsEven(t *testing.T) {
 		{"one uneven", evenness{p50: 1, p99: 1, burst: 1}, "yes"},
 		{"one burst", evenness{burst: burst + 2}, "no"},
 	} {
-		if got := asEven([]evenness{good, c.odd, good}); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.EqualFor(t, c.name, c.want, asEven([]evenness{good, c.odd, good}))
 	}
-	if got := asEven([]evenness{{p50: 11e-6}}); got != "no" {
-		t.Errorf("p50 of 11 us: %s", got)
-	}
-	if got := asEven([]evenness{{p99: 101e-6}}); got != "no" {
-		t.Errorf("p99 of 101 us: %s", got)
-	}
+	must.EqualFor(t, "p50 of 11 us", "no", asEven([]evenness{{p50: 11e-6}}))
+	must.EqualFor(t, "p99 of 101 us", "no", asEven([]evenness{{p99: 101e-6}}))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/live/term/screen"
+	"tare/internal/must"
 )
 
 // A picture says what the screen says, escaped, each look in its place.
@@ -29,15 +30,11 @@ func TestSVG(t *testing.T) {
 			said = append(said, string(c))
 		}
 	}
-	if want := `a "title" <x>|a|bold|<b>&"|x y|red|faint`; strings.Join(said, "|") != want {
-		t.Errorf("it says %q, want %q", strings.Join(said, "|"), want)
-	}
+	must.EqualFor(t, "it says", `a "title" <x>|a|bold|<b>&"|x y|red|faint`, strings.Join(said, "|"))
 	for _, want := range []string{
 		`<text x="30.8" y="28" textLength="33.6" lengthAdjust="spacingAndGlyphs" font-weight="bold">bold</text>`,
 		`<text x="30.8" y="46" textLength="25.2" lengthAdjust="spacingAndGlyphs" fill="#ff7b72">red</text>`,
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("there is no %s in\n%s", want, got)
-		}
+		must.Contain(t, got, want)
 	}
 }

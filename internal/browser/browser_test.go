@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/testneed"
 )
@@ -70,9 +71,7 @@ func launch(t *testing.T) browser {
 	t.Cleanup(end)
 	ctx, stop := chromedp.NewContext(outer)
 	t.Cleanup(stop)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start the browser: %v", err)
-	}
+	must.Do(must.Named(t, "start the browser"), chromedp.Do(ctx))
 	return browser{ctx}
 }
 

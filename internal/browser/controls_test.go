@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+
+	"tare/internal/must"
 )
 
 // testControls uses what the report's script adds: sorting, hiding, copying.
@@ -42,9 +44,7 @@ func testControls(t *testing.T, b browser) {
 	if slices.Equal(up, eval[[]string](p, names)) || !slices.Equal(up, down) {
 		t.Errorf("the rows were %q; sorted %q, and turned round the reverse of %q", before, up, down)
 	}
-	if said := eval[string](p, `[...document.querySelectorAll("[role=status]")].map(e => e.textContent).join()`); !strings.Contains(said, "descending") {
-		t.Errorf("of the order it is said only %q", said)
-	}
+	must.Contain(t, eval[string](p, `[...document.querySelectorAll("[role=status]")].map(e => e.textContent).join()`), "descending")
 
 	// A mode that is hidden is gone from tables, and comes back.
 	rows := `[...document.querySelectorAll("tr[data-m]")].filter(e => e.checkVisibility()).length`

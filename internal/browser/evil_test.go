@@ -43,10 +43,7 @@ func testEvil(t *testing.T, b browser) {
 	study := "title: '<script>window.owned=1</script> \u202etitle'\ndescription: '</main><img src=x onerror=window.owned=1>'\n"
 	must.Do(t, os.WriteFile(filepath.Join(dir, store.StudyFile), []byte(study), 0o600))
 	d := must.Get(store.Open(dir))(t)
-	run, _, err := d.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, _ := must.Get2(d.Load())(t)
 	run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return !strings.HasPrefix(c.Workload, "tcp_") })
 	for _, s := range []result.ModeStatus{result.ModeVoid, result.ModeUnsupported, result.ModeFailed} {
 		run.Modes = append(run.Modes, result.Mode{ID: evil("mode " + string(s)), Title: evil("title"), Baseline: "host", Status: s, Reason: evil("because " + string(s))})
@@ -73,9 +70,7 @@ func testEvil(t *testing.T, b browser) {
 	}
 	text := p.text()
 	for _, want := range []string{"because void", "because unsupported", "because failed", "warned", "<script>window.owned=1"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page does not say %q", want)
-		}
+		must.Contain(t, text, want)
 	}
 	if strings.ContainsAny(text, "\x1b\x00\u202e\u2066") {
 		t.Error("control characters came through")

@@ -31,9 +31,7 @@ func testHistory(t *testing.T, b browser) {
 		t.Errorf("the page says:\n%s", text)
 	}
 	// The value of a run is under the pointer.
-	if tip := eval[string](p, `document.querySelector(".reading title").textContent`); !strings.Contains(tip, "run 00000000") {
-		t.Errorf("the first run has the tip %q", tip)
-	}
+	must.Contain(t, eval[string](p, `document.querySelector(".reading title").textContent`), "run 00000000")
 
 	p = b.tab(t)
 	home := p.enter(serve(t, top))
@@ -44,7 +42,5 @@ func testHistory(t *testing.T, b browser) {
 	p.click("tbody a")
 	p.until("the history is there", "document.readyState === 'complete' && document.querySelectorAll('figure').length >= 8")
 	p.sound(eval[string](p, "location.href"))
-	if text := p.text(); !strings.Contains(text, "changes found in 20 runs") {
-		t.Errorf("the page says:\n%s", text)
-	}
+	must.Contain(t, p.text(), "changes found in 20 runs")
 }

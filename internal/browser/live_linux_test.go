@@ -74,9 +74,7 @@ func testLive(t *testing.T, b browser) {
 	p.until("it has more", fmt.Sprintf("%s > %d && window.same", ok, before))
 	must.Do(t, run.Process.Signal(syscall.SIGINT))
 	<-ended
-	if code := run.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("the run ended with %d, want 130", code)
-	}
+	must.EqualFor(t, "exit code", 130, run.ProcessState.ExitCode())
 	p.until("its report comes by itself", "!window.same && document.readyState === 'complete' && document.querySelectorAll('figure').length > 0")
 	p.clean(home, home+"run/now", home+"events/now")
 }

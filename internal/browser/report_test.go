@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/must"
 )
 
 // testReport looks at the report of a real run.
@@ -35,9 +35,7 @@ func testReport(t *testing.T, b browser) {
 	call(q, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	q.open(at)
 	q.clean(at)
-	if diff := cmp.Diff(seen, q.inventory()); diff != "" {
-		t.Errorf("with scripts (-) and without (+):\n%s", diff)
-	}
+	must.EqualFor(t, "without scripts", seen, q.inventory())
 	for _, c := range eval[[]string](q, `[...document.querySelectorAll("button, input, select")].filter(e => e.checkVisibility()).map(e => e.outerHTML)`) {
 		t.Errorf("without scripts there is a control that does nothing: %s", c)
 	}

@@ -59,10 +59,7 @@ func serve(t *testing.T, dir string) string {
 			t.Errorf("tare serve ended with %d:\n%s", code, told.String())
 		}
 	})
-	line, err := bufio.NewReader(read).ReadString('\n')
-	if err != nil {
-		t.Fatalf("tare serve printed no address: %v", err)
-	}
+	line := must.Get(bufio.NewReader(read).ReadString('\n'))(must.Named(t, "tare serve printed no address"))
 	return strings.TrimSpace(line)
 }
 
@@ -118,16 +115,12 @@ func testServe(t *testing.T, b browser) {
 	p.until("they are compared", "document.readyState === 'complete' && document.querySelector('h1').innerText === 'What changed'")
 	p.sound(home, home+"compare?after=tuesday%2Fafter&before=monday%2Fbefore")
 	p.tabbed()
-	if text := p.text(); !strings.Contains(text, "netns/vxlan") || !strings.Contains(text, "Change") {
-		t.Errorf("the comparison says:\n%s", text)
-	}
+	must.Contain(t, p.text(), "netns/vxlan", "Change")
 
 	// What is not there is told on a page like the others. The browser logs its code, which
 	// is all that it may log.
 	p.open(home + "run/gone")
-	if text := p.text(); !strings.Contains(text, "run gone does not exist") {
-		t.Errorf("of a run that is gone it says:\n%s", text)
-	}
+	must.Contain(t, p.text(), "run gone does not exist")
 	p.accessible("a page that says what is wrong")
 	p.click("main a")
 	p.until("all are listed", rows+".length === 4")

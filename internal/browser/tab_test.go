@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"tare/internal/must"
 )
 
 // patience is how long anything may take before it is given up. Nothing waits for it to
@@ -51,9 +53,7 @@ func (b browser) tab(t *testing.T) *tab {
 	t.Cleanup(end)
 	p.ctx = ctx
 	// The first call's context is the tab's own life.
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("open a tab: %v", err)
-	}
+	must.Do(must.Named(t, "open a tab"), chromedp.Do(ctx))
 	call(p, network.Enable, network.EnableParams{})
 	call(p, log.Enable, cdp.Empty{})
 	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tattle})

@@ -47,8 +47,6 @@ func testWatchful(t *testing.T, b browser) {
 	all := strings.Join(n.found, "\n")
 	for _, want := range []string{"console warning: \"a warning\"", "policy: script-src", "asked for file:", "nothing.png", "axe-core: color-contrast (serious)",
 		"axe-core: image-alt (critical)", "axe-core: html-has-lang (serious)", "px wide in a window of 390 px", `does not show: <button>`, "1500 px high", "not kept together: <figure>"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("the checks do not find %q, only:\n%s", want, all)
-		}
+		must.Contain(t, all, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,8 +25,7 @@ func recorded(t *testing.T) (result.Run, []result.Trial) {
 	t.Helper()
 	dir := must.Get(store.Open("testdata/run"))(t)
 	defer dir.Close()
-	run, trials, err := dir.Load()
-	must.Do(t, err)
+	run, trials := must.Get2(dir.Load())(t)
 	return run, trials
 }
 
@@ -108,9 +108,7 @@ func TestCSVStatus(t *testing.T) {
 	got := map[string]string{}
 	for _, r := range records[1:] {
 		got[r[2]] = r[13] + " " + r[15]
-		if (r[11] == "") != (r[13] == "invalid") {
-			t.Errorf("a value of what has none, or none of what has one: %q", r)
-		}
+		must.EqualFor(t, fmt.Sprintf("a value of what has none, or none of what has one: %q", r), r[13] == "invalid", r[11] == "")
 	}
 	want := map[string]string{"90": "invalid someone else's load", "91": "ok ", "92": "pilot "}
 	for _, tr := range []struct {

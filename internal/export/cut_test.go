@@ -15,9 +15,7 @@ import (
 
 func TestCut(t *testing.T) {
 	text := "# A\n\n" + strings.Repeat("one\n", 200) + "\n## B\n\n" + strings.Repeat("two\n", 100)
-	if got := string(Cut([]byte(text), len(text))); got != text {
-		t.Error("what fits is changed")
-	}
+	must.EqualFor(t, "what fits", text, string(Cut([]byte(text), len(text))))
 	got := string(Cut([]byte(text), len(text)-50))
 	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are omitted here (B): ") {
 		t.Errorf("%d bytes of at most %d:\n%s", len(got), len(text)-50, got[max(0, len(got)-200):])
@@ -50,9 +48,7 @@ func TestCutOfLargeRun(t *testing.T) {
 	if len(got) > comment || !strings.Contains(got, "are omitted here (") || !strings.Contains(got, "The answer") {
 		t.Errorf("%d bytes:\n%s", len(got), got[max(0, len(got)-500):])
 	}
-	if strings.Count(got, "<details>") != strings.Count(got, "</details>") {
-		t.Error("details are left open")
-	}
+	must.EqualFor(t, "details opened and closed", strings.Count(got, "</details>"), strings.Count(got, "<details>"))
 	open := "# A\n\n<details><summary>x</summary>\n\n" + strings.Repeat("one\n", 500) + "\n</details>\n"
 	if got := string(Cut([]byte(open), 1000)); strings.Contains(got, "<details>") || !strings.Contains(got, "# A") {
 		t.Errorf("%s", got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -40,9 +41,7 @@ func FuzzFormats(f *testing.F) {
 			t.Errorf("csv: %v, %d records", err, len(records))
 		}
 		for _, r := range records {
-			if len(r) != len(columns()) {
-				t.Errorf("csv: %d columns in %q", len(r), r)
-			}
+			must.EqualFor(t, "csv", len(columns()), len(r))
 		}
 		if n := strings.Count("\n"+out["benchfmt"], "\nBenchmark"); n > 1 {
 			t.Errorf("benchfmt: %d benchmarks of one trial:\n%s", n, out["benchfmt"])

@@ -118,16 +118,10 @@ func TestHistoryFormats(t *testing.T) {
 				t.Errorf("%d samples, want %d:\n%s", n, c.samples, metrics.String())
 			}
 			must.Do(t, HistoryCSV(&table, c.h))
-			records, err := csv.NewReader(&table).ReadAll()
-			if err != nil || len(records) != c.records {
-				t.Errorf("%d records, want %d: %v", len(records), c.records, err)
-			}
+			records := must.Get(csv.NewReader(&table).ReadAll())(t)
+			must.Equal(t, c.records, len(records))
 		})
 	}
-	if err := HistoryCSV(full{}, history()); err == nil {
-		t.Error("a full disk goes unnoticed")
-	}
-	if err := HistoryOpenMetrics(full{}, history()); err == nil {
-		t.Error("a full disk goes unnoticed")
-	}
+	must.FailFor(t, "a full disk goes unnoticed", HistoryCSV(full{}, history()))
+	must.FailFor(t, "a full disk goes unnoticed", HistoryOpenMetrics(full{}, history()))
 }

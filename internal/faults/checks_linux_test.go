@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -48,10 +49,7 @@ func read(dir string) (result.Run, []result.Trial, error) {
 
 func contentOf(t *testing.T, dir string) content {
 	t.Helper()
-	_, trials, err := read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, trials := must.Get2(read(dir))(t)
 	run := runJSON(t, dir)
 	c := content{Status: run.Status}
 	for _, m := range run.Modes {
@@ -132,9 +130,7 @@ func (r *tested) checkEnd(f fault, code int, tooLate bool) {
 		want = []int{1, 3}
 	case f.end == byItself && written.Status != result.RunComplete:
 		want = []int{1, 3}
-		if !strings.Contains(said, "tare: ") {
-			r.t.Errorf("the run failed without an error:\n%s", said)
-		}
+		must.Contain(r.t, said, "tare: ")
 	}
 	if !slices.Contains(want, code) {
 		r.t.Errorf("exit code %d and status %q, want one of %v\n%s", code, written.Status, want, said)
@@ -163,9 +159,7 @@ func (r *tested) checkKept(had []byte) {
 		}
 		seen[tr.Seq] = true
 	}
-	if lines := bytes.Count(r.finished(), []byte("\n")); len(trials) != lines {
-		r.t.Errorf("%d trials are read from %d lines", len(trials), lines)
-	}
+	must.Equal(r.t, bytes.Count(r.finished(), []byte("\n")), len(trials))
 	if n := run.Trials.OK + run.Trials.Invalid + run.Trials.Failed; run.Status == result.RunComplete && n != len(trials) {
 		r.t.Errorf("run.json counts %d trials of %d", n, len(trials))
 	}
@@ -180,9 +174,7 @@ func (r *tested) resume() {
 	r.t.Helper()
 	args := []string{"run", "-v", "--resume", r.out}
 	if _, err := os.Stat(filepath.Join(r.out, store.StudyFile)); err != nil {
-		if err := os.RemoveAll(r.out); err != nil {
-			r.t.Error(err)
-		}
+		must.Do(r.t, os.RemoveAll(r.out))
 		args = r.args()
 	}
 	if code, out := r.call(args...); code != 0 {

@@ -213,9 +213,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	r.resume()
 	h.collect(r)
 	r.checkKept(had)
-	if diff := before.settled(t); diff != "" {
-		t.Errorf("left of the continued run (-before +after):\n%s", diff)
-	}
+	must.EqualFor(t, "left of the continued run", "", before.settled(t))
 	got, want := contentOf(t, r.out), ref.content
 	for _, mode := range got.Void {
 		// A mode whose path was not what it should be stays void, whatever it is later.

@@ -59,10 +59,7 @@ func TestFaultsPairs(t *testing.T) {
 		if most < endpoints {
 			t.Errorf("%d agents ran at once, want %d", most, endpoints)
 		}
-		_, trials, err := read(r.out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, trials := must.Get2(read(r.out))(t)
 		measured := map[string]bool{}
 		for _, tr := range trials {
 			if tr.Status == result.TrialOK && len(tr.Pairs) == pairs/2 {
@@ -72,9 +69,7 @@ func TestFaultsPairs(t *testing.T) {
 		if len(measured) != 4 {
 			t.Errorf("%d pairs: %d of 4 trials have the values of all pairs\n%s", pairs, len(measured), failures(t, r.out))
 		}
-		if diff := before.settled(t); diff != "" {
-			t.Errorf("%d pairs left (-before +after):\n%s", pairs, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("%d pairs left", pairs), "", before.settled(t))
 		cpu := r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime() // with its agents'
 		c := cost{float64(agents) / float64(endpoints), cpu.Seconds() / float64(endpoints)}
 		costs = append(costs, c)

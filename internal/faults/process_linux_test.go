@@ -65,10 +65,7 @@ func (r *tested) start(args ...string) {
 		from = r.openTerminal()
 	} else {
 		r.cmd.Stdout = &r.stdout
-		out, in, err := os.Pipe()
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		out, in := must.Get2(os.Pipe())(r.t)
 		r.cmd.Stderr, from = in, out
 		defer in.Close()
 	}
@@ -193,9 +190,7 @@ func (r *tested) call(args ...string) (code int, out string) {
 func (r *tested) repair() {
 	r.t.Helper()
 	for i := len(r.undo) - 1; i >= 0; i-- {
-		if err := r.undo[i](); err != nil {
-			r.t.Errorf("cannot end the fault: %v", err)
-		}
+		must.Do(must.Named(r.t, "cannot end the fault"), r.undo[i]())
 	}
 	r.undo = nil
 }

@@ -140,13 +140,8 @@ func TestFaultsSoak(t *testing.T) {
 	}
 	before := take(t)
 	r, all := watched(t, soakText(*soakTrials), 100*time.Millisecond)
-	if diff := before.settled(t); diff != "" {
-		t.Errorf("left (-before +after):\n%s", diff)
-	}
-	_, trials, err := read(r.out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.EqualFor(t, "left", "", before.settled(t))
+	_, trials := must.Get2(read(r.out))(t)
 	n := len(trials)
 	count := map[result.TrialStatus]int{}
 	times := map[string]int{} // how often a trial is there that counts
@@ -157,9 +152,7 @@ func TestFaultsSoak(t *testing.T) {
 		}
 	}
 	want := 2 * len(soakKinds) * soakBlocks(*soakTrials)
-	if once := slices.Max(slices.Collect(maps.Values(times))); len(times) != want || once != 1 {
-		t.Errorf("%d of %d trials count, one of them %d times", len(times), want, once)
-	}
+	must.Equal(t, []int{want, 1}, []int{len(times), slices.Max(slices.Collect(maps.Values(times)))})
 	// A trial that failed was repeated.
 	if count[result.TrialOK]+count[result.TrialFailed] != n || count[result.TrialFailed] > n/50 {
 		t.Errorf("of %d trials: %v\n%s", n, count, failures(t, r.out))

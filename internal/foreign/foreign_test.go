@@ -199,10 +199,7 @@ func TestBaselines(t *testing.T) {
 		{"what the numbers say", "mode,baseline,value,unit\nb,host,1,s\nhost,,1,s\nc,local,1,s\nlocal,,1,s\n", "", "b:host host: c:local local: "},
 		{"the flag before the numbers", "mode,baseline,value,unit\nb,host,1,s\nhost,,1,s\n", "b", "b: host:b "},
 	} {
-		n, err := read(Options{Baseline: c.flag}, c.text)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
+		n := must.Get(read(Options{Baseline: c.flag}, c.text))(must.Named(t, c.name))
 		got := ""
 		for _, m := range n.Input.Modes {
 			got += m.ID + ":" + m.Baseline + " "
@@ -210,9 +207,7 @@ func TestBaselines(t *testing.T) {
 		if c.name == "what the numbers say" {
 			c.want = "b:host host: c:local local: "
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.EqualFor(t, c.name, c.want, got)
 	}
 }
 
@@ -223,9 +218,7 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is gone
 func TestReadPassesErrorsOn(t *testing.T) {
 	for _, f := range []Format{CSV, Bench, Auto} {
 		_, err := Read([]Source{{"x", io.MultiReader(strings.NewReader("mode,value\nhost,1\n"), broken{})}}, Options{Format: f})
-		if err == nil || !strings.Contains(err.Error(), "read x: the disk is gone") {
-			t.Errorf("%s: %v", f, err)
-		}
+		must.FailFor(t, f, err, "read x: the disk is gone")
 	}
 }
 

@@ -34,12 +34,8 @@ func TestConsoleIsKept(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	if text, err := os.ReadFile(victim); err != nil || string(text) != "mine" {
-		t.Errorf("a file that a link led to has %q, %v", text, err)
-	}
-	if len(paths) != 2 {
-		t.Errorf("two consoles are in %v", paths)
-	}
+	must.EqualFor(t, "a file that a link led to", "mine", string(must.Get(os.ReadFile(victim))(t)))
+	must.EqualFor(t, "consoles", 2, len(paths))
 	found := must.Get(lab.Leftovers())(t)
 	for path := range paths {
 		i := slices.IndexFunc(found, func(l lab.Leftover) bool { return strings.HasSuffix(l.What, " "+path) })
@@ -48,7 +44,5 @@ func TestConsoleIsKept(t *testing.T) {
 		}
 		must.Do(t, found[i].Remove())
 	}
-	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 1 {
-		t.Errorf("left %v, %v, want the link alone", left, err)
-	}
+	must.EqualFor(t, "left", 1, len(must.Get(os.ReadDir(os.TempDir()))(t)))
 }

@@ -23,10 +23,7 @@ func FuzzConsole(f *testing.F) {
 	f.Add([]byte("\x1b[2J\x1b]0;x\x07\xff\u202e\n\n\n\n\n"))
 	f.Add(bytes.Repeat([]byte("x"), 3*maxConsoleBytes/2))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, w := must.Get2(os.Pipe())(t)
 		c := newConsole(r)
 		must.Get(w.Write(text))(t)
 		w.Close()

@@ -47,23 +47,15 @@ func TestBoot(t *testing.T) {
 	m := must.Get(guest.Boot(t.Context(), s))(t)
 	t.Cleanup(func() {
 		for range 2 { // repeating it works
-			if err := m.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, m.Close())
 		}
 	})
 	t.Logf("handshake after %s: %+v", m.BootTime, m.Hello)
 	confined(t, m)
-	if m.Hello.Kernel != s.Kernel.Version {
-		t.Errorf("the guest runs %s, not %s", m.Hello.Kernel, s.Kernel.Version)
-	}
-	if err := m.Configure(t.Context(), guest.Net{Settings: (&lab.Lab{IPv6: true}).Settings()}); err != nil {
-		t.Error(err)
-	}
-	links, err := m.Stack("").Links(t.Context(), []string{"lo"})
-	if err != nil || len(links) != 1 {
-		t.Errorf("devices: %v, %v", links, err)
-	}
+	must.EqualFor(t, "the guest runs", s.Kernel.Version, m.Hello.Kernel)
+	must.Do(t, m.Configure(t.Context(), guest.Net{Settings: (&lab.Lab{IPv6: true}).Settings()}))
+	links := must.Get(m.Stack("").Links(t.Context(), []string{"lo"}))(t)
+	must.EqualFor(t, "devices", 1, len(links))
 	if _, err := m.Stack("nowhere").Links(t.Context(), []string{"lo"}); err == nil || !strings.Contains(err.Error(), `no sandbox "nowhere"`) {
 		t.Errorf("a missing sandbox: %v", err)
 	}
@@ -112,9 +104,7 @@ func status(t *testing.T, pid int, field string) string {
 // system calls that it needs.
 func confined(t *testing.T, m *guest.Machine) {
 	t.Helper()
-	if got := status(t, m.PID(), "Seccomp"); got != "2" || m.Sandbox != "seccomp" {
-		t.Errorf("Seccomp of QEMU is %s, want 2; its sandbox is %q", got, m.Sandbox)
-	}
+	must.EqualFor(t, "Seccomp of QEMU and its sandbox", []string{"2", "seccomp"}, []string{status(t, m.PID(), "Seccomp"), m.Sandbox})
 	if !linuxnet.RealRoot() {
 		return // its user is that of this program, which has no rights outside its namespace
 	}

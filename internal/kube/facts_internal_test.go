@@ -3,6 +3,8 @@ package kube
 import (
 	"fmt"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // Networks are recognised by the images of their agents, and not by those of their operators.
@@ -12,9 +14,7 @@ func TestNetworkOf(t *testing.T) {
 		"docker.io/calico/node:v3.30.0": "calico", "public.ecr.aws/eks/amazon-k8s-cni:v1": "Amazon VPC CNI", "docker.io/cloudnativelabs/kube-router": "kube-router",
 		"example.org/calico/app/web:1": "", "": "",
 	} {
-		if got := networkOf(image); got != want {
-			t.Errorf("%q is of %q, want %q", image, got, want)
-		}
+		must.EqualFor(t, image, want, networkOf(image))
 	}
 }
 
@@ -30,9 +30,7 @@ func TestNetworkConfigurations(t *testing.T) {
 		"default":         {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: \"\"\niptables:\n  syncPeriod: 0s\n"})), "[{kube-proxy mode iptables, the default}]"},
 		"no proxy config": {fmt.Sprint(proxyFacts(nil)), "[{kube-proxy mode unknown: cannot be read}]"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %s, want %s", name, c.got, c.want)
-		}
+		must.EqualFor(t, name, c.want, c.got)
 	}
 }
 

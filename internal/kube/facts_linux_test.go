@@ -3,7 +3,6 @@ package kube_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +25,7 @@ func checkInjected(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube
 	whole["spec"].(map[string]any)["ephemeralContainers"] = []any{map[string]any{"name": "mesh-proxy", "image": "localhost/proxy:1", "imagePullPolicy": "Never", "securityContext": restricted}}
 	raw := must.Get(json.Marshal(whole))(t)
 	c.Kubectl(t, string(raw), "replace", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/ephemeralcontainers", spec.Namespace, spec.Name), "-f", "-")
-	if added, err := pod.Injected(t.Context()); err != nil || !slices.Equal(added, []string{"mesh-proxy (localhost/proxy:1)"}) {
-		t.Errorf("added: %v, %v", added, err)
-	}
+	must.EqualFor(t, "added", []string{"mesh-proxy (localhost/proxy:1)"}, must.Get(pod.Injected(t.Context()))(t))
 	must.Do(t, pod.Remove(t.Context()))
 }
 
@@ -47,16 +44,12 @@ func checkFacts(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	if got := value(all, "CPU manager policy"); got != "none" {
 		t.Errorf("CPU manager policy: %q in %v", got, all)
 	}
-	if got := value(all, kube.FactProxyMode); got != "unknown: the cluster does not have it" {
-		t.Errorf("mode of kube-proxy: %q", got)
-	}
+	must.EqualFor(t, "mode of kube-proxy", "unknown: the cluster does not have it", value(all, kube.FactProxyMode))
 	if got := value(all, "pods"); !strings.HasSuffix(got, " of others run on the node") {
 		t.Errorf("pods: %q", got)
 	}
 	stranger := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger}))(t)
 	for _, f := range append(stranger.NodeFacts(t.Context(), kubetest.NodeA), stranger.NetworkFacts(t.Context())...) {
-		if f.Value != "unknown: the user may not read it" {
-			t.Errorf("a stranger reads %s: %s", f.Name, f.Value)
-		}
+		must.EqualFor(t, fmt.Sprintf("a stranger reads %s", f.Name), "unknown: the user may not read it", f.Value)
 	}
 }

@@ -85,17 +85,11 @@ func checkFallback(t *testing.T, c *kubetest.Cluster, pod *kube.Pod) {
 			t.Error(err)
 		}
 	}()
-	got, err := io.ReadAll(conn)
-	if err != nil || string(got) != words {
-		t.Errorf("%d of %d bytes came back: %v", len(got), len(words), err)
-	}
+	got := must.Get(io.ReadAll(conn))(t)
+	must.Equal(t, words, string(got))
 	must.Do(t, conn.Close(t.Context()))
-	if got := conn.ExitReason(); got != "exit status 7: the end" {
-		t.Errorf("exit reason %q", got)
-	}
-	if refused.Load() != 1 || spdy.Load() != 1 {
-		t.Errorf("%d WebSockets were refused and %d streams were SPDY", refused.Load(), spdy.Load())
-	}
+	must.EqualFor(t, "exit reason", "exit status 7: the end", conn.ExitReason())
+	must.Equal(t, []int32{1, 1}, []int32{refused.Load(), spdy.Load()})
 }
 
 // revoke returns a check of what is said of a token that the API server has issued and no longer

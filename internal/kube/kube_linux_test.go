@@ -101,9 +101,7 @@ func checkConnect(t *testing.T, c *kubetest.Cluster, k *kube.Cluster) {
 	if err != nil || len(nodes) != 2 || nodes[0].Name != kubetest.NodeA || !nodes[0].Ready || nodes[1].Address != c.Lab.B.Addr[0] {
 		t.Errorf("nodes %+v, %v", nodes, err)
 	}
-	if some, err := k.Nodes(t.Context(), "kubernetes.io/hostname="+kubetest.NodeB); err != nil || len(some) != 1 {
-		t.Errorf("selected nodes %+v, %v", some, err)
-	}
+	must.EqualFor(t, "selected nodes", 1, len(must.Get(k.Nodes(t.Context(), "kubernetes.io/hostname="+kubetest.NodeB))(t)))
 }
 
 // checkExec checks the stdio and the end of processes in a pod.
@@ -128,23 +126,17 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 			t.Error(err)
 		}
 	}()
-	got, err := io.ReadAll(conn)
-	if err != nil || string(got) != text {
-		t.Errorf("%d of %d bytes came back: %v", len(got), len(text), err)
-	}
+	got := must.Get(io.ReadAll(conn))(t)
+	must.Equal(t, text, string(got))
 	must.Do(t, conn.Close(t.Context()))
-	if got := conn.ExitReason(); got != "exit status 7: the end" {
-		t.Errorf("exit reason %q", got)
-	}
+	must.EqualFor(t, "exit reason", "exit status 7: the end", conn.ExitReason())
 	// One that does not end with its stdin is killed.
 	conn = must.Get(pod.Launch(t.Context(), hangCommand))(t)
 	must.Get(io.ReadFull(conn, make([]byte, 1)))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	must.Do(t, conn.Close(ctx))
-	if got := conn.ExitReason(); got != "killed by a signal" {
-		t.Errorf("exit reason of a killed process: %q", got)
-	}
+	must.EqualFor(t, "exit reason of a killed process", "killed by a signal", conn.ExitReason())
 }
 
 // checkRefused checks what is said of pods that the cluster does not start.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/kube"
+	"tare/internal/must"
 )
 
 func TestChoose(t *testing.T) {
@@ -48,9 +49,7 @@ func TestName(t *testing.T) {
 		{[]string{"k8s/pod", "a", "client"}, "tare-0123abcd-k8s-pod-a-client"},
 		{[]string{"A_b."}, "tare-0123abcd-a-b"},
 	} {
-		if got := kube.Name("0123abcd", tt.parts...); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.parts, got, tt.want)
-		}
+		must.EqualFor(t, tt.parts, tt.want, kube.Name("0123abcd", tt.parts...))
 	}
 	long := strings.Repeat("x", 100)
 	a, b := kube.Name("0123abcd", long, "a"), kube.Name("0123abcd", long, "b")

@@ -31,9 +31,7 @@ func TestDecoysAreReadBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ns := needNS(t)
 			must.Do(t, tt.install(ns))
-			if got, err := tt.count(ns); err != nil || got != n {
-				t.Errorf("%d of %d, %v", got, n, err)
-			}
+			must.Equal(t, n, must.Get(tt.count(ns))(t))
 		})
 	}
 }

@@ -76,8 +76,6 @@ func TestQdiscDrops(t *testing.T) {
 	if i < 0 || found[i].Kind != "tbf" || found[i].Drops != 0 || slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }) {
 		t.Errorf("found %+v, want one tbf of the device one that has dropped nothing", found)
 	}
-	kinds, err := ns.Kinds()
-	if err != nil || kinds["one"] != "veth" {
-		t.Errorf("kinds %v (%v), want one to be a veth", kinds, err)
-	}
+	kinds := must.Get(ns.Kinds())(t)
+	must.EqualFor(t, "the kind of one", "veth", kinds["one"])
 }

@@ -3,6 +3,7 @@
 package linuxnet
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -41,9 +42,7 @@ func TestGatewayRules(t *testing.T) {
 					got.chains = append(got.chains, f.Chain+"/"+f.Hook)
 				}
 				slices.Sort(got.chains)
-				if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(gateway{})); d != "" {
-					t.Errorf("inside %s (-want +got):\n%s", bridge, d)
-				}
+				must.EqualFor(t, fmt.Sprintf("inside %s", bridge), tt.want, got, cmp.AllowUnexported(gateway{}))
 				must.Do(t, ns.DropTable("tare"))
 			}
 		})

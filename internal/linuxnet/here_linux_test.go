@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 
 	"tare/internal/linuxnet/here"
@@ -22,9 +21,7 @@ func TestHere(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "ip", args...)
 		must.Do(t, ns.Start(cmd))
-		if err := cmd.Wait(); err != nil {
-			t.Fatalf("ip %v: %v", args, err)
-		}
+		must.Do(must.Named(t, fmt.Sprintf("ip %v", args)), cmd.Wait())
 	}
 	ip("link", "add", "bridge", "type", "bridge")
 	ip("link", "set", "left", "master", "bridge", "up", "promisc", "on", "mtu", "1400", "txqueuelen", "77")
@@ -71,12 +68,10 @@ func TestHere(t *testing.T) {
 				}
 			}
 			want.Lower = map[string][]string{"bridge": {"left"}, "macvlan": {"right"}}[a.Name]
-			if diff := cmp.Diff(want, here.LinkDetails{
+			must.EqualFor(t, a.Name, want, here.LinkDetails{
 				Name: got.Name, Index: got.Index, Kind: got.Kind, MAC: got.MAC, MTU: got.MTU, TxQLen: got.TxQLen, Promisc: got.Promisc,
 				Up: got.Up, Loopback: got.Loopback, Bus: got.Bus, Qdisc: got.Qdisc, Lower: got.Lower, Elsewhere: got.Elsewhere,
-			}); diff != "" {
-				t.Errorf("%s (-library +here):\n%s", a.Name, diff)
-			}
+			})
 			delete(kinds, a.Name)
 		}
 		if len(kinds) > 0 {
@@ -92,9 +87,7 @@ func TestHere(t *testing.T) {
 			}
 		}
 		_, err = here.Details("none")
-		if err == nil {
-			t.Error("there is a device called none")
-		}
+		must.FailFor(t, "there is a device called none", err)
 		return nil
 	})
 	if err != nil {

@@ -2,7 +2,11 @@
 
 package linuxnet
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/must"
+)
 
 // As Linux 6.1 prints it.
 const ipvsPerCPU = `       Total Incoming Outgoing         Incoming         Outgoing
@@ -21,8 +25,6 @@ func TestParseIPVS(t *testing.T) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "CPU    Conns  Packets  Packets            Bytes            Bytes\n", "  0  0  0  0  x  0\n", "  0  0  0  0  0  x\n"} {
-		if got, err := parseIPVS(bad); err == nil {
-			t.Errorf("%q is %+v", bad, got)
-		}
+		must.FailFor(t, bad, must.Err(parseIPVS(bad)))
 	}
 }

@@ -5,6 +5,8 @@ package linuxnet
 import (
 	"net/netip"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // The rules of a table are one message to the kernel, which must accept that of many sandboxes.
@@ -22,7 +24,5 @@ func TestGatewayOfManySandboxes(t *testing.T) {
 			g.Publish = append(g.Publish, Published{Port: port, To: netip.AddrPortFrom(at, port)})
 		}
 	}
-	if err := ns.Gateway(g); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, ns.Gateway(g))
 }

@@ -37,9 +37,7 @@ func TestPinBeforeIPNetns(t *testing.T) {
 	if out, err := exec.Command("ip", "netns", "add", "others").CombinedOutput(); err != nil {
 		t.Fatalf("ip netns add: %v\n%s", err, out)
 	}
-	if err := ns.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, ns.Close())
 	left, err := filepath.Glob(filepath.Join(PinDir, "*"))
 	if want := filepath.Join(PinDir, "others"); err != nil || len(left) != 1 || left[0] != want {
 		t.Errorf("names after Close: %v, %v; want only %s", left, err, want)

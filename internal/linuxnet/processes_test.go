@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
 	"tare/internal/must"
@@ -23,9 +22,7 @@ func TestProcesses(t *testing.T) {
 	if got, err := a.Processes(); err != nil || !slices.Equal(got, []int{cmd.Process.Pid}) {
 		t.Errorf("processes of a: %v, %v, want %d", got, err, cmd.Process.Pid)
 	}
-	if got, err := b.Processes(); err != nil || len(got) != 0 {
-		t.Errorf("processes of b: %v, %v, want none", got, err)
-	}
+	must.EqualFor(t, "processes of b", 0, len(must.Get(b.Processes())(t)))
 }
 
 // The CPU time of a process is known, and one that has ended is reported as that.
@@ -35,7 +32,5 @@ func TestCPUTime(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "true")
 	must.Do(t, cmd.Run())
-	if n, err := CPUTime(cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), "has ended") {
-		t.Errorf("a process that has ended: %d, %v", n, err)
-	}
+	must.Fail(t, must.Err(CPUTime(cmd.Process.Pid)), "has ended")
 }

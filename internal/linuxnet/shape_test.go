@@ -69,7 +69,5 @@ func TestDoKeepsTheMainThread(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before {
-		t.Errorf("the main thread is in %s (%v), was in %s", after, err, before)
-	}
+	must.EqualFor(t, "the main thread is in", before, must.Get(os.Readlink("/proc/self/ns/net"))(t))
 }

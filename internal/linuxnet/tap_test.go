@@ -70,10 +70,8 @@ func TestTapCountsByKind(t *testing.T) {
 // it rejected.
 func TestESP(t *testing.T) {
 	ns := needNS(t)
-	list, err := ns.Associations()
-	if err != nil || len(list) != 0 {
-		t.Errorf("a new namespace has associations %v, %v", list, err)
-	}
+	list := must.Get(ns.Associations())(t)
+	must.EqualFor(t, "a new namespace has associations", 0, len(list))
 	if err := ProbeESP(); err != nil {
 		t.Logf("%v", err)
 		if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPROTONOSUPPORT) && !errors.Is(err, unix.ENOENT) {
@@ -92,12 +90,8 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 	if _, err := other.Stats("x0"); err != nil {
 		t.Error(err)
 	}
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := a.Stats("x0"); err != nil {
-		t.Errorf("after the other was closed: %v", err)
-	}
+	must.Do(t, other.Close())
+	must.Get(a.Stats("x0"))(must.Named(t, "after the other was closed"))
 	if _, err := OpenNS("nothing", "/proc/self/nothing"); err == nil {
 		t.Error("a path without a namespace was opened")
 	}

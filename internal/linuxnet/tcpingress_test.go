@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"testing"
 
 	"tare/internal/must"
@@ -74,13 +73,9 @@ func TestTCPIngress(t *testing.T) {
 		t.Errorf("counters %+v", got)
 	}
 	local, remote := server.LocalAddr().(*net.TCPAddr).AddrPort(), client.LocalAddr().(*net.TCPAddr).AddrPort()
-	if who, err := b.ConnectionOwners(local, remote); err != nil || !slices.Equal(who, []int{os.Getpid()}) {
-		t.Errorf("the connection is of %v, %v", who, err)
-	}
+	must.EqualFor(t, "the connection is of", []int{os.Getpid()}, must.Get(b.ConnectionOwners(local, remote))(t))
 	if who, err := b.ConnectionOwners(remote, local); err != nil || who != nil {
 		t.Errorf("a connection of the other namespace is of %v, %v", who, err)
 	}
-	if n, err := b.OpenConnections(5201, 5202); err != nil || n != 2 {
-		t.Errorf("%d connections, %v", n, err)
-	}
+	must.Equal(t, 2, must.Get(b.OpenConnections(5201, 5202))(t))
 }

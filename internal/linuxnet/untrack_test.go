@@ -35,13 +35,9 @@ func TestUntrack(t *testing.T) {
 		}))
 	}
 	send("4789")
-	counts, err := ns.Counts("notrack")
-	if err != nil || counts["out"].Bytes != payload+28 || counts["in"].Bytes != payload+28 {
-		t.Errorf("counted %+v, %v", counts, err)
-	}
-	if n := tracked(); n != "0" {
-		t.Errorf("%s connections are tracked", n)
-	}
+	counts := must.Get(ns.Counts("notrack"))(t)
+	must.EqualFor(t, "bytes counted", []uint64{payload + 28, payload + 28}, []uint64{counts["out"].Bytes, counts["in"].Bytes})
+	must.Equal(t, "0", tracked())
 	send("4790")
 	if n := tracked(); n == "0" {
 		t.Error("nothing is tracked, so nothing was tested")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -22,7 +23,5 @@ func TestRunInUserNamespace(t *testing.T) {
 	if err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	if want := "0\ninput\nargument variable 1\n"; code != 7 || out.String() != want {
-		t.Errorf("exit code %d, printed %q; want 7 and %q", code, out.String(), want)
-	}
+	must.EqualFor(t, "exit code and output", []any{7, "0\ninput\nargument variable 1\n"}, []any{code, out.String()})
 }

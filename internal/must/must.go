@@ -21,6 +21,15 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
+// Get2 is Get for a call of two values.
+func Get2[A, B any](a A, b B, err error) func(t testing.TB) (A, B) {
+	return func(t testing.TB) (A, B) {
+		t.Helper()
+		Do(t, err)
+		return a, b
+	}
+}
+
 // Do stops the test if one of the calls failed.
 func Do(t testing.TB, errs ...error) {
 	t.Helper()
@@ -48,6 +57,15 @@ func FailFor(t testing.TB, name any, err error, words ...string) {
 		return
 	}
 	ContainFor(t, name, err.Error(), words...)
+}
+
+// FailLine is FailFor for an error that must be one line.
+func FailLine(t testing.TB, name any, err error, parts ...string) {
+	t.Helper()
+	FailFor(t, name, err, parts...)
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v: got %q, want one line", name, err)
+	}
 }
 
 // Contain fails the test unless a text has all these words, and lets it go on.
@@ -92,25 +110,22 @@ func File[T ~string | ~[]byte](t testing.TB, file string, got T, write bool) {
 	EqualFor(t, file, string(Get(os.ReadFile(file))(t)), string(got))
 }
 
-// Contain fails the test with each part that a text lacks, and lets it go on.
-func Contain(t testing.TB, text string, parts ...string) {
-	t.Helper()
-	for _, p := range parts {
-		if !strings.Contains(text, p) {
-			t.Errorf("no %q in:\n%s", p, text)
-		}
-	}
-}
-
-// Fail fails the test unless err is an error that has a text, and lets it go on.
-func Fail(t testing.TB, err error, text string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("got %v, want an error with %q", err, text)
-	}
-}
-
-// Err is the error of a call that also returns a value:
+// Named is a test whose failures begin with the name of one case of several:
 //
-//	must.Fail(t, must.Err(os.Open(path)), "no such file")
-func Err[T any](_ T, err error) error { return err }
+//	client, server := must.Get2(trial(p))(must.Named(t, p.Kind))
+func Named(t testing.TB, name any) testing.TB { return named{t, name} }
+
+type named struct {
+	testing.TB
+	name any
+}
+
+func (n named) Fatal(args ...any) {
+	n.Helper()
+	n.TB.Fatal(append([]any{n.name, ": "}, args...)...)
+}
+
+func (n named) Errorf(format string, args ...any) {
+	n.Helper()
+	n.TB.Errorf("%v: "+format, append([]any{n.name}, args...)...)
+}

@@ -33,14 +33,16 @@ func TestFails(t *testing.T) {
 		"different":             {func(t testing.TB) { Equal(t, []int{1}, []int{2}) }, "[they differ]"},
 		"equal, of a case":      {func(t testing.TB) { EqualFor(t, "x", 1, 1) }, "[]"},
 		"different, of a case":  {func(t testing.TB) { EqualFor(t, "x", 1, 2) }, "[they differ]"},
-		"fails":                 {func(t testing.TB) { Fail(t, some, "some", "error") }, "[]"},
-		"does not fail":         {func(t testing.TB) { Fail(t, Err(1, nil), "") }, "[they differ]"},
-		"fails otherwise":       {func(t testing.TB) { FailFor(t, "x", Err(1, some), "some", "other", "more") }, "[they differ they differ]"},
-		"has the words":         {func(t testing.TB) { Contain(t, "some words", "words", "some") }, "[]"},
-		"lacks a word":          {func(t testing.TB) { Contain(t, "some words", "words", "more") }, "[they differ]"},
-		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
 		"every part":            {func(t testing.TB) { Contain(t, "a b", "a", "b") }, "[]"},
 		"one part less":         {func(t testing.TB) { Contain(t, "a b", "a", "c") }, "[they differ]"},
+		"an error as expected":  {func(t testing.TB) { Fail(t, Err(1, some), "some"); FailFor(t, "x", some, "some", "error") }, "[]"},
+		"no error to fail with": {func(t testing.TB) { Fail(t, nil, ""); FailFor(t, "x", nil) }, "[they differ they differ]"},
+		"another error":         {func(t testing.TB) { Fail(t, some, "other"); FailFor(t, "x", some, "some", "other") }, "[they differ they differ]"},
+		"an error in a line":    {func(t testing.TB) { FailLine(t, "x", some, "some") }, "[]"},
+		"not in a line":         {func(t testing.TB) { FailLine(t, "x", errors.New("a\nb")); FailLine(t, "x", nil) }, "[they differ they differ]"},
+		"no two values":         {func(t testing.TB) { Get2(1, 2, some)(t) }, "[some error]"},
+		"a named case":          {func(t testing.TB) { Do(Named(t, "x"), some); Fail(Named(t, "x"), some, "other") }, "[x: some error they differ]"},
+		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
 	} {
 		r := &recorder{}
 		if tt.run(r); fmt.Sprint(r.failed) != tt.want {

@@ -163,9 +163,7 @@ func TestCPUReadRefuses(t *testing.T) {
 func TestCPUManyLines(t *testing.T) {
 	for _, n := range []int{1, 60, 200, 2000} {
 		s := must.Get(NewCPU(procStat(t, bigStat(n))).Read())(t)
-		if got := len(s.(*cpuSample).cpus); got != n {
-			t.Errorf("%d CPUs found, want %d", got, n)
-		}
+		must.Equal(t, n, len(s.(*cpuSample).cpus))
 	}
 }
 

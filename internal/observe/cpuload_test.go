@@ -2,6 +2,7 @@ package observe
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
@@ -20,16 +21,12 @@ func TestProcessorLoad(t *testing.T) {
 	// User, system, idle and nice, in the kernel's order.
 	want := map[int]uint64{colUser: 21, colSystem: 41, colIdle: 300 + math.MaxUint32, colNice: 3}
 	for column, n := range want {
-		if got := s.total.ticks[column]; got != n {
-			t.Errorf("column %d is %d, want %d", column, got, n)
-		}
+		must.EqualFor(t, fmt.Sprintf("column %d", column), n, s.total.ticks[column])
 	}
 	if len(s.cpus) != 2 || s.cpus[1].id != 1 || s.cpus[1].ticks[colNice] != 2 || s.total.known != colIRQ {
 		t.Errorf("%+v", s)
 	}
 	for name, b := range map[string][]byte{"nothing": nil, "cut": load(1, 2, 3, 4)[:15], "half a CPU": load(1, 2, 3, 4, 5), "no time": load(0, 0, 0, 0)} {
-		if s, err := parseProcessorLoad(b); err == nil {
-			t.Errorf("%s: %+v", name, s)
-		}
+		must.FailFor(t, name, must.Err(parseProcessorLoad(b)))
 	}
 }

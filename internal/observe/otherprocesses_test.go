@@ -113,9 +113,7 @@ func TestOthers(t *testing.T) {
 			from := must.Get(o.Read())(t)
 			procTree(t, root, tt.after...)
 			to := must.Get(o.Read())(t)
-			if n := len(slices.DeleteFunc(slices.Clone(tt.after), func(p proc) bool { return p.kernel })); len(o.seen) != n {
-				t.Errorf("%d command lines are kept of %d processes", len(o.seen), n)
-			}
+			must.Equal(t, len(slices.DeleteFunc(slices.Clone(tt.after), func(p proc) bool { return p.kernel })), len(o.seen))
 			got, gaps := to.Since(from)
 			if d := cmp.Diff(map[string]float64{"cpu": tt.want}, got); d != "" || gaps != nil {
 				t.Errorf("gaps %v (-want +got):\n%s", gaps, d)
@@ -138,9 +136,7 @@ func TestOtherProcessesUnknown(t *testing.T) {
 	} {
 		root := t.TempDir()
 		procTree(t, root, tt.all...)
-		if s, err := NewOtherProcesses(root, Own{PID: 50}).Read(); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: sample %v, error %v, want %q", name, s, err, tt.want)
-		}
+		must.FailFor(t, name, must.Err(NewOtherProcesses(root, Own{PID: 50}).Read()), tt.want)
 	}
 	root := t.TempDir()
 	write(t, filepath.Join(root, "50"), map[string]string{"stat": "50 (tare) S 1"})

@@ -57,9 +57,7 @@ func TestPressureFiles(t *testing.T) {
 	place(t, root, map[string]string{"meminfo": "MemAvailable: 4 kB\n", "pressure/cpu": "some total=1000005\n", "vmstat": "pgmajfault 4\npswpin 0\noom_kill 1\n"})
 	figures := map[string]float64{"pressure_cpu": 1, "pressure_memory": 0, "memory_available": 4096, "memory_major_faults": 3, "memory_swapped": 0}
 	must.Equal(t, figures, ReadPressureFiles(root).Since(before))
-	if got := ReadPressureFiles(t.TempDir()).Since(before); len(got) != 0 {
-		t.Errorf("a machine without procfs gives %v", got)
-	}
+	must.EqualFor(t, "a machine without procfs gives", 0, len(ReadPressureFiles(t.TempDir()).Since(before)))
 }
 
 func TestMergeHosts(t *testing.T) {

@@ -104,7 +104,5 @@ func TestMissingProcIsToldOnce(t *testing.T) {
 	// The clocks need no procfs.
 	must.Equal(t, []string{"clock_elapsed", "clock_step"}, figures)
 	must.Equal(t, []string{"cpu", "pressure", "memory", "others"}, missing)
-	if second := w.Start().Stop(); len(second.Missing) != 0 {
-		t.Errorf("second window tells again: %v", second.Missing)
-	}
+	must.EqualFor(t, "second window tells again", 0, len(w.Start().Stop().Missing))
 }

@@ -152,9 +152,7 @@ func TestSeesOtherFileSystems(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, dir := range otherPlaces {
-		if text, err := os.ReadFile(dir + "/file"); err != nil || string(text) != dir {
-			t.Errorf("%s has %q afterwards: %v", dir, text, err)
-		}
+		must.Equal(t, dir, string(must.Get(os.ReadFile(dir+"/file"))(t)))
 	}
 }
 
@@ -214,8 +212,6 @@ func TestInitramfs(t *testing.T) {
 		"":                                                                                      false,
 	} {
 		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
-		if got := inInitramfs(file); got != want {
-			t.Errorf("%q: %t", text, got)
-		}
+		must.EqualFor(t, text, want, inInitramfs(file))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // The distributions of a trial are those of its percentile metrics and agree with them.
@@ -21,9 +23,7 @@ func TestDistributions(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, own := range []*Distribution{rtt, delay} {
-		if got[i].Count() != 10000 {
-			t.Errorf("%s holds %g", got[i].Of, got[i].Count())
-		}
+		must.EqualFor(t, got[i].Of, float64(10000), got[i].Count())
 		for _, q := range []float64{0.01, 0.5, 0.99, 1} {
 			want, have := own.Quantile(q), got[i].Quantile(q)
 			if have < want || math.Abs(have/want-1) > got[i].Resolution+0.01 {
@@ -31,9 +31,7 @@ func TestDistributions(t *testing.T) {
 			}
 		}
 	}
-	if got := Distributions(Params{Reverse: true}, client, server, metrics); len(got) != 1 {
-		t.Errorf("reversed: %+v", got)
-	}
+	must.EqualFor(t, "reversed", 1, len(Distributions(Params{Reverse: true}, client, server, metrics)))
 	if got := Distributions(Params{}, client, server, nil); got != nil {
 		t.Errorf("without percentiles: %+v", got)
 	}

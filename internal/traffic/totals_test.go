@@ -15,9 +15,7 @@ func TestReportAdd(t *testing.T) {
 	want := Report{Sent: 20, Traffic: 2, TCP: TCP{Wire: 24, Resent: 4, Received: 2}, Notes: []Note{{"a", "b"}},
 		Window: Window{Seconds: 2, Series: []float64{5, 5}, Interval: 1, Streams: []int64{6, 8}, Slots: 14, Missed: 2}}
 	must.Equal(t, want, got)
-	if one.Window.Streams[0] != 3 {
-		t.Error("the summand was changed")
-	}
+	must.EqualFor(t, "the summand", int64(3), one.Window.Streams[0])
 }
 
 // Pairs run at the same time: seconds stay, series are added element by element, and streams are

@@ -29,9 +29,7 @@ func begin(t *testing.T) bench {
 	start := func(l transport.Launcher, place string) *agent.Client {
 		c := must.Get(agent.Start(t.Context(), l, "00000000", place))(t)
 		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, c.Close())
 		})
 		return c
 	}
@@ -40,14 +38,9 @@ func begin(t *testing.T) bench {
 
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
-	ns, err := linuxnet.NewNS("tare-test-wine-"+name, false)
-	if err != nil {
-		t.Fatalf("make a network namespace: %v", err)
-	}
+	ns := must.Get(linuxnet.NewNS("tare-test-wine-"+name, false))(must.Named(t, "make a network namespace"))
 	t.Cleanup(func() {
-		if err := ns.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, ns.Close())
 	})
 	return ns
 }
@@ -75,9 +68,7 @@ func TestWorkloads(t *testing.T) {
 				for _, reverse := range []bool{false, true} {
 					p := params(w.Spec().Kind)
 					p.Reverse = reverse
-					if err := run(t, dials, serves, w.Spec(), p); err != nil {
-						t.Errorf("reverse %t: %v", reverse, err)
-					}
+					must.Do(must.Named(t, fmt.Sprintf("reverse %t", reverse)), run(t, dials, serves, w.Spec(), p))
 				}
 			})
 		}

@@ -50,12 +50,8 @@ func TestPackages(t *testing.T) {
 			must.Do(t, prefix.Start(run))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			if err := run.Wait(ctx); err != nil {
-				t.Error(err)
-			}
-			if err := run.Kill(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, run.Wait(ctx))
+			must.Do(t, run.Kill())
 			text, err := os.ReadFile(out.Name())
 			if n := bytes.Count(text, []byte("--- PASS")); err != nil || run.State() != "exit status 0" || n == 0 {
 				t.Errorf("%d tests passed, then %s, %v\n%s", n, run.State(), err, text)

@@ -68,10 +68,7 @@ func TestRun(t *testing.T) {
 	}
 	stored := must.Get(store.Open(out))(t)
 	defer stored.Close()
-	run, trials, err := stored.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, trials := must.Get2(stored.Load())(t)
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)

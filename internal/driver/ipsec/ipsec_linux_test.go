@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/tunnel/tunneltest"
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
@@ -60,10 +61,8 @@ func TestFactsAndSecrets(t *testing.T) {
 				}
 			}
 			if mode == "ipsec/userspace" {
-				st, err := p.Near.NS.Stats("ipsec0")
-				if err != nil || st.MTU != 1300 {
-					t.Errorf("the MTU of ipsec0 is %d, %v", st.MTU, err)
-				}
+				st := must.Get(p.Near.NS.Stats("ipsec0"))(t)
+				must.EqualFor(t, "the MTU of ipsec0", 1300, st.MTU)
 			}
 			tunneltest.CheckNoSecrets(t, p)
 		})
@@ -89,9 +88,7 @@ func TestKeyExchangeFails(t *testing.T) {
 
 // A missing part of strongSwan is reported with how to install it.
 func TestLacking(t *testing.T) {
-	if err := ipsec.Find("ipsec/kernel", t.TempDir()); err == nil || !strings.Contains(err.Error(), "strongswan-charon") {
-		t.Errorf("without charon: %v", err)
-	}
+	must.Fail(t, ipsec.Find("ipsec/kernel", t.TempDir()), "strongswan-charon")
 	dir := t.TempDir()
 	charon, plugins := filepath.Join(dir, "charon"), filepath.Join(dir, "plugins")
 	if err := errors.Join(os.WriteFile(charon, []byte("#!/bin/sh\n"), 0o755), os.Mkdir(plugins, 0o755)); err != nil { //nolint:gosec // it is to be run

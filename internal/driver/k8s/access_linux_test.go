@@ -47,9 +47,7 @@ func checkTenant(t *testing.T, c *kubetest.Cluster) {
 			}
 			spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = strings.ReplaceAll(mode, "/", ".") })
 			s, exact := checkMode(t, d, spec, o), false
-			if host := c.Kubectl(t, "", "get", "pods", "-A", "-l", kube.LabelRun, "-o", "jsonpath={.items[*].spec.hostNetwork}"); host != "" {
-				t.Errorf("pods on the host network: %s", host)
-			}
+			must.EqualFor(t, "pods on the host network", "", c.Kubectl(t, "", "get", "pods", "-A", "-l", kube.LabelRun, "-o", "jsonpath={.items[*].spec.hostNetwork}"))
 			if spaces := c.Kubectl(t, "", "get", "namespaces", "-l", kube.LabelRun, "-o", "name"); strings.TrimSpace(spaces) != "" {
 				t.Errorf("namespaces of the run: %s", spaces)
 			}
@@ -154,9 +152,7 @@ spec: {policyName: no-privileged, validationActions: [Deny]}
 	for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		found := must.Get(d.Check(t.Context(), []string{"k8s/pod-local"}, nil))(t)
 		if found.Run != nil || time.Now().After(until) {
-			if found.Run == nil || !strings.Contains(found.Run.Error(), "no privileged namespaces here") || !strings.Contains(found.Run.Error(), "--no-hostnet") {
-				t.Errorf("check: %v", found.Run)
-			}
+			must.FailFor(t, "check", found.Run, "no privileged namespaces here", "--no-hostnet")
 			break
 		}
 	}
@@ -186,7 +182,5 @@ func checkLeftInNamespace(t *testing.T, c *kubetest.Cluster) {
 		}
 	}
 	out := c.Kubectl(t, "", "get", "pods,services,networkpolicies", "-n", tenant, "-o", "name")
-	if strings.TrimSpace(out) != "service/other" {
-		t.Errorf("left in the namespace: %s", out)
-	}
+	must.EqualFor(t, "left in the namespace", "service/other", strings.TrimSpace(out))
 }

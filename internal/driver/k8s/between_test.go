@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/agent/wire"
+	"tare/internal/must"
 )
 
 // Devices as agents on nodes of these networks report them.
@@ -74,15 +75,9 @@ func TestBetween(t *testing.T) {
 			if c.back.Name != "" {
 				far.first = c.back
 			}
-			if got := betweenText(near, far); got != c.text {
-				t.Errorf("text: %s", got)
-			}
-			if got := deviceNames(near.sends()); got != c.sends {
-				t.Errorf("sends: %s", got)
-			}
-			if got := deviceNames(near.receives(far)); got != c.receives {
-				t.Errorf("receives: %s", got)
-			}
+			must.EqualFor(t, "text", c.text, betweenText(near, far))
+			must.EqualFor(t, "sends", c.sends, deviceNames(near.sends()))
+			must.EqualFor(t, "receives", c.receives, deviceNames(near.receives(far)))
 		})
 	}
 }

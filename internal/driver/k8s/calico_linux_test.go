@@ -41,14 +41,10 @@ func TestCalico(t *testing.T) {
 			t.Run(m.Mode+m.Options[k8s.OptionEndpoint], func(t *testing.T) {
 				s := checkMode(t, d, run, m.ModeSpec)
 				if m.between != "" {
-					if got := fact(t, s, "between the nodes"); got != m.between {
-						t.Errorf("between the nodes: %s", got)
-					}
+					must.EqualFor(t, "between the nodes", m.between, fact(t, s, "between the nodes"))
 				}
 				if m.Mode == "k8s/nodeport" {
-					if got := fact(t, s, "source address"); !strings.Contains(got, "SNAT") {
-						t.Errorf("source address: %s", got)
-					}
+					must.Contain(t, fact(t, s, "source address"), "SNAT")
 				}
 			})
 		}
@@ -129,10 +125,7 @@ func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spe
 	}
 	c.Until(t, "rules for all policies on node a", func() bool { return len(checkedByPolicies(t, c)) >= 2*policies })
 	before := checkedByPolicies(t, c)
-	client, _, err := s.Trial(t, drivertest.Params("tcp_crr"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, _ := must.Get2(s.Trial(t, drivertest.Params("tcp_crr"), false))(t)
 	checked := 0
 	for rule, packets := range checkedByPolicies(t, c) {
 		if packets-before[rule] >= client.Connections {

@@ -66,22 +66,16 @@ func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 	o = drivertest.SpecOn(run, o).ModeSpec
 	o.Label = "options"
 	p := must.Get(d.Provision(t.Context(), o))(t)
-	if got := count(); got != 2*services {
-		t.Errorf("%d services and endpoint slices, want %d", got, 2*services)
-	}
+	must.Equal(t, 2*services, count())
 	pods := c.Kubectl(t, "", "get", "pods", "-n", kube.Name(run.Claim.ID), "-l", "io.tare.mode="+o.Label, "-o", "jsonpath={.items[*].spec.runtimeClassName}")
-	if pods != "plain plain" {
-		t.Errorf("runtime classes %q", pods)
-	}
+	must.EqualFor(t, "runtime classes", "plain plain", pods)
 	for _, want := range []result.Fact{{Name: "services without traffic", Value: "20"}, {Name: "runtime class", Value: "plain"}} {
 		if !slices.Contains(p.Facts, want) {
 			t.Errorf("facts %v lack %v", p.Facts, want)
 		}
 	}
 	must.Do(t, p.Close(t.Context()))
-	if got := count(); got != 0 {
-		t.Errorf("%d services and endpoint slices are left", got)
-	}
+	must.Equal(t, 0, count())
 }
 
 // Options with values that they cannot have, and of modes that do not have them, are named.
@@ -98,9 +92,7 @@ func TestWrongOptions(t *testing.T) {
 		{"k8s/service", k8s.OptionPolicy, "Local", "mode k8s/service has no option policy"},
 	} {
 		_, err := d.Provision(t.Context(), driver.ModeSpec{Mode: c.mode, Run: "0", Pairs: 1, Options: map[string]string{c.option: c.value}})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s, %s=%q: %v, want %q", c.mode, c.option, c.value, err, c.want)
-		}
+		must.FailFor(t, fmt.Sprintf("%s, %s=%q", c.mode, c.option, c.value), err, c.want)
 	}
 }
 
@@ -171,9 +163,7 @@ func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Sp
 		t.Errorf("check: %v, %v, %v", err, found.Run, found.Modes)
 	}
 	for mode, want := range map[string]string{none: "no NetworkAttachmentDefinition none", network: "name one of them, such as k8s/network:", ingress: "name one of them, such as k8s/ingress:"} {
-		if err := found.Modes[mode]; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s would be left out: %v", mode, err)
-		}
+		must.FailFor(t, fmt.Sprintf("%s would be left out", mode), found.Modes[mode], want)
 	}
 }
 
@@ -181,9 +171,7 @@ func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Sp
 // network do not pass as the path.
 func checkNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) {
 	t.Helper()
-	if got := fact(t, s, "device in the pods"); got != "net1 (macvlan), MTU 1500" {
-		t.Errorf("device in the pods: %s", got)
-	}
+	must.EqualFor(t, "device in the pods", "net1 (macvlan), MTU 1500", fact(t, s, "device in the pods"))
 	server := &s.Path.Pairs[0].Server
 	pods := strings.Fields(c.Kubectl(t, "", "get", "pods", "-A", "-l", "io.tare.endpoint=server,io.tare.mode="+label(s.Path.Mode), "-o", "jsonpath={.items[*].status.podIP}"))
 	if len(pods) != 1 {

@@ -61,10 +61,7 @@ func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) *dr
 		if p.Reverse = w.reverse; w.kind == "tcp_crr" {
 			p.RequestSize, p.ResponseSize = 2000, 2000 // a busy machine opens few connections
 		}
-		reports, err := s.TrialPairs(t, p, false, o.Pairs)
-		if err != nil {
-			t.Errorf("%s, reverse %t: %v", w.kind, w.reverse, err)
-		}
+		reports := must.Get(s.TrialPairs(t, p, false, o.Pairs))(must.Named(t, fmt.Sprintf("%s, reverse %t", w.kind, w.reverse)))
 		for i, r := range reports {
 			if r.Client.Received+r.Server.Received == 0 {
 				t.Errorf("%s, reverse %t: pair %d carried nothing", w.kind, w.reverse, i+1)
@@ -129,13 +126,9 @@ func TestModes(t *testing.T) {
 					checkNetwork(t, c, s)
 					checkNoNetwork(t, c, d, run)
 				case "k8s/pod":
-					if got := fact(t, s, "between the nodes"); got != "direct: device eth0, MTU 1500" {
-						t.Errorf("between the nodes: %s", got)
-					}
+					must.EqualFor(t, "between the nodes", "direct: device eth0, MTU 1500", fact(t, s, "between the nodes"))
 				case "k8s/service":
-					if got := fact(t, s, "destination address"); !strings.Contains(got, "DNAT") {
-						t.Errorf("destination address: %s", got)
-					}
+					must.Contain(t, fact(t, s, "destination address"), "DNAT")
 					checkWrongEndpoint(t, c, s, run, kube.Name(run.Claim.ID))
 				}
 			})
@@ -185,13 +178,9 @@ func TestFlannel(t *testing.T) {
 				s := checkMode(t, d, run, o)
 				switch o.Mode {
 				case "k8s/nodeport":
-					if got := fact(t, s, "source address"); got != "kept" {
-						t.Errorf("source address: %s", got)
-					}
+					must.EqualFor(t, "source address", "kept", fact(t, s, "source address"))
 				case "k8s/pod":
-					if got := fact(t, s, "between the nodes"); got != "overlay, VXLAN: device flannel.1, MTU 1450" {
-						t.Errorf("between the nodes: %s", got)
-					}
+					must.EqualFor(t, "between the nodes", "overlay, VXLAN: device flannel.1, MTU 1450", fact(t, s, "between the nodes"))
 					checkSecondNetwork(t, c, s)
 				}
 			})
@@ -232,8 +221,6 @@ func clean(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	for _, kind := range []string{"namespaces", "pods", "services", "networkpolicies", "clusterroles", "clusterrolebindings"} {
 		out := c.Kubectl(t, "", "get", kind, "-A", "-o", "name", "-l", kube.LabelRun)
-		if strings.TrimSpace(out) != "" {
-			t.Errorf("left: %s", out)
-		}
+		must.EqualFor(t, "left", "", strings.TrimSpace(out))
 	}
 }

@@ -1,10 +1,12 @@
 package k8s
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"tare/internal/kube"
+	"tare/internal/must"
 )
 
 // Every mode has its entry in the table of rights, and nothing else does.
@@ -37,12 +39,8 @@ func TestRightsOfTheCluster(t *testing.T) {
 	if got := wide(Options{Namespace: "bench", Nodes: []string{"a", "b"}}); len(got) > 0 {
 		t.Errorf("with a namespace and nodes: %v", got)
 	}
-	if got := wide(Options{Namespace: "bench"}); !slices.Equal(got, []string{"list nodes"}) {
-		t.Errorf("with a namespace: %v", got)
-	}
-	if got := wide(Options{}); !slices.Equal(got, []string{"list nodes", "create namespaces", "get namespaces", "delete namespaces"}) {
-		t.Errorf("without: %v", got)
-	}
+	must.EqualFor(t, "with a namespace", []string{"list nodes"}, wide(Options{Namespace: "bench"}))
+	must.EqualFor(t, "without", []string{"list nodes", "create namespaces", "get namespaces", "delete namespaces"}, wide(Options{}))
 	// What a mode needs that is left out is not asked for.
 	for _, r := range (Options{NoHostNetwork: true}).Rights([]string{"k8s/nodeport", loadBalancer}) {
 		if r.Resource == "services" {
@@ -58,9 +56,7 @@ func TestBaselineWithoutHostNetwork(t *testing.T) {
 		if m.ID == podLocal || m.ID == hostnet || m.ID == hostnetLocal {
 			want = ""
 		}
-		if m.Baseline != want {
-			t.Errorf("%s is compared with %q, want %q", m.ID, m.Baseline, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s is compared with", m.ID), want, m.Baseline)
 	}
 }
 

@@ -3,6 +3,8 @@ package ovs
 import (
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 // FuzzParsePorts checks that any output of ovs-ofctl is an error on one line, or counts only ports
@@ -24,9 +26,7 @@ func FuzzParsePorts(f *testing.F) {
 			t.Errorf("%d ports in a text that names %d", len(all), n)
 		}
 		for name := range all {
-			if !strings.Contains(text, name) {
-				t.Errorf("port %q is not in %q", name, text)
-			}
+			must.Contain(t, text, name)
 		}
 	})
 }

@@ -57,9 +57,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 	} {
 		t.Run(way.mode, func(t *testing.T) {
 			s := stand(t, way.mode, 0)
-			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
-				t.Fatalf("before the shortcut: %v", err)
-			}
+			must.Get2(s.Trial(t, drivertest.Params("tcp_stream"), false))(must.Named(t, "before the shortcut"))
 			must.Do(t, way.open(s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {

@@ -21,8 +21,6 @@ func TestParsePorts(t *testing.T) {
 	want := map[string]transfer{"LOCAL": {0, 2}, "veth0": {900, 1000}, "tun0": {18446744073709551615, 4}}
 	must.Equal(t, want, got, cmp.AllowUnexported(transfer{}))
 	for _, bad := range []string{"  port tun0\n", "  port tun0: rx pkts=1, drop=0\n", "  port tun0: rx pkts=1, bytes=?\n", "  port x: rx bytes=1\n tx bytes=-1\n"} {
-		if got, err := parsePorts(bad); err == nil {
-			t.Errorf("%q gives %v", bad, got)
-		}
+		must.FailFor(t, bad, must.Err(parsePorts(bad)))
 	}
 }

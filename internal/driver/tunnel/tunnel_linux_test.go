@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
+	"tare/internal/must"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -47,8 +48,6 @@ func TestMTU(t *testing.T) {
 		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
 		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80, MaxMTU: tt.most},
 			func(context.Context, *tunnel.Path) (string, error) { return "", os.ErrInvalid })
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v", tt, err)
-		}
+		must.FailFor(t, tt, err, tt.want)
 	}
 }

@@ -73,15 +73,11 @@ func TestModes(t *testing.T) {
 			s.Grace = 2 * time.Minute
 			s.Conforms(t, driver.Mode{ID: tt.mode}, skipped...)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].BootTime)
-			if all := fmt.Sprint(s.Path.Facts); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
-				t.Errorf("the facts are %s", all)
-			}
+			must.Contain(t, fmt.Sprint(s.Path.Facts), tt.facts, "emulated")
 			if s.Path.Emulated == "" {
 				t.Error("nothing says that the guest's CPU is an emulated one")
 			}
-			if got := fmt.Sprint(s.Path.Processes()); !strings.Contains(got, fmt.Sprint(vm.Machines(s.Path)[0].PID())) {
-				t.Errorf("QEMU is not among the path's processes %s", got)
-			}
+			must.Contain(t, fmt.Sprint(s.Path.Processes()), fmt.Sprint(vm.Machines(s.Path)[0].PID()))
 			surveyed(t, s.Path, tt.mode)
 			tt.short(t, s)
 			s.WaitReachable(t)
@@ -110,9 +106,7 @@ func TestFullKernel(t *testing.T) {
 			s.CheckGolden(t, mode)
 			s.WaitReachable(t) // its link is up seconds after the guest has booted
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
-				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
-					t.Errorf("%s: %v", kind, err)
-				}
+				must.Get2(s.Trial(t, drivertest.Params(kind), false))(must.Named(t, kind))
 			}
 		})
 	}
@@ -176,9 +170,7 @@ func surveyed(t *testing.T, p *driver.Path, mode string) {
 		t.Fatalf("%s leads through %+v", mode, stacks)
 	}
 	filtered := slices.ContainsFunc(stacks[in].Filters, func(f driver.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 })
-	if want := mode == "vm/virtio-container"; filtered != want {
-		t.Errorf("the guest of %s translates addresses: %t", mode, filtered)
-	}
+	must.EqualFor(t, fmt.Sprintf("addresses translated in the guest of %s", mode), mode == "vm/virtio-container", filtered)
 	for _, at := range p.Stacks {
 		if r, err := at.Read(t.Context()); err != nil || len(r.Counters) == 0 {
 			t.Errorf("read %s: %d counters, %v", at.Name, len(r.Counters), err)
@@ -237,9 +229,7 @@ func another(t *testing.T, s *drivertest.Setup, at driver.Endpoint) *agent.Clien
 	t.Helper()
 	c := must.Get(agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name))(t)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, c.Close())
 	})
 	return c
 }
@@ -253,7 +243,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	s := drivertest.Build(t, d, o)
 	s.Grace = 2 * time.Minute
 	server := s.Path.Pairs[0].Server
-	err := vm.HostA(s.Path).Do(func() error {
+	must.Do(must.Named(t, "a connection to the open port"), vm.HostA(s.Path).Do(func() error {
 		c, err := net.DialTimeout("tcp", server.Dial[0].String(), 10*time.Second)
 		if err != nil {
 			return err
@@ -266,10 +256,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 			return fmt.Errorf("somebody said %d bytes", n)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Errorf("a connection to the open port: %v", err)
-	}
+	}))
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
@@ -336,7 +323,5 @@ func TestTitles(t *testing.T) {
 		}
 		seen[m.Title] = true
 	}
-	if len(seen) != 10 {
-		t.Errorf("%d modes", len(seen))
-	}
+	must.Equal(t, 10, len(seen))
 }

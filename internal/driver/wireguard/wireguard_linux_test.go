@@ -73,9 +73,7 @@ func TestEnginesFactsAndSecrets(t *testing.T) {
 				t.Errorf("facts %v", facts)
 			}
 			version := map[string]string{"wireguard/userspace": "golang.zx2c4.com/wireguard ", "wireguard/go-binary": "wireguard-go v", "wireguard/kernel": "kernel"}[mode]
-			if !strings.Contains(facts["WireGuard"], version) {
-				t.Errorf("WireGuard is %q, want its version: %s", facts["WireGuard"], version)
-			}
+			must.Contain(t, facts["WireGuard"], version)
 			client, _ := p.PairNamespaces(1)
 			for _, d := range []struct {
 				of interface {

@@ -103,9 +103,7 @@ func TestProgram(t *testing.T) {
 	}
 	f := must.Get(elf.NewFile(bytes.NewReader(archive[at:])))(t)
 	original := must.Get(elf.NewFile(self))(t)
-	if len(f.Sections) != 0 || len(f.Progs) != len(original.Progs) {
-		t.Errorf("%d sections and %d of %d segments", len(f.Sections), len(f.Progs), len(original.Progs))
-	}
+	must.Equal(t, []int{0, len(original.Progs)}, []int{len(f.Sections), len(f.Progs)})
 	mapped := uint64(0)
 	for i, p := range f.Progs {
 		if p.Type == elf.PT_LOAD || p.Type == elf.PT_NOTE || p.Type == elf.PT_TLS {
@@ -143,7 +141,5 @@ func TestProgramRefuses(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600))
 	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	if initramfs.New(io.Discard).Program("x", f) == nil {
-		t.Error("a script was accepted as a program")
-	}
+	must.FailFor(t, "a script was accepted as a program", initramfs.New(io.Discard).Program("x", f))
 }

@@ -40,9 +40,7 @@ func FuzzProgram(f *testing.F) {
 		var out bytes.Buffer
 		a := initramfs.New(&out)
 		if a.Program("bin/x", bytes.NewReader(program)) != nil {
-			if a.Close() == nil {
-				t.Error("an archive with an error was closed without one")
-			}
+			must.FailFor(t, "an archive with an error was closed without one", a.Close())
 			return
 		}
 		must.Do(t, a.Close())

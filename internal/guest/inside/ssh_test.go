@@ -180,9 +180,7 @@ func bootSSH(t *testing.T) *sshGuest {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, g.Close())
 		if t.Failed() {
 			t.Logf("the ssh server wrote: %s", g.log.String())
 		}
@@ -265,10 +263,7 @@ func (g *sshGuest) knownAsAnother(t *testing.T, info driver.HostInfo) {
 // builtOn builds a mode on the machines and starts its agents.
 func builtOn(t *testing.T, on driver.Target, run, mode string) *drivertest.Setup {
 	t.Helper()
-	d, _, err := on.Drivers.For(mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _ := must.Get2(on.Drivers.For(mode))(t)
 	s := drivertest.BuildOn(t, d, driver.ModeSpec{Mode: mode, Pairs: 1, Run: run})
 	s.Grace = 30 * time.Second
 	return s
@@ -284,17 +279,12 @@ func carries(t *testing.T, s *drivertest.Setup, oneMachine bool) {
 	}{{"tcp_rr", false}, {"tcp_stream", true}} {
 		p := drivertest.Params(tt.kind)
 		p.Reverse = tt.ipv6
-		client, server, err := s.Trial(t, p, tt.ipv6)
-		if err != nil {
-			t.Errorf("%s: %v", tt.kind, err)
-		}
+		client, server := must.Get2(s.Trial(t, p, tt.ipv6))(must.Named(t, tt.kind))
 		if client.Sent+server.Sent == 0 || client.Sent != server.Received || server.Sent != client.Received {
 			t.Errorf("%s: the client sent %d and received %d bytes, the server %d and %d", tt.kind, client.Sent, client.Received, server.Sent, server.Received)
 		}
 	}
-	if err := s.Path.Lost(); err != nil {
-		t.Errorf("lost: %v", err)
-	}
+	must.Do(must.Named(t, "lost"), s.Path.Lost())
 	var boots [2]string
 	for i, a := range []*agent.Client{s.Ends[0].Client, s.Ends[0].Server} {
 		var err error
@@ -302,9 +292,7 @@ func carries(t *testing.T, s *drivertest.Setup, oneMachine bool) {
 			t.Errorf("boot id %q: %v", boots[i], err)
 		}
 	}
-	if (boots[0] == boots[1]) != oneMachine {
-		t.Errorf("the boot ids are %q; one machine: %t", boots, oneMachine)
-	}
+	must.EqualFor(t, fmt.Sprintf("the boot ids are %q", boots), oneMachine, boots[0] == boots[1])
 }
 
 // left lists what tare has in the guest: processes of runs, and files.
@@ -364,7 +352,5 @@ func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 	if ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "machine "+farName+" (ssh://guest)") {
 		t.Errorf("the trial's error is %v", err)
 	}
-	if err := s.Path.Lost(); err == nil || !strings.Contains(err.Error(), farName) {
-		t.Errorf("the path's error is %v", err)
-	}
+	must.Fail(t, s.Path.Lost(), farName)
 }

@@ -108,10 +108,8 @@ func TestFind(t *testing.T) {
 		{[]string{"5.15.0-100-generic"}, "5.15.0-100-generic"},
 	} {
 		dir := system(t, tt.have...)
-		got, err := kernel.Find(dir)
-		if err != nil || got.Version != tt.want || got.Modules != filepath.Join(dir, "lib/modules", tt.want) {
-			t.Errorf("of %v: %+v, %v", tt.have, got, err)
-		}
+		got := must.Get(kernel.Find(dir))(t)
+		must.EqualFor(t, fmt.Sprintf("of %v: %+v", tt.have, got), []string{tt.want, filepath.Join(dir, "lib/modules", tt.want)}, []string{got.Version, got.Modules})
 		file := filepath.Join(dir, "boot/vmlinuz-"+tt.have[0])
 		if got, err := kernel.Find(file); err != nil || got.Version != tt.have[0] || got.Image != file {
 			t.Errorf("%s: %+v, %v", file, got, err)

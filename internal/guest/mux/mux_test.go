@@ -53,7 +53,7 @@ func TestStreams(t *testing.T) {
 		}
 		for id := range want {
 			if err := a.Open(uint16(id)).CloseWrite(); err != nil {
-				rt.Fatal(err)
+				rt.Error(err)
 			}
 		}
 		for id, w := range want {
@@ -79,9 +79,7 @@ func TestConcurrentWriters(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if err := a.Open(uint16(id)).CloseWrite(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, a.Open(uint16(id)).CloseWrite())
 		})
 	}
 	for id := range 8 {
@@ -92,9 +90,7 @@ func TestConcurrentWriters(t *testing.T) {
 				t.Errorf("stream %d: %d lines, %v", id, len(lines), err)
 			}
 			for i, l := range lines {
-				if l != fmt.Sprint(i) {
-					t.Errorf("stream %d, line %d: %s", id, i, l)
-				}
+				must.EqualFor(t, fmt.Sprintf("stream %d, line %d", id, i), fmt.Sprint(i), l)
 			}
 		})
 	}
@@ -185,9 +181,7 @@ func TestUnreadDataIsBounded(t *testing.T) {
 			}
 			close(from.begin)
 			<-s.Done()
-			if s.Err() == nil || !strings.Contains(s.Err().Error(), "were not read in time") {
-				t.Error(s.Err())
-			}
+			must.Fail(t, s.Err(), "were not read in time")
 			if from.sent > c.most+1<<20 {
 				t.Errorf("it took %d bytes, more than %d", from.sent, c.most)
 			}

@@ -89,9 +89,7 @@ func build(t *testing.T, start func(*linuxnet.NS, string) (*redirect.Router, err
 	n.router = must.Get(start(n.host, "eth0"))(t)
 	t.Cleanup(func() {
 		for range 2 {
-			if err := n.router.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
+			must.Do(must.Named(t, "close"), n.router.Close())
 		}
 	})
 	must.Do(t, n.router.AddVeth(redirect.Sandbox{Device: "veth0", Host: outside, Inside: inside, Addrs: []netip.Addr{netip.MustParseAddr(sandboxIPv4), netip.MustParseAddr(sandboxIPv6)}}))
@@ -187,10 +185,8 @@ func TestRedirect(t *testing.T) {
 				{n.peer, n.sandbox, sandboxIPv6, redirect.Counts{In: redirect.Count{Packets: 1, Bytes: 14 + 40 + 8 + 4}}},
 			} {
 				before := n.counts(t)
-				hops, err := ping(t, tt.from, tt.to, tt.dst)
-				if err != nil || hops != 19 {
-					t.Errorf("to %s: arrived with a hop limit of %d, %v; want 19", tt.dst, hops, err)
-				}
+				hops := must.Get(ping(t, tt.from, tt.to, tt.dst))(t)
+				must.EqualFor(t, fmt.Sprintf("to %s", tt.dst), 19, hops)
 				after := n.counts(t)
 				got := redirect.Counts{Out: minus(after.Out, before.Out), In: minus(after.In, before.In)}
 				if got != tt.want {

@@ -85,11 +85,7 @@ func TestSparkline(t *testing.T) {
 	for want, values := range map[string][]float64{
 		"▁▁▄█": {0, -3, 0.5, 1}, "██▇█": {100, 99, 87, 100}, "▁": {0}, "": nil, "▂█": {1, 4},
 	} {
-		if got := sparkline(values, 4, false); got != want {
-			t.Errorf("%v: %s, want %s", values, got, want)
-		}
+		must.EqualFor(t, values, want, sparkline(values, 4, false))
 	}
-	if got := sparkline([]float64{9, 1, 2, 3}, 3, true); got != ":+#" {
-		t.Errorf("the last three of four: %s", got)
-	}
+	must.EqualFor(t, "the last three of four", ":+#", sparkline([]float64{9, 1, 2, 3}, 3, true))
 }

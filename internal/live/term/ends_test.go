@@ -51,9 +51,7 @@ func TestBadEnds(t *testing.T) {
 			must.Do(t, cmd.Process.Signal(sig))
 			select {
 			case err := <-done:
-				if err == nil {
-					t.Error("it ended well")
-				}
+				must.FailFor(t, "it ended well", err)
 			case <-time.After(2 * time.Minute):
 				t.Fatal("it does not end")
 			}

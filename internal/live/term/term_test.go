@@ -32,10 +32,7 @@ type glass struct {
 
 func watch(t *testing.T, width, height int) *glass {
 	t.Helper()
-	end, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	end, tty := must.Get2(pty.Open())(t)
 	g := &glass{t: t, tty: tty, end: end, ended: make(chan struct{}), s: screen.New(width, height)}
 	g.size(width, height)
 	go func() {
@@ -122,9 +119,7 @@ func TestScreen(t *testing.T) {
 			g.until("the opening", func(s string) bool { return strings.Contains(s, "in set-up") })
 			tell(l, middle())
 			g.until("the matrix", shows(t, c.name, prompt))
-			if err := l.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, l.Close())
 			_, _ = g.tty.WriteString("the final table\n")
 			g.until("the end", func(s string) bool { return s == prompt+"the final table\n" })
 			g.mu.Lock()
@@ -135,9 +130,7 @@ func TestScreen(t *testing.T) {
 			if raw := g.raw.String(); regexp.MustCompile(`\x1b\[(\?1049|\?2004|[0-9]* q|[0-9;?]*n|[0-9;?>]*c)`).MatchString(raw) {
 				t.Errorf("the terminal was asked something, or set to another screen, mode or cursor: %q", raw)
 			}
-			if err := l.Close(); err != nil {
-				t.Errorf("closed again: %v", err)
-			}
+			must.Do(must.Named(t, "closed again"), l.Close())
 			l.Handle(live.Decision{Text: "late"})
 		})
 	}
@@ -157,15 +150,11 @@ func TestNoColor(t *testing.T) {
 		l := g.start(c.environ...)
 		tell(l, middle())
 		g.until("the matrix", shows(t, "middle_80", ""))
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, l.Close())
 		g.mu.Lock() // the terminal may still be taking the end of it
 		got := colour.MatchString(g.raw.String())
 		g.mu.Unlock()
-		if got != c.colours {
-			t.Errorf("%q: colours %t", c.environ, got)
-		}
+		must.EqualFor(t, c.environ, c.colours, got)
 	}
 }
 
@@ -191,9 +180,7 @@ func TestResize(t *testing.T) {
 			sigwinch(t)
 			g.until(to.name, shows(t, to.name, to.before))
 		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, l.Close())
 		g.until("nothing", func(s string) bool { return s == "\n" })
 	}
 }
@@ -206,10 +193,7 @@ func sigwinch(t *testing.T) {
 
 // A terminal that accepts no output does not delay the run.
 func TestStoppedTerminal(t *testing.T) {
-	end, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	end, tty := must.Get2(pty.Open())(t)
 	must.Do(t, pty.Setsize(tty, &pty.Winsize{Rows: 60, Cols: 200}))
 	l := Start(tty, Options{Environ: []string{"TERM=xterm"}})
 	// The other end is not read: its buffer fills up.

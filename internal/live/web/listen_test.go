@@ -29,9 +29,7 @@ func listening(t *testing.T, pages http.Handler) string {
 	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, pages) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		must.Do(t, <-ended)
 	})
 	return l.Addr().String()
 }
@@ -111,9 +109,7 @@ func TestStalledReader(t *testing.T) {
 		request(t, at, get(s, path)) // and reads nothing
 		select {
 		case got := <-done:
-			if got != path {
-				t.Errorf("the request for %s ended", got)
-			}
+			must.EqualFor(t, "the request for", path, got)
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: the request still waits for a browser that reads nothing", path)
 		}
@@ -124,9 +120,7 @@ func TestStalledReader(t *testing.T) {
 func TestBodyIsRefused(t *testing.T) {
 	s, _ := site(t, "")
 	at := listening(t, s.Handler())
-	if code := answer(t, request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")); code != 400 {
-		t.Errorf("code %d, want 400", code)
-	}
+	must.EqualFor(t, "HTTP code", 400, answer(t, request(t, at, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nx")))
 }
 
 // No line end in foreign text begins another field or event.

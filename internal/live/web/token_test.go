@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"tare/internal/must"
 )
 
 const testToken = "0123456789abcdef"
@@ -41,9 +43,7 @@ func TestToken(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			s.Handler().ServeHTTP(w, r)
-			if w.Code != c.code {
-				t.Errorf("code %d, want %d", w.Code, c.code)
-			}
+			must.EqualFor(t, "code", c.code, w.Code)
 			if all := w.Body.String() + strings.Join(w.Header()["Set-Cookie"], ""); strings.Contains(all, s.Token) || strings.Contains(all, "a b/done") != (name == "the cookie") {
 				t.Errorf("the answer is\n%s", all)
 			}
@@ -86,10 +86,6 @@ func TestTokenIsExchanged(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	if at := (Server{Token: testToken}).Address("[::1]:80"); at != "http://[::1]:80/?token="+testToken {
-		t.Error(at)
-	}
-	if at := (Server{}).Address("127.0.0.1:80"); at != "http://127.0.0.1:80/" {
-		t.Error(at)
-	}
+	must.Equal(t, "http://[::1]:80/?token="+testToken, (Server{Token: testToken}).Address("[::1]:80"))
+	must.Equal(t, "http://127.0.0.1:80/", (Server{}).Address("127.0.0.1:80"))
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -180,17 +181,11 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("it is %s", kind)
 	}
 	in := bufio.NewReader(answer.Body)
-	if e := next(t, in); !strings.Contains(e, "event: matrix") || !strings.Contains(e, "9.00 Gbit/s") || !strings.Contains(e, "1 ok") {
-		t.Errorf("first event:\n%s", e)
-	}
+	must.Contain(t, next(t, in), "event: matrix", "9.00 Gbit/s", "1 ok")
 	append1(t, now, 2, 9e9)
-	if e := next(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
-		t.Errorf("second event:\n%s", e)
-	}
+	must.Contain(t, next(t, in), "2 ok", "n 2")
 	must.Do(t, now.Close())
-	if e := next(t, in); !strings.Contains(e, "event: ended") {
-		t.Errorf("last event:\n%s", e)
-	}
+	must.Contain(t, next(t, in), "event: ended")
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("there is more behind the end: %v", err)
 	}
@@ -201,10 +196,7 @@ func next(t *testing.T, in *bufio.Reader) string {
 	t.Helper()
 	var b strings.Builder
 	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			t.Fatalf("after %q: %v", b.String(), err)
-		}
+		line := must.Get(in.ReadString('\n'))(must.Named(t, fmt.Sprintf("after %q", b.String())))
 		if line == "\n" {
 			return b.String()
 		}
@@ -223,9 +215,7 @@ func TestListenEnds(t *testing.T) {
 	defer answer.Body.Close()
 	next(t, bufio.NewReader(answer.Body))
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must.Do(t, <-ended)
 }
 
 // A run that is removed between the list and its page, and the removal of the whole
@@ -234,9 +224,7 @@ func TestRemovedInBetween(t *testing.T) {
 	s, _ := site(t, "")
 	load := s.Load
 	s.Load = func(dir string) (report.Input, error) {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, os.RemoveAll(dir))
 		return load(dir)
 	}
 	ask := func(path string, code int, want string) {
@@ -266,9 +254,7 @@ func TestHostileList(t *testing.T) {
 	if link == nil {
 		t.Fatalf("no link to it in\n%.3000s", body)
 	}
-	if code := asked(s, link[1]).Code; code != 200 {
-		t.Errorf("%s: code %d", link[1], code)
-	}
+	must.EqualFor(t, link[1], 200, asked(s, link[1]).Code)
 }
 
 // A page of claims that cannot be made says why, and one without any says so.

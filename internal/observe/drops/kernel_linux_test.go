@@ -3,6 +3,7 @@ package drops
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -112,9 +113,7 @@ func TestOtherFields(t *testing.T) {
 	wide := relocated(t, kernel(t, reasons, btf.Member{Name: "network_header", Type: &btf.Int{Name: "u32", Size: 4}}))
 	must.Equal(t, "4", wide["network_header byte_sz"])
 	for field, want := range map[string]string{"network_header byte_off": "poison", "network_header byte_sz": "poison", "head byte_off": "8"} {
-		if got := relocated(t, kernel(t, reasons))[field]; got != want {
-			t.Errorf("without an IP header %s is %s, want %s", field, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("without an IP header %s", field), want, relocated(t, kernel(t, reasons))[field])
 	}
 }
 
@@ -155,9 +154,7 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 func TestRoom(t *testing.T) {
 	spec := must.Get(loadDrops())(t)
 	for name, want := range map[string]uint32{dropsMapTarePorts: maxPorts, dropsMapTareEnds: maxPorts, dropsMapTareCounts: 16 * maxFlows} {
-		if got := spec.Maps[name].MaxEntries; got != want {
-			t.Errorf("%s has room for %d, want %d", name, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s has room for", name), want, spec.Maps[name].MaxEntries)
 	}
 }
 

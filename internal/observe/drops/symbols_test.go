@@ -45,9 +45,7 @@ func FuzzSymbolise(f *testing.F) {
 func TestReasonName(t *testing.T) {
 	names := map[uint32]string{3: "NO_SOCKET"}
 	for reason, want := range map[uint32]string{3: "NO_SOCKET", 200: "REASON_200", 3<<16 | 5: "SUBSYSTEM_3_REASON_5"} {
-		if got := reasonName(names, reason); got != want {
-			t.Errorf("%d: %s, want %s", reason, got, want)
-		}
+		must.EqualFor(t, reason, want, reasonName(names, reason))
 	}
 }
 

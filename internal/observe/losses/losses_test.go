@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/observe/losses"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
@@ -153,9 +154,7 @@ func TestAttribute(t *testing.T) {
 			if diff := cmp.Diff(c.want, places); diff != "" {
 				t.Errorf("places (-want +got):\n%s%+v", diff, got)
 			}
-			if got.Unexplained != c.unexplained || got.Lost != c.sent-c.received {
-				t.Errorf("%d lost, %d unexplained, want %d", got.Lost, got.Unexplained, c.unexplained)
-			}
+			must.Equal(t, []int64{c.unexplained, c.sent - c.received}, []int64{got.Unexplained, got.Lost})
 			if text := strings.Join(got.Missing, "\n"); c.missing == "" && text != "" || !strings.Contains(text, c.missing) {
 				t.Errorf("missing %q, want %q", text, c.missing)
 			}

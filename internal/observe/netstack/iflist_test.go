@@ -2,6 +2,7 @@ package netstack
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"tare/internal/must"
@@ -38,9 +39,7 @@ func TestParseInterfaces(t *testing.T) {
 	}
 	must.Equal(t, want, got)
 	for n := 1; n < len(lo); n++ {
-		if got, err := ParseInterfaces(lo[:n]); err == nil {
-			t.Errorf("%d bytes of a message: %+v", n, got)
-		}
+		must.FailFor(t, fmt.Sprintf("%d bytes of a message", n), must.Err(ParseInterfaces(lo[:n])))
 	}
 	long := message("lo0", 1, 0, nil)
 	long[ifSize+linkNameLen] = 200
@@ -49,9 +48,7 @@ func TestParseInterfaces(t *testing.T) {
 	binary.NativeEndian.PutUint16(short, 100)
 	short[2], short[3] = ifVersion, ifInfo2
 	for name, b := range map[string][]byte{"long name": long, "no name": nameless, "short": short, "no length": make([]byte, 8)} {
-		if got, err := ParseInterfaces(b); err == nil {
-			t.Errorf("%s: %+v", name, got)
-		}
+		must.FailFor(t, name, must.Err(ParseInterfaces(b)))
 	}
 }
 

@@ -78,9 +78,7 @@ func TestReadGaps(t *testing.T) {
 			t.Errorf("%s is %d, but was not read", absent, n)
 		}
 	}
-	if got.Counters["dev/eth0.tx_dropped"] != 9 {
-		t.Error("a gap elsewhere cost the devices")
-	}
+	must.EqualFor(t, "a gap elsewhere cost the devices", uint64(9), got.Counters["dev/eth0.tx_dropped"])
 }
 
 func TestReadWithoutProcfs(t *testing.T) {

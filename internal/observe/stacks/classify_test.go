@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,9 +94,7 @@ func TestComponent(t *testing.T) {
 	}
 	s := NewClassifier()
 	for _, tt := range tests {
-		if got := s.Component(Unfold(tt.stack)); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
+		must.EqualFor(t, tt.name, tt.want, s.Component(Unfold(tt.stack)))
 	}
 }
 
@@ -145,9 +144,7 @@ func TestKind(t *testing.T) {
 		{observe.Program{Name: "cc1", Relation: observe.Unrelated}, true, Other},
 		{observe.Program{Name: "ksoftirqd/0", Relation: observe.KernelThread}, false, Kernel},
 	} {
-		if got := kind(tt.program, true, tt.outside); got != tt.want {
-			t.Errorf("%+v, outside %t: %s, want %s", tt.program, tt.outside, got, tt.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%+v, outside %t", tt.program, tt.outside), tt.want, kind(tt.program, true, tt.outside))
 	}
 	must.Equal(t, Other, kind(observe.Program{}, false, true))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/must"
 	"tare/internal/observe"
 )
 
@@ -59,13 +60,9 @@ func TestTally(t *testing.T) {
 		"idle (swapper);tcp_sendmsg_[k]":                                 1,
 		"other (gone);[gone]":                                            1,
 	}
-	if d := cmp.Diff(want, got.Stacks); d != "" || got.Busy != 4 || got.Lost != 8 {
-		t.Errorf("busy %d, lost %d (-want +got):\n%s", got.Busy, got.Lost, d)
-	}
+	must.EqualFor(t, "busy", []any{"", 4, 8}, []any{cmp.Diff(want, got.Stacks), got.Busy, got.Lost})
 	tl.add([]byte{1, 2, 3})
-	if tl.broken == nil {
-		t.Error("half a header was read")
-	}
+	must.FailFor(t, "half a header was read", tl.broken)
 }
 
 func FuzzEachRecord(f *testing.F) {
@@ -76,9 +73,7 @@ func FuzzEachRecord(f *testing.F) {
 		tl := tally{counts: map[string]int{}}
 		tl.add(b)
 		for key := range tl.counts {
-			if again := sampleOf(key).key(); again != key {
-				t.Errorf("%x came back as %x", key, again)
-			}
+			must.Equal(t, key, sampleOf(key).key())
 		}
 	})
 }

@@ -3,6 +3,7 @@
 package inlab_test
 
 import (
+	"fmt"
 	"os/exec"
 	"testing"
 	"time"
@@ -39,10 +40,7 @@ func TestProof(t *testing.T) {
 						if kind == "udp_stream" {
 							p.Rate = 20e6
 						}
-						client, server, err := s.Trial(t, p, s.Lab.IPv6 && p.Reverse)
-						if err != nil {
-							t.Errorf("%s %s %s: %v", name, kind, direction, err)
-						}
+						client, server := must.Get2(s.Trial(t, p, s.Lab.IPv6 && p.Reverse))(must.Named(t, fmt.Sprintf("%s %s %s", name, kind, direction)))
 						checkMetrics(t, p, client, server)
 					}
 				}
@@ -53,7 +51,9 @@ func TestProof(t *testing.T) {
 
 func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
-	must.Get(tool.Check(p, client, server))(t)
+	if _, err := tool.Check(p, client, server); err != nil {
+		t.Error(err)
+	}
 	w := must.Get(tool.For(p))(t)
 	if p.Both {
 		if client.Received == 0 || server.Received == 0 {

@@ -80,9 +80,7 @@ func judge(t *testing.T, kind, attack string, client, server traffic.Report, err
 	if refused(client, server) == 0 && attack != "fragments" { // of which no datagram is complete
 		t.Error("the trial does not report what the neighbour sent")
 	}
-	if diff := unequal(kind, client, server); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, "", unequal(kind, client, server))
 }
 
 // refused is what runs report as foreign traffic.
@@ -142,10 +140,7 @@ func params(kind, token string) traffic.Params {
 // open opens the server's port of a trial.
 func open(t *testing.T, s *drivertest.Setup, p traffic.Params) *agent.Trial {
 	t.Helper()
-	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen, dial := must.Get2(s.Path.Pairs[0].Server.Reach(false))(t)
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()
 	trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/must"
 )
 
 // seen is what the client of a trial sent to the server: the payloads of its first packets, which
@@ -45,14 +47,10 @@ func (n *neighbour) watch(t *testing.T, device string) (stop func(server netip.A
 			return nil
 		})
 	}()
-	if err := <-opened; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-opened)
 	return func(server netip.AddrPort) (s seen) {
 		over.Store(true)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, <-done)
 		for _, p := range packets {
 			if payload := payloadTo(p, server); len(payload) > 0 && len(s.payloads) < maxSeen {
 				s.payloads = append(s.payloads, payload)

@@ -93,9 +93,7 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 		return
 	}
 	for end, r := range map[string]traffic.Report{"client": client, "server": server} {
-		if n := connections(p) * max(1, p.Rounds+min(p.Rounds, 1)); r.Connections != n {
-			t.Errorf("%s had %d connections, want %d", end, r.Connections, n)
-		}
+		must.EqualFor(t, end, connections(p)*max(1, p.Rounds+min(p.Rounds, 1)), r.Connections)
 		var sum int64
 		for _, v := range r.Window.Streams {
 			sum += v
@@ -248,9 +246,7 @@ func TestSilentConnections(t *testing.T) {
 				}
 				silence(t, address, during)
 				for range p.Rounds {
-					if err := session.Slice(ctx, p.Slice); err != nil {
-						t.Error(err)
-					}
+					must.Do(t, session.Slice(ctx, p.Slice))
 				}
 				client := session.Close()
 				a := <-end

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -175,9 +176,7 @@ func TestCRRPortsExhausted(t *testing.T) {
 				t.Fatalf("portable %t, %d flows: %s", portable, flows, r.Error)
 			}
 			// The control connection has one of the ten.
-			if r.Client.Connections != 9 || r.Server.Connections != 9 || r.Client.Messages != 9 {
-				t.Errorf("portable %t, %d flows: %d connections with 9 ports, the server saw %d", portable, flows, r.Client.Connections, r.Server.Connections)
-			}
+			must.EqualFor(t, fmt.Sprintf("portable %t, %d flows", portable, flows), []any{9, 9, int64(9)}, []any{r.Client.Connections, r.Server.Connections, r.Client.Messages})
 			if len(r.Client.Notes) != 1 || r.Client.Notes[0].Code != "ports_exhausted" {
 				t.Errorf("portable %t, %d flows: notes %v", portable, flows, r.Client.Notes)
 			}

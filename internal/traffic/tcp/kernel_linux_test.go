@@ -25,10 +25,7 @@ func TestKernelAgrees(t *testing.T) {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
 				p.Streams, p.Both, p.Threads, p.WriteSize = 3, both, threads, 64<<10
-				client, server, err := pair(t, on, p)
-				if err != nil {
-					t.Fatalf("%s: %v", on, err)
-				}
+				client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 				n := int64(connections(p))
 				tokens := n * int64(len(handshakeBytes(p, roleForward)))
 				toServer, toClient := tokens, n+n // go, and a stop byte from the server as receiver
@@ -80,14 +77,9 @@ func TestSocketOptions(t *testing.T) {
 		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
 			p := params("tcp_stream")
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
-			client, server, err := pair(t, on, p)
-			if err != nil {
-				t.Fatalf("%s, buffers of %d: %v", on, size, err)
-			}
+			client, server := must.Get2(pair(t, on, p))(must.Named(t, fmt.Sprintf("%s, buffers of %d", on, size)))
 			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
-				if r.TCP.Congestion != "reno" {
-					t.Errorf("%s: %s has congestion control %q", on, end, r.TCP.Congestion)
-				}
+				must.EqualFor(t, fmt.Sprintf("%s: %s", on, end), "reno", r.TCP.Congestion)
 				// A kernel grants twice the requested size (socket(7)).
 				ok := r.SendBuffer == 2*size && r.ReceiveBuffer == 2*size
 				if size > 1<<20 {
@@ -113,13 +105,11 @@ func TestStreamAllocatesNothing(t *testing.T) {
 		}
 		for _, pace := range []*pace{nil, newPace(p, 0)} {
 			send.pace = pace
-			if n := testing.AllocsPerRun(1000, func() {
+			must.EqualFor(t, fmt.Sprintf("raw %t, paced %t", raw, pace != nil), float64(0), testing.AllocsPerRun(1000, func() {
 				if send.step() != nil || get.step() != nil {
 					t.Error("a step failed")
 				}
-			}); n != 0 {
-				t.Errorf("raw %t, paced %t: %g allocations for a write and a read", raw, pace != nil, n)
-			}
+			}))
 		}
 	}
 }
@@ -150,10 +140,7 @@ func TestRawCalls(t *testing.T) {
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("raw system calls were not used")
 			}
-			client, server, err := pair(t, pairing{fastest(), fastest()}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client, server := must.Get2(pair(t, pairing{fastest(), fastest()}, p))(t)
 			agree(t, p, client, server)
 		}
 	}

@@ -18,23 +18,13 @@ import (
 	"tare/internal/must"
 	"tare/internal/testneed"
 	"tare/internal/traffic"
+	"tare/internal/traffic/dns"
 )
 
 // room raises GOMAXPROCS for threads in raw system calls, as an agent does.
 func room(t testing.TB) {
 	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
-}
-
-// pathPairs are all pairs of implementations for the two endpoints.
-func pathPairs() map[string][2]path {
-	pairs := map[string][2]path{"portable to portable": {portablePath(), portablePath()}}
-	if fastest().name == "fast" {
-		pairs["fast to fast"] = [2]path{fastest(), fastest()}
-		pairs["fast to portable"] = [2]path{fastest(), portablePath()}
-		pairs["portable to fast"] = [2]path{portablePath(), fastest()}
-	}
-	return pairs
 }
 
 // rrAgree checks two reports against each other and against the sizes of the messages.
@@ -121,16 +111,12 @@ func TestRRConformance(t *testing.T) {
 			c.Notes = nil // slots may be missed
 		}
 		rrAgree(t, name, p, c, s)
-		if c.Connections != x.flows || s.Connections != x.flows || len(c.Window.Streams) != x.flows {
-			t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
-		}
+		must.EqualFor(t, name, []int{x.flows, x.flows, x.flows}, []int{c.Connections, s.Connections, len(c.Window.Streams)})
 		var received int64
 		for _, n := range c.Window.Streams {
 			received += n
 		}
-		if received != c.Window.Received {
-			t.Errorf("%s: the streams received %d, the window %d", name, received, c.Window.Received)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: the streams received", name), c.Window.Received, received)
 		if want := int64(p.Duration * 500 / time.Second); rate > 0 && c.Window.Slots != want {
 			t.Errorf("%s: %d slots in %s at %d/s", name, c.Window.Slots, p.Duration, rate)
 		}
@@ -140,15 +126,12 @@ func TestRRConformance(t *testing.T) {
 // The schedule continues from slice to slice: a rate below one per slice is kept.
 func TestRRScheduleOverSlices(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
+	for _, path := range pairings() {
 		for _, flows := range []int{1, 3} {
 			p := params("tcp_rr")
 			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, 40, 0, 10*time.Millisecond, 25
 			p.RequestSize, p.ResponseSize = 1, 1
-			c, s, err := between(t.Context(), rr{n[0]}, rr{n[1]}, p)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			c, s := must.Get2(between(t.Context(), rr{path.client}, rr{path.server}, p))(must.Named(t, path))
 			// 250 ms at 40/s are 10 slots, one every 25 ms: at 0, 5, 0, 5, ... of a slice, of which
 			// the first 2 ms do not count.
 			if c.Window.Slots != 5 || c.Messages+c.Window.Missed < 5 || c.Messages > 10 || c.Messages != s.Messages {
@@ -161,12 +144,12 @@ func TestRRScheduleOverSlices(t *testing.T) {
 // A schedule that cannot be kept still ends in time, and what was not sent is reported.
 func TestRROverload(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
+	for _, path := range pairings() {
 		for _, flows := range []int{1, 2} {
 			p := params("tcp_rr")
 			p.Streams, p.TransactionRate = flows, maxTransactionRate
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			c, _, err := between(ctx, rr{n[0]}, rr{n[1]}, p)
+			c, _, err := between(ctx, rr{path.client}, rr{path.server}, p)
 			cancel()
 			if err != nil {
 				t.Fatalf("%s, %d flows: %v", path, flows, err)
@@ -362,24 +345,31 @@ func TestScheduleExtremes(t *testing.T) {
 	}
 }
 
-// The fast implementation allocates nothing per exchange after set-up.
+// The fast implementations allocate nothing per exchange, query or connection after set-up.
 func TestRRAllocatesNothing(t *testing.T) {
 	room(t)
-	for _, rate := range []uint64{0, 20_000} {
+	for what, c := range map[string]struct {
+		w      traffic.Workload
+		setUp  int64 // allocations
+		change func(*traffic.Params)
+	}{
+		"tcp_rr":                    {rr{fastest()}, 1000, func(*traffic.Params) {}},
+		"tcp_rr with a rate":        {rr{fastest()}, 1000, func(p *traffic.Params) { p.TransactionRate = 20_000 }},
+		"tcp_crr":                   {crr{fastest()}, 1000, func(p *traffic.Params) { p.Reset, p.Congestion = true, "reno" }},
+		"tcp_dns, with its 2 zones": {dnsQueries{rr{fastest()}}, 40 * dns.Names, func(*traffic.Params) {}},
+	} {
 		for _, flows := range []int{1, 8} {
-			p := params("tcp_rr")
-			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, rate, 0, 500*time.Millisecond, 2
+			p := params(c.w.Spec().Kind)
+			p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 500*time.Millisecond, 2
+			c.change(&p)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			c, _, err := between(t.Context(), rr{fastest()}, rr{fastest()}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client, _ := must.Get2(between(t.Context(), c.w, c.w, p))(must.Named(t, what))
 			runtime.ReadMemStats(&after)
 			got := int64(after.Mallocs - before.Mallocs)
-			t.Logf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
-			if fastest().name == "fast" && got > 1000+c.Messages/10 {
-				t.Errorf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
+			t.Logf("%s, %d flows: %d allocations in %d exchanges", what, flows, got, client.Messages)
+			if fastest().name == "fast" && got > c.setUp+client.Messages/10 {
+				t.Errorf("%s, %d flows: %d allocations in %d exchanges", what, flows, got, client.Messages)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -153,13 +154,9 @@ func TestStreamWrongToken(t *testing.T) {
 		address, end := serve(ctx, t, stream{on.server}, p)
 		p.Address, p.Token = address, "fedcba9876543210"
 		_, err := stream{on.client}.Dial(ctx, p, nil)
-		if err == nil || !strings.Contains(err.Error(), "start the trial: ") {
-			t.Errorf("%s: client gave %v", on, err)
-		}
+		must.FailFor(t, on, err, "start the trial: ")
 		cancel()
-		if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "0 of 1 connections arrived") {
-			t.Errorf("%s: server gave %v", on, a.err)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: server gave", on), (<-end).err, "0 of 1 connections arrived")
 	}
 }
 
@@ -189,9 +186,7 @@ func TestStreamClientExits(t *testing.T) {
 				if reverse {
 					says = "tcp_stream: send: "
 				}
-				if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), says) {
-					t.Errorf("%s, reverse %t, %d threads: %v", n.name, reverse, threads, a.err)
-				}
+				must.FailFor(t, fmt.Sprintf("%s, reverse %t, %d threads", n.name, reverse, threads), (<-end).err, says)
 			}
 		}
 	}
@@ -203,10 +198,7 @@ func TestStreamRateTooHigh(t *testing.T) {
 		for _, threads := range []int{0, 1} {
 			p := params("tcp_stream")
 			p.Rate, p.WriteSize, p.Threads, p.Streams, p.Duration = 1e15, 1400, threads, 2, 300*time.Millisecond
-			client, server, err := pair(t, on, p)
-			if err != nil {
-				t.Fatalf("%s: %v", on, err)
-			}
+			client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 			w := client.Window
 			if w.Missed == 0 || w.Missed >= w.Slots || !noted(client, "generator_limited") || noted(server, "generator_limited") {
 				t.Errorf("%s: missed %d of %d, notes %v and %v", on, w.Missed, w.Slots, client.Notes, server.Notes)
@@ -220,10 +212,7 @@ func TestStreamThreadsNote(t *testing.T) {
 	for _, on := range pairings() {
 		p := params("tcp_stream")
 		p.Streams, p.Threads = 2, 1
-		client, server, err := pair(t, on, p)
-		if err != nil {
-			t.Fatalf("%s: %v", on, err)
-		}
+		client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 		if noted(client, "threads_not_set") != (on.client.name == "portable") || noted(server, "threads_not_set") != (on.server.name == "portable") {
 			t.Errorf("%s: %v and %v", on, client.Notes, server.Notes)
 		}

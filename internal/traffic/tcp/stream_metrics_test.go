@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -34,9 +35,7 @@ func TestStreamMetrics(t *testing.T) {
 	} {
 		m, series := stream{}.Metrics(c.p, c.client, c.server)
 		must.EqualFor(t, what, c.want, m)
-		if diff := cmp.Diff(c.series, series.Values); diff != "" || series.Metric != "goodput" || series.Interval != 1 {
-			t.Errorf("%s: series %+v", what, series)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s: series %+v", what, series), []any{"", "goodput", float64(1)}, []any{cmp.Diff(c.series, series.Values), series.Metric, series.Interval})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -49,9 +50,7 @@ func TestPace(t *testing.T) {
 func TestPaceInTime(t *testing.T) {
 	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // one slot per ms for each stream
 	s := newPace(p, 1)
-	if n := s.due(499 * time.Microsecond); n != 0 || s.wakeAt != 999*time.Microsecond {
-		t.Errorf("before the first slot %d are due, next look at %s", n, s.wakeAt)
-	}
+	must.EqualFor(t, "due before the first slot, and the next look", []any{int64(0), 999 * time.Microsecond}, []any{s.due(499 * time.Microsecond), s.wakeAt})
 	for i := range 1000 {
 		at := time.Duration(i)*time.Millisecond + 500*time.Microsecond
 		if n := s.due(at); n != 1 {
@@ -70,9 +69,7 @@ func TestPaceInTime(t *testing.T) {
 // A delayed sender makes up for maxCatchUp and misses the rest.
 func TestPaceLate(t *testing.T) {
 	s := newPace(traffic.Params{Streams: 1, WriteSize: 125_000, Rate: 1e9, Duration: time.Second}, 0)
-	if n := s.due(450 * time.Millisecond); n != 100 || s.missed != 351 {
-		t.Errorf("after 450 ms of slots of 1 ms, %d are due and %d missed, want 100 and 351", n, s.missed)
-	}
+	must.EqualFor(t, "due and missed after 450 ms of slots of 1 ms", []int64{100, 351}, []int64{s.due(450 * time.Millisecond), s.missed})
 	if s.close(); s.slots != 1000 || s.missed != 1000 {
 		t.Errorf("nothing was sent, but of %d slots %d are missed", s.slots, s.missed)
 	}

@@ -131,9 +131,7 @@ func TestZeroCopyMemory(t *testing.T) {
 		if _, _, err := pair(t, pairing{f, f}, p); err != nil {
 			t.Fatal(err)
 		}
-		if n := mapped.Load(); n != 6*zeroCopyMemory || live.Load() != 0 {
-			t.Errorf("%d slices: %d bytes for 6 senders, and %d are not free", rounds, n, live.Load())
-		}
+		must.EqualFor(t, fmt.Sprintf("%d slices: bytes mapped, and not free", rounds), []int64{6 * zeroCopyMemory, 0}, []int64{mapped.Load(), live.Load()})
 		p.Reverse, p.Both = false, false
 		p.Address = impostor(t, p, func(c net.Conn) {
 			_, _ = c.Write([]byte{goByte})

@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,9 +34,7 @@ func TestRunFIFO(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if p := policy(t, 0); p != unix.SCHED_NORMAL {
-		t.Errorf("the test's own thread has policy %d", p)
-	}
+	must.EqualFor(t, "the test's own thread has policy", uint32(unix.SCHED_NORMAL), policy(t, 0))
 }
 
 // Without the right to do so, the error names it, and no function runs.
@@ -53,16 +50,10 @@ func TestRunFIFONotAllowed(t *testing.T) {
 		}
 		return setFIFO()
 	})
-	if err == nil || !strings.Contains(err.Error(), "scheduling fifo: operation not permitted: it requires CAP_SYS_NICE") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, "scheduling fifo: operation not permitted: it requires CAP_SYS_NICE")
 }
 
 func TestCheck(t *testing.T) {
-	if err := (Settings{CPU: -1, Spin: true}).Check(); err != nil {
-		t.Error(err)
-	}
-	if err := (Settings{CPU: -1, Spin: true, FIFO: true}).Check(); err == nil {
-		t.Error("a spinning real-time thread is accepted")
-	}
+	must.Do(t, (Settings{CPU: -1, Spin: true}).Check())
+	must.FailFor(t, "a spinning real-time thread is accepted", (Settings{CPU: -1, Spin: true, FIFO: true}).Check())
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // All functions run concurrently, and the error is that of the first in order that fails.
@@ -38,9 +40,7 @@ func TestRunCannotPin(t *testing.T) {
 		t.Error("it ran")
 		return nil
 	})
-	if err == nil {
-		t.Error("CPU 4096 was there")
-	}
+	must.FailFor(t, "CPU 4096 was there", err)
 }
 
 func TestCancelled(t *testing.T) {

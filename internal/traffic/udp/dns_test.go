@@ -79,14 +79,9 @@ func TestUDPDNSSlices(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		peer := make(chan traffic.Report, 1)
 		served := begin(ctx, t, ends[0], &p, peer)
-		s, err := ends[1].(traffic.Sliced).Open(ctx, p)
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		s := must.Get(ends[1].(traffic.Sliced).Open(ctx, p))(must.Named(t, pairing))
 		for range p.Rounds {
-			if err := s.Slice(ctx, p.Slice); err != nil {
-				t.Fatalf("%s: %v", pairing, err)
-			}
+			must.Do(must.Named(t, pairing), s.Slice(ctx, p.Slice))
 		}
 		client := s.Close()
 		peer <- client
@@ -189,9 +184,7 @@ func TestUDPDNSForeign(t *testing.T) {
 		server := <-served
 		cancel()
 		must.Do(t, stranger.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
-		if n, err := stranger.Read(make([]byte, 100)); err == nil {
-			t.Errorf("%s: a stranger was answered with %d bytes", pairing, n)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: a stranger was answered with", pairing), must.Err(stranger.Read(make([]byte, 100))))
 		stranger.Close()
 		if server.err != nil {
 			t.Fatalf("%s: %v", pairing, server.err)
@@ -223,9 +216,7 @@ func TestUDPDNSEnds(t *testing.T) {
 		time.AfterFunc(150*time.Millisecond, func() { cancel(context.Canceled) })
 		_, err := ends[1].Dial(ctx, p, nil)
 		<-served
-		if err == nil {
-			t.Errorf("%s: cancelled, but the client returned no error", pairing)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: cancelled, but the client returned no error", pairing), err)
 		c := bareServer(t, &p)
 		go func() {
 			_, _ = acceptHandshake(c, p)
@@ -251,10 +242,7 @@ func TestUDPDNSAllocatesNothing(t *testing.T) {
 		p.Streams, p.Warmup, p.Duration = flows, 0, time.Second
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		c, _, err := trial(t, newDNS(socket.FastestUDP()), newDNS(socket.FastestUDP()), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, _ := must.Get2(trial(t, newDNS(socket.FastestUDP()), newDNS(socket.FastestUDP()), p))(t)
 		runtime.ReadMemStats(&after)
 		// Two zones are made, with some allocations for each name.
 		if got := int64(after.Mallocs - before.Mallocs); runtime.GOOS == "linux" && got > 40*dns.Names+c.Messages/10 {
@@ -304,10 +292,7 @@ func (w *stalledWire) ReceiveWithin(in *socket.Inbox, _ time.Duration) error { r
 
 // A client that had no CPU reads the answers that wait before it gives up queries.
 func TestUDPDNSStalled(t *testing.T) {
-	p, zone, err := dnsParams(traffic.Params{Kind: "udp_dns", Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1, Streams: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, zone := must.Get2(dnsParams(traffic.Params{Kind: "udp_dns", Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1, Streams: 8}))(t)
 	w := &stalledWire{zone: zone, stall: replyTimeout + 100*time.Millisecond}
 	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: socket.Portable{}, zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}

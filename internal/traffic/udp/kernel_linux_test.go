@@ -223,9 +223,7 @@ func TestUDPOversize(t *testing.T) {
 				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse
 				name := fmt.Sprintf("%T, offload %t, reverse %t", n, offload, reverse)
 				_, _, _, err := inNS(t, 1500, w, w, p)
-				if err == nil || !strings.Contains(err.Error(), "payload of 1473 bytes exceeds the path MTU of 1500 with fragmentation off; use at most 1472 bytes") {
-					t.Errorf("%s: %v", name, err)
-				}
+				must.FailFor(t, name, err, "payload of 1473 bytes exceeds the path MTU of 1500 with fragmentation off; use at most 1472 bytes")
 				p.PayloadSize = 1472
 				if _, _, _, err := inNS(t, 1500, w, w, p); err != nil {
 					t.Errorf("%s: a payload of the full MTU: %v", name, err)

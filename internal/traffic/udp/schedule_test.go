@@ -1,11 +1,13 @@
 package udp
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"tare/internal/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
@@ -89,9 +91,7 @@ func TestMannerOf(t *testing.T) {
 		{time.Millisecond, traffic.Params{Spin: true}, yielding},
 		{time.Microsecond, traffic.Params{Spin: true}, yielding},
 	} {
-		if got := mannerOf(tt.gap, tt.p); got != tt.want {
-			t.Errorf("slots every %s, %+v: %d, want %d", tt.gap, tt.p, got, tt.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("slots every %s, %+v", tt.gap, tt.p), tt.want, mannerOf(tt.gap, tt.p))
 	}
 }
 

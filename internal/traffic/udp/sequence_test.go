@@ -1,11 +1,14 @@
 package udp
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/must"
 )
 
 // naive is a tracker with unbounded memory and the same horizon.
@@ -132,9 +135,7 @@ func FuzzHeader(f *testing.F) {
 		if h, ok := parseHeader(b); ok {
 			again := make([]byte, headerSize)
 			h.put(again)
-			if string(again) != string(b[:headerSize]) {
-				t.Errorf("%x was read as %x", b[:headerSize], again)
-			}
+			must.EqualFor(t, fmt.Sprintf("%x was read as", b[:headerSize]), string(b[:headerSize]), string(again))
 			l := newSequenceTracker(maxFlows)
 			l.arrive(h.seq, h.sent, true)
 		}

@@ -35,10 +35,7 @@ type end struct {
 func begin(ctx context.Context, t *testing.T, w traffic.Workload, p *traffic.Params, peer traffic.Peer) <-chan end {
 	t.Helper()
 	s := must.Get(w.Listen(*p))(t)
-	host, _, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host, _ := must.Get2(net.SplitHostPort(p.Address))(t)
 	p.Address = net.JoinHostPort(host, fmt.Sprint(s.Port()))
 	served := make(chan end, 1)
 	go func() {
@@ -152,20 +149,14 @@ func TestUDPStream(t *testing.T) {
 			p := params("udp_stream")
 			c.change(&p)
 			ends := pairings(newStream)[on]
-			client, server, err := trial(t, ends[0], ends[1], p)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
+			client, server := must.Get2(trial(t, ends[0], ends[1], p))(must.Named(t, name))
 			sender, receiver := client, server
 			if p.Reverse {
 				sender, receiver = server, client
 			}
 			consistent(t, name, p, sender, receiver)
 			m, series := ends[1].Metrics(p, client, server)
-			if len(series.Values) != len(intervals(p)) {
-				t.Errorf("%s: %d intervals, want %d", name, len(series.Values), len(intervals(p)))
-			}
+			must.EqualFor(t, name, len(intervals(p)), len(series.Values))
 			for metric, v := range m {
 				known, ok := result.MetricNamed(metric)
 				if !ok || v < 0 || v == 0 && known.Primary {
@@ -190,10 +181,7 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p := params("udp_stream")
 	p.Offload = true
 	w := stream{socket.Portable{}}
-	client, server, err := trial(t, w, w, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, server := must.Get2(trial(t, w, w, p))(t)
 	if client.Datagrams.Offloaded || server.Datagrams.Offloaded || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
 		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offloaded, server.Datagrams.Offloaded, client.Notes)
 	}
@@ -366,10 +354,7 @@ func TestUDPForeignDatagrams(t *testing.T) {
 			spray()
 			close(sprayed)
 		})
-		client, err := ends[1].Dial(ctx, p, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		client := must.Get(ends[1].Dial(ctx, p, nil))(must.Named(t, pairing))
 		if during.Stop() {
 			spray()
 		} else {
@@ -432,13 +417,9 @@ func TestUDPWrongToken(t *testing.T) {
 			served := begin(ctx, t, ends[0], &p, nil)
 			p.Token = "fedcba9876543210"
 			_, err := ends[1].Dial(ctx, p, nil)
-			if err == nil || !strings.Contains(err.Error(), "0 of 1 flows were answered") {
-				t.Errorf("the client returned %v", err)
-			}
+			must.Fail(t, err, "0 of 1 flows were answered")
 			cancel(errors.New("enough"))
-			if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "without the trial's token") {
-				t.Errorf("the server returned %v", a.err)
-			}
+			must.Fail(t, (<-served).err, "without the trial's token")
 		})
 	}
 }
@@ -471,9 +452,7 @@ func TestUDPSenderExits(t *testing.T) {
 		served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
 		must.Get(ends[1].Dial(ctx, p, nil))(t)
 		cancel(errors.New("enough"))
-		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "the sender did not report how many it sent: enough") {
-			t.Errorf("%s: %v", pairing, a.err)
-		}
+		must.FailFor(t, pairing, (<-served).err, "the sender did not report how many it sent: enough")
 	}
 }
 
@@ -493,9 +472,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 		served := begin(t.Context(), t, w, &p, peer)
 		must.Get(w.Dial(t.Context(), p, nil))(t)
 		peer <- c.tell
-		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), c.want) {
-			t.Errorf("got %v, want %q", a.err, c.want)
-		}
+		must.Fail(t, (<-served).err, c.want)
 	}
 }
 
@@ -523,10 +500,7 @@ func TestUDPRateTooHigh(t *testing.T) {
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
 	w := stream{socket.FastestUDP()}
-	client, server, err := trial(t, w, w, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, server := must.Get2(trial(t, w, w, p))(t)
 	consistent(t, "400 Gbit/s", p, client, server)
 	limited := slices.ContainsFunc(client.Notes, func(n traffic.Note) bool { return n.Code == "generator_limited" })
 	if !limited || client.Window.Missed == 0 || client.Datagrams.LargestBurst > 64 {

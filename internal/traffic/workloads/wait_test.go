@@ -1,10 +1,12 @@
 package workloads
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/study"
 )
 
@@ -40,9 +42,7 @@ func TestWaitNeedsSchedule(t *testing.T) {
 				w.TransactionRate = 100
 				fallthrough
 			default:
-				if got := problems(w); got != "" {
-					t.Errorf("%s with %s: %s", spec.Kind, key, got)
-				}
+				must.EqualFor(t, fmt.Sprintf("%s with %s", spec.Kind, key), "", problems(w))
 			}
 		}
 	}

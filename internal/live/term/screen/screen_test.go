@@ -1,11 +1,14 @@
 package screen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/must"
 )
 
 func TestScreen(t *testing.T) {
@@ -69,9 +72,7 @@ func TestResize(t *testing.T) {
 			want = "01234|567\nb\nc"
 		}
 		x, y := s.Cursor()
-		if got := strings.Join(append(s.Above(), strings.Join(s.Lines(), "\n")), "|"); got != want || x != 1 || y != 2 {
-			t.Errorf("breaks %t: %q with the cursor at %d, %d; want %q", breaks, got, x, y, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("breaks %t", breaks), []any{want, 1, 2}, []any{strings.Join(append(s.Above(), strings.Join(s.Lines(), "\n")), "|"), x, y})
 	}
 }
 

@@ -82,9 +82,7 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 			t.Errorf("the image has the platform %s, which is not built", p)
 		}
 	}
-	if _, err := os.Stat(r.Images[0].Dockerfile); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(r.Images[0].Dockerfile))(t)
 }
 
 // stamp returns the version, commit and date of the test builds, as arguments of make.
@@ -106,9 +104,7 @@ func TestReleaseMade(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join(elsewhere, name), text, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		for _, dir := range []string{"cmd", "internal", "studies", "scripts/agents"} {
 			must.Do(t, os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)))

@@ -20,9 +20,7 @@ func copied(t *testing.T, script string) (dir string) {
 	if err == nil {
 		err = errors.Join(os.Mkdir(filepath.Join(dir, "scripts"), 0o755), os.WriteFile(filepath.Join(dir, script), text, 0o755))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return dir
 }
 

@@ -19,9 +19,7 @@ func TestDefault(t *testing.T) {
 		t.Fatal("there is no default study")
 	}
 	s, err := studyfile.Decode("default.yaml", src, catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s.Title == "" || s.Description == "" {
 		t.Error("no title or no description")
 	}

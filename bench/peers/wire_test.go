@@ -29,7 +29,7 @@ func TestTap(t *testing.T) {
 	defer l.Close()
 	tap := must.Get(newTap(l.B, 1000))(t)
 	defer tap.close()
-	err := l.A.NS.Do(func() error {
+	must.Do(t, l.A.NS.Do(func() error {
 		c, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: l.B.Addr[0].AsSlice(), Port: 9})
 		if err != nil {
 			return err
@@ -40,10 +40,7 @@ func TestTap(t *testing.T) {
 			_, _ = c.Write(make([]byte, 64+i%3))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	// A write that reports a refusal sends nothing.
 	var packets []packet
 	for wait := time.Now().Add(5 * time.Second); len(packets) == 0 && time.Now().Before(wait); time.Sleep(time.Millisecond) {

@@ -100,9 +100,7 @@ func slices(t *testing.T, client, server *agent.Client) {
 			err = trial.Slice(t.Context(), p.Slice)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, got, err := trial.Close(t.Context()); err != nil || got.Received == 0 {
 		t.Fatalf("%+v: %v", got, err)
 	}

@@ -120,9 +120,7 @@ func TestMemoryOfAnyInput(t *testing.T) {
 func unread(t *testing.T, in io.Reader) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	go func() {
 		_, _ = io.Copy(w, in)
 		_ = w.Close()

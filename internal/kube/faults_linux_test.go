@@ -36,17 +36,12 @@ func checkCut(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, pod *kube.Pod,
 		says(t, name, a.Err(), "its exec stream ended", "node "+kubetest.NodeB)
 		must.Do(t, a.Close())
 		// A request waits for an API server that restarts, and a pod that still runs is used again.
-		again, err := k.Run(t.Context(), pod.PodSpec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(k.Run(t.Context(), pod.PodSpec))(t)
 		if again.Addresses[0] != pod.Addresses[0] {
 			t.Errorf("%s: pod %s was replaced", name, pod.Name)
 		}
 		// So does an agent for a kubelet.
-		if a, err = agent.Start(t.Context(), pod, run, "test"); err != nil {
-			t.Fatal(err)
-		}
+		a = must.Get(agent.Start(t.Context(), pod, run, "test"))(t)
 		must.Do(t, a.Close())
 	}
 }
@@ -107,9 +102,7 @@ func revoke(t *testing.T, c *kubetest.Cluster, space string) func(*testing.T) {
 	path := filepath.Join(t.TempDir(), "brief")
 	must.Do(t, os.WriteFile(path, []byte(before+"{token: "+token+"}"+after), 0o600))
 	k, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = k.Nodes(t.Context(), "")
 	says(t, "account without rights", err, `cannot list resource "nodes"`, kube.ErrForbidden.Error())
 	c.Kubectl(t, "", "delete", "serviceaccount", "brief", "-n", space)
@@ -136,9 +129,7 @@ func checkNoNames(t *testing.T, c *kubetest.Cluster) {
 func checkNode(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec kube.PodSpec, run string) {
 	pod := must.Get(k.Run(t.Context(), spec))(t)
 	a, err := agent.Start(t.Context(), pod, run, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.Kill(t, kubetest.NodeB)
 	// What the node's controller writes 50 s later.
 	c.Kubectl(t, "", "patch", "node", kubetest.NodeB, "--subresource=status", "-p", `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]}}`)

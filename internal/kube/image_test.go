@@ -26,12 +26,8 @@ func unpack(t *testing.T, from io.Reader) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out[h.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		out[h.Name] = must.Get(io.ReadAll(r))(t)
 	}
 }
 

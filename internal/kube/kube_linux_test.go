@@ -110,9 +110,7 @@ func checkExec(t *testing.T, pod *kube.Pod, run string) {
 	began := time.Now()
 	a := must.Get(agent.Start(t.Context(), pod, run, "test"))(t)
 	t.Logf("an agent took %d ms to start", time.Since(began).Milliseconds())
-	if _, err := a.Read(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Get(a.Read(t.Context()))(t)
 	must.Do(t, a.Close())
 	// What is written arrives whole, both ways; its exit status is known.
 	conn := must.Get(pod.Launch(t.Context(), echoCommand))(t)
@@ -156,9 +154,7 @@ func checkRefused(t *testing.T, c *kubetest.Cluster, k *kube.Cluster, spec func(
 	other := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Admin, Image: "localhost/none:1"}))(t)
 	says(t, "no image", run(other, "image", func(*kube.PodSpec) {}), "localhost/none:1", kubetest.NodeB, "tare image save")
 	stranger, err := kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	says(t, "no right", run(stranger, "right", func(*kube.PodSpec) {}), `cannot create resource "pods"`, kube.ErrForbidden.Error())
 	_, err = stranger.Nodes(t.Context(), "")
 	says(t, "no right to nodes", err, `cannot list resource "nodes"`, kube.ErrForbidden.Error())

@@ -36,15 +36,12 @@ func needRealRoot(t *testing.T) {
 func bindAs(t *testing.T, user int, name string) {
 	t.Helper()
 	var release func()
-	err := onThread(func() (err error) {
+	must.Do(t, onThread(func() (err error) {
 		// It returns the previous user and no error.
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(user), 0, 0)
 		release, err = runid.Bind(name)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(release)
 }
 
@@ -204,9 +201,7 @@ func TestTemporaryFiles(t *testing.T) {
 	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != 6 {
 		t.Errorf("left %v, %v, want 6", entries, err)
 	}
-	if _, err := os.Stat(kept); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(kept))(t)
 }
 
 // A process is its user's, whatever the owner of its directory in /proc.

@@ -100,9 +100,7 @@ func TestFull(t *testing.T) {
 		if errors.Is(err, lab.ErrFull) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer c.Release()
 	}
 	if _, err := lab.Standalone(); !errors.Is(err, lab.ErrFull) {

@@ -31,7 +31,7 @@ func TestHere(t *testing.T) {
 	ip("address", "add", "2001:2::7:1/112", "dev", "right", "nodad")
 	ip("route", "add", "198.19.0.0/16", "via", "198.18.7.2")
 
-	err := ns.Do(func() error {
+	must.Do(t, ns.Do(func() error {
 		handle, err := openNetlink(netlink.FAMILY_ALL)
 		if err != nil {
 			return err
@@ -89,10 +89,7 @@ func TestHere(t *testing.T) {
 		_, err = here.Details("none")
 		must.FailFor(t, "there is a device called none", err)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A list that is longer than one packet of the kernel is read as a whole.

@@ -49,10 +49,7 @@ func TestTapCountsByKind(t *testing.T) {
 	// The kernel resolves the address first, and then delivers what it queued.
 	var got map[string]Count
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		var err error
-		if got, err = b.IngressCounts("tare"); err != nil {
-			t.Fatal(err)
-		}
+		got = must.Get(b.IngressCounts("tare"))(t)
 		if got[CountClear].Packets > 0 && (!RealRoot() || got[CountESP].Packets > 0) || time.Now().After(end) {
 			break
 		}
@@ -87,9 +84,7 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 		other, err = OpenNS("other", "/proc/thread-self/ns/net")
 		return err
 	}))
-	if _, err := other.Stats("x0"); err != nil {
-		t.Error(err)
-	}
+	must.Get(other.Stats("x0"))(t)
 	must.Do(t, other.Close())
 	must.Get(a.Stats("x0"))(must.Named(t, "after the other was closed"))
 	if _, err := OpenNS("nothing", "/proc/self/nothing"); err == nil {

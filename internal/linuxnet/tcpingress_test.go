@@ -22,32 +22,22 @@ func TestTCPIngress(t *testing.T) {
 	if errors.Is(err, ErrPayloadMatch) {
 		testneed.Missing(t, testneed.Feature, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var in net.Listener
 	open := func(port uint16) (client, server net.Conn) {
 		t.Helper()
 		to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 2}), port)
-		err := b.Do(func() (err error) {
+		must.Do(t, b.Do(func() (err error) {
 			in, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(to))
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		defer in.Close()
-		err = a.Do(func() (err error) {
+		must.Do(t, a.Do(func() (err error) {
 			client, err = net.Dial("tcp", to.String())
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		t.Cleanup(func() { client.Close() })
-		if server, err = in.Accept(); err != nil {
-			t.Fatal(err)
-		}
+		server = must.Get(in.Accept())(t)
 		t.Cleanup(func() { server.Close() })
 		return client, server
 	}

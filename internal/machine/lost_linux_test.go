@@ -32,9 +32,7 @@ func TestReconnect(t *testing.T) {
 		"rebooted": func() { far.Stop(t); far.Start(t) },
 	} {
 		a, err := agent.Start(t.Context(), m.User, newRun(t), "a/client")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		cut()
 		_, _, err = a.CPU(t.Context())
 		for until := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(until); {
@@ -92,9 +90,7 @@ func TestControllerKilled(t *testing.T) {
 	if err == nil {
 		err = b.Controller.Start(cmd)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var word, run string
 	_, err = fmt.Fscan(out, &word, &run)
 	if err != nil || word != "ready" {
@@ -141,9 +137,7 @@ func TestCollectDead(t *testing.T) {
 	t.Setenv(timelimit.Variable, scale)
 	for _, dry := range []bool{true, false} {
 		lines, noRoot, err := machine.CollectDead(t.Context(), "a", machine.Address{Host: "a"}, b.Options(), dry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Log(lines)
 		must.EqualFor(t, "root's leftovers", "", noRoot)
 		found := strings.Join(lines, "\n")

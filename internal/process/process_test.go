@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/process"
 )
 
@@ -67,32 +68,21 @@ func started(t *testing.T, what string) *process.Process {
 	p := process.NewSelf("it")
 	p.Cmd.Env = append(os.Environ(), does+"="+what)
 	p.Stdin, p.Stdout, p.Group = true, true, true
-	if err := p.Start(nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, p.Start(nil))
+	t.Cleanup(func() { must.Do(t, p.Kill()) })
 	return p
 }
 
 func line(t *testing.T, p *process.Process) string {
 	t.Helper()
-	got, err := bufio.NewReader(p).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(bufio.NewReader(p).ReadString('\n'))(t)
 	return strings.TrimSpace(got)
 }
 
 // What is written comes back, and closing stdin ends the process, with its last output.
 func TestEndsWithStdin(t *testing.T) {
 	p := started(t, "echo")
-	if _, err := p.Write([]byte("hello\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Write([]byte("hello\n")))(t)
 	if got := line(t, p); got != "hello" {
 		t.Errorf("read %q", got)
 	}
@@ -100,9 +90,7 @@ func TestEndsWithStdin(t *testing.T) {
 		t.Errorf("it runs, and ended: %s", fate)
 	}
 	p.CloseStdin()
-	if err := p.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Wait(t.Context()))
 	if got, want := p.ExitReason(), "exit status 3: first\nlast"; got != want {
 		t.Errorf("it ended %q, want %q", got, want)
 	}
@@ -118,9 +106,7 @@ func TestEndsWithStdin(t *testing.T) {
 func TestGroup(t *testing.T) {
 	p := started(t, "child")
 	pid := line(t, p)
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Kill())
 	if got, want := p.ExitReason(), "signal: killed"; got != want {
 		t.Errorf("it ended %q, want %q", got, want)
 	}
@@ -171,9 +157,7 @@ func TestOutputIsTied(t *testing.T) {
 func TestUntil(t *testing.T) {
 	p := started(t, "echo")
 	looks := 0
-	if err := p.WaitFor(t.Context(), func() (bool, error) { looks++; return looks == 3, nil }); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, p.WaitFor(t.Context(), func() (bool, error) { looks++; return looks == 3, nil }))
 	bad := errors.New("bad")
 	if err := p.WaitFor(t.Context(), func() (bool, error) { return false, bad }); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
@@ -202,9 +186,7 @@ func TestNotThere(t *testing.T) {
 func TestTail(t *testing.T) {
 	var tail process.Tail
 	for i := range 10_000 {
-		if _, err := fmt.Fprintf(&tail, "%d\n", i); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Fprintf(&tail, "%d\n", i))(t)
 	}
 	if got := tail.String(); len(got) != 2<<10 || !strings.HasSuffix(got, "\n9998\n9999\n") {
 		t.Errorf("%d bytes are kept, at their end %q", len(got), got[max(0, len(got)-20):])

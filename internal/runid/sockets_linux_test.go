@@ -8,28 +8,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/must"
 	"tare/internal/testneed"
 )
 
 // A run is listed with its user from New to Release. A socket with another kind of name is no run.
 func TestList(t *testing.T) {
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Release()
-	release, err := Bind(socketPrefix + "\x1b[2J" + r.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := must.Get(Bind(socketPrefix + "\x1b[2J" + r.ID))(t)
 	defer release()
 	if _, err := Bind(socketPrefix + r.ID); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("the run was claimed once more: %v", err)
 	}
-	all, err := List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(List())(t)
 	for _, c := range all {
 		if !IsID(c.Run) {
 			t.Errorf("%q is listed", c.Run)
@@ -47,9 +40,7 @@ func TestList(t *testing.T) {
 // With the kernel's answer a socket has its user, and without it none.
 func TestUsersOfSockets(t *testing.T) {
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Release()
 	name := socketPrefix + r.ID
 	user := func(all []Socket) int {
@@ -59,10 +50,7 @@ func TestUsersOfSockets(t *testing.T) {
 		}
 		return all[i].User
 	}
-	all, err := named()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(named())(t)
 	if got := user(all); got != UnknownUser {
 		t.Errorf("by name alone it has user %d", got)
 	}

@@ -26,9 +26,7 @@ func TestAloneDropReasons(t *testing.T) {
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
 		testneed.Missing(t, testneed.BPF, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	must.Do(t, w.Close())
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}

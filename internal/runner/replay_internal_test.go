@@ -41,17 +41,13 @@ type recorded struct {
 func readRecorded(t *testing.T, path string) *recorded {
 	t.Helper()
 	dir, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer dir.Close()
 	r := &recorded{failed: t.Errorf}
 	if r.run, r.trials, err = dir.Load(); err != nil {
 		t.Fatal(err)
 	}
-	if r.lines, err = os.ReadFile(filepath.Join(path, store.TrialsFile)); err != nil {
-		t.Fatal(err)
-	}
+	r.lines = must.Get(os.ReadFile(filepath.Join(path, store.TrialsFile)))(t)
 	src, err := store.ReadStudy(path)
 	if err == nil {
 		r.study, err = studyfile.Decode(store.StudyFile, src, r.catalog())
@@ -59,9 +55,7 @@ func readRecorded(t *testing.T, path string) *recorded {
 	if err == nil {
 		r.study, err = study.Resolve(r.study, r.catalog())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r
 }
 
@@ -208,9 +202,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("trials.ndjson differs (-recorded +replayed):\n%s", cmp.Diff(string(from.lines), string(lines)))
 	}
 	run, trials, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// Other processors round some functions of package math differently in the last place.
 	near := cmpopts.EquateApprox(0, 0)
 	if runtime.GOARCH != "amd64" {

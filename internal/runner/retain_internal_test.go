@@ -149,9 +149,7 @@ func TestResumedRunKeepsNoRecords(t *testing.T) {
 func resumedAt(t *testing.T, dir *store.Dir) time.Time {
 	t.Helper()
 	_, trials, err := dir.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return trials[0].Started
 }
 

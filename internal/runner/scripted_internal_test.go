@@ -118,10 +118,7 @@ func (s *scripted) runs(t *testing.T) error {
 		var ctx context.Context
 		ctx, s.interrupt = context.WithCancel(t.Context())
 		defer s.interrupt()
-		dir, cerr := store.Create(filepath.Join(t.TempDir(), "run"))
-		if cerr != nil {
-			t.Fatal(cerr)
-		}
+		dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 		defer dir.Close()
 		build := result.Build{Version: "test"}
 		done := slices.Clone(s.earlier)

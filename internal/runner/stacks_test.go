@@ -54,9 +54,7 @@ func needStacks(t *testing.T) {
 	if errors.Is(err, stacks.ErrUnavailable) {
 		testneed.Missing(t, testneed.Root, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	must.Do(t, s.Close())
 }
 

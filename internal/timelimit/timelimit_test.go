@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 func TestFactorOfCPU(t *testing.T) {
@@ -18,9 +20,7 @@ func TestFactorOfCPU(t *testing.T) {
 		"none":     {"", 1},
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(tt.text), 0o600))
 		if got := factorOf(file); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
@@ -46,9 +46,7 @@ func TestFactorFromEnvironment(t *testing.T) {
 		t.Errorf("without a factor: %q", got)
 	}
 	for _, args := range [][]string{{"tare", "run"}, passed} {
-		if err := FromArguments(args); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, FromArguments(args))
 	}
 	if got := os.Getenv(Variable); got != "100" {
 		t.Errorf("from %q: %q", passed, got)

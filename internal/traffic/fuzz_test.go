@@ -37,9 +37,7 @@ func FuzzDistribution(f *testing.F) {
 		if err == nil {
 			err = json.Unmarshal(written, &again)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, q := range []float64{0, 0.5, 0.99, 1} {
 			if a, b := got.Quantile(q), again.Quantile(q); a != b || a < 0 || a > 2*time.Duration(histMax).Seconds() {
 				t.Errorf("quantile %g is %g and %g", q, a, b)

@@ -82,9 +82,7 @@ func TestReleaseFuzz(t *testing.T) {
 	b := binaries{dir: t.TempDir(), built: map[string]string{}}
 	want := map[string]string{"FuzzFine": "", "FuzzFails": "a finding", "FuzzFills": "MB of memory; at most 256", "FuzzFillsMore": "memory", "FuzzSkips": "no input"}
 	for _, a := range all {
-		if a.binary, err = b.of(t.Context(), a.dir); err != nil {
-			t.Fatal(err)
-		}
+		a.binary = must.Get(b.of(t.Context(), a.dir))(t)
 		why := want[a.name]
 		got, err := a.run(t.Context(), time.Second, t.TempDir())
 		// On a busy machine a second may be a single input: the time grows until the one that shows it was tried.

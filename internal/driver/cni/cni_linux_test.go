@@ -246,9 +246,7 @@ func TestTuning(t *testing.T) {
 	file := write(t, "tuned.conflist", strings.Replace(chain("tuning"), `"type": "tuning"`, `"type": "tuning", "mtu": 1300, "sysctl": {"net.ipv4.tcp_retries2": "9"}`, 1))
 	s := build(t, "cni/network:"+file, map[string]string{"plugins": dir})
 	client, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const want = 1300 - 20 - 20 - 12 // without the headers of IPv4 and of TCP with timestamps
 	must.EqualFor(t, fmt.Sprintf("the connections are %+v", client.TCP), want, client.TCP.MSS)
 	near, far := spaces(s)

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/traffic/workloads"
 )
 
@@ -15,10 +16,7 @@ func TestConformanceCoversPairs(t *testing.T) {
 	}
 	kinds, combined := map[string]bool{}, map[[3]bool]bool{}
 	for _, v := range trials {
-		w, err := workloads.Named(v.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(workloads.Named(v.kind))(t)
 		kinds[v.kind] = true
 		combined[[3]bool{w.Spec().Datagrams, v.ipv6, v.reverse}] = true
 	}

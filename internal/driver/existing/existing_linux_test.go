@@ -30,11 +30,7 @@ func stand(t *testing.T) standing {
 	if s.a, s.b, err = private.StartBoth(t.Context(), s.lab); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := private.CloseAll(s.a, s.b); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, private.CloseAll(s.a, s.b)) })
 	s.hosts = []existing.Host{
 		{Target: "unix://" + s.a.Socket(), Address: s.lab.A.Addr[0]},
 		{Target: "unix://" + s.b.Socket(), Address: s.lab.B.Addr[0]},
@@ -46,11 +42,7 @@ func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver 
 	t.Helper()
 	g := existing.New(hosts, swarm)
 	must.Do(t, g.Open(t.Context()))
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, g.Close()) })
 	return g
 }
 
@@ -60,11 +52,7 @@ func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
 	p := must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "host-local", Pairs: 1}).ModeSpec))(t)
-	t.Cleanup(func() {
-		if err := p.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, p.Close(context.Background())) })
 	return spec
 }
 

@@ -148,11 +148,7 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 	defer taken.Close()
 	g := connect(t, false, s.hosts...)
 	p := must.Get(g.Provision(t.Context(), order(t, "docker/published")))(t)
-	defer func() {
-		if err := p.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, p.Close(context.Background())) }()
 	if at := p.Pairs[0].Server.Dial[0]; at.Port() != 5202 || !strings.Contains(fmt.Sprint(p.Facts), at.String()) {
 		t.Errorf("published at %s; the facts are %v", at, p.Facts)
 	}
@@ -165,11 +161,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	start := func(h *lab.Host, args ...string) *existing.Driver {
 		p := must.Get(private.Start(t.Context(), l, h, args...))(t)
-		t.Cleanup(func() {
-			if err := p.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must.Do(t, p.Close()) })
 		return connect(t, false, existing.Host{Target: "unix://" + p.Socket()})
 	}
 	relays, translates := start(l.A, "--iptables=false"), start(l.B, "--userland-proxy=false")
@@ -304,9 +296,7 @@ func TestExistingKilled(t *testing.T) {
 		t.Errorf("of a run that is alive %d objects are left: %v", len(left), err)
 	}
 	alive := must.Get(lab.Alive())(t)
-	if left, err = s.a.Leftovers(t.Context(), alive); err != nil {
-		t.Fatal(err)
-	}
+	left = must.Get(s.a.Leftovers(t.Context(), alive))(t)
 	kinds := map[string]int{}
 	for _, l := range left {
 		kind, _, _ := strings.Cut(l.What, " ")

@@ -43,11 +43,7 @@ func TestWineDesktop(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	engine := must.Get(private.Start(t.Context(), l, l.A, "-H", "tcp://127.0.0.1:2375"))(t)
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, engine.Close()) })
 	program := winetest.Program(t)
 	dir := filepath.Dir(program)
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags="+agentfile.Tags(), "-trimpath", "-buildvcs=false", "-o", filepath.Join(dir, "tare-linux-amd64"), "tare/cmd/tare")

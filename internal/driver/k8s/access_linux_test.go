@@ -99,10 +99,7 @@ func checkOneRightLess(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, all []k
 	// The API server learns of it with a delay.
 	var found k8s.Checked
 	for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		var err error
-		if found, err = d.Check(t.Context(), modes, nil); err != nil {
-			t.Fatal(err)
-		}
+		found = must.Get(d.Check(t.Context(), modes, nil))(t)
 		if len(found.Modes) > 0 || time.Now().After(until) {
 			break
 		}

@@ -33,11 +33,7 @@ func onLab(l *lab.Lab, b machines.Named) *machines.Hosts {
 func opened(t *testing.T, h *machines.Hosts) *machines.Hosts {
 	t.Helper()
 	must.Do(t, h.Open(t.Context()))
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, h.Close()) })
 	return h
 }
 
@@ -54,9 +50,7 @@ func TestModes(t *testing.T) {
 		t.Error("two namespaces are not known as one machine")
 	}
 	d := machines.New(h)
-	if err := d.Probe(t.Context(), driver.ModeSpec{Mode: machines.Host}); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, d.Probe(t.Context(), driver.ModeSpec{Mode: machines.Host}))
 	if _, lacks := driver.AsUnsupported(d.Probe(t.Context(), driver.ModeSpec{Mode: machines.Host, With: map[string]string{"gro": "off"}})); !lacks {
 		t.Error("a setting of a machine is not unsupported")
 	}

@@ -163,9 +163,7 @@ func TestStartedAgain(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	dir := wrap(t, "echo failed to set mtu 1300 on the default route; exit 1")
 	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
-	if _, err := os.Stat(filepath.Join(dir, "once")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(dir, "once")))(t)
 	if pids := s.Path.Processes(); len(pids) != 2 {
 		t.Errorf("the path has the processes %v, want 2", pids)
 	}

@@ -18,9 +18,7 @@ import (
 // namespaces, which so many pairs nearly fill: other tests could not connect meanwhile.
 func TestAloneManyPairs(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/bridge", Pairs: driver.ManyPairs}))
-	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, driver.ManyPairs); err != nil {
-		t.Error(err)
-	}
+	must.Get(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, driver.ManyPairs))(t)
 }
 
 // One subnet has addresses for the endpoints of MaxPairs pairs, and not for more.
@@ -45,9 +43,7 @@ func TestMaxPairsOnOneSubnet(t *testing.T) {
 				}
 			}
 			must.Equal(t, driver.MaxPairs, len(p.Pairs))
-			if err := p.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, p.Close(context.Background()))
 		})
 	}
 }

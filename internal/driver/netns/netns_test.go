@@ -65,9 +65,7 @@ func stream(t *testing.T, s *drivertest.Setup) float64 {
 	t.Helper()
 	p := drivertest.Params("tcp_stream")
 	client, server, err := s.Trial(t, p, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w := must.Get(workloads.Named(p.Kind))(t)
 	metrics, _ := w.Metrics(p, client, server)
 	return metrics["goodput"]

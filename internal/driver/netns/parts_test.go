@@ -154,11 +154,7 @@ func TestMTUPart(t *testing.T) {
 	} {
 		t.Run(tt.mode+" without "+tt.without, func(t *testing.T) {
 			p := must.Get(netns.Driver{}.Provision(t.Context(), without(t, tt.mode, 1, strings.Fields(tt.without))))(t)
-			defer func() {
-				if err := p.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}()
+			defer func() { must.Do(t, p.Close(t.Context())) }()
 			top := must.Get(p.Topology())(t)
 			var mtus []string
 			for _, n := range top.Nodes {

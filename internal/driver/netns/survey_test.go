@@ -21,9 +21,7 @@ func TestSurvey(t *testing.T) {
 			settings := must.Get(stack.Survey(t.Context()))(t)
 			stacks[mode] = append(stacks[mode], settings)
 			n, tracks, err := stack.ReadTracked(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if tracks && (n.Max == 0 || n.Count > n.Max) {
 				t.Errorf("%s: %s tracks %+v", mode, stack.Name, n)
 			}

@@ -33,9 +33,7 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 	t.Helper()
 	clientNS, serverNS := both(s)
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	server := socket(t, serverNS, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen)) })
 	dial = netip.AddrPortFrom(dial.Addr(), server.LocalAddr().(*net.UDPAddr).AddrPort().Port())
 	got := make(chan int64, 1)

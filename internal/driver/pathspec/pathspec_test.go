@@ -59,9 +59,7 @@ func TestSnapshotAndProof(t *testing.T) {
 	after := must.Get(p.Snapshot(t.Context()))(t)
 	carried := []driver.Carried{{Forward: driver.Flow{Payload: 1 << 20, Wire: 1 << 20}}}
 	path := p.DriverPath(driver.Path{})
-	if err := path.Prove(before, after, carried); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, path.Prove(before, after, carried))
 	after["a/lo.tx_bytes"] = 1 << 20
 	err := path.Prove(before, after, carried)
 	if err == nil || !strings.Contains(err.Error(), "the path of x/y is not proven: counter a/lo.tx_bytes") {
@@ -170,9 +168,7 @@ func TestForSettings(t *testing.T) {
 	p.AfterFlush(note("restored"))
 	p.AddFacts(result.Fact{Name: "with gro", Value: "on"})
 	path := p.DriverPath(driver.Path{Facts: []result.Fact{{Name: "own"}}, FlushConnections: note("flushed")})
-	if err := path.FlushConnections(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, path.FlushConnections(t.Context()))
 	must.Equal(t, []string{"flushed", "restored"}, order)
 	must.Equal(t, []result.Fact{{Name: "own"}, {Name: "with gro", Value: "on"}}, path.Facts)
 }

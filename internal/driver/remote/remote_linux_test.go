@@ -22,15 +22,8 @@ import (
 // read opens a lab host as a machine of which only the launcher is known.
 func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
 	t.Helper()
-	r, err := remote.Open(t.Context(), transport.Local{Start: h.NS.Start}, l.Spec.Claim.ID, h.Name, h.Addr[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	r := must.Get(remote.Open(t.Context(), transport.Local{Start: h.NS.Start}, l.Spec.Claim.ID, h.Name, h.Addr[0]))(t)
+	t.Cleanup(func() { must.Do(t, r.Close()) })
 	return r
 }
 
@@ -92,14 +85,10 @@ func TestPath(t *testing.T) {
 	if err != nil || at != l.B.Addr[0] {
 		t.Fatalf("reached at %s, %v", at, err)
 	}
-	if err := p.AddUnderlay(t.Context(), []pathspec.Step{pathspec.ProcessStep(from.Place)}, []pathspec.Step{pathspec.ProcessStep(to.Place)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.AddUnderlay(t.Context(), []pathspec.Step{pathspec.ProcessStep(from.Place)}, []pathspec.Step{pathspec.ProcessStep(to.Place)}))
 	on := netip.AddrPortFrom(at, pathspec.FirstPort)
 	x := remote.Exchange{Client: from, Server: to, Listen: on, Dial: on}
-	if err := p.AddPair(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.AddPair(t.Context(), x))
 	x.Want = remote.TwoConnections
 	var unexpected *remote.UnexpectedConnectivity
 	if err := p.CheckExchange(t.Context(), x); !errors.As(err, &unexpected) || unexpected.Network != "tcp" || !unexpected.Result.SameConnection() {
@@ -108,24 +97,15 @@ func TestPath(t *testing.T) {
 	if err := remote.CheckReachable(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, pathspec.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
 		t.Errorf("where nothing listens: %v", err)
 	}
-	before, err := noted.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(noted.Snapshot(t.Context()))(t)
 	if n, ok := before["b/connections.unlike"]; !ok || n != 0 {
 		t.Errorf("counters %v", before)
 	}
-	after, err := noted.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(noted.Snapshot(t.Context()))(t)
 	if after["b/connections.unlike"] != 0 || after["a/"+lab.Underlay+".tx_bytes"] <= before["a/"+lab.Underlay+".tx_bytes"] {
 		t.Errorf("counters %v and then %v", before, after)
 	}
-	top, err := noted.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(noted.Topology())(t)
 	var labels []string
 	for _, n := range top.Nodes {
 		labels = append(labels, n.Label)
@@ -150,10 +130,7 @@ func TestSessions(t *testing.T) {
 	})
 	enter := func(run string, hosts ...int) *remote.Session {
 		t.Helper()
-		s, err := x.Enter(t.Context(), run, hosts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(x.Enter(t.Context(), run, hosts...))(t)
 		return s
 	}
 	first, second := enter("one", 0), enter("one", 0, 1)
@@ -164,9 +141,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("with the first: %v, ended %v", err, ended)
 	}
 	// A monitor that has exited is started again.
-	if err := first.Host(1).Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, first.Host(1).Close())
 	if !gone(first.Host(1)) {
 		t.Error("it is still there")
 	}
@@ -213,9 +188,7 @@ func TestForeignConnections(t *testing.T) {
 	}
 	var refused int64
 	for refused == 0 && ctx.Err() == nil {
-		if err := p.CheckExchange(ctx, x); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.CheckExchange(ctx, x))
 		refused = p.Foreign()
 	}
 	cancel()

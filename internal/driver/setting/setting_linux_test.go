@@ -167,9 +167,7 @@ func needSysfs(t *testing.T, o labdriver.ModeSpec) {
 	if err == nil {
 		err = p.Close(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {

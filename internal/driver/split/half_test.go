@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/agent/transport"
+	"tare/internal/must"
 )
 
 // deadConn is a connection to a process that was killed, whose stdout has not ended yet.
@@ -28,7 +29,5 @@ func TestCloseKilled(t *testing.T) {
 	if _, err := f.ask(t.Context(), request{Op: opSnapshot}); err == nil || err.Error() != want {
 		t.Errorf("the request fails with %v, want %s", err, want)
 	}
-	if err := f.close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, f.close(t.Context()))
 }

@@ -37,9 +37,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	drivertest.NeedLab(t)
 	b, end, err := benchOf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(end)
 	return b
 }
@@ -261,9 +259,7 @@ func TestBroadcastsAreExpected(t *testing.T) {
 			s := b.build(t, b.order(mode, 1, nil))
 			before := s.Snapshot(t)
 			client, server, err := s.Trial(t, drivertest.Params("udp_stream"), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			const enough = 4 * driver.Slack
 			for until := time.Now().Add(20 * time.Second); s.Snapshot(t)[counter] < before[counter]+enough; b.broadcast(t) {
 				if time.Now().After(until) {

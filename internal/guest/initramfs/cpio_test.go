@@ -49,17 +49,14 @@ func list(archive []byte) (lines []string, err error) {
 func TestArchive(t *testing.T) {
 	var out bytes.Buffer
 	a := initramfs.New(&out)
-	err := errors.Join(
+	must.Do(t, errors.Join(
 		a.Char("dev/console", 5, 1),
 		a.Dir("dev"), // again
 		a.Dir("run/deep/down"),
 		a.File("run/x", 0o644, strings.NewReader("12345"), 5),
 		a.File("empty", 0o600, strings.NewReader(""), 0),
 		a.Link("bin/sh", "../tare"),
-		a.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+		a.Close()))
 	got := must.Get(list(out.Bytes()))(t)
 	want := []string{
 		`040755 dev 0:0 ""`, `020600 dev/console 5:1 ""`, `040755 run 0:0 ""`, `040755 run/deep 0:0 ""`, `040755 run/deep/down 0:0 ""`,

@@ -130,17 +130,13 @@ func TestSSH(t *testing.T) {
 func bootSSH(t *testing.T) *sshGuest {
 	t.Helper()
 	k, err := kernel.Find(drivertest.NeedGuest(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	sshd := installed(t, testneed.SSH, "sshd", "/usr/sbin")
 	for _, program := range []string{"ssh", "ssh-keygen"} {
 		installed(t, testneed.SSH, program)
 	}
 	g := &sshGuest{log: serverLog{listened: make(chan struct{})}}
-	if g.near, err = linuxnet.NewNS("inside-ssh", false); err != nil {
-		t.Fatal(err)
-	}
+	g.near = must.Get(linuxnet.NewNS("inside-ssh", false))(t)
 	t.Cleanup(func() { must.Do(t, g.near.Close()) })
 	const tap = "tap0"
 	file := must.Get(g.near.TapDevice(linuxnet.Device{Name: tap}))(t)
@@ -159,7 +155,7 @@ func bootSSH(t *testing.T) *sshGuest {
 	g.far = [2]netip.Addr{own[0].Addr(), own[1].Addr()}
 	files := g.keys(t)
 	programs := needs(t, []string{sshd, "/bin/sh", "/bin/cat", "/bin/chmod", "/bin/df", "/bin/grep", "/usr/bin/env", "/usr/bin/head", "/bin/mkdir", "/bin/rm", "/bin/uname"})
-	g.Machine, err = vm.Boot(t.Context(), vm.Spec{
+	g.Machine = must.Get(vm.Boot(t.Context(), vm.Spec{
 		Run: drivertest.Claim(t).ID, Label: "ssh", Place: "the guest with the ssh server", Host: g.near, Kernel: k, Accel: vm.TCG, Memory: 1024,
 		Model: vm.Models()[0], MAC: "52:54:00:74:61:01", Offload: true, Attach: vm.Attachment{Netdev: "tap,fd=" + vm.NetFile, File: file},
 		AddFiles: func(a *initramfs.Archive) error {
@@ -175,10 +171,7 @@ func bootSSH(t *testing.T) *sshGuest {
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		must.Do(t, g.Close())
 		if t.Failed() {
@@ -324,9 +317,7 @@ func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 	ctx, cancel := context.WithTimeout(t.Context(), powerTimeout)
 	defer cancel()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := drivertest.Params("tcp_rr")
 	p.Duration, p.Progress = powerTimeout, traffic.MinProgressInterval
 	client, server := p, p

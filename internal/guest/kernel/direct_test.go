@@ -62,9 +62,7 @@ func packed(t *testing.T, how string, content []byte) []byte {
 		if err == nil {
 			err = w.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return append(b.Bytes(), size...)
 	case "none":
 		return append(bytes.Clone(content), size...)

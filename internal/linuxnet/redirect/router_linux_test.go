@@ -28,9 +28,7 @@ func needRouter(t *testing.T) {
 	if errors.As(err, &u) {
 		testneed.Missing(t, testneed.BPF, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	must.Do(t, r.Close())
 }
 

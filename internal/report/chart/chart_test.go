@@ -112,9 +112,7 @@ func wellFormed(t *testing.T, svg []byte) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		el, ok := tok.(xml.StartElement)
 		if !ok {
 			continue

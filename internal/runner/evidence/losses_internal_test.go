@@ -70,9 +70,7 @@ func readLosses(t *testing.T, name string) (in lossInput) {
 	if err == nil {
 		err = json.Unmarshal(data, &in)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return in
 }
 
@@ -234,9 +232,7 @@ func TestDropsOfInterleavedTrials(t *testing.T) {
 			one.addDropReasons()
 		}
 	})
-	if err := o.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, o.Close())
 	must.Equal(t, "start ||, set 10.0.0.1:5|, set 10.0.0.1:5||, turn |, turn ||, stop, close", strings.Join(fake.calls, ", "))
 	first, second := group[0].Record.Losses, group[1].Record.Losses
 	if len(first.Reasons) != 1 || first.Reasons[0].Count != 3 || first.Missing != nil {

@@ -51,9 +51,7 @@ func TestProof(t *testing.T) {
 
 func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
-	if _, err := tool.Check(p, client, server); err != nil {
-		t.Error(err)
-	}
+	must.Get(tool.Check(p, client, server))(t)
 	w := must.Get(tool.For(p))(t)
 	if p.Both {
 		if client.Received == 0 || server.Received == 0 {

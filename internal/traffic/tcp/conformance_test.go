@@ -69,9 +69,7 @@ func TestConformance(t *testing.T) {
 						p.CPU = -1 // no CPU to pin to
 					}
 					p, client, server, err := grown(t.Context(), kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind), p)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					agree(t, p, client, server)
 					checkMetrics(t, p, client, server)
 				})

@@ -35,9 +35,7 @@ func TestDNSConformance(t *testing.T) {
 		}
 		c.Notes = nil // slots may be missed
 		sized, _, err := dnsParams(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rrAgree(t, name, sized, c, s)
 		if c.Connections != x.flows || s.Connections != x.flows || sized.RequestSize < 40 || sized.ResponseSize <= sized.RequestSize {
 			t.Errorf("%s: %d and %d connections, messages of %d and %d bytes", name, c.Connections, s.Connections, sized.RequestSize, sized.ResponseSize)
@@ -92,13 +90,8 @@ func TestDNSBadPeers(t *testing.T) {
 			p := params("tcp_dns")
 			p.Streams = flows
 			sized, _, err := dnsParams(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			go answerWrongly(l, sized)
 			bad := p
 			bad.Address = l.Addr().String()

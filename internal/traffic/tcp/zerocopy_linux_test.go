@@ -49,9 +49,7 @@ func TestZeroCopy(t *testing.T) {
 			for _, on := range all {
 				t.Run(fmt.Sprintf("%s/sliced %t/%s", s.what, sliced, on), func(t *testing.T) {
 					p, client, server, err := grown(t.Context(), stream{on.client}, stream{on.server}, p)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					agree(t, p, client, server)
 					checkMetrics(t, p, client, server)
 					for end, r := range map[string]traffic.Report{"client": client, "server": server} {

@@ -3,6 +3,8 @@ package thread
 import (
 	"testing"
 	"time"
+
+	"tare/internal/must"
 )
 
 // Of two threads that need the same CPU at the same time, at least one waits for it.
@@ -12,16 +14,13 @@ func TestCPUWait(t *testing.T) {
 		t.Error("a wait was known before anything was measured")
 	}
 	end := time.Now().Add(100 * time.Millisecond)
-	err := Run(len(waits), 0, func(i int) error {
+	must.Do(t, Run(len(waits), 0, func(i int) error {
 		return waits[i].Measure(func() error {
 			for time.Now().Before(end) { //nolint:revive // it keeps the CPU busy
 			}
 			return nil
 		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	first, second := waits[0].Seconds(), waits[1].Seconds()
 	if first == nil || second == nil || *first < 0 || *second < 0 || *first+*second <= 0 {
 		t.Errorf("waited %v and %v", first, second)

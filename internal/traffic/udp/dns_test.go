@@ -125,9 +125,7 @@ func TestUDPDNSLost(t *testing.T) {
 		w := newDNS(n)
 		r, err := w.Dial(t.Context(), p, nil)
 		c.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		all := sumOf(r.Datagrams)
 		m, _ := w.Metrics(p, r, traffic.Report{})
 		if all.Sent <= all.Received || all.Received == 0 || all.Sent != r.Messages || m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 || r.Window.Messages > all.Received {

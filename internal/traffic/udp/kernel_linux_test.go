@@ -35,9 +35,7 @@ func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Para
 		testneed.Missing(t, testneed.Labs, err)
 	}
 	ns, err := linuxnet.NewNS("tare-udp", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer ns.Close()
 	must.Do(t, ns.Do(func() error { return setMTU("lo", mtu) }))
 	before := udpCounters(t, ns)
@@ -235,9 +233,7 @@ func TestUDPOversize(t *testing.T) {
 	p := params("udp_stream")
 	p.PayloadSize, p.Fragment = 4000, true
 	client, server, moved, err := inNS(t, 1500, w, w, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	consistent(t, "fragmented", p, client, server)
 	if server.Received != client.Sent || client.Sent == 0 {
 		t.Errorf("%d of %d came in fragments; the kernel says %v", server.Received, client.Sent, moved)

@@ -47,9 +47,7 @@ func both(t *testing.T, test func(*testing.T, pair)) {
 func issue(t *testing.T) (client, server *relay.Credentials) {
 	t.Helper()
 	client, server, err := relay.Issue(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return client, server
 }
 
@@ -86,14 +84,8 @@ func proxy(t *testing.T, cfg relay.Config, to netip.AddrPort) (*relay.Relay, net
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		must.Do(t, err)
+		t.Cleanup(func() { must.Do(t, r.Close()) })
 		return r, at
 	}
 	t.Fatal("no free port")

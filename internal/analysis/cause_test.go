@@ -151,7 +151,5 @@ func TestNoExplanationAtOneRate(t *testing.T) {
 func TestNoExplanationUnasked(t *testing.T) {
 	run, in := clusterRun(map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15}, nil)
 	in.Study.Ladder.Causes = false
-	if got := Evaluate(run, in).Ladder.Explanations; got != nil {
-		t.Errorf("%+v", got)
-	}
+	must.Equal(t, []result.Explanation(nil), Evaluate(run, in).Ladder.Explanations)
 }

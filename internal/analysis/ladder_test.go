@@ -82,9 +82,7 @@ func TestLadder(t *testing.T) {
 		t.Errorf("the interaction: %+v", r.Interaction)
 	}
 	in = built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 13})
-	if r := ExplainLadder(in, threeParts(), nil).Costs[0].Removals[0]; r.Interaction != nil {
-		t.Errorf("an interaction of parts that do not interact: %+v", r.Interaction)
-	}
+	must.EqualFor(t, "an interaction of parts that do not interact", (*result.Amount)(nil), ExplainLadder(in, threeParts(), nil).Costs[0].Removals[0].Interaction)
 }
 
 // A rung without values gives its part to the next one, and says why.
@@ -99,9 +97,7 @@ func TestLadderWithGap(t *testing.T) {
 	if l.Rungs[1].Reason != "void: no proof" || l.Removals[0].Reason != "it was not measured" || l.Rungs[0].Reason != "" {
 		t.Errorf("%+v", l.Rungs)
 	}
-	if ExplainLadder(in, nil, nil) != nil {
-		t.Error("a ladder that nobody asked for")
-	}
+	must.EqualFor(t, "a ladder that nobody asked for", (*result.Ladder)(nil), ExplainLadder(in, nil, nil))
 }
 
 // A cost that no sample shows is contradicted; one that grew in the samples is not.

@@ -39,9 +39,7 @@ func TestCostPassOfTrials(t *testing.T) {
 		t.Errorf("%+v, want %+v", c, want)
 	}
 	s.CostPass = study.CostPass{Rate: study.NoPass}
-	if c := of(s); c != nil {
-		t.Errorf("%+v was not requested", c)
-	}
+	must.Equal(t, (*result.CostPass)(nil), of(s))
 }
 
 func TestPassRate(t *testing.T) {

@@ -88,9 +88,7 @@ func TestRankingIsPairedAndByBaseline(t *testing.T) {
 	must.Equal(t, []string{"a a", "b b", "c c"}, inOrder(got[0]))
 	loose := ranked(modes, trials, Rule{Margin: 0.05, Pairing: PairNone})
 	must.Equal(t, []string{"a a", "b a", "c a"}, inOrder(loose[0]))
-	if got := ranked(modes, trials, Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}); got != nil {
-		t.Errorf("of a noisy run: %+v", got)
-	}
+	must.EqualFor(t, "of a noisy run", []result.Ranking(nil), ranked(modes, trials, Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}))
 }
 
 // A mode with too little data is in no ranking, with the reason: lack of trials is no tie.

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -76,17 +75,13 @@ func TestTable(t *testing.T) {
 			in.Trials = until
 			want := Ratios(in)
 			in.Trials, in.Values = nil, all.Until(last)
-			if diff := cmp.Diff(want, Ratios(in)); diff != "" {
-				t.Fatalf("seed %d, block %d: ratios of trials and values differ:\n%s", seed, last, diff)
-			}
+			must.EqualFor(t, fmt.Sprintf("seed %d, block %d: ratios of trials and values", seed, last), want, Ratios(in))
 		}
 		in := Input{Modes: modes, Workloads: workloads, Values: &all}
 		fromValues, _ := Judge(in)
 		in.Trials, in.Values = trials, nil
 		fromTrials, _ := Judge(in)
-		if diff := cmp.Diff(fromTrials, fromValues); diff != "" {
-			t.Fatalf("seed %d: cells of trials and values differ:\n%s", seed, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("seed %d: cells of trials and values", seed), fromTrials, fromValues)
 	}
 }
 
@@ -119,9 +114,7 @@ func checkTable(t *testing.T, what string, tab table, trials []result.Trial, las
 			if c := tab[at]; c != nil && c.bad(metric) != bad {
 				t.Fatalf("%s: %d bad values of %s of %v, want %d", what, c.bad(metric), metric, at, bad)
 			}
-			if got := tab.limited(at.mode, at.workload, result.Metric{Name: metric}); got != bounded {
-				t.Fatalf("%s: lower bound of %s of %v: %v", what, metric, at, got)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s: lower bound of %s of %v", what, metric, at), bounded, tab.limited(at.mode, at.workload, result.Metric{Name: metric}))
 		}
 	}
 }

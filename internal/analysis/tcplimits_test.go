@@ -35,7 +35,5 @@ func TestLimitTCP(t *testing.T) {
 	}
 	must.Equal(t, want, e.limitTCP())
 	e.in.Study.Evidence.Counters = study.Off
-	if got := e.limitTCP(); got != nil {
-		t.Errorf("without counters: %+v", got)
-	}
+	must.EqualFor(t, "without counters", []result.TCPLimits(nil), e.limitTCP())
 }

@@ -125,9 +125,7 @@ func TestHostsReachEachOther(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Errorf("a does not reach b: %v", err)
-		}
+		must.EqualFor(t, "a reaches b", nil, err)
 	}
 	err := l.A.NS.Do(func() error {
 		c, err := net.DialTimeout("tcp", "192.0.2.1:80", time.Second)
@@ -207,9 +205,7 @@ func TestNothingLeft(t *testing.T) {
 		t.Errorf("names %v (%v)", names, err)
 	}
 	for range 2 {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, l.Close())
 	}
 	if names, _ := linuxnet.Pinned(lab.Prefix + claim.ID); len(names) > 0 {
 		t.Errorf("left: %v", names)
@@ -261,9 +257,7 @@ func TestLeftovers(t *testing.T) {
 			continue
 		}
 		for range 2 { // the second time it has already been removed
-			if err := l.Remove(); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, l.Remove())
 		}
 	}
 	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {

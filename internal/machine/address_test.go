@@ -16,9 +16,7 @@ func TestParse(t *testing.T) {
 		"ssh://me@198.18.0.1:1": {User: "me", Host: "198.18.0.1", Port: 1},
 	} {
 		got, err := Parse(text)
-		if err != nil || got != want {
-			t.Errorf("Parse(%q) = %+v, %v; want %+v", text, got, err, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("Parse(%q)", text), []any{nil, want}, []any{err, got})
 		must.EqualFor(t, fmt.Sprintf("%#v", got), text, got.String())
 	}
 	for _, text := range []string{"", "db1", "ssh://", "ssh://-oProxyCommand=x", "ssh://-o@db1", "ssh://me:secret@db1", "ssh://db1/path", "ssh://db1:0", "ssh://db1:65536", "ssh://a b", "ssh://db1;id", "docker"} {

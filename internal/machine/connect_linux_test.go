@@ -145,9 +145,7 @@ func echoSocket(t *testing.T) string {
 			if err == nil {
 				_, err = conn.Write(append([]byte("you wrote "), said...))
 			}
-			if err := errors.Join(err, conn.Close()); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, errors.Join(err, conn.Close()))
 		}
 	}()
 	return socket
@@ -158,9 +156,7 @@ func testDial(t *testing.T, m *machine.Machine, socket string) {
 	t.Helper()
 	for _, asRoot := range []bool{false, true} {
 		conn := must.Get(m.Dial(t.Context(), socket, asRoot))(t)
-		if _, err := conn.Write([]byte("hello")); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, must.Err(conn.Write([]byte("hello"))))
 		half, ok := conn.(interface{ CloseWrite() error })
 		if !ok {
 			t.Fatal("the connection cannot be closed for writing")

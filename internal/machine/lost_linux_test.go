@@ -39,9 +39,7 @@ func TestReconnect(t *testing.T) {
 			_, _, err = a.CPU(t.Context())
 		}
 		must.FailFor(t, name+": the agent's error", err, "machine a (ssh://a)")
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, a.Close())
 		if err := m.Err(); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: the connection's error is %v", name, err)
 		}

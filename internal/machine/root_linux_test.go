@@ -36,9 +36,7 @@ func TestRoot(t *testing.T) {
 	for uid, l := range map[string]transport.Launcher{"2000": m.User, "0": m.Root} {
 		a := must.Get(agent.Start(t.Context(), l, run, "free/"+uid))(t)
 		must.EqualFor(t, "the agent runs as user", uid, b.Machine("free").Run(t, "stat -c %u /proc/$(pgrep -f '[t]are agent --run "+run+" --at free/"+uid+"( |$)' | tail -n 1)"))
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, a.Close())
 	}
 	// Root's gc there sees that the run is alive.
 	must.Equal(t, "2", b.Machine("free").Run(t, "grep -c '@tare-run/"+run+"' /proc/net/unix"))

@@ -24,9 +24,7 @@ func hog(t *testing.T) {
 	out := must.Get(exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output())(t)
 	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 	t.Cleanup(func() {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Errorf("end the program that kept a CPU busy: %v", err)
-		}
+		must.EqualFor(t, "end the program that kept a CPU busy", nil, syscall.Kill(pid, syscall.SIGKILL))
 	})
 }
 

@@ -39,9 +39,7 @@ func TestDatagramsOfARecord(t *testing.T) {
 	if share := limited(server, server); share != nil {
 		t.Errorf("limited without a schedule: %g", *share)
 	}
-	if d := end(traffic.Report{}, traffic.Report{}).Datagrams; d != nil {
-		t.Errorf("TCP has the datagrams %+v", d)
-	}
+	must.EqualFor(t, "datagrams of TCP", (*result.Datagrams)(nil), end(traffic.Report{}, traffic.Report{}).Datagrams)
 }
 
 func TestImpossible(t *testing.T) {
@@ -125,9 +123,7 @@ func TestForeignTrafficIsNoted(t *testing.T) {
 	client, server := account(1000, 900, 950, 860, 1)
 	p := &pair{client: client, server: server}
 	tr := trialRun{tested: &modeUnderTest{path: &driver.Path{}}, pairs: []*pair{p}}
-	if notes := tr.foreignTraffic(); notes != nil {
-		t.Errorf("without any: %v", notes)
-	}
+	must.EqualFor(t, "without foreign traffic", []result.Note(nil), tr.foreignTraffic())
 	told := int64(1000)
 	tr.tested.path.Foreign = func() int64 { defer func() { told = 0 }(); return told }
 	p.client.Refused, p.server.Refused, p.client.Datagrams.Foreign, p.server.Datagrams.Foreign = 1, 20, 300, 4000
@@ -152,7 +148,5 @@ func TestForeignTrafficIsNotVoid(t *testing.T) {
 	if errors.As(err, &void) || !errors.Is(err, wrong) || !strings.Contains(err.Error(), "7 connections or datagrams of others") {
 		t.Errorf("with foreign traffic: %v", err)
 	}
-	if err := tr.proofError(nil); err != nil {
-		t.Errorf("a path that is proven: %v", err)
-	}
+	must.EqualFor(t, "a path that is proven", nil, tr.proofError(nil))
 }

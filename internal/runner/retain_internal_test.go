@@ -35,9 +35,7 @@ func TestRecordDoesNotKeepReports(t *testing.T) {
 	record := end(rep, rep)
 	rep.Window, rep.Datagrams = traffic.Window{}, nil
 	runtime.GC()
-	if hist.Value() != nil {
-		t.Error("the record of a trial keeps a histogram of its report")
-	}
+	must.EqualFor(t, "the histogram of a report that the record of a trial keeps", (*traffic.Distribution)(nil), hist.Value())
 	if record.CPU == nil || *record.CPU != 1 || record.RTT == nil || record.Datagrams == nil || record.Datagrams.Slots == nil || *record.Datagrams.Slots != 10 {
 		t.Errorf("the record lacks values: %+v", record)
 	}
@@ -158,9 +156,7 @@ func TestRunFailsIfTrialsCannotBeReadBack(t *testing.T) {
 	dir := emptyRun(t)
 	r, _ := repeat(t, dir, 2, store.Resumption{}, func(ended, all int) {
 		if ended == 3 {
-			if err := os.WriteFile(filepath.Join(dir.Path(), store.TrialsFile), []byte("edited\n"), 0o644); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, os.WriteFile(filepath.Join(dir.Path(), store.TrialsFile), []byte("edited\n"), 0o644))
 		}
 	})
 	run, err := r.whole(t.Context())

@@ -132,9 +132,7 @@ func killer(t *testing.T, mode, workload string, n int, end string) func(live.Ev
 				for until := time.Now().Add(timelimit.Scaled(10 * time.Second)); time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
 					if pids := agentsOf(run, mode+"@"+end); slices.ContainsFunc(pids, talks) {
 						for _, pid := range pids {
-							if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-								t.Errorf("kill agent %d: %v", pid, err)
-							}
+							must.EqualFor(t, fmt.Sprintf("kill agent %d", pid), nil, syscall.Kill(pid, syscall.SIGKILL))
 						}
 						return
 					}

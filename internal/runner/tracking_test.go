@@ -13,6 +13,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/live"
+	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testneed"
@@ -35,12 +36,8 @@ func TestGuestFullTracking(t *testing.T) {
 			if s, err := host.Stats("eth0"); err != nil || s.RxPackets < 500 {
 				continue
 			}
-			if err := os.WriteFile("/proc/sys/net/netfilter/nf_conntrack_max", []byte("2"), 0o644); err != nil {
-				t.Error(err)
-			}
-			if err := host.FlushConntrack(); err != nil {
-				t.Errorf("empty connection tracking: %v", err)
-			}
+			must.Equal(t, nil, os.WriteFile("/proc/sys/net/netfilter/nf_conntrack_max", []byte("2"), 0o644))
+			must.EqualFor(t, "empty connection tracking", nil, host.FlushConntrack())
 			return
 		}
 		t.Error("the trial had too few packets")

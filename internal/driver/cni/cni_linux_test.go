@@ -79,9 +79,7 @@ func TestConflists(t *testing.T) {
 					t.Errorf("%s: %v", kind, err)
 				}
 			}
-			if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), tt.ipv6, 2); err != nil {
-				t.Errorf("both pairs: %v", err)
-			}
+			must.EqualFor(t, "both pairs", nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), tt.ipv6, 2)))
 		})
 	}
 }

@@ -76,9 +76,7 @@ func TestKilledRun(t *testing.T) {
 	for _, l := range found {
 		if l.Run == words[0] {
 			listed = listed || l.What == fmt.Sprintf("process %d", stopped)
-			if err := l.Remove(); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, l.Remove())
 		}
 	}
 	if !listed {

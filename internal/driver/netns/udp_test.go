@@ -4,6 +4,7 @@ package netns_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -51,9 +52,7 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 		wg.Go(func() {
 			defer c.Close()
 			for n := range datagrams {
-				if _, err := c.Write(make([]byte, datagram)); err != nil {
-					t.Errorf("send: %v", err)
-				}
+				must.EqualFor(t, "send", nil, must.Err(c.Write(make([]byte, datagram))))
 				if n%8 == 7 {
 					time.Sleep(time.Millisecond) // an unpaced sender overruns the receiver
 				}
@@ -127,9 +126,7 @@ func TestDatagrams(t *testing.T) {
 				ipv6 := echo && s.Lab.IPv6
 				before := s.Snapshot(t)
 				carried := shower(t, s, 3, 0, ipv6, echo)
-				if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
-					t.Errorf("ipv6 %t, echo %t: %v", ipv6, echo, err)
-				}
+				must.EqualFor(t, fmt.Sprintf("ipv6 %t, echo %t", ipv6, echo), nil, s.Proof(t, before, []driver.Carried{carried}))
 			}
 		})
 	}
@@ -141,9 +138,7 @@ func TestDatagramsThatAreLost(t *testing.T) {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = 1e6 })
 		before := s.Snapshot(t)
 		carried := shower(t, s, 4, 0, false, false)
-		if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
-			t.Errorf("%s: %v", mode, err)
-		}
+		must.EqualFor(t, mode, nil, s.Proof(t, before, []driver.Carried{carried}))
 		if f := carried.Forward; f.Payload >= f.Wire {
 			t.Errorf("%s: %d of %d bytes arrived over 1 Mbit/s: nothing was tested", mode, f.Payload, f.Wire)
 		}
@@ -157,9 +152,7 @@ func TestForget(t *testing.T) {
 	s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", nil)
 	for range 2 {
 		before := s.Snapshot(t)
-		if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}))
 	}
 	before := must.Get(s.Path.Snapshot(t.Context()))(t)
 	if s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}) == nil {

@@ -54,9 +54,7 @@ func TestCNI(t *testing.T) {
 	o.Options = map[string]string{"backend": "cni"}
 	s := drivertest.Build(t, podman.Driver{}, o)
 	for _, kind := range []string{"tcp_stream", "udp_rr"} {
-		if _, err := s.TrialPairs(t, drivertest.Params(kind), false, 2); err != nil {
-			t.Errorf("%s: %v", kind, err)
-		}
+		must.EqualFor(t, kind, nil, must.Err(s.TrialPairs(t, drivertest.Params(kind), false, 2)))
 	}
 }
 
@@ -219,15 +217,11 @@ func TestKilledRun(t *testing.T) {
 				t.Errorf("gc finds %v, %v", found, err)
 			}
 			for _, l := range found {
-				if err := l.Remove(t.Context()); err != nil {
-					t.Error(err)
-				}
+				must.Equal(t, nil, l.Remove(t.Context()))
 			}
 			labs := must.Get(lab.Leftovers())(t)
 			for _, l := range labs {
-				if err := l.Remove(); err != nil {
-					t.Error(err)
-				}
+				must.Equal(t, nil, l.Remove())
 			}
 			nothingLeft(t, id)
 		})

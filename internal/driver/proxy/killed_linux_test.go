@@ -81,9 +81,7 @@ func killedRun(t *testing.T, mode string) {
 			continue
 		}
 		what = append(what, l.What)
-		if err := l.Remove(); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, l.Remove())
 	}
 	if !slices.Contains(what, fmt.Sprintf("process %d", stopped)) || !slices.ContainsFunc(what, func(w string) bool { return strings.HasPrefix(w, "namespace ") }) {
 		t.Errorf("process %d was stopped; what is left is %v", stopped, what)

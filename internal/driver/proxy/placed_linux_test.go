@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -59,9 +60,7 @@ func TestEnginesPlacements(t *testing.T) {
 				"8 streams": second(s.Trial(t, stream, false)), "from the server": second(s.Trial(t, reverse, noIPv6 == nil)),
 				"exchanges": second(s.Trial(t, exchanges, false)), "connections": second(s.Trial(t, connections, noIPv6 == nil)),
 			} {
-				if err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+				must.EqualFor(t, name, nil, err)
 			}
 		})
 	}
@@ -185,9 +184,7 @@ func TestEnginesPlacedFactsAndSecrets(t *testing.T) {
 			}
 		}
 		files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "root/run/*"))
-		if err != nil || len(files) != 3 {
-			t.Errorf("the files of process %d are %v, %v", pid, files, err)
-		}
+		must.EqualFor(t, fmt.Sprintf("files of process %d: %v", pid, files), []any{nil, 3}, []any{err, len(files)})
 		for _, f := range files {
 			if info, err := os.Stat(f); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s has mode %v, %v", f, info.Mode(), err)

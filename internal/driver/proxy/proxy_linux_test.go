@@ -67,9 +67,7 @@ func TestEnginesManyConnections(t *testing.T) {
 			{"exchanges", second(s.Trial(t, drivertest.Params("tcp_rr"), noIPv6 == nil))},
 			{"connections", second(s.Trial(t, drivertest.Params("tcp_crr"), false))},
 		} {
-			if p.err != nil {
-				t.Errorf("%d, %s: %v", i, p.name, p.err)
-			}
+			must.EqualFor(t, fmt.Sprintf("%d, %s", i, p.name), nil, p.err)
 		}
 	})
 }

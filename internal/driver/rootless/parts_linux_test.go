@@ -102,9 +102,7 @@ func proveAll(t *testing.T, s *drivertest.Setup) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2); err != nil {
-		t.Errorf("both pairs: %v", err)
-	}
+	must.EqualFor(t, "both pairs", nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2)))
 }
 
 // A direct link beside the veth makes the path without the process void.

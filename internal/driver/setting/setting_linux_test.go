@@ -2,6 +2,7 @@ package setting_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -191,9 +192,7 @@ func TestEnginesPairs(t *testing.T) {
 		of.Pairs = 2
 		s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), of))
 		for pairs := 1; pairs <= 2; pairs++ {
-			if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, pairs); err != nil {
-				t.Errorf("%s with %d pairs: %v", of.Mode, pairs, err)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s with %d pairs", of.Mode, pairs), nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, pairs)))
 		}
 	}
 }

@@ -132,9 +132,7 @@ func TestModesAreProven(t *testing.T) {
 				b.carries(t, s, one)
 			}
 			if tt.pairs > 1 {
-				if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, tt.pairs); err != nil {
-					t.Errorf("%d pairs: %v", tt.pairs, err)
-				}
+				must.EqualFor(t, fmt.Sprintf("%d pairs", tt.pairs), nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, tt.pairs)))
 			}
 		})
 	}
@@ -149,9 +147,7 @@ func (b *bench) carries(t *testing.T, s *drivertest.Setup, tt trial) {
 		tt.ipv6 = false
 	}
 	client, server, err := s.Trial(t, p, tt.ipv6)
-	if err != nil {
-		t.Errorf("%+v: %v", tt, err)
-	}
+	must.EqualFor(t, tt, nil, err)
 	if client.Received+server.Received == 0 {
 		t.Errorf("%+v: nothing was carried", tt)
 	}

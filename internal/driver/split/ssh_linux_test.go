@@ -29,9 +29,7 @@ func TestOverSSH(t *testing.T) {
 	b.driver = split.New(subcommand.SplitDrivers(), func(context.Context) ([2]split.Host, error) { return b.hosts, nil })
 	s := b.build(t, b.order("wireguard/userspace", 1, nil))
 	b.carries(t, s, trial{"tcp_stream", false, false})
-	if err := s.Path.Lost(); err != nil {
-		t.Errorf("the path is lost: %v", err)
-	}
+	must.Equal(t, nil, s.Path.Lost())
 	must.Do(t, b.hosts[1].Machine.Close(t.Context()))
 	for until := time.Now().Add(20 * time.Second); s.Path.Lost() == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {

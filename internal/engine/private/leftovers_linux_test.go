@@ -67,9 +67,7 @@ func controllerKilled(t *testing.T, what string) {
 	must.EqualFor(t, fmt.Sprintf("found %v", found), 2, len(found))
 	for _, l := range found {
 		for range 2 { // the second time it is gone already
-			if err := l.Remove(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, l.Remove(t.Context()))
 		}
 	}
 	if left := running(ofA); len(left) > 0 {
@@ -84,9 +82,7 @@ func controllerKilled(t *testing.T, what string) {
 	ofLab := must.Get(lab.Leftovers())(t)
 	for _, l := range ofLab {
 		if l.Run == id {
-			if err := l.Remove(); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, l.Remove())
 		}
 	}
 }

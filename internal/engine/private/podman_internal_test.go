@@ -13,9 +13,7 @@ func TestPodmanInfo(t *testing.T) {
 "ociRuntime": {"name": "crun", "version": "crun version 1.8.1\ncommit: x"}, "slirp4netns": {"version": "slirp4netns version 1.2.0\n"},
 "pasta": {"version": "pasta 0.0~git20230309\nCopyright"}, "security": {"rootless": true}}}`))
 	want := PodmanInfo{Backend: "netavark", BackendVersion: "1.8.0", Runtime: "crun 1.8.1", Slirp: "1.2.0", Pasta: "0.0~git20230309", Rootless: true}
-	if err != nil || got != want {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	must.Equal(t, []any{nil, want}, []any{err, got})
 	for _, text := range []string{"", "{}", `{"host": 1}`} {
 		if _, err := parsePodmanInfo([]byte(text)); err == nil {
 			t.Errorf("%q passed", text)

@@ -3,6 +3,7 @@ package private_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -70,9 +71,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 	began := time.Now()
 	for range 2 {
-		if err := private.CloseAll(a, nil, b); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, private.CloseAll(a, nil, b))
 	}
 	t.Logf("%d processes were ended and all was removed in %v", len(all), time.Since(began))
 	if left := running(all); len(left) > 0 {
@@ -98,9 +97,7 @@ func TestAddressesOfEngines(t *testing.T) {
 		pool   lab.Pool
 	}{{a, l.A, lab.NetA, lab.PoolA}, {b, l.B, lab.NetB, lab.PoolB}} {
 		dev, err := e.h.NS.DeviceWith(l.Addresses(e.bridge, 1)[0].Addr())
-		if err != nil || dev != "docker0" {
-			t.Errorf("host %s: the default bridge's address is on %q: %v", e.h.Name, dev, err)
-		}
+		must.EqualFor(t, fmt.Sprintf("host %s: the default bridge's address", e.h.Name), []any{nil, "docker0"}, []any{err, dev})
 		n := must.Get(e.p.CreateNetwork(t.Context(), engine.NetworkSpec{Run: l.Spec.Claim.ID, Name: engine.Name(l.Spec.Claim.ID, "net"), Driver: "bridge"}))(t)
 		if pool := l.Pool(e.pool); !pool.Contains(n.Subnets[0].Addr()) || n.Subnets[0].Bits() != lab.PoolBits {
 			t.Errorf("host %s: a network is in %v, want a /%d of %s", e.h.Name, n.Subnets, lab.PoolBits, pool)
@@ -141,9 +138,7 @@ func TestEngineIsIsolated(t *testing.T) {
 		}
 	}
 	must.Do(t, os.WriteFile(filepath.Join(p.Plugins(), "seen"), nil, 0o600))
-	if _, err := os.Stat(filepath.Join(root, "run/docker/plugins/seen")); err != nil {
-		t.Errorf("a plugin's socket is not where the engine looks: %v", err)
-	}
+	must.EqualFor(t, "a plugin's socket where the engine looks", nil, must.Err(os.Stat(filepath.Join(root, "run/docker/plugins/seen"))))
 }
 
 // An engine that fails to start reports dockerd's own message and leaves nothing.

@@ -106,9 +106,7 @@ func TestBinned(t *testing.T) {
 		t.Errorf("short: %v", got)
 	}
 	for _, odd := range []*result.Series{nil, {}, {Interval: math.NaN(), Values: []float64{1, 2}}, {Interval: math.Inf(1), Values: []float64{1, 2}}, {Interval: -1, Values: []float64{1, 2}}} {
-		if usable(&result.Trial{Status: result.TrialOK, Series: odd}) != nil {
-			t.Errorf("%+v can be used", odd)
-		}
+		must.EqualFor(t, fmt.Sprintf("what can be used of %+v", odd), (*result.Series)(nil), usable(&result.Trial{Status: result.TrialOK, Series: odd}))
 	}
 }
 
@@ -170,9 +168,7 @@ func TestMatrix(t *testing.T) {
 	}
 	must.Equal(t, want, rows[1].Cells)
 	must.EqualFor(t, fmt.Sprintf("what is not there: %+v", rows[2]), "unsupported: the kernel has no such link", rows[2].Out)
-	if newBuilder(newView(Input{})).matrix() != nil {
-		t.Error("a matrix of nothing")
-	}
+	must.EqualFor(t, "a matrix of nothing", []doc.Block(nil), newBuilder(newView(Input{})).matrix())
 }
 
 // However many trials there are, a chart and a table of trials hold no more than so many.

@@ -183,9 +183,7 @@ func TestNoStacksIsToldOnce(t *testing.T) {
 	passing := trialOf(Config{Asked: study.Evidence{Stacks: study.AutoWord}, Hosts: hosts, Warn: warnings.warn}, mode{}, plan.Trial{Block: 1, Workload: study.Workload{ID: study.CostPassID}})
 	o := passing.observer
 	for range 3 {
-		if got := o.Sampling([]*Trial{passing}); got != nil {
-			t.Fatalf("sampling %+v", got)
-		}
+		must.EqualFor(t, "sampling", (*Sampling)(nil), o.Sampling([]*Trial{passing}))
 	}
 	if len(warnings) != 1 || warnings[0].Code != "stacks_unavailable" {
 		t.Errorf("warnings %+v", warnings)
@@ -195,9 +193,7 @@ func TestNoStacksIsToldOnce(t *testing.T) {
 	none.Window(passing, func() { done++ })
 	none.Slice(passing, func() { done++ })
 	none.Record()
-	if done != 2 || passing.Record.Stacks != nil {
-		t.Errorf("without sampling: done %d times, stacks %+v", done, passing.Record.Stacks)
-	}
+	must.EqualFor(t, "without sampling", []any{2, (*result.Stacks)(nil)}, []any{done, passing.Record.Stacks})
 }
 
 func TestWantsStacks(t *testing.T) {

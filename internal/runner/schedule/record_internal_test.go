@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -30,9 +31,7 @@ func TestDrop(t *testing.T) {
 // first trial of a workload reached.
 func TestEarlierResults(t *testing.T) {
 	sc := New(config(study.Study{}), plan.Plan{})
-	if sc.LastSearch("m", "w") != nil {
-		t.Error("a search before the first")
-	}
+	must.EqualFor(t, "a search before the first", (*result.Search)(nil), sc.LastSearch("m", "w"))
 	for i, status := range []result.TrialStatus{result.TrialOK, result.TrialOK, result.TrialInvalid} {
 		sc.Record(result.Trial{Mode: "m", Workload: "w", Status: status, Search: &result.Search{Seconds: float64(i)}})
 	}

@@ -416,9 +416,7 @@ func TestClaimBesidePublished(t *testing.T) {
 	}
 	want := []string{"a NIC of 1 Gbit/s", "the link of 1 Gbit/s limited every mode in tcp, which hides a difference", "kernel 6.18.44 here; the claim is of 2016",
 		"the profile is quick, so that values are indicative"}
-	if !slices.Equal(got.Differs, want) {
-		t.Errorf("differs: %q", got.Differs)
-	}
+	must.Equal(t, want, got.Differs)
 	s.Claims[0].Of, s.Claims[0].HoldsIf = study.Names{"A"}, "above 900Mbit/s"
 	s.Claims[0].Published = "745 Mbit/s"
 	if got := evaluate(s, run, trials)[0]; got.Unit != "bit/s" || *got.PublishedValue != 745e6 || got.Outcome != result.ClaimHolds {

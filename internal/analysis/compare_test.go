@@ -146,9 +146,8 @@ func TestCompareAsCells(t *testing.T) {
 	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []ComparisonRequest{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
 		got = append(got, c.Cell())
 	}
-	if d := cmp.Diff(cells, got); d != "" || len(got) != 2 {
-		t.Errorf("%d comparisons: %s", len(got), d)
-	}
+	must.Equal(t, cells, got)
+	must.Equal(t, 2, len(got))
 }
 
 // Holm works over what is compared in one metric, whatever the workload.

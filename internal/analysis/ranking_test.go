@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
@@ -113,9 +111,8 @@ func TestRankingLeavesOut(t *testing.T) {
 		if c.why == "" { // a ratio of 1e302 is finite
 			want = nil
 		}
-		if diff := cmp.Diff(want, got[0].Unranked); diff != "" || !slices.Equal(inOrder(got[0])[:3], []string{"a a", "b b", "c c"}) {
-			t.Errorf("%s: %v (-want +got):\n%s", name, inOrder(got[0]), diff)
-		}
+		must.EqualFor(t, name, want, got[0].Unranked)
+		must.EqualFor(t, name, []string{"a a", "b b", "c c"}, inOrder(got[0])[:3])
 	}
 	// Two groups of blocks: one of them stays, as large as it can be.
 	var late []result.Trial
@@ -123,9 +120,8 @@ func TestRankingLeavesOut(t *testing.T) {
 		late = append(late, row(b, "x", "goodput", 100), row(b, "y", "goodput", 90))
 	}
 	got := ranked(named("x", "a", "b", "y", "c"), join(full, late), Rule{})
-	if diff := cmp.Diff([]string{"a a", "b b", "c c"}, inOrder(got[0])); diff != "" || len(got[0].Unranked) != 2 {
-		t.Errorf("%+v (-want +got):\n%s", got, diff)
-	}
+	must.Equal(t, []string{"a a", "b b", "c c"}, inOrder(got[0]))
+	must.Equal(t, 2, len(got[0].Unranked))
 }
 
 // Without enough data of three modes there is no order, and two modes are no ranking.

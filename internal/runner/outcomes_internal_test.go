@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
@@ -80,9 +78,7 @@ func TestVoidIsRemembered(t *testing.T) {
 	s.earlier = []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
 		Status: result.TrialFailed, Void: true, Reason: "the bridge did not count"}}
 	must.Do(t, s.runs(t))
-	if m := s.mode("netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge did not count" || s.run.Trials != (result.Tally{OK: 2, Failed: 1}) {
-		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
-	}
+	s.became(t, "netns/macvlan", result.ModeVoid, "the bridge did not count", result.Tally{OK: 2, Failed: 1})
 }
 
 // A mode that is unsupported or cannot be built is told with its reason; the others are measured. A run
@@ -96,12 +92,9 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 		return nil
 	}
 	must.Do(t, s.runs(t))
-	if m := s.mode("elsewhere"); m.Status != result.ModeUnsupported || m.Reason != "it is not to be had" {
-		t.Errorf("mode %+v", m)
-	}
-	if m := s.mode("netns/bridge"); m.Status != result.ModeFailed || m.Reason != "no more bridges" || s.run.Trials.OK != 2 || s.run.Status != result.RunComplete {
-		t.Errorf("mode %+v, status %s, trials %+v", m, s.run.Status, s.run.Trials)
-	}
+	s.became(t, "elsewhere", result.ModeUnsupported, "it is not to be had", result.Tally{OK: 2})
+	s.became(t, "netns/bridge", result.ModeFailed, "no more bridges", result.Tally{OK: 2})
+	must.Equal(t, result.RunComplete, s.run.Status)
 	s = scriptOf("elsewhere")
 	if err := s.runs(t); !errors.Is(err, ErrNothing) || s.run.Status != result.RunFailed {
 		t.Errorf("status %s, error %v", s.run.Status, err)
@@ -133,12 +126,8 @@ func TestWorkloadDropped(t *testing.T) {
 		}
 	}
 	must.Do(t, s.runs(t))
-	if m := s.mode("host"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2, Failed: attempts}) {
-		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
-	}
-	if got := s.warned("workload_failed"); !strings.HasPrefix(got, "host other: a trial of other failed 2 times in block 1: ntttcp is not installed") {
-		t.Errorf("warned %q", got)
-	}
+	s.became(t, "host", result.ModeMeasured, "", result.Tally{OK: 2, Failed: attempts})
+	must.Contain(t, s.warned("workload_failed"), "host other: a trial of other failed 2 times in block 1: ntttcp is not installed")
 }
 
 // A mode without datagrams has no trial of a workload over UDP, and says why; a study of these
@@ -149,18 +138,14 @@ func TestTCPOnly(t *testing.T) {
 	s := scriptOf("proxy")
 	s.study.Workloads = append(s.study.Workloads, udp)
 	must.Do(t, s.runs(t))
-	if m := s.mode("proxy"); m.Status != result.ModeMeasured || s.run.Trials != (result.Tally{OK: 2}) || len(s.trials) != 2 {
-		t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
-	}
-	if got := s.warned("workload_unsupported"); !strings.HasPrefix(got, "proxy udp: ") || !strings.Contains(got, "it sends datagrams, and its proxies forward TCP connections alone") {
-		t.Errorf("warned %q", got)
-	}
+	s.became(t, "proxy", result.ModeMeasured, "", result.Tally{OK: 2})
+	must.Equal(t, 2, len(s.trials))
+	must.Contain(t, s.warned("workload_unsupported"), "proxy udp: ", "it sends datagrams, and its proxies forward TCP connections alone")
 	s = scriptOf("proxy")
 	s.study.Workloads = []study.Workload{udp}
-	err := s.runs(t)
-	if m := s.mode("proxy"); !errors.Is(err, ErrNothing) || m.Status != result.ModeUnsupported || !strings.Contains(m.Reason, "every workload of the study sends datagrams") {
-		t.Errorf("of datagrams alone: %v, %+v", err, m)
-	}
+	must.Equal(t, true, errors.Is(s.runs(t), ErrNothing))
+	must.Equal(t, result.ModeUnsupported, s.mode("proxy").Status)
+	must.Contain(t, s.mode("proxy").Reason, "every workload of the study sends datagrams")
 }
 
 // The whole set of an invalid trial is repeated after all others, with the mode whose trial was good. A
@@ -185,9 +170,8 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 			n[text]++
 		}
 		want := map[string]int{"1 host ok": 1, "1 netns/macvlan invalid": 1, "2 host ok": 1, "2 netns/macvlan ok": 1, "1 host ok again": 1, "1 netns/macvlan ok again": 1}
-		if d := cmp.Diff(want, n); d != "" || !s.trials[4].Requeued || !s.trials[5].Requeued {
-			t.Errorf("%s: trials (-want +got):\n%s", name, d)
-		}
+		must.EqualFor(t, name, want, n)
+		must.EqualFor(t, name+": the last two, again", []bool{true, true}, []bool{s.trials[4].Requeued, s.trials[5].Requeued})
 		if e := of[live.TrialStarted](s); e[len(e)-1].Total != 6 || e[len(e)-1].Done+len(e[len(e)-1].Modes) != 6 {
 			t.Errorf("%s: the last was told as %+v, want 6 of 6", name, e[len(e)-1])
 		}

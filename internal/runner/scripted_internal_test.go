@@ -189,6 +189,12 @@ func (s *scripted) mode(id string) result.Mode {
 	return s.run.Modes[max(0, i)]
 }
 
+// became checks what became of a mode, and of all trials.
+func (s *scripted) became(t *testing.T, mode string, status result.ModeStatus, reason string, trials result.Tally) {
+	t.Helper()
+	must.EqualFor(t, mode, []any{status, reason, trials}, []any{s.mode(mode).Status, s.mode(mode).Reason, s.run.Trials})
+}
+
 // warned returns the text of the first warning with this code, empty without one.
 func (s *scripted) warned(code string) string {
 	i := slices.IndexFunc(s.run.Warnings, func(w result.Warning) bool { return w.Code == code })

@@ -67,9 +67,7 @@ func TestStrip(t *testing.T) {
 		}
 	}
 	must.Equal(t, map[chart.SpotLook]int{chart.Counts: 4, chart.Broken: 1, chart.Void: 1, chart.Ruled: 1}, looks)
-	if gone := s.Plane.Lanes[2]; gone.Absent != "the kernel has no such link" || gone.Note != "unsupported here" {
-		t.Errorf("the mode that is not there: %+v", gone)
-	}
+	must.Equal(t, []string{"the kernel has no such link", "unsupported here"}, []string{s.Plane.Lanes[2].Absent, s.Plane.Lanes[2].Note})
 	must.Contain(t, s.Desc, "4 valid trials, the later half", "3 do not count", "gone: unsupported here")
 }
 
@@ -124,9 +122,7 @@ func TestPercentileCurves(t *testing.T) {
 		}
 	}
 	must.Contain(t, s.Caption, "curve of percentiles")
-	if b := curves[0].tableOf(); len(b.Rows) != 7 || len(b.Heads) != 2 {
-		t.Errorf("table: %+v", b)
-	}
+	must.Equal(t, []int{7, 2}, []int{len(curves[0].tableOf().Rows), len(curves[0].tableOf().Heads)})
 }
 
 func TestLossCurve(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
 	"tare/internal/must"
 	"tare/internal/result"
@@ -197,9 +195,8 @@ func TestBreakdownInShares(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{"copy 80.0 50.0 -30.0", "VXLAN 0.0 30.0 +30.0", "2 others 20.0 20.0 0.0", "all 100.0 100.0 0.0"}
-	if diff := cmp.Diff(want, got); diff != "" || b.Unit != "% of the mode's samples" || b.Modes[0].Mode != "host" {
-		t.Errorf("%s, %s first (-want +got):\n%s", b.Unit, b.Modes[0].Mode, diff)
-	}
+	must.Equal(t, want, got)
+	must.Equal(t, []string{"% of the mode's samples", "host"}, []string{b.Unit, b.Modes[0].Mode})
 }
 
 func TestLossWords(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis"
 	"tare/internal/must"
 	"tare/internal/result"
@@ -201,7 +199,6 @@ func TestCurveLeavesOutLimitedSteps(t *testing.T) {
 		{Load: "8.00", Steps: 3, Seconds: "2.5 s", Median: "1.00 %", Worst: "2.00 %", Lossy: 1, Limited: 1},
 		{Load: "16.0", Steps: 1, Seconds: "1.0 s", Median: "-", Worst: "-", Limited: 1},
 	}
-	if diff := cmp.Diff(want, c.Points); diff != "" || c.Unit != "Mbit/s" {
-		t.Errorf("%s (-want +got):\n%s", c.Unit, diff)
-	}
+	must.Equal(t, want, c.Points)
+	must.Equal(t, "Mbit/s", c.Unit)
 }

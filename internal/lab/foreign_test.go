@@ -188,9 +188,7 @@ func TestTemporaryFiles(t *testing.T) {
 	for _, l := range of {
 		got = append(got, l.What)
 		for range 2 {
-			if err := l.Remove(); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, l.Remove())
 		}
 	}
 	slices.Sort(got)

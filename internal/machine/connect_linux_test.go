@@ -174,9 +174,7 @@ func testDial(t *testing.T, m *machine.Machine, socket string) {
 	}
 	must.Do(t, conn.Close())
 	for socket, words := range map[string]string{"/run/none.sock": "no such file", machine.EngineSocket: "start the engine"} {
-		if _, err := m.Dial(t.Context(), socket, false); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", socket, err)
-		}
+		must.FailLine(t, socket, must.Err(m.Dial(t.Context(), socket, false)), words)
 	}
 }
 

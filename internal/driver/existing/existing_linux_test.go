@@ -2,6 +2,7 @@ package existing_test
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -73,9 +74,7 @@ func checkMode(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
 				continue
 			}
 			reports, err := s.TrialPairs(t, p, false, o.Pairs)
-			if err != nil {
-				t.Errorf("%s, reverse %t: %v", kind, reverse, err)
-			}
+			must.EqualFor(t, fmt.Sprintf("%s, reverse %t", kind, reverse), nil, err)
 			for i, r := range reports {
 				if r.Client.Received+r.Server.Received == 0 {
 					t.Errorf("%s, reverse %t: pair %d carried nothing", kind, reverse, i+1)

@@ -292,9 +292,7 @@ func TestExistingKilled(t *testing.T) {
 		t.Fatalf("it was never set up: %s", text)
 	}
 	left, err := s.a.Leftovers(t.Context(), runid.Claims{{Run: run}})
-	if err != nil || len(left) != 0 {
-		t.Errorf("of a run that is alive %d objects are left: %v", len(left), err)
-	}
+	must.EqualFor(t, "left of a run that is alive", []any{nil, 0}, []any{err, len(left)})
 	alive := must.Get(lab.Alive())(t)
 	left = must.Get(s.a.Leftovers(t.Context(), alive))(t)
 	kinds := map[string]int{}
@@ -302,9 +300,7 @@ func TestExistingKilled(t *testing.T) {
 		kind, _, _ := strings.Cut(l.What, " ")
 		kinds[kind]++
 		must.EqualFor(t, l.What+": run", run, l.Run)
-		if err := l.Remove(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, l.Remove(t.Context()))
 	}
 	if kinds["container"] < 4 || kinds["network"] != 1 || kinds["image"] != 1 {
 		t.Errorf("found %v", kinds)

@@ -108,9 +108,7 @@ func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	for _, mtu := range []int{1441, 1279} {
 		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: mtu}))
-		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("MTU %d: %v", mtu, err)
-		}
+		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
 	}
 }
 
@@ -135,9 +133,7 @@ func TestBadPrograms(t *testing.T) {
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v", err)
-			}
+			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported && (tt.unsupported || linuxnet.CheckTUN() == nil) {
 				t.Errorf("unsupported: %t, %v", is, err)
 			}
@@ -175,10 +171,7 @@ func TestCiphersDiffer(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
 	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
-	if err == nil || !strings.Contains(err.Error(), "packets routed into it do not arrive; nebula of host a reported last: ") ||
-		!strings.Contains(err.Error(), "; nebula of host b reported last: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
-	}
+	must.FailLine(t, "the error", err, "packets routed into it do not arrive; nebula of host a reported last: ", "; nebula of host b reported last: ")
 	t.Log(err)
 }
 
@@ -214,9 +207,7 @@ XrM0gG8eMw63nBHZcKjcaGUD
 	own, behind := prefixes("198.18.3.1/24", "2001:2:0:3::1/64"), prefixes("198.18.1.0/24", "2001:2:0:1::/64")
 	from, until := time.Date(2026, 11, 23, 13, 45, 37, 0, time.UTC), time.Date(2027, 1, 4, 5, 45, 37, 0, time.UTC)
 	got, err := mesh.Issue(bytes.Repeat([]byte{1}, 32), from, until, "a", own, behind, bytes.Repeat([]byte{2}, 32))
-	if err != nil || got != want {
-		t.Errorf("got %s, %v", got, err)
-	}
+	must.Equal(t, []any{nil, want}, []any{err, got})
 	if _, err := mesh.Issue(bytes.Repeat([]byte{1}, 32), from, until, "a", own, behind, nil); err == nil {
 		t.Error("a certificate without a key was issued")
 	}

@@ -131,9 +131,7 @@ func proveAll(t *testing.T, s *drivertest.Setup) {
 			t.Errorf("%s, ipv6 %t: %v", kind, ipv6, err)
 		}
 	}
-	if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2); err != nil {
-		t.Errorf("both pairs: %v", err)
-	}
+	must.EqualFor(t, "both pairs", nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2)))
 }
 
 // The part mtu of a tunnel is the MTU inside alone: without it the underlay's is larger, and

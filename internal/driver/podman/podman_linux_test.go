@@ -155,9 +155,7 @@ func TestUnsupported(t *testing.T) {
 			t.Setenv(private.PodmanVariable, program)
 			spec := drivertest.Spec(t, nil)
 			_, err := podman.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
 			}

@@ -205,9 +205,7 @@ func TestEnginesPlacedProxyKilled(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		_, err = s.Path.Snapshot(t.Context())
 	}
-	if err == nil || !strings.Contains(err.Error(), "the proxy in b has ended: signal: killed") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("of a proxy that was killed the path says: %v", err)
-	}
+	must.FailLine(t, "of a proxy that was killed", err, "the proxy in b has ended: signal: killed")
 }
 
 // A program that is missing, another one or does not start is one line with what to do or with its
@@ -226,9 +224,7 @@ func TestBadHAProxy(t *testing.T) {
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "proxy/l4", Pairs: 1}))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			must.FailLine(t, "the error", err, tt.want)
 			left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")
 			if globErr != nil || len(left) > 0 {
 				t.Errorf("left: %v, %v", left, globErr)

@@ -150,9 +150,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("opened %v", opened)
 	}
 	for range 2 {
-		if err := x.Leave(t.Context(), second); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, x.Leave(t.Context(), second))
 	}
 	if !gone(second.Host(0)) || !slices.Equal(ended, []string{"one"}) {
 		t.Errorf("with the last: ended %v", ended)

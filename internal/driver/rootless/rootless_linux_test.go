@@ -100,9 +100,7 @@ func TestEnginesProgramKilled(t *testing.T) {
 				_, err = s.Path.Snapshot(t.Context())
 			}
 			want := filepath.Base(mode) + " of sandbox b/server has ended"
-			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v, want %s", err, want)
-			}
+			must.FailLine(t, "the error", err, want)
 		})
 	}
 }
@@ -158,9 +156,7 @@ func TestUnsupported(t *testing.T) {
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
 			_, err := rootless.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v, want %s", err, tt.want)
-			}
+			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
 			}

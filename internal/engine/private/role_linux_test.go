@@ -69,9 +69,7 @@ func startBesideBadSettings(t *testing.T) {
 	must.Do(t, unix.Mount("tmpfs", layer, "tmpfs", 0, ""))
 	t.Cleanup(func() {
 		for _, at := range []string{"/etc", layer} {
-			if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
-				t.Error(err)
-			}
+			must.Equal(t, nil, unix.Unmount(at, unix.MNT_DETACH))
 		}
 	})
 	upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")

@@ -54,9 +54,7 @@ func TestShareCPU(t *testing.T) {
 	b := enginetest.New(t)
 	leave := must.Get(private.JoinCPUGroup(b.ID))(t)
 	t.Cleanup(func() {
-		if err := leave(); err != nil {
-			t.Error(err)
-		}
+		must.Equal(t, nil, leave())
 		if own := schedules(t, "self"); strings.Contains(own, b.ID) {
 			t.Errorf("this process is still in group %s", own)
 		}
@@ -99,7 +97,5 @@ func leavesGroups(t *testing.T, pid string) {
 	must.Do(t, private.CheckLeftGroups(n))
 	in := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)
 	own, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil || string(in) != string(own) {
-		t.Errorf("it is in the groups\n%sand this process in\n%s%v", in, own, err)
-	}
+	must.EqualFor(t, "its groups, and those of this process", []any{nil, string(own)}, []any{err, string(in)})
 }

@@ -115,9 +115,7 @@ func TestRecordedLosses(t *testing.T) {
 			if without := in.trial(t, study.Evidence{Drops: study.Off}).Record.Losses; without.Reasons != nil || len(without.Places) != len(c.places) {
 				t.Errorf("without drop reasons: %+v", without)
 			}
-			if one := in.trial(t, study.Evidence{Counters: study.Off}); one.Record.Losses != nil {
-				t.Errorf("without counters: %+v", one.Record.Losses)
-			}
+			must.EqualFor(t, "without counters", (*result.Losses)(nil), in.trial(t, study.Evidence{Counters: study.Off}).Record.Losses)
 		})
 	}
 }
@@ -143,9 +141,7 @@ func TestUnknownLosses(t *testing.T) {
 	}
 	in := readLosses(t, "rate-limit")
 	in.Workload = "tcp_stream"
-	if one := in.trial(t, study.Evidence{}); one.Record.Losses != nil {
-		t.Errorf("of TCP: %+v", one.Record.Losses)
-	}
+	must.EqualFor(t, "of TCP", (*result.Losses)(nil), in.trial(t, study.Evidence{}).Record.Losses)
 }
 
 // Losses that no counter shows are noted from 10 datagrams and 1 % on, with what to do.

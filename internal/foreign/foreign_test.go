@@ -217,8 +217,7 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is gone
 
 func TestReadPassesErrorsOn(t *testing.T) {
 	for _, f := range []Format{CSV, Bench, Auto} {
-		_, err := Read([]Source{{"x", io.MultiReader(strings.NewReader("mode,value\nhost,1\n"), broken{})}}, Options{Format: f})
-		must.FailFor(t, f, err, "read x: the disk is gone")
+		must.FailFor(t, f, must.Err(Read([]Source{{"x", io.MultiReader(strings.NewReader("mode,value\nhost,1\n"), broken{})}}, Options{Format: f})), "read x: the disk is gone")
 	}
 }
 

@@ -78,9 +78,7 @@ func TestKeyExchangeFails(t *testing.T) {
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
 	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "ipsec/userspace", Pairs: 1}), secrets)
-	if err == nil || !strings.Contains(err.Error(), "key exchange failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
-	}
+	must.FailLine(t, "error", err, "key exchange failed", "AUTH")
 	if strings.Contains(fmt.Sprint(err), "secret") {
 		t.Errorf("the error contains a key: %v", err)
 	}

@@ -113,9 +113,7 @@ func checkOneRightLess(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, all []k
 	}
 	spec := drivertest.Spec(t, nil)
 	_, err := d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "k8s/service-local", Pairs: 1}).ModeSpec)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `cannot create resource "services"`) || !strings.Contains(err.Error(), kube.ErrForbidden.Error()) {
-		t.Errorf("run: %v", err)
-	}
+	must.FailLine(t, "run", err, `cannot create resource "services"`, kube.ErrForbidden.Error())
 	empty(t, c)
 }
 
@@ -125,9 +123,7 @@ func checkHostNetworkRefused(t *testing.T, c *kubetest.Cluster, o k8s.Options) {
 	o.NoHostNetwork = false
 	d := open(t, c, func(options *k8s.Options) { *options = o })
 	_, err := d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1}).ModeSpec)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "violates PodSecurity") || !strings.Contains(err.Error(), "--no-hostnet") {
-		t.Errorf("a namespace at the level restricted: %v", err)
-	}
+	must.FailLine(t, "a namespace at the level restricted", err, "violates PodSecurity", "--no-hostnet")
 	empty(t, c)
 	const policy = `
 apiVersion: admissionregistration.k8s.io/v1
@@ -154,9 +150,7 @@ spec: {policyName: no-privileged, validationActions: [Deny]}
 		}
 	}
 	_, err = d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1}).ModeSpec)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "no privileged namespaces here") || !strings.Contains(err.Error(), "--no-hostnet") {
-		t.Errorf("run: %v", err)
-	}
+	must.FailLine(t, "run", err, "no privileged namespaces here", "--no-hostnet")
 	clean(t, c)
 }
 

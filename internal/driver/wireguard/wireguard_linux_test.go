@@ -2,6 +2,7 @@ package wireguard_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,9 +96,7 @@ func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
 		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
-		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("MTU %d: %v", mtu, err)
-		}
+		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
 	}
 }
 
@@ -117,9 +116,7 @@ func TestEnginesBadPrograms(t *testing.T) {
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/go-binary", Pairs: 1}))
-			if err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(tt.want, "%s", dir)) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v", err)
-			}
+			must.FailLine(t, "error", err, strings.ReplaceAll(tt.want, "%s", dir))
 			if tt.script[len(tt.script)-2] == '7' && !strings.Contains(err.Error(), "exit status 7") {
 				t.Errorf("how it ended is not told: %v", err)
 			}

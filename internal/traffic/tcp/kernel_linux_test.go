@@ -62,10 +62,7 @@ func TestUnknownCongestion(t *testing.T) {
 		p.Address = "127.0.0.1:9"
 		_, derr := w.Dial(t.Context(), p, nil)
 		for at, err := range map[string]error{"listen": lerr, "dial": derr} {
-			if err == nil || !strings.Contains(err.Error(), "set congestion control nonesuch: this kernel has only ") ||
-				strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "127.0.0.1:") {
-				t.Errorf("%s: %s gave %q", n.name, at, err)
-			}
+			must.FailLine(t, fmt.Sprintf("%s: %s", n.name, at), err, "set congestion control nonesuch: this kernel has only ", "127.0.0.1:")
 		}
 	}
 }

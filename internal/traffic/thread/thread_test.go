@@ -36,11 +36,10 @@ func TestRun(t *testing.T) {
 
 // A CPU that does not exist is an error, and no function runs.
 func TestRunCannotPin(t *testing.T) {
-	err := Run(1, 1<<12, func(int) error {
+	must.FailFor(t, "CPU 4096 was there", Run(1, 1<<12, func(int) error {
 		t.Error("it ran")
 		return nil
-	})
-	must.FailFor(t, "CPU 4096 was there", err)
+	}))
 }
 
 func TestCancelled(t *testing.T) {

@@ -416,8 +416,7 @@ func TestUDPWrongToken(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			served := begin(ctx, t, ends[0], &p, nil)
 			p.Token = "fedcba9876543210"
-			_, err := ends[1].Dial(ctx, p, nil)
-			must.Fail(t, err, "0 of 1 flows were answered")
+			must.Fail(t, must.Err(ends[1].Dial(ctx, p, nil)), "0 of 1 flows were answered")
 			cancel(errors.New("enough"))
 			must.Fail(t, (<-served).err, "without the trial's token")
 		})

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testneed"
 )
 
 // burn, set in the environment, makes this program a neighbour that takes CPU time until it is ended.
@@ -62,6 +63,7 @@ func TestFacts(t *testing.T) { checkForm(t, measure(30*time.Millisecond), measur
 
 // Beside two neighbours that take all the CPU time they get, every value is measured.
 func TestAloneFactsBesideBurners(t *testing.T) {
+	testneed.NotShort(t)
 	self := must.Get(os.Executable())(t)
 	for range 2 {
 		c := exec.CommandContext(t.Context(), self)

@@ -63,6 +63,7 @@ func threadTime() time.Duration {
 // both are subtracted: the result for the spinner, which wakes up 50 times a second, may be
 // too low by up to the steal of the window, but not more.
 func TestAloneBillOfKnownLoad(t *testing.T) {
+	testneed.NotShort(t)
 	everything, err := rootAccount()
 	if err != nil {
 		testneed.Missing(t, testneed.Other, fmt.Errorf("with an account of all tasks: %w", err))

@@ -61,9 +61,9 @@ func long() []string {
 // a word belong to make test. Alone are those that judge the machine rather than the program.
 func stages() []stage {
 	all := []stage{
-		{name: "check", about: "what needs no rights and no set-up", groups: []group{pure()}},
+		{name: "check", about: "what needs no rights and no set-up", groups: []group{pure(func(pkg) bool { return true })}},
 		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, groups: []group{
-			pure(),
+			pure(func(p pkg) bool { return !inTest(p) }), // the groups below run short tests, too
 			{about: "labs", pkgs: labs, parallel: 2},
 			{about: "engines and programs, one package at a time", pkgs: inDaemons, parallel: 1},
 		}},
@@ -106,10 +106,8 @@ func words() []string {
 // byName matches the names of tests whose stage is one of the words.
 func byName(words ...string) string { return `^Test(` + strings.Join(words, "|") + `)([A-Z]|$)` }
 
-func pure() group {
-	return group{about: "without rights and set-up", short: true, parallel: 2, pkgs: func(all []pkg) []string {
-		return paths(all, func(pkg) bool { return true })
-	}}
+func pure(match func(pkg) bool) group {
+	return group{about: "without rights and set-up", short: true, parallel: 2, pkgs: func(all []pkg) []string { return paths(all, match) }}
 }
 
 func named(word string) group {

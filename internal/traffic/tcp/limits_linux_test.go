@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/testneed"
 	"tare/internal/traffic"
 )
 
@@ -22,6 +23,7 @@ func TestLimits(t *testing.T) {
 // On a machine that does nothing else, that cause is the main one. A segment that finds the tiny
 // buffer full is dropped and retransmitted, which the kernel counts as network.
 func TestAloneLimits(t *testing.T) {
+	testneed.NotShort(t)
 	eachLimit(t, func(what string, share float64) {
 		fmt.Printf("%s: %.0f %% of the time\n", what, 100*share)
 		if share < 0.5 {

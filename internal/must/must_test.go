@@ -42,6 +42,8 @@ func TestFails(t *testing.T) {
 		"not in a line":         {func(t testing.TB) { FailLine(t, "x", errors.New("a\nb")); FailLine(t, "x", nil) }, "[they differ they differ]"},
 		"no two values":         {func(t testing.TB) { Get2(1, 2, some)(t) }, "[some error]"},
 		"a named case":          {func(t testing.TB) { Do(Named(t, "x"), some); Fail(Named(t, "x"), some, "other") }, "[x: some error they differ]"},
+		"no error, nil":         {func(t testing.TB) { Equal(t, nil, Err(1, nil)) }, "[]"},
+		"an error, not nil":     {func(t testing.TB) { Equal(t, nil, Err(1, some)) }, "[they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},
 	} {
 		r := &recorder{}

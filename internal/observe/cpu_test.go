@@ -2,8 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +20,8 @@ const rest = "intr 656027 0 0 9\nctxt 1058190\nbtime 1795223642\nsoftirq 1 2\n"
 func procStat(t testing.TB, stat string) string {
 	t.Helper()
 	root := t.TempDir()
-	writeStat(t, root, stat)
+	place(t, root, map[string]string{"stat": stat})
 	return root
-}
-
-func writeStat(t testing.TB, root, stat string) {
-	t.Helper()
-	must.Do(t, os.WriteFile(filepath.Join(root, "stat"), []byte(stat), 0o644))
 }
 
 // TestCPUSince covers the pitfalls of /proc/stat. Columns: user nice system idle iowait irq
@@ -116,7 +109,7 @@ func TestCPUSince(t *testing.T) {
 			root := procStat(t, tt.before)
 			cpu := NewCPU(root)
 			before := must.Get(cpu.Read())(t)
-			writeStat(t, root, tt.after)
+			place(t, root, map[string]string{"stat": tt.after})
 			got, gaps := must.Get(cpu.Read())(t).Since(before)
 			near := cmpopts.EquateApprox(0, 1e-9)
 			must.Equal(t, tt.want, got, near)
@@ -143,6 +136,7 @@ func TestCPUReadRefuses(t *testing.T) {
 		{"negative", "cpu  1 -2 3 4\n", "column 2"},
 		{"odd name", "cpux 1 2 3 4\n", "number of CPU"},
 		{"order", "cpu  1 2 3 4\ncpu1 1 2 3 4\ncpu1 1 2 3 4\n", "CPU 1 is listed after CPU 1"},
+		{"falling", "cpu  1 2 3 4\ncpu1 1 2 3 4\ncpu0 1 2 3 4\n", "CPU 0 is listed after CPU 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -40,15 +40,7 @@ func procTree(t *testing.T, root string, all ...proc) {
 			flags |= kernelThread
 		}
 		stat := fmt.Sprintf("%d (%s) S %d 1 1 0 -1 %d 0 0 0 0 %d %d %d 0 20 0 1 0 %d 4096 100\n", p.pid, p.name, p.parent, flags, p.user, p.system, p.waited, p.started)
-		write(t, dir, map[string]string{"stat": stat, "cmdline": strings.Join(p.args, "\x00") + "\x00"})
-	}
-}
-
-func write(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(dir, 0o755))
-	for name, text := range files {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		place(t, dir, map[string]string{"stat": stat, "cmdline": strings.Join(p.args, "\x00") + "\x00"})
 	}
 }
 
@@ -139,7 +131,7 @@ func TestOtherProcessesUnknown(t *testing.T) {
 		must.FailFor(t, name, must.Err(NewOtherProcesses(root, Own{PID: 50}).Read()), tt.want)
 	}
 	root := t.TempDir()
-	write(t, filepath.Join(root, "50"), map[string]string{"stat": "50 (tare) S 1"})
+	place(t, filepath.Join(root, "50"), map[string]string{"stat": "50 (tare) S 1"})
 	if _, err := NewOtherProcesses(root, Own{PID: 50}).Read(); err == nil {
 		t.Error("half a line was taken for a process")
 	}
@@ -213,11 +205,8 @@ func TestClassify(t *testing.T) {
 		{"30", "1", "tare", "0", []string{"/tare", "agent", "--run", "ab12", "--at", "x@b"}},            // in a container
 	} {
 		dir := filepath.Join(root, p.pid)
-		must.Do(t, os.Mkdir(dir, 0o755))
 		stat := p.pid + " (" + p.name + ") S " + p.parent + " 0 0 0 -1 " + p.flags + " 0 0 0 0 1 1 0 0 20 0 1 0 5 0 0\n"
-		for name, text := range map[string]string{"stat": stat, "cmdline": strings.Join(p.args, "\x00") + "\x00"} {
-			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-		}
+		place(t, dir, map[string]string{"stat": stat, "cmdline": strings.Join(p.args, "\x00") + "\x00"})
 	}
 	got := must.Get(Classify(root, Own{PID: 10, Run: "ab12"}))(t)
 	want := map[int]Program{

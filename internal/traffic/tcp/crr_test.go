@@ -213,9 +213,7 @@ func TestCRRPeerExits(t *testing.T) {
 		// The client is cancelled before it begins.
 		gone, give := context.WithCancelCause(t.Context())
 		give(errors.New("enough"))
-		if _, err = (crr{path.client}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("%s: client cancelled before it began: %v", path, err)
-		}
+		must.FailFor(t, fmt.Sprintf("%s: cancelled before it began", path), must.Err(crr{path.client}.Dial(gone, q, nil)), "enough")
 
 		// The client has another token.
 		ctx, cancel = context.WithCancelCause(t.Context())

@@ -9,9 +9,9 @@ import (
 	"tare/internal/must"
 )
 
-// simulated is a series of samples: level(i) times noise of relative sd, AR(1)
-// with phi.
-func simulated(rng *rand.Rand, n int, sd, phi float64, level func(i int) float64) []float64 {
+// simulated is a series of samples: level(i) times noise of relative sd, AR(1) with phi = 0.3.
+func simulated(rng *rand.Rand, n int, sd float64, level func(i int) float64) []float64 {
+	const phi = 0.3
 	out := make([]float64, n)
 	e := rng.NormFloat64()
 	for i := range out {
@@ -33,7 +33,7 @@ func rates(sd, truth float64, level func(i int) float64) steadyRates {
 	var r steadyRates
 	cuts := make([]float64, reps)
 	for i := range cuts {
-		xs := simulated(rng, 60, sd, 0.3, level)
+		xs := simulated(rng, 60, sd, level)
 		s := SteadyState(xs, 2)
 		all, _ := meanSD(xs)
 		cuts[i] = float64(s.Cut) * 0.5
@@ -87,7 +87,7 @@ func TestSteadyStateShort(t *testing.T) {
 		rng := rand.New(rand.NewPCG(8, uint64(n)))
 		var rule, plain float64
 		for range reps {
-			xs := simulated(rng, n, 0.07, 0.3, flat)
+			xs := simulated(rng, n, 0.07, flat)
 			s := SteadyState(xs, 5)
 			if s.Unsettled {
 				rule += 1.0 / reps
@@ -108,7 +108,7 @@ func TestSteadyStateShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 2))
 	var uncut, kept float64
 	for range reps { // a start-up of 0.7 s in a trial of 4 s
-		xs := simulated(rng, 40, 0.02, 0.3, func(i int) float64 { return 1 - 0.3*math.Exp(-float64(i)*0.1/0.7) })
+		xs := simulated(rng, 40, 0.02, func(i int) float64 { return 1 - 0.3*math.Exp(-float64(i)*0.1/0.7) })
 		all, _ := meanSD(xs)
 		uncut += (all - 1) / reps
 		kept += (SteadyState(xs, 5).Mean - 1) / reps

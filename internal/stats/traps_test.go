@@ -18,7 +18,7 @@ func TestPerSecondTrap(t *testing.T) {
 		means := make([]float64, trials)
 		for i := range means {
 			level := 1 + 0.03*rng.NormFloat64()
-			xs := simulated(rng, seconds, 0.09, 0.3, func(int) float64 { return level })
+			xs := simulated(rng, seconds, 0.09, func(int) float64 { return level })
 			e := must.Get(MeanInterval(xs, 0.95))(t)
 			if i == 0 && e.Lo <= 1 && 1 <= e.Hi {
 				fromSeconds += 1.0 / reps

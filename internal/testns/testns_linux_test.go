@@ -63,7 +63,7 @@ var tasks = map[string]func() int{
 			if text, err := os.ReadFile(file); err != nil || string(text) != dir {
 				return 3
 			}
-			if err := os.WriteFile(file, nil, 0o600); err != nil && !(i == 2 && errors.Is(err, unix.EROFS)) {
+			if err := os.WriteFile(file, nil, 0o600); err != nil && (i != 2 || !errors.Is(err, unix.EROFS)) {
 				return 4
 			}
 		}

@@ -96,11 +96,7 @@ func later(name string) []group {
 
 // words lists what follows Test in the names of tests of other stages than make test.
 func words() []string {
-	var out []string
-	for _, s := range []string{"Alone", "Engines", "Kubernetes", "Machines", "Guest", "Wine", "Browser", "Faults", "Release"} {
-		out = append(out, s)
-	}
-	return out
+	return []string{"Alone", "Engines", "Kubernetes", "Machines", "Guest", "Wine", "Browser", "Faults", "Release"}
 }
 
 // byName matches the names of tests whose stage is one of the words.

@@ -26,7 +26,6 @@ type Samples struct {
 	elapsed time.Duration
 }
 
-// Elapsed is how long all windows together were.
 // Profile is what was sampled, by function.
 type Profile struct {
 	Stacks  map[string]int // samples by folded stack, without those of idle CPUs
@@ -34,7 +33,7 @@ type Profile struct {
 	Idle    int
 	Lost    int // dropped because a buffer was full
 	CPUs    int
-	Elapsed time.Duration
+	Elapsed time.Duration // of all windows together
 }
 
 // Components counts the busy samples by component.

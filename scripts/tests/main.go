@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -121,28 +122,35 @@ func (s stage) run(ctx context.Context, o options, all []pkg) (tally, error) {
 			ready = s.prepare(ctx, o.yes)
 		}
 	}()
-	groups := s.groups
 	report, err := newReport(ctx, s.name)
 	if err != nil {
 		return tally{}, err
 	}
-	for _, g := range groups {
-		if !g.short {
-			<-done // short tests need no set-up
-			if s.installs {
-				if before, err = machine(); err != nil {
-					return tally{}, err
+	// Short tests need no set-up.
+	each := func(short bool) error {
+		var running sync.WaitGroup
+		errs := make([]error, len(s.groups))
+		for i, g := range s.groups {
+			if pkgs := g.pkgs(all); g.short == short && len(pkgs) > 0 && ctx.Err() == nil {
+				running.Go(func() { errs[i] = g.test(ctx, o, pkgs, ready.path, report) })
+				if !s.atOnce {
+					running.Wait()
 				}
-				s.installs = false
 			}
 		}
-		if pkgs := g.pkgs(all); len(pkgs) > 0 && ctx.Err() == nil {
-			if err := g.test(ctx, o, pkgs, ready.path, report); err != nil {
-				return tally{}, errors.Join(err, report.close(&tally{}))
-			}
+		running.Wait()
+		return errors.Join(errs...)
+	}
+	failed := each(true)
+	<-done
+	if s.installs {
+		if before, err = machine(); err != nil {
+			failed = errors.Join(failed, err)
 		}
 	}
-	<-done
+	if failed = errors.Join(failed, each(false)); failed != nil {
+		return tally{}, errors.Join(failed, report.close(&tally{}))
+	}
 	var t tally
 	if err := report.close(&t); err != nil {
 		return t, err
@@ -237,7 +245,7 @@ func (g group) test(ctx context.Context, o options, pkgs, path []string, r *repo
 		args = append(args, "-count=1", "-skip="+byName(words()...))
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, pkgs...)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = environment(path), r, os.Stderr
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(path), &lines{to: r}, os.Stderr
 	if o.race {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
 	}
@@ -246,7 +254,7 @@ func (g group) test(ctx context.Context, o options, pkgs, path []string, r *repo
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		r.failed = true // by its events, or because a package does not build
+		r.failed.Store(true) // by its events, or because a package does not build
 		return nil
 	}
 	return err

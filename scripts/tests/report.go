@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,7 +25,8 @@ type report struct {
 	name   string
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	failed bool // go test failed
+	failed atomic.Bool // go test failed
+	mu     sync.Mutex
 }
 
 // newReport starts the report of a stage.
@@ -45,7 +48,23 @@ func newReport(ctx context.Context, name string) (*report, error) {
 	return r, nil
 }
 
-func (r *report) Write(p []byte) (int, error) { return r.in.Write(p) }
+// lines passes whole lines of one go test to a report, which has those of several.
+type lines struct {
+	to   *report
+	part []byte // of a line
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.part = append(l.part, p...)
+	whole := bytes.LastIndexByte(l.part, '\n') + 1
+	l.to.mu.Lock()
+	defer l.to.mu.Unlock()
+	if _, err := l.to.in.Write(l.part[:whole]); err != nil {
+		return 0, err
+	}
+	l.part = slices.Clone(l.part[whole:])
+	return len(p), nil
+}
 
 // close ends the report and counts its events.
 func (r *report) close(t *tally) error {
@@ -62,7 +81,7 @@ func (r *report) close(t *tally) error {
 		return err
 	}
 	defer events.Close()
-	t.broken = r.failed
+	t.broken = r.failed.Load()
 	return t.count(events)
 }
 

@@ -15,7 +15,9 @@ type stage struct {
 	setUp       bool // scripts/setup-tests has a part for it
 	// installs means that its set-up may install packages, so that the machine is compared from then on.
 	installs bool
-	groups   []group
+	// atOnce means that groups run at once: each waits more than it computes.
+	atOnce bool
+	groups []group
 }
 
 // group is what one `go test` runs of a stage.
@@ -62,9 +64,9 @@ func long() []string {
 func stages() []stage {
 	all := []stage{
 		{name: "check", about: "what needs no rights and no set-up", groups: []group{pure(func(pkg) bool { return true })}},
-		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, groups: []group{
+		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, atOnce: true, groups: []group{
 			pure(func(p pkg) bool { return !inTest(p) }), // the groups below run short tests, too
-			{about: "labs", pkgs: labs, parallel: 2},
+			{about: "labs", pkgs: labs, parallel: 1},
 			{about: "engines and programs, one package at a time", pkgs: inDaemons, parallel: 1},
 		}},
 	}

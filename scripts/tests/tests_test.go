@@ -124,3 +124,25 @@ func TestEveryTestHasAStage(t *testing.T) {
 		}
 	}
 }
+
+type closable struct{ strings.Builder }
+
+func (*closable) Close() error { return nil }
+
+// The events of several go tests are not mixed within a line.
+func TestLines(t *testing.T) {
+	var out closable
+	r := &report{in: &out}
+	a, b := &lines{to: r}, &lines{to: r}
+	for _, w := range []struct {
+		to   *lines
+		text string
+	}{{a, `{"a`}, {b, "{\"b\":1}\n{\"b"}, {a, "\":1}\n"}, {b, "\":2}\n"}} {
+		if n, err := w.to.Write([]byte(w.text)); n != len(w.text) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if want := "{\"b\":1}\n{\"a\":1}\n{\"b\":2}\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

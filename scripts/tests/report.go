@@ -182,8 +182,11 @@ func reasonOf(said string) string {
 	if m := needs.FindStringSubmatch(said); m != nil {
 		return m[1]
 	}
-	if said == "" {
+	switch {
+	case said == "":
 		return "no reason given"
+	case strings.HasPrefix(said, "WORK="): // the log of a script, which skips for want of labs only
+		return "needs labs for the rest of a script"
 	}
 	return said
 }

@@ -27,9 +27,8 @@ func HandshakeTimeout() time.Duration { return timelimit.Scaled(5 * time.Second)
 func closeTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // exitReasonTimeout bounds the wait for the reason why an agent exited. For a process it is known
-// at once; an engine has to be asked, and may itself be shutting down. It is not scaled, because an
-// agent that exited in order has no reason, and then all of it passes.
-const exitReasonTimeout = 3 * time.Second
+// at once; an engine has to be asked, and may itself be shutting down.
+func exitReasonTimeout() time.Duration { return timelimit.Scaled(3 * time.Second) }
 
 // replyTimeout bounds the wait for a reply to a request that an agent handles immediately, however
 // busy or distant its machine is.
@@ -105,7 +104,7 @@ func sameBuild(agent, own string) error {
 // that is not known in time.
 func exitSuffix(conn transport.Conn) string {
 	// Stdout ends shortly before the exit is known.
-	for until := time.Now().Add(exitReasonTimeout); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(exitReasonTimeout()); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if reason := conn.ExitReason(); reason != "" {
 			return " (" + reason + ")"
 		}

@@ -18,7 +18,7 @@ import (
 // pairsText is a study with pairs of endpoints in two modes, all of which exist at once; those
 // of one mode have traffic at a time.
 func pairsText(pairs int) string {
-	return fmt.Sprintf("name: pairs\nseed: 1\nblocks: 2\nsettle: 10ms\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, unsettled: off, most: off}\n"+
+	return fmt.Sprintf("name: pairs\nseed: 1\nblocks: 2\nsettle: 10ms\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}\n"+
 		"workloads:\n  - {workload: tcp_rr, pairs: %d, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 1s}\n", pairs/2)
 }
 

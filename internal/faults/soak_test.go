@@ -38,7 +38,7 @@ func soakBlocks(trials int) int { return max(2, trials/(2*len(soakKinds))) }
 
 // soakText is a study of many short trials of every kind of traffic.
 func soakText(trials int) string {
-	text := fmt.Sprintf("name: soak\nseed: 1\nblocks: %d\nsettle: 0s\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, unsettled: off, most: off}\nworkloads:\n", soakBlocks(trials))
+	text := fmt.Sprintf("name: soak\nseed: 1\nblocks: %d\nsettle: 0s\nmodes: [host, netns/bridge]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}\nworkloads:\n", soakBlocks(trials))
 	for _, k := range soakKinds {
 		text += "  - {workload: " + k + ", warmup: 0s}\n"
 	}

@@ -68,6 +68,7 @@ func Machines() map[string]Machine {
 			"wireguard/kernel",                    // CONFIG_WIREGUARD
 			"docker/ingress",                      // CONFIG_IP_VS
 			"ovs/flat", "ovs/vxlan", "ovs/geneve", // CONFIG_OPENVSWITCH
+			"podman/rootless-pasta", // Podman 4.4
 		}},
 		// Debian 12 or later as root, with its own kernel.
 		"debian": {Needs: []Need{Other}, Modes: []string{"netns/netkit"}}, // from Linux 6.7

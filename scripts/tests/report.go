@@ -174,7 +174,7 @@ func (t *tally) take(e event, last map[string]string) {
 
 var (
 	logLine = regexp.MustCompile(`^\s+\w+\.go:\d+: (.*)\n?$`)
-	needs   = regexp.MustCompile(`^(needs [^:]+): `)
+	needs   = regexp.MustCompile(`^(needs .+?): `)
 )
 
 // reasonOf shortens what a test says about why it is skipped to what it needs.

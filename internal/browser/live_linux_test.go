@@ -21,7 +21,7 @@ const long = `name: watched
 blocks: 200
 settle: 10ms
 modes: [host, netns/bridge]
-invalid: {steal: off, others: off, unsettled: off}
+invalid: {steal: off, others: off, cpu_wait: off, unsettled: off}
 evidence: {counters: off, stacks: off, drops: off}
 workloads:
   - {workload: tcp_rr, warmup: 20ms, duration: 200ms}

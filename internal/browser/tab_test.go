@@ -18,11 +18,12 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tare/internal/must"
+	"tare/internal/timelimit"
 )
 
 // patience is how long anything may take before it is given up. Nothing waits for it to
 // pass: it only bounds what is stuck.
-const patience = time.Minute
+func patience() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // fails is where a check tells what it has found: a test.
 type fails interface {
@@ -109,7 +110,7 @@ func (p *tab) clean(allowed ...string) {
 // do runs steps in the page.
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience())
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatalf("%s: %v", what, err)
@@ -125,7 +126,7 @@ func (p *tab) open(url string) {
 // call sends a command of the protocol.
 func call[P, R any](p *tab, c cdp.Command[P, R], params P) R {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience())
 	defer cancel()
 	out, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, c, params) })
 	if err != nil {
@@ -137,7 +138,7 @@ func call[P, R any](p *tab, c cdp.Command[P, R], params P) R {
 // eval gives what a script says in the page; a promise is waited for.
 func eval[T any](p *tab, script string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience())
 	defer cancel()
 	out, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -150,8 +151,8 @@ func eval[T any](p *tab, script string) T {
 func (p *tab) until(what, script string) {
 	p.t.Helper()
 	var last error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(p.ctx, patience)
+	for end := time.Now().Add(patience()); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(p.ctx, patience())
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+script+")"))
 		cancel()
 		if ok {

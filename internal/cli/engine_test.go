@@ -33,10 +33,10 @@ func TestEnginesExisting(t *testing.T) {
 		args, modes []string
 		baseline    string
 	}{
-		{"one", "blocks: 2\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n",
+		{"one", "blocks: 2\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n",
 			[]string{"--engine", first}, []string{"host-local", "docker/colocated"}, "host-local"},
 		{"two", fmt.Sprintf("blocks: 2\nsettle: 10ms\nhosts:\n  - {name: left, engine: %q, address: %s}\n  - {engine: %q, address: %s}\n"+
-			"modes: [{mode: docker/published, id: mine, limits: {server: {cpus: 1}}}]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n", first, l.A.Addr[0], second, l.B.Addr[0]),
+			"modes: [{mode: docker/published, id: mine, limits: {server: {cpus: 1}}}]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, duration: 500ms}]\n", first, l.A.Addr[0], second, l.B.Addr[0]),
 			nil, []string{"host", "mine"}, "host"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func afar(t *testing.T, e *private.Engine) {
 			go func() { _, _ = io.Copy(from, to); _ = from.(*net.TCPConn).CloseWrite() }()
 		}
 	}()
-	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms, slice: 1s}]\n")
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms, slice: 1s}]\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--engine", "tcp://"+l.Addr().String())
 	p.ends(t, 0)

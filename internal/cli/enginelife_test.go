@@ -22,7 +22,7 @@ const engineStudy = `name: engines
 blocks: 50
 settle: 10ms
 modes: [host, docker/bridge, docker/overlay]
-invalid: {steal: off, others: off, unsettled: off}
+invalid: {steal: off, others: off, cpu_wait: off, unsettled: off}
 workloads:
   - {workload: tcp_rr, warmup: 50ms, duration: 500ms}
 `

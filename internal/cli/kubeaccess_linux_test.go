@@ -96,7 +96,7 @@ func checkRoles(t *testing.T, c *kubetest.Cluster) {
 
 // accessStudy is a study of modes that takes seconds.
 func accessStudy(modes string) string {
-	return "name: access\nblocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [" + modes + "]\ninvalid: {steal: off, others: off, unsettled: off}\n" +
+	return "name: access\nblocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [" + modes + "]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n" +
 		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 200ms}]\n"
 }
 

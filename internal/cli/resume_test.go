@@ -24,7 +24,7 @@ import (
 const loopStudy = `engine: command:env
 blocks: 2
 settle: 10ms
-invalid: {steal: off, others: off, unsettled: off, most: off}
+invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 modes: [host, {id: again, mode: command/again}]
 workloads:
 - {workload: tcp_rr, warmup: 10ms, duration: 150ms, family: ipv4}

@@ -71,9 +71,9 @@ func Machines() map[string]Machine {
 			"podman/rootless-pasta", // Podman 4.4
 		}},
 		// Debian 12 or later as root, with its own kernel.
-		"debian": {Needs: []Need{Other}, Modes: []string{"netns/netkit"}}, // from Linux 6.7
+		"debian": {Needs: []Need{Other}, Modes: []string{"netns/netkit", "podman/rootless-pasta"}}, // from Linux 6.7; Podman 4.4
 		// Debian 12's kernel in the guest of package inside.
-		"guest": {Needs: []Need{Other}, Modes: []string{"netns/netkit"}}, // from Linux 6.7
+		"guest": {Needs: []Need{Other}, Modes: []string{"netns/netkit", "podman/rootless-pasta"}}, // from Linux 6.7; Podman 4.4
 	}
 }
 

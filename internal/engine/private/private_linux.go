@@ -82,6 +82,23 @@ func (c Config) StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err er
 // minute and no longer than ctx. It fails if the engine that answers is not the configured one. The
 // engine runs until Close. On error nothing remains.
 func (c Config) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, error) {
+	for left := startsWithContainerd; ; left-- {
+		p, err := c.startOnce(ctx, l, h)
+		if err == nil || left == 1 || ctx.Err() != nil || !strings.Contains(err.Error(), slowContainerd) {
+			return p, err
+		}
+	}
+}
+
+// dockerd gives the containerd that it starts 15 s, which no setting changes, and ends with slowContainerd after them. An
+// emulated CPU may need longer, but not each time. startsWithContainerd is how often dockerd is then started in all.
+const (
+	slowContainerd       = "timeout waiting for containerd to start"
+	startsWithContainerd = 3
+)
+
+// startOnce is Start with one attempt.
+func (c Config) startOnce(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, error) {
 	name := nameOf(l.Spec, h.Name)
 	p := &Engine{kind: "Docker Engine", host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
 	err := p.start(ctx, l, h, c)

@@ -140,8 +140,9 @@ var otherPlaces = [...]string{"/mnt", "/mnt/with space", "/mnt/with,comma"}
 // File systems that the machine has mounted below its root, as for /home and /usr, are there too, and keep what they
 // have.
 func TestSeesOtherFileSystems(t *testing.T) {
-	if testing.Short() || !linuxnet.RealRoot() {
-		t.Skip("namespaces for tests need root, and are left out of the short tests")
+	testneed.NotShort(t)
+	if !linuxnet.RealRoot() {
+		testneed.Missing(t, testneed.Root, "to create the namespaces")
 	}
 	runtime.LockOSThread() // and never unlocked: the thread ends with its mount namespace
 	must.Do(t, errors.Join(unix.Unshare(unix.CLONE_NEWNS), mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")))

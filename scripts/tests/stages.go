@@ -70,7 +70,15 @@ func stages() []stage {
 			{about: "engines and programs, one package at a time", pkgs: inDaemons, parallel: 1},
 		}},
 	}
-	for _, s := range []struct{ name, about string }{
+	for _, s := range parts() {
+		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, groups: later(s.name)})
+	}
+	return append(all, stage{name: "live", about: "what judges the machine: prints figures", setUp: true, installs: true, groups: []group{named("Alone")}})
+}
+
+// parts lists the stages of make test-all by name, with what they are about.
+func parts() []struct{ name, about string } {
+	return []struct{ name, about string }{
 		{"engines", "current, rootless and sandboxed Docker Engines, Podman, tunnels, Open vSwitch, CNI, Nebula, proxies"},
 		{"kubernetes", "a Kubernetes cluster of two nodes"},
 		{"machines", "machines reached through ssh"},
@@ -79,15 +87,12 @@ func stages() []stage {
 		{"browser", "every page in a browser"},
 		{"faults", "faults in real runs, long runs, many endpoints"},
 		{"release", "reproducible builds, licences, vulnerabilities"},
-	} {
-		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, groups: later(s.name)})
 	}
-	return append(all, stage{name: "live", about: "what judges the machine: prints figures", setUp: true, installs: true, groups: []group{named("Alone")}})
 }
 
 // later are the groups of a stage of make test-all.
 func later(name string) []group {
-	out := []group{named(strings.ToUpper(name[:1]) + name[1:])}
+	out := []group{named(word(name))}
 	if pkgs := whole()[name]; len(pkgs) > 0 {
 		out = append(out, group{about: "its packages", parallel: 1, pkgs: func(all []pkg) []string {
 			return paths(all, func(p pkg) bool { return slices.Contains(pkgs, p.path) })
@@ -98,8 +103,15 @@ func later(name string) []group {
 
 // words lists what follows Test in the names of tests of other stages than make test.
 func words() []string {
-	return []string{"Alone", "Engines", "Kubernetes", "Machines", "Guest", "Wine", "Browser", "Faults", "Release"}
+	out := []string{"Alone"}
+	for _, p := range parts() {
+		out = append(out, word(p.name))
+	}
+	return out
 }
+
+// word is what follows Test in the names of tests of a stage.
+func word(stage string) string { return strings.ToUpper(stage[:1]) + stage[1:] }
 
 // byName matches the names of tests whose stage is one of the words.
 func byName(words ...string) string { return `^Test(` + strings.Join(words, "|") + `)([A-Z]|$)` }
@@ -112,30 +124,25 @@ func named(word string) group {
 	match := regexp.MustCompile(byName(word))
 	return group{about: "by name", run: byName(word), parallel: 1, pkgs: func(all []pkg) []string {
 		return paths(all, func(p pkg) bool {
-			return !slices.ContainsFunc(slices.Collect(wholeStages(p.path)), func(s string) bool { return strings.EqualFold(s, word) }) &&
-				slices.ContainsFunc(p.tests, match.MatchString)
+			return !strings.EqualFold(stageOf(p.path), word) && slices.ContainsFunc(p.tests, match.MatchString)
 		})
 	}}
 }
 
-// wholeStages yields the stage that a package belongs to as a whole, if any.
-func wholeStages(path string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for name, pkgs := range whole() {
-			if slices.Contains(pkgs, path) && !yield(name) {
-				return
-			}
+// stageOf is the stage that a package belongs to as a whole, or empty.
+func stageOf(path string) string {
+	for name, pkgs := range whole() {
+		if slices.Contains(pkgs, path) {
+			return name
 		}
 	}
+	return ""
 }
 
 // inTest reports whether tests of the package belong to make test and need more than a short run has.
 func inTest(p pkg) bool {
-	for range wholeStages(p.path) {
-		return false
-	}
 	other := regexp.MustCompile(byName(words()...))
-	return p.needs && slices.ContainsFunc(p.tests, func(name string) bool { return !other.MatchString(name) })
+	return p.needs && stageOf(p.path) == "" && slices.ContainsFunc(p.tests, func(name string) bool { return !other.MatchString(name) })
 }
 
 func labs(all []pkg) []string {

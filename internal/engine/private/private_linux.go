@@ -79,7 +79,7 @@ func (c Config) StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err er
 }
 
 // Start starts an engine on one host of a lab, and waits until it answers, for at most half a
-// minute and no longer than ctx. It fails if the engine that answers is not the configured one. The
+// minute in each of at most startsWithContainerd attempts, and no longer than ctx. It fails if the engine that answers is not the configured one. The
 // engine runs until Close. On error nothing remains.
 func (c Config) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, error) {
 	for left := startsWithContainerd; ; left-- {

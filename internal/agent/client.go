@@ -71,14 +71,15 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the handshake timed out after %s", wait))
 	defer cancel()
+	exit := exitReasonTimeout()
 	select {
 	case err = <-handshake:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err, exit = context.Cause(ctx), 0 // it may well be running, and then has no exit to wait for
 	}
 	switch {
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, exitSuffix(conn)), c.Close())
+		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, exitSuffix(conn, exit)), c.Close())
 	case c.Hello.Agent != wire.Version:
 		return nil, errors.Join(fmt.Errorf("start agent in %s: it uses protocol %d, this program uses %d; run the same version of tare on both sides", place, c.Hello.Agent, wire.Version), c.Close())
 	}
@@ -101,15 +102,16 @@ func sameBuild(agent, own string) error {
 }
 
 // exitSuffix returns how an agent exited, in parentheses, to append to an error. It is empty if
-// that is not known in time.
-func exitSuffix(conn transport.Conn) string {
-	// Stdout ends shortly before the exit is known.
-	for until := time.Now().Add(exitReasonTimeout()); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+// that is not known within the given time: stdout ends shortly before the exit is known.
+func exitSuffix(conn transport.Conn, within time.Duration) string {
+	for until := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
 		if reason := conn.ExitReason(); reason != "" {
 			return " (" + reason + ")"
 		}
+		if !time.Now().Before(until) {
+			return ""
+		}
 	}
-	return ""
 }
 
 // read passes replies to the waiting callers until the agent's stdout ends.
@@ -136,7 +138,7 @@ func (c *Client) read(r *wire.Reader) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		err = errors.New("the agent exited")
 	}
-	err = fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn))
+	err = fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn, exitReasonTimeout()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
@@ -193,7 +195,7 @@ func (c *Client) write(ctx context.Context, req wire.Request) error {
 	select {
 	case err := <-written:
 		if err != nil {
-			return fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn))
+			return fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn, exitReasonTimeout()))
 		}
 		return nil
 	case <-ctx.Done():

@@ -1,7 +1,9 @@
 package private_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +33,11 @@ func TestRole(t *testing.T) {
 	case "lacking":
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "stripped":
-		must.Do(t, unix.Mount("tmpfs", "/usr/sbin", "tmpfs", 0, ""))
+		for _, dir := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"} {
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
 		fmt.Println(private.MissingRequirements(t.Context()))
 	case "unified":
 		startOnVersion2(t)
@@ -131,8 +137,9 @@ func TestMissingRequirements(t *testing.T) {
 	}
 	cmd = inRole(t, "stripped")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs dockerd, runc, iptables, which") ||
+	cmd.Env = append(cmd.Env, "PATH=") // which may also name unpacked programs
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs dockerd, containerd, runc, iptables, which") ||
 		!strings.Contains(string(out), "apt-get install docker.io iptables") {
-		t.Errorf("without /usr/sbin: %v\n%s", err, out)
+		t.Errorf("without programs: %v\n%s", err, out)
 	}
 }

@@ -78,7 +78,7 @@ func (r *recordedStacks) Profile(of *stacks.Samples) (out stacks.Profile, err er
 func sampled(t *testing.T, breaks map[string]error, modes ...string) (r *recordedStacks, group []*Trial, files map[string]string, warnings *told) {
 	t.Helper()
 	r, files, warnings = &recordedStacks{t: t, modes: modes, began: time.Now(), breaks: breaks}, map[string]string{}, &told{}
-	o := New(Config{Asked: study.Evidence{Stacks: study.On}, Hosts: labdriver.Hosts(), Warn: warnings.warn,
+	o := New(Config{Asked: study.Evidence{Stacks: study.On}, Hosts: labdriver.Hosts(), Warn: warnings.warn, CPU: &script{t: t},
 		OpenStacks: func() (StackSampler, error) { return r, breaks["open"] },
 		AppendFile: func(name string, data []byte) error { files[name] += string(data); return breaks["append"] }})
 	for _, m := range modes {

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -34,15 +35,55 @@ func killTimeout() time.Duration { return timelimit.Scaled(3 * time.Second) }
 func (p *Pod) HandshakeTimeout() time.Duration { return handshakeTimeout() }
 
 // Launch starts this program with args as another process of the pod. It runs until Close, or
-// until the pod ends; ctx bounds only the start.
-func (p *Pod) Launch(_ context.Context, args ...string) (transport.Conn, error) {
-	token := agent.TokenVariable + "=" + rand.Text()
-	x, err := p.start(append(append([]string{p.program}, args...), token), nil)
-	if err != nil {
-		return nil, err
+// until the pod ends; ctx bounds only the start. An agent has begun its handshake when Launch
+// returns.
+func (p *Pod) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
+	within := handshakeTimeout()
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("the handshake timed out after %s", within))
+	defer cancel()
+	for {
+		token := agent.TokenVariable + "=" + rand.Text()
+		x, err := p.start(append(append([]string{p.program}, args...), token), nil, token)
+		if err != nil {
+			return nil, err
+		}
+		if args[0] != transport.AgentCommand {
+			return x, nil
+		}
+		cut, err := x.cutAtOnce(ctx)
+		if err != nil {
+			return nil, errors.Join(err, x.Close(ctx))
+		}
+		if !cut || p.ExitReason(ctx) != "" {
+			return x, nil
+		}
+		// As by a kubelet that has just started and does not know its pods yet.
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return x, nil // its exit reason has how the stream ended
+		}
 	}
-	x.token = token
-	return x, nil
+}
+
+// cutAtOnce waits for the first output of an agent. It reports whether the stream ended before
+// that, although no exit of the process is known.
+func (x *execution) cutAtOnce(ctx context.Context) (bool, error) {
+	first := make(chan error, 1)
+	go func() {
+		_, err := x.read.Peek(1)
+		first <- err
+	}()
+	select {
+	case err := <-first:
+		if err == nil {
+			return false, nil
+		}
+		<-x.ended
+		return x.code == 0, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 }
 
 // execution is a process that was started in a pod, with its stdio.
@@ -51,6 +92,7 @@ type execution struct {
 	token  string // by which it can be killed
 	in     *io.PipeWriter
 	out    *io.PipeReader
+	read   *bufio.Reader // of out
 	words  process.Tail
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when reason is set
@@ -61,18 +103,20 @@ type execution struct {
 	failed  error
 }
 
-// start starts a command in the pod. Its input is stdin, or what is written to the execution.
-func (p *Pod) start(command []string, stdin io.Reader) (*execution, error) {
+// start starts a command in the pod. Its input is stdin, or what is written to the execution. With
+// a token it can be killed.
+func (p *Pod) start(command []string, stdin io.Reader, token string) (*execution, error) {
 	stream, err := p.executor(command)
 	if err != nil {
 		return nil, p.cluster.fail(err, "start a process in pod %s", p.Name)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &execution{pod: p, cancel: cancel, ended: make(chan struct{})}
+	x := &execution{pod: p, token: token, cancel: cancel, ended: make(chan struct{})}
 	var in *io.PipeReader
 	var out *io.PipeWriter
 	in, x.in = io.Pipe()
 	x.out, out = io.Pipe()
+	x.read = bufio.NewReader(x.out)
 	if stdin == nil {
 		stdin = in
 	}
@@ -129,7 +173,7 @@ func (p *Pod) executor(command []string) (remotecommand.Executor, error) {
 	})
 }
 
-func (x *execution) Read(b []byte) (int, error)  { return x.out.Read(b) }
+func (x *execution) Read(b []byte) (int, error)  { return x.read.Read(b) }
 func (x *execution) Write(b []byte) (int, error) { return x.in.Write(b) }
 
 // Close closes the process's stdin, and kills the process if it still runs when ctx ends.
@@ -232,7 +276,7 @@ func (p *Pod) Execute(ctx context.Context, stdin io.Reader, command ...string) (
 	if stdin == nil {
 		stdin = bytes.NewReader(nil)
 	}
-	x, err := p.start(command, stdin)
+	x, err := p.start(command, stdin, "")
 	if err != nil {
 		return "", err
 	}

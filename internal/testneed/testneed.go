@@ -77,9 +77,11 @@ func Machines() map[string]Machine {
 	}
 }
 
-// Missing skips the test, because the machine lacks what it needs, or fails it on a machine that should have it.
+// Missing skips the test, because the machine lacks what it needs, or fails it on a machine that should have it. A
+// short run has no set-up, so nothing is missing there: the test is left to its stage.
 func Missing(t testing.TB, need Need, why any) {
 	t.Helper()
+	NotShort(t)
 	kind := os.Getenv(Variable)
 	if kind == "" {
 		t.Skipf("needs %s: %v", need, why)

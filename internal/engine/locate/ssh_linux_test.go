@@ -100,7 +100,7 @@ func TestConnectBySSHRefused(t *testing.T) {
 }
 
 // An engine works through the connection to a machine, on which no docker command is needed.
-func TestConnectThrough(t *testing.T) {
+func TestMachinesConnectThrough(t *testing.T) {
 	b := enginetest.New(t)
 	far := machinetest.New(t, machinetest.Spec{Name: "a", Share: []string{filepath.Dir(b.Socket())}})
 	m := far.Connect("a")

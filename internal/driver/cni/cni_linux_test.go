@@ -34,7 +34,7 @@ func TestDrawn(t *testing.T) {
 // Conflists of plugins of the CNI project, current and as packaged, and of flannel: proven with
 // two pairs at once, over both families where the plugin has both. kinds are devices of host a
 // that must be on the path.
-func TestConflists(t *testing.T) {
+func TestKubernetesConflists(t *testing.T) {
 	needFlannel(t)
 	for _, tt := range []struct {
 		mode, plugins, flannel string
@@ -106,7 +106,7 @@ func kernelHasIPVlan(t *testing.T) bool {
 }
 
 // Traffic that bypasses what the plugins have built makes the path void.
-func TestShortcutsAreVoid(t *testing.T) {
+func TestKubernetesShortcutsAreVoid(t *testing.T) {
 	needFlannel(t)
 	for _, tt := range []struct {
 		name, mode, flannel string

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tare/internal/process"
 )
 
 // Command is the hidden subcommand under which this program is the init process of an
@@ -25,15 +27,12 @@ const RunFlag = "--run"
 // Find searches for a program in PATH, in the administrator's directories, and in the
 // directories of more.
 func Find(program string, more ...string) (string, error) {
-	known := slices.Concat([]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, more)
-	for _, dir := range slices.Concat(filepath.SplitList(os.Getenv("PATH")), known) {
+	dirs := slices.Concat(process.SearchPath(), more)
+	for _, dir := range dirs {
 		path := filepath.Join(dir, program)
-		if !filepath.IsAbs(path) {
-			continue
-		}
 		if s, err := os.Stat(path); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("find %s in PATH, %s: %w", program, strings.Join(known, ", "), fs.ErrNotExist)
+	return "", fmt.Errorf("find %s in %s: %w", program, strings.Join(dirs, ", "), fs.ErrNotExist)
 }

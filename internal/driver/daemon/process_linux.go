@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,9 +43,9 @@ func self(name string, args []string) *Process {
 	return p
 }
 
-// environment returns the environment of a mode's processes.
+// environment returns the environment of a mode's processes. Of the user's it has only where programs are.
 func environment() []string {
-	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/run", "LC_ALL=C"}
+	return []string{"PATH=" + strings.Join(process.SearchPath(), ":"), "HOME=/run", "LC_ALL=C"}
 }
 
 // ProgramPID returns the process id of the program itself, which is a child of its init

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/process"
 	"tare/internal/study"
 )
 
@@ -162,17 +163,7 @@ func executable(path string) bool {
 // searchPath returns the directories of an engine's programs: its own, the user's path and the
 // administrator's.
 func (i Installation) searchPath() string {
-	var dirs []string
-	if i.Dir != "" {
-		dirs = append(dirs, i.Dir)
-	}
-	for _, d := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin") {
-		// A relative path would be a different one where dockerd runs.
-		if filepath.IsAbs(d) && !slices.Contains(dirs, d) {
-			dirs = append(dirs, d)
-		}
-	}
-	return strings.Join(dirs, string(filepath.ListSeparator))
+	return strings.Join(process.SearchPath(i.Dir), string(filepath.ListSeparator))
 }
 
 // lookup finds a program of the engine.

@@ -50,6 +50,9 @@ func FromArguments(args []string) error {
 // fromEnv returns the factor that the environment gives, or 1. A value that is no such number is ignored:
 // every limit reads it, and none could report it.
 func fromEnv(value string) int {
+	if value == "" { // the usual case, without the allocation of an error
+		return 1
+	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > 100 {
 		return 1

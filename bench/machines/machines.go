@@ -181,7 +181,7 @@ func block(ctx context.Context, s *servers, pairs [2]pair, w traffic.Params, to 
 	var trials [2]*agent.Trial
 	for i, p := range pairs {
 		if trials[i], err = p.begin(ctx, w, to, cpus); err == nil {
-			err = trials[i].Open(ctx)
+			_, err = trials[i].Open(ctx)
 		}
 		if err != nil {
 			return figures, 0, 0, err
@@ -192,7 +192,7 @@ func block(ctx context.Context, s *servers, pairs [2]pair, w traffic.Params, to 
 			before, err := s.carried()
 			began := time.Now()
 			if err == nil {
-				err = trials[i].Slice(ctx, w.Slice)
+				_, err = trials[i].Slice(ctx, w.Slice)
 			}
 			if err != nil {
 				return figures, 0, 0, err

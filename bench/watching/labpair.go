@@ -127,7 +127,7 @@ func (c *labPair) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []in
 			if trials[i], err = c.begin(ctx, i, l.Params, cpus); err != nil {
 				return err
 			}
-			if err := trials[i].Open(ctx); err != nil {
+			if _, err := trials[i].Open(ctx); err != nil {
 				return err
 			}
 		}
@@ -164,7 +164,7 @@ func turnsOf(ctx context.Context, trials [2]*agent.Trial, l watchedLoad, watched
 					return err
 				}
 			}
-			err := trials[i].Slice(ctx, l.Slice)
+			_, err := trials[i].Slice(ctx, l.Slice)
 			if i == watched {
 				err = errors.Join(err, w.off())
 			}

@@ -94,10 +94,10 @@ func slices(t *testing.T, client, server *agent.Client) {
 		Warmup: 10 * time.Millisecond, Slice: 3 * time.Millisecond, Rounds: 100}
 	p.Duration = time.Duration(p.Rounds) * p.Slice
 	trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
-	err := trial.Open(t.Context())
+	_, err := trial.Open(t.Context())
 	for range p.Rounds {
 		if err == nil {
-			err = trial.Slice(t.Context(), p.Slice)
+			_, err = trial.Slice(t.Context(), p.Slice)
 		}
 	}
 	must.Do(t, err)

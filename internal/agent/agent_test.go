@@ -129,11 +129,11 @@ func TestTrialInSlices(t *testing.T) {
 	for _, released := range []bool{false, true} {
 		trial, err := agent.Begin(t.Context(), client, server, p, p)
 		if err == nil {
-			err = trial.Open(t.Context())
+			_, err = trial.Open(t.Context())
 		}
 		for range p.Rounds {
 			if err == nil {
-				err = trial.Slice(t.Context(), p.Slice)
+				_, err = trial.Slice(t.Context(), p.Slice)
 			}
 		}
 		must.Do(t, err)

@@ -222,16 +222,16 @@ func (c *Client) Dial(ctx context.Context, p traffic.Params) (traffic.Report, er
 }
 
 // Open makes the agent the client of a trial that is run in slices; p.Slice must be set. It returns
-// when the agent has connected and warmed up.
-func (c *Client) Open(ctx context.Context, p traffic.Params) error {
-	_, err := c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p})
-	return err
+// when the agent has connected and warmed up, with what the path then held, nil if that is unknown.
+func (c *Client) Open(ctx context.Context, p traffic.Params) (*traffic.Held, error) {
+	reply, err := c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p})
+	return reply.Held, err
 }
 
-// Slice runs the opened trial for d.
-func (c *Client) Slice(ctx context.Context, d time.Duration) error {
-	_, err := c.call(ctx, wire.Request{Op: wire.OpSlice, Slice: d})
-	return err
+// Slice runs the opened trial for d. It returns what the path held at the end, nil if that is unknown.
+func (c *Client) Slice(ctx context.Context, d time.Duration) (*traffic.Held, error) {
+	reply, err := c.call(ctx, wire.Request{Op: wire.OpSlice, Slice: d})
+	return reply.Held, err
 }
 
 // Report waits for the report of the trial that Listen or Open began. For a trial begun by Open it

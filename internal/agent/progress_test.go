@@ -100,12 +100,12 @@ func TestProgressOnRequest(t *testing.T) {
 	trial, err = agent.Begin(t.Context(), client, server, p, p)
 	must.Do(t, err)
 	began := time.Now()
-	if err = trial.Open(t.Context()); err != nil {
+	if _, err = trial.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var now traffic.Progress
 	for slices := 0; err == nil && now.Count == 0; slices++ {
-		if err = trial.Slice(t.Context(), p.Slice); err != nil {
+		if _, err = trial.Slice(t.Context(), p.Slice); err != nil {
 			break
 		}
 		time.Sleep(p.Slice) // the slices of other modes

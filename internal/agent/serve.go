@@ -266,6 +266,7 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 		} else if session, err := sliced.Open(ctx, p); err != nil {
 			reply.Error = err.Error()
 		} else {
+			reply.Held = heldBy(session)
 			sessions <- &openTrial{ctx, stop, session}
 		}
 		if reply.Error != "" {
@@ -284,9 +285,18 @@ func (s *server) slice(sessions chan *openTrial, req wire.Request) {
 		if err := o.session.Slice(o.ctx, req.Slice); err != nil {
 			reply.Error = err.Error()
 		}
+		reply.Held = heldBy(o.session)
 		sessions <- o
 	}
 	_ = s.send(reply)
+}
+
+// heldBy is what the path of a session holds, nil if that is unknown.
+func heldBy(s traffic.Session) *traffic.Held {
+	if h, ok := s.(traffic.Holding); ok {
+		return h.Held()
+	}
+	return nil
 }
 
 func (s *server) close(sessions chan *openTrial, id uint64) {

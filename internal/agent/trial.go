@@ -90,16 +90,18 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 }
 
 // Open begins a trial that is run in slices. It returns when the client has connected and warmed
-// up.
-func (t *Trial) Open(ctx context.Context) error { return t.client.Open(ctx, t.params) }
+// up, with what the path then held, nil if that is unknown.
+func (t *Trial) Open(ctx context.Context) (*traffic.Held, error) {
+	return t.client.Open(ctx, t.params)
+}
 
-// Slice runs the opened trial for d.
-func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
+// Slice runs the opened trial for d. It returns what the path held at the end, nil if that is unknown.
+func (t *Trial) Slice(ctx context.Context, d time.Duration) (*traffic.Held, error) {
 	select {
 	case s := <-t.serverDone:
 		t.serverDone <- s
 		if s.err != nil {
-			return s.err
+			return nil, s.err
 		}
 	default:
 	}

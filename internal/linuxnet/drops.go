@@ -36,6 +36,8 @@ type QdiscDrops struct {
 	Device, Kind string
 	Drops        uint64
 	Overlimits   uint64 // number of times it had to delay a packet
+	// Of a token bucket: its rate in bit/s, the size of its bucket in bytes, and the bytes that passed it.
+	Rate, Burst, Bytes uint64
 }
 
 // QdiscDrops reads the namespace's queueing disciplines: for each device the root, which
@@ -60,7 +62,11 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 			a := q.Attrs()
 			outermost := a.Parent == netlink.HANDLE_ROOT || a.Parent == netlink.HANDLE_INGRESS
 			if outermost && a.Statistics != nil && a.Statistics.Queue != nil {
-				out = append(out, QdiscDrops{names[a.LinkIndex], q.Type(), uint64(a.Statistics.Queue.Drops), uint64(a.Statistics.Queue.Overlimits)})
+				d := QdiscDrops{Device: names[a.LinkIndex], Kind: q.Type(), Drops: uint64(a.Statistics.Queue.Drops), Overlimits: uint64(a.Statistics.Queue.Overlimits)}
+				if tbf, ok := q.(*netlink.Tbf); ok && a.Statistics.Basic != nil {
+					d.Rate, d.Burst, d.Bytes = tbf.Rate*8, burstOf(tbf), a.Statistics.Basic.Bytes
+				}
+				out = append(out, d)
 			}
 		}
 		return nil
@@ -69,6 +75,11 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 		return nil, fmt.Errorf("read the queueing disciplines of namespace %s: %w", ns.name, err)
 	}
 	return out, nil
+}
+
+// burstOf is the size in bytes of the bucket, which the kernel keeps as the time that it takes to send it.
+func burstOf(q *netlink.Tbf) uint64 {
+	return uint64(float64(q.Rate) * float64(q.Buffer) / netlink.TickInUsec() / netlink.TIME_UNITS_PER_SEC)
 }
 
 // DropRule is a firewall rule that drops packets, with the number dropped if the rule

@@ -31,7 +31,7 @@ func External(w study.Workload) bool { return w.Tool != "" && w.Tool != study.Bu
 // be longer than its slice, and its generator must be able to pause.
 func (t Trial) Sliced() bool {
 	w := t.Workload
-	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && workloads.CanSlice(w.Kind, w.Direction == study.Reverse)
+	return t.Held == 0 && w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && workloads.CanSlice(w.Kind, w.Direction == study.Reverse)
 }
 
 // Overhead is the time of the trial in addition to its traffic.
@@ -46,6 +46,7 @@ func (t Trial) Overhead() time.Duration {
 	if t.Workload.PayloadSize > 0 { // a stream of datagrams
 		long += DrainOverhead
 	}
+	long += t.Held
 	if pairs := time.Duration(t.Workload.Pairs); pairs > 1 {
 		long += pairs * PairOverhead
 		if t.Sliced() {
@@ -187,14 +188,29 @@ func (p Plan) add(e Extent, block, n int, w study.Workload) Extent {
 	if len(p.Modes) == 0 {
 		return e
 	}
+	together := 0 // modes whose trials are like t
 	t := Trial{Block: block, Workload: w, Expected: p.expected(block, w)}
-	trials, groups := n*len(p.Modes), n
-	if !t.joins(&t) {
-		groups = trials
+	more := func(t Trial, modes int) {
+		trials, groups := n*modes, n
+		if !t.joins(&t) {
+			groups = trials
+		}
+		e.Trials += trials
+		e.Traffic += time.Duration(trials) * t.Traffic()
+		e.Time += time.Duration(groups)*p.Settle + time.Duration(trials)*(t.Overhead()+t.Traffic())
 	}
-	e.Trials += trials
-	e.Traffic += time.Duration(trials) * t.Traffic()
-	e.Time += time.Duration(groups)*p.Settle + time.Duration(trials)*(t.Overhead()+t.Traffic())
+	for _, m := range p.Modes {
+		own := t
+		own.Mode = m
+		if own = p.inOnePiece(own); own.Held > 0 {
+			more(own, 1)
+			continue
+		}
+		together++
+	}
+	if together > 0 {
+		more(t, together)
+	}
 	return e
 }
 

@@ -21,7 +21,11 @@ type Trial struct {
 	Expected time.Duration // of a rate search: estimated time; MaxTime is its limit
 	Requeued bool
 	Profiled bool // only samples stacks; see Profiles
-	Paces    bool // only shows at which rate a workload is paced; see FirstTrial
+	// Held is how long the path needs for the data that it holds, if that is more than a slice carries. The
+	// trial then runs in one piece, although its workload has slices.
+	Held time.Duration
+
+	Paces bool // only shows at which rate a workload is paced; see FirstTrial
 }
 
 // Pilot reports whether the trial only measures the warm-up of the mode.
@@ -49,6 +53,7 @@ type Plan struct {
 	paced    []study.Workload            // of the first trials
 	searches map[string][2]time.Duration // by workload: how long the first search of a mode takes, and each later one
 	revised  []revision
+	whole    []whole
 }
 
 // revision is a workload as it is from a block on.
@@ -136,8 +141,9 @@ func (p Plan) ordinary(block int) []study.Workload {
 func (p Plan) group(rng *rand.Rand, block int, w study.Workload) []Trial {
 	trials := make([]Trial, 0, len(p.drawn))
 	for _, m := range shuffled(rng, p.drawn) {
-		trials = append(trials, Trial{Block: block, Mode: m, Workload: w, Expected: p.expected(block, w)})
+		trials = append(trials, p.inOnePiece(Trial{Block: block, Mode: m, Workload: w, Expected: p.expected(block, w)}))
 	}
+	SlicedFirst(trials)
 	return trials
 }
 

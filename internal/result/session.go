@@ -61,9 +61,11 @@ type Pilot struct {
 
 // Length is the length of a workload's trials, from a block on. Durations are seconds.
 type Length struct {
+	Mode      string  `json:"mode,omitempty"` // only its trials, which then run in one piece
 	Workload  string  `json:"workload"`
 	FromBlock int     `json:"from_block"`
 	Warmup    float64 `json:"warmup"`
-	Duration  float64 `json:"duration"` // of the timed window
-	Reason    string  `json:"reason"`   // in words
+	Duration  float64 `json:"duration"`       // of the timed window
+	Held      float64 `json:"held,omitempty"` // how long the mode's path needs for the data that it holds
+	Reason    string  `json:"reason"`         // in words
 }

@@ -35,23 +35,26 @@ type Trial struct {
 	Attempt  int    `json:"attempt"`
 	// Experiment is the hash of what decides the trial, see [Settings.Experiment], and
 	// Tare the build that measured it. Older programs did not record them.
-	Experiment string             `json:"experiment,omitempty"`
-	Tare       string             `json:"tare,omitempty"`
-	Requeued   bool               `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
-	Status     TrialStatus        `json:"status"`
-	Reason     string             `json:"reason,omitempty"`
-	Void       bool               `json:"void,omitempty"` // failed because its path was not proven
-	Started    time.Time          `json:"started"`
-	Settle     float64            `json:"settle"`         // waited before the trial
-	Elapsed    float64            `json:"elapsed"`        // the whole trial without Settle
-	Traffic    float64            `json:"traffic"`        // part of Elapsed with payload flowing
-	Warmup     float64            `json:"warmup"`         // as requested
-	Window     float64            `json:"window"`         // timed window as requested
-	Rate       float64            `json:"rate,omitempty"` // requested payload, bit/s; absent without a fixed rate
-	Metrics    map[string]float64 `json:"metrics,omitempty"`
-	Client     *End               `json:"client,omitempty"`
-	Server     *End               `json:"server,omitempty"`
-	Series     *Series            `json:"series,omitempty"`
+	Experiment string      `json:"experiment,omitempty"`
+	Tare       string      `json:"tare,omitempty"`
+	Requeued   bool        `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
+	Status     TrialStatus `json:"status"`
+	Reason     string      `json:"reason,omitempty"`
+	Void       bool        `json:"void,omitempty"` // failed because its path was not proven
+	Started    time.Time   `json:"started"`
+	Settle     float64     `json:"settle"`  // waited before the trial
+	Elapsed    float64     `json:"elapsed"` // the whole trial without Settle
+	Traffic    float64     `json:"traffic"` // part of Elapsed with payload flowing
+	Warmup     float64     `json:"warmup"`  // as requested
+	Window     float64     `json:"window"`  // timed window as requested
+	// Held is how long its path needs for the data that it holds, if the trial was run in one piece for that,
+	// although its workload has slices.
+	Held    float64            `json:"held,omitempty"`
+	Rate    float64            `json:"rate,omitempty"` // requested payload, bit/s; absent without a fixed rate
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Client  *End               `json:"client,omitempty"`
+	Server  *End               `json:"server,omitempty"`
+	Series  *Series            `json:"series,omitempty"`
 	// Distributions contain the durations whose percentiles are in Metrics; an external
 	// tool has none.
 	Distributions []Distribution     `json:"distributions,omitempty"`

@@ -24,6 +24,7 @@ type pair struct {
 	clientSide, serverSide traffic.Params
 	trial                  *agent.Trial // while it runs
 	client, server         traffic.Report
+	held, heldBefore       *traffic.Held // by the path, after the last transfer of a trial in slices and the one before
 }
 
 // forEachPair runs a part of the trial for all its pairs in parallel. If one pair fails,

@@ -146,7 +146,7 @@ const attempts = 2
 // runGroup runs the trials of a group, and repeats those that failed.
 func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 	pending := group
-	for attempt := 1; attempt <= attempts; attempt++ {
+	for attempt := 1; attempt <= attempts; {
 		if err := r.recreateLost(ctx, pending); err != nil {
 			return err
 		}
@@ -155,9 +155,17 @@ func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 		}
 		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: r.schedule.Plan.Blocks, Modes: modesOf(pending),
 			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Estimate(r.schedule.Rest())})
-		var err error
-		if pending, err = r.attempt(ctx, pending, attempt); err != nil {
-			return err
+		var again []plan.Trial
+		failed := false
+		for _, part := range plan.Groups(pending) {
+			more, anyFailed, err := r.attempt(ctx, part, attempt)
+			if err != nil {
+				return err
+			}
+			again, failed = append(again, more...), failed || anyFailed
+		}
+		if pending = again; failed {
+			attempt++
 		}
 	}
 	return nil
@@ -172,19 +180,24 @@ func modesOf(trials []plan.Trial) []string {
 }
 
 // attempt runs a group of trials and records them. It returns those that must be tried
-// again.
-func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
+// again, and whether one of them failed: those that were wrong for their path, and are
+// repeated in another form, have not.
+func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, failed bool, err error) {
 	group := r.measure(ctx, trials, attempt)
 	if ctx.Err() != nil {
 		// An interrupted trial is not recorded, not even as failed.
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 	for _, tr := range group {
 		if err := r.record(tr.conclude(r.last + 1)); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if tr.shown != nil {
 			tr.shown.Trial, tr.tested.proof = r.last, tr.shown
+		}
+		if next, ok := r.reschedule(tr); ok {
+			again = append(again, next)
+			continue
 		}
 		switch {
 		case tr.err == nil:
@@ -195,10 +208,10 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		case attempt == attempts:
 			r.dropWorkload(tr)
 		default:
-			again = append(again, tr.Trial)
+			again, failed = append(again, tr.Trial), true
 		}
 	}
-	return again, nil
+	return again, failed, nil
 }
 
 // measureGroup runs a group of trials, computes their metrics and applies the rules that

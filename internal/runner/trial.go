@@ -88,7 +88,7 @@ func (r *run) emptyRecord(t plan.Trial, attempt int) result.Trial {
 	return result.Trial{
 		Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 		Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, Paced: !t.Aside() && r.out.PaceOf(t.Workload.ID) != nil,
-		Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds(),
+		Held: t.Held.Seconds(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds(),
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *run) longest(t plan.Trial) time.Duration {
 func (r *run) drainLimit(t plan.Trial) time.Duration {
 	rate := r.underTest(t.Mode).underlay().Rate
 	if rate == 0 {
-		return 0
+		return min(2*t.Held, maxDrain)
 	}
 	each := float64(inFlight)
 	if b := t.Workload.SendBuffer; !b.Auto {
@@ -325,7 +325,9 @@ func (tr *trialRun) count(moved driver.Counters) {
 // evaluate computes the metrics of a trial that has succeeded so far.
 func (tr *trialRun) evaluate() {
 	if tr.err == nil {
-		tr.err = tr.computeMetrics()
+		if tr.err = cmp.Or(tr.computeMetrics(), tr.checkLength()); tr.err != nil {
+			tr.out.Metrics, tr.out.Series, tr.out.Distributions = nil, nil, nil
+		}
 	}
 	tr.observed.NoteUnexplained()
 	tr.observed.NoteCards()
@@ -389,7 +391,10 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 	for _, tr := range group {
 		tr.unlessFailed(func() error { return r.begin(ctx, tr) })
 		tr.observed.CPUTime = tr.observed.Meter(ctx, func() {
-			tr.timedPart(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
+			tr.timedPart(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) (err error) {
+				p.held, err = p.trial.Open(ctx)
+				return err
+			})
 		})
 	}
 	first, observed := group[0].Trial, observedTrials(group)
@@ -422,7 +427,11 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sam
 	s := tr.observed.Meter(ctx, func() {
 		slice := tr.Workload.Slice.Std()
 		sampling.Slice(tr.observed, func() {
-			tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
+			tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) (err error) {
+				p.heldBefore = p.held
+				p.held, err = p.trial.Slice(ctx, slice)
+				return err
+			})
 		})
 		if tr.err == nil && tr.Workload.PayloadSize > 0 {
 			time.Sleep(receiverPoll)
@@ -444,6 +453,7 @@ func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Durati
 	within, cancel := context.WithTimeoutCause(ctx, most, why)
 	defer cancel()
 	tr.forEachPair(within, func(p *pair) error { return do(within, p) })
+	tr.unlessFailed(tr.checkHeld)
 	if tr.err != nil {
 		tr.release(ctx)
 	}

@@ -22,10 +22,40 @@ type Report struct {
 	ZeroCopy      *ZeroCopy  `json:"zero_copy,omitempty"` // of a sender with Params.ZeroCopy
 	SendBuffer    int        `json:"send_buffer"`         // granted, bytes
 	ReceiveBuffer int        `json:"receive_buffer"`      // granted, bytes
+	Held          *Held      `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
 	CPU           int        `json:"cpu"`                 // pinned to, -1 for none
 	CPUWait       *float64   `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
 	Tool          *ToolRun   `json:"tool,omitempty"`      // of an external generator
 	Notes         []Note     `json:"notes,omitempty"`     // circumstances that matter for reading the values
+}
+
+// Held is what the path of a bulk transfer still held when its window ended: in the sender's buffer, in
+// queues and in flight. A slow path can hold seconds of data.
+type Held struct {
+	Streams   int           `json:"streams"`   // connections
+	Bytes     int64         `json:"bytes"`     // sent and not delivered
+	Delivered int64         `json:"delivered"` // bytes in the window
+	Elapsed   time.Duration `json:"elapsed"`   // the length of the window
+	RTT       time.Duration `json:"rtt"`       // least round trip of a connection; 0 if unknown
+}
+
+// Time is how long the path needs for all that it held, at the rate of the window.
+func (h *Held) Time() time.Duration { return h.For(h.Bytes) }
+
+// For is how long the path needs for n bytes, at the rate of the window.
+func (h *Held) For(n int64) time.Duration {
+	return time.Duration(float64(n) / float64(max(1, h.Delivered)) * float64(h.Elapsed))
+}
+
+// Plus returns what several connections, or the paths of several pairs, held at the same time.
+func (h *Held) Plus(g *Held) *Held {
+	switch {
+	case h == nil:
+		return g
+	case g == nil:
+		return h
+	}
+	return &Held{Streams: h.Streams + g.Streams, Bytes: h.Bytes + g.Bytes, Delivered: h.Delivered + g.Delivered, Elapsed: max(h.Elapsed, g.Elapsed), RTT: max(h.RTT, g.RTT)}
 }
 
 // ZeroCopy counts the sends of a sender that lets its kernel send from its buffers.

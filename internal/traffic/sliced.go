@@ -25,6 +25,12 @@ type Session interface {
 	Close() Report
 }
 
+// Holding is a session whose path may still hold data at the end of a slice.
+type Holding interface {
+	// Held is what the path held at the end of the last slice or of the warm-up, nil if that is unknown.
+	Held() *Held
+}
+
 // SliceWarmup is the uncounted part of a slice, as 1/SliceWarmup.
 const SliceWarmup = 5
 

@@ -8,6 +8,7 @@ func (r *Report) AddSlice(s Report) {
 	traffic := r.Traffic + s.Traffic
 	before := r.Window.Streams
 	*r = Sum(*r, s)
+	r.Held = s.Held // at the end of the last one
 	r.Window.Streams = slices.Clone(s.Window.Streams)
 	for i := range min(len(before), len(r.Window.Streams)) {
 		r.Window.Streams[i] += before[i]
@@ -33,6 +34,7 @@ func Sum(a, b Report) Report {
 	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
 	b.ZeroCopy = a.ZeroCopy.Plus(b.ZeroCopy)
+	b.Held = a.Held.Plus(b.Held)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
 	w.Sent += v.Sent

@@ -155,6 +155,7 @@ const (
 	LossUnexplained    Code = "loss_unexplained"
 	LostExchanges      Code = "lost_exchanges"
 	ForeignTraffic     Code = "foreign_traffic"
+	Shaped             Code = "shaped"
 	OffloadUnavailable Code = "offload_unavailable"
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"

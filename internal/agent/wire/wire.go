@@ -72,6 +72,7 @@ type Reply struct {
 	Error  string          `json:"error,omitempty"`
 	Port   uint16          `json:"port,omitempty"`
 	Report *traffic.Report `json:"report,omitempty"`
+	Held   *traffic.Held   `json:"held,omitempty"` // after the warm-up and each slice of a trial in slices
 
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled

@@ -36,6 +36,11 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 	for _, q := range qdiscs {
 		r.Set(fmt.Sprintf("qdisc/%s %s.drops", q.Device, q.Kind), q.Drops)
 		r.Set(fmt.Sprintf("qdisc/%s %s.overlimits", q.Device, q.Kind), q.Overlimits)
+		if q.Rate > 0 {
+			s := netstack.Shaper{Device: q.Device, Kind: q.Kind, Rate: q.Rate, Burst: q.Burst}
+			r.Shapers = append(r.Shapers, s)
+			r.Set(s.Passed(), q.Bytes)
+		}
 	}
 	rules, err := s.NS.DropRules()
 	r.AddGap("firewall rules", err)

@@ -21,7 +21,7 @@ import (
 //	conntrack.insert_failed     connection tracking of the namespace, all CPUs
 //	softnet.dropped             the backlogs of all CPUs of the machine; softnet.squeezed
 //	socket/udp:5201#7001.drops  a socket, by its local port and inode
-//	qdisc/eth0 tbf.drops        a device's queueing discipline (netlink); also overlimits
+//	qdisc/eth0 tbf.drops        a device's queueing discipline (netlink); also overlimits; bytes of a shaper
 //	rule/inet tare forward 7.packets   a firewall rule that drops (netlink)
 //	nic/eth0.no_buffer.rx_missed_errors   a network card's own statistic: see package nic
 type Reading struct {
@@ -31,7 +31,20 @@ type Reading struct {
 	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only if they could be read
 	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
+	Shapers  []Shaper          `json:"shapers,omitempty"` // its token buckets (netlink)
 }
+
+// Shaper is a token bucket that limits what a device sends. The counter qdisc/DEVICE KIND.bytes has what
+// passed it.
+type Shaper struct {
+	Device string `json:"device"`
+	Kind   string `json:"kind"`  // such as tbf
+	Rate   uint64 `json:"rate"`  // bit/s
+	Burst  uint64 `json:"burst"` // bytes that pass at once after a pause
+}
+
+// Passed is the name of the counter of the bytes that passed it.
+func (s Shaper) Passed() string { return "qdisc/" + s.Device + " " + s.Kind + ".bytes" }
 
 // The counters of how often, and for how many nanoseconds, the control group of the process that
 // reads was stopped because its CPU limit was used up. Only an agent sets them.

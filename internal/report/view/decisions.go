@@ -30,7 +30,11 @@ func runDecisions(run result.Run) []string {
 		out = append(out, p)
 	}
 	for _, l := range run.Lengths {
-		text := fmt.Sprintf("%s from block %d on: %s warm-up, %s timed", l.Workload, l.FromBlock, seconds(l.Warmup), seconds(l.Duration))
+		which := l.Workload
+		if l.Mode != "" {
+			which = l.Mode + " " + l.Workload + " in one piece"
+		}
+		text := fmt.Sprintf("%s from block %d on: %s warm-up, %s timed", which, l.FromBlock, seconds(l.Warmup), seconds(l.Duration))
 		if l.Reason != "" {
 			text += " (" + wording.Cut(l.Reason, longReason) + ")"
 		}

@@ -52,6 +52,19 @@ func (t *Trial) ReadStacksAfter(ctx context.Context) {
 	}
 }
 
+// Shaper is the slowest token bucket that at least half of the given bytes have passed, with the network stack
+// that it is in; nil if none is known.
+func (t *Trial) Shaper(bytes int64) (slowest *netstack.Shaper, in string) {
+	for _, s := range t.stacks {
+		for _, b := range s.before.Shapers {
+			if 2*s.moved.Counters[b.Passed()] >= uint64(max(1, bytes)) && (slowest == nil || b.Rate < slowest.Rate) {
+				slowest, in = &b, s.place.Name
+			}
+		}
+	}
+	return slowest, in
+}
+
 // Account is the datagram counts of both endpoints of a pair over a whole trial.
 type Account struct{ Client, Server losses.SocketTotals }
 

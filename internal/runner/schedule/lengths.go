@@ -48,7 +48,7 @@ func (sc *Schedule) lengthen() {
 // next is the next trial of a workload.
 func (sc *Schedule) next(workload string) (plan.Trial, bool) {
 	for _, t := range sc.Todo[sc.Done:] {
-		if t.Workload.ID == workload && !t.Pilot() {
+		if t.Workload.ID == workload && !t.Pilot() && t.Held == 0 {
 			return t, true
 		}
 	}
@@ -118,7 +118,9 @@ func (sc *Schedule) group(next plan.Trial) []plan.Trial {
 func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 	out := make([]plan.Trial, len(trials))
 	for i, t := range trials {
-		t.Workload.Duration = study.Duration(d)
+		if t.Held == 0 {
+			t.Workload.Duration = study.Duration(d)
+		}
 		out[i] = t
 	}
 	return out
@@ -132,7 +134,7 @@ func (sc *Schedule) fitsTime(workload string, d time.Duration, blocks int) bool 
 		if t.Block > blocks {
 			continue
 		}
-		if t.Workload.ID == workload {
+		if t.Workload.ID == workload && t.Held == 0 {
 			t.Workload.Duration = study.Duration(d)
 		}
 		rest = append(rest, t)

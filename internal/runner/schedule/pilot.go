@@ -103,7 +103,7 @@ func (sc *Schedule) setLengths(workload string, warmup, window time.Duration, wh
 	from, was := 0, study.Workload{}
 	for i := range sc.Todo[sc.Done:] {
 		t := &sc.Todo[sc.Done+i]
-		if t.Workload.ID != workload || t.Pilot() {
+		if t.Workload.ID != workload || t.Pilot() || t.Held > 0 {
 			continue
 		}
 		if from == 0 {

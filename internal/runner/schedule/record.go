@@ -18,7 +18,7 @@ type outcome struct {
 	pilot, profiled, requeued, void bool
 	paces                           bool
 	reached                         float64        // goodput of a first trial, bit/s
-	warmup, window                  float64        // s
+	warmup, window, held            float64        // s
 	reason                          string         // of a pilot or void trial
 	series                          *result.Series // of a trial that decides lengths
 }
@@ -29,7 +29,7 @@ func (o outcome) aside() bool { return o.pilot || o.paces || o.profiled }
 // Record adds a trial that ended. The schedule keeps what it decides by later.
 func (sc *Schedule) Record(t result.Trial) {
 	o := outcome{
-		block: t.Block, mode: t.Mode, workload: t.Workload, status: t.Status, warmup: t.Warmup, window: t.Window,
+		block: t.Block, mode: t.Mode, workload: t.Workload, status: t.Status, warmup: t.Warmup, window: t.Window, held: t.Held,
 		pilot: t.Pilot, profiled: t.Profiled, requeued: t.Requeued, void: t.Void,
 		paces: t.Paces,
 	}

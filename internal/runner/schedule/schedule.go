@@ -104,6 +104,7 @@ func (sc *Schedule) Begin() {
 		}
 	}
 	sc.Plan = sc.Plan.Without(unready...)
+	sc.wholeBefore()
 	sc.Todo, sc.Done = sc.Remaining(), 0
 }
 
@@ -185,7 +186,7 @@ func (sc *Schedule) Unprofiled() []plan.Trial {
 			}
 			done = done || d.profiled && d.status == result.TrialOK
 			if !d.aside() && d.window > 0 {
-				t.Workload = timed(t.Workload, duration(d.warmup), duration(d.window))
+				t.Workload, t.Held = timed(t.Workload, duration(d.warmup), duration(d.window)), duration(d.held)
 			}
 		}
 		if !done {

@@ -137,8 +137,12 @@ func infoOf(info *unix.TCPInfo, size uintptr) TCPInfo {
 	if info.Snd_mss == 0 {
 		return TCPInfo{}
 	}
+	least := info.Min_rtt
+	if least == math.MaxUint32 { // none so far
+		least = 0
+	}
 	return TCPInfo{
-		Known: true, MSS: int(info.Snd_mss), RTT: float64(info.Rtt) / 1e6, Segments: uint64(info.Segs_out), Retransmits: int64(info.Total_retrans),
+		Known: true, MinRTT: float64(least) / 1e6, MSS: int(info.Snd_mss), RTT: float64(info.Rtt) / 1e6, Segments: uint64(info.Segs_out), Retransmits: int64(info.Total_retrans),
 		Sent: info.Bytes_sent, Resent: info.Bytes_retrans, Received: info.Bytes_received,
 		Times: chronographOf(info, size),
 	}

@@ -85,6 +85,7 @@ type TCPInfo struct {
 	Congestion    string
 	MSS           int
 	RTT           float64 // smoothed, s
+	MinRTT        float64 // the least so far, s; 0 if unknown
 	Sent          uint64  // payload bytes, retransmissions included
 	Resent        uint64  // of Sent, payload bytes retransmitted
 	Received      uint64  // payload bytes

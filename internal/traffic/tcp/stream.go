@@ -185,6 +185,9 @@ func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {
 	return nil
 }
 
+// Held is what the path held when the last transfer stopped.
+func (s *streamSession) Held() *traffic.Held { return s.total.Held }
+
 func (s *streamSession) Close() traffic.Report {
 	s.restore()
 	s.own.free(s.work.path)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/timelimit"
+	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 )
@@ -46,7 +47,7 @@ func TestDrain(t *testing.T) {
 		"acknowledgements unknown":        {&slow{}, 0, "within 30s"},
 		"acknowledgements become unknown": {acknowledging{&slow{left: []int{900, 700, -1}}}, 1, "data in flight did not arrive"},
 	} {
-		e := &streamEnd{Stream: c.s, start: clock.Now().Add(-time.Hour), send: true, warm: true}
+		e := &streamEnd{Stream: c.s, start: clock.Now().Add(-time.Hour), send: true, warm: true, bins: traffic.NewBinCounter(traffic.Params{})}
 		if err := e.finish(); err != nil || !e.draining {
 			t.Fatalf("%s: %v, draining %t", what, err, e.draining)
 		}

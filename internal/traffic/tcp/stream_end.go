@@ -58,20 +58,23 @@ type streamEnd struct {
 	zeroCopy zeroCopyStream // sender: the same stream if the kernel sends from its buffers, else nil
 	retryAt  time.Duration  // when to try again, while zeroCopy is full
 
-	stopSent bool // receiver: the stop byte was sent
+	stopSent       bool          // receiver: the stop byte was sent
+	held           *traffic.Held // when the window ended; nil if that is unknown
+	receivedInTime int64         // receiver: bytes when the stop byte was sent
 
-	batch          int   // sender: writes between two clock readings
-	unwritten      int   // sender with a schedule: unsent bytes of the current write
-	pace           *pace // sender with a schedule
-	warm           bool  // sender: the warm-up is over
-	warmAt         time.Duration
-	before         socket.TCPInfo // sender: at warmAt
-	after          socket.TCPInfo // sender: at the end of its window
-	window         time.Duration  // sender: between the two
-	draining       bool           // sender: stopped, waiting for the receiver to close
-	drainDeadline  time.Duration
-	unacknowledged int           // sender: unacknowledged bytes when drainDeadline was set
-	last           time.Duration // receiver: time of the last payload
+	batch           int   // sender: writes between two clock readings
+	unwritten       int   // sender with a schedule: unsent bytes of the current write
+	pace            *pace // sender with a schedule
+	warm            bool  // sender: the warm-up is over
+	warmAt          time.Duration
+	before          socket.TCPInfo // sender: at warmAt
+	deliveredBefore int64          // sender: bytes at warmAt
+	after           socket.TCPInfo // sender: at the end of its window
+	window          time.Duration  // sender: between the two
+	draining        bool           // sender: stopped, waiting for the receiver to close
+	drainDeadline   time.Duration
+	unacknowledged  int           // sender: unacknowledged bytes when drainDeadline was set
+	last            time.Duration // receiver: time of the last payload
 }
 
 // drive steps the connection over a blocking socket until it is done.
@@ -162,6 +165,7 @@ func (e *streamEnd) write() error {
 	}
 	if !e.warm && at >= e.bins.Warmup {
 		e.before, e.warm, e.warmAt = e.Info(), true, at
+		e.deliveredBefore = e.delivered()
 	}
 	if at < e.bins.End {
 		return nil
@@ -234,6 +238,7 @@ func (e *streamEnd) receive() error {
 		return fmt.Errorf("the sender stopped after %s of %s", at.Round(time.Millisecond), e.bins.End)
 	case err == nil && n == 0:
 		e.done = true
+		e.held.Bytes = e.bins.Total - e.receivedInTime
 		return e.CloseWrite()
 	case err == nil:
 		e.bins.Add(at, int64(n))
@@ -245,7 +250,8 @@ func (e *streamEnd) receive() error {
 		e.small[0] = stopByte
 		switch n, err := e.Write(e.small[:]); {
 		case n == 1:
-			e.stopSent = true
+			e.stopSent, e.held = true, e.heldNow(e.bins.Window, e.bins.End-e.bins.Warmup)
+			e.receivedInTime = e.bins.Total
 		case err != nil && !socket.IsAgain(err):
 			return fmt.Errorf("send the stop byte to the sender: %w", err)
 		}
@@ -256,6 +262,17 @@ func (e *streamEnd) receive() error {
 		return fmt.Errorf("the sender did not stop within %s: neither payload nor the end of the stream arrived", 2*DrainTimeout())
 	}
 	return nil
+}
+
+// delivered is how many bytes were sent and acknowledged, or sent if it is unknown which were.
+func (e *streamEnd) delivered() int64 {
+	left, _ := e.Unacknowledged()
+	return e.bins.Total - int64(left)
+}
+
+// heldNow is what is known of the path when a window of that length ends, but for what it holds.
+func (e *streamEnd) heldNow(delivered int64, window time.Duration) *traffic.Held {
+	return &traffic.Held{Streams: 1, Delivered: max(0, delivered), Elapsed: window, RTT: time.Duration(e.Info().MinRTT * float64(time.Second))}
 }
 
 // DrainTimeout is how long the drain of a transfer may go without progress. How much data is in
@@ -289,7 +306,12 @@ func (e *streamEnd) finish() error {
 	}
 	var known bool
 	e.draining, e.drainDeadline = true, e.start.Since()+acknowledgeTimeout()
-	if e.unacknowledged, known = e.Unacknowledged(); !known || e.unacknowledged == 0 {
+	if e.unacknowledged, known = e.Unacknowledged(); known {
+		done := e.bins.Total - int64(e.unacknowledged)
+		e.held = e.heldNow(done-e.deliveredBefore, e.window)
+		e.held.Bytes = int64(e.unacknowledged)
+	}
+	if !known || e.unacknowledged == 0 {
 		e.drainDeadline += blindDrainFactor*DrainTimeout() - acknowledgeTimeout()
 	}
 	return nil

@@ -182,6 +182,7 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 	var resent int64
 	known := true
 	for _, e := range ends {
+		r.Held = r.Held.Plus(e.held)
 		if !e.send {
 			got = append(got, e.bins)
 			r.Received += e.bins.Total

@@ -1,0 +1,181 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tare/internal/live"
+	"tare/internal/plan"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/stats"
+	"tare/internal/traffic"
+)
+
+// A slice that is short against what the path can hold measures the filling of buffers and buckets instead of
+// the path: on a link of 1 Mbit/s the send buffer alone holds 8 s of data. A mode with such a path has its
+// trials of bulk transfers over TCP in one piece, as long as the path requires (method 1.6).
+const (
+	// slicePackets and wholePackets are what a counted slice and a window must carry at least: with fewer
+	// packets, the one that just misses the end matters.
+	slicePackets, wholePackets = 100, 200
+	packet                     = 1500 // bytes
+	// A slow start takes about rampTrips round trips: a slice leaves out a part that long at least, and so does
+	// the warm-up of a window of windowTrips.
+	rampTrips, windowTrips = 10, 20
+	// timesHeld is how many times as long as the path needs for what it holds a window must be: what a queue
+	// delays across the ends of the window is then at most an eighth of it, in practice far less.
+	timesHeld = 4
+	// firstWindow bounds the first window, because the rate in a slice may be that of a slow start.
+	firstWindow   = 2 * time.Second
+	longestWindow = time.Minute
+	leastWarmup   = 500 * time.Millisecond
+	rounded       = 100 * time.Millisecond
+	// farMore is what no busy machine explains.
+	farMore = time.Second
+	// shaperSlack is how much a token bucket may be inexact, because of its clock.
+	shaperSlack = 0.02
+	// steadyWithin is how much the halves of a window may differ.
+	steadyWithin = 0.05
+)
+
+// HoldsMore reports whether a path held more than a slice carries when its last two transfers stopped. One of
+// them alone may have been slow because the machine was busy, unless it held far more.
+func HoldsMore(last, before *traffic.Held, slice time.Duration) bool {
+	// Of many connections each holds its part, and the path is as fast as all together.
+	more := func(h *traffic.Held, than time.Duration) bool {
+		return h != nil && max(h.For(h.Bytes/int64(max(1, h.Streams))+slicePackets*packet), rampTrips*traffic.SliceWarmup*h.RTT) > than
+	}
+	return more(last, farMore) || more(last, slice) && more(before, slice)
+}
+
+// required is the timed window that a path requires which held h.
+func required(h *traffic.Held) time.Duration {
+	return max(timesHeld*h.Time(), h.For(wholePackets*packet), windowTrips*h.RTT)
+}
+
+// upTo is a window or a warm-up of that length, rounded up and bounded.
+func upTo(d time.Duration) time.Duration {
+	return min((d + rounded - 1).Truncate(rounded), longestWindow)
+}
+
+// whole is t in one piece, for a path that held h after a slice.
+func whole(t plan.Trial, h *traffic.Held) plan.Trial {
+	w := t.Workload
+	warmup := max(leastWarmup, min(h.Time(), firstWindow), rampTrips*h.RTT)
+	return t.InOnePiece(max(h.Time(), 1), max(w.Warmup.Std(), upTo(warmup)), max(w.Duration.Std(), upTo(min(required(h), firstWindow))))
+}
+
+// Judged is what a trial in one piece shows about its own length.
+type Judged int
+
+// What Judge finds.
+const (
+	LongEnough    Judged = iota
+	TooShort             // it must be repeated as the trial that Judge returns
+	StillBursting        // the same, because a shaper's bucket was not empty
+	TooSlow              // the path requires a longer window than any
+	Falling              // its goodput still falls at the greatest length
+	Bursting             // its goodput is above the rate of a shaper on the path after the longest warm-up
+)
+
+// Seen is what a trial of a bulk transfer shows about its path.
+type Seen struct {
+	Goodput     float64       // bit/s
+	Series      []float64     // of the goodput
+	Held        *traffic.Held // at the end, nil if unknown
+	Rate, Burst float64       // of the slowest token bucket that its data has passed: bit/s, 0 without one, and bytes
+}
+
+// bursts reports whether a shaper's bucket still let more pass than its rate.
+func (s Seen) bursts() bool {
+	return s.Rate > 0 && s.Goodput > s.Rate*(1+shaperSlack)
+}
+
+// Judge decides whether a trial was long enough: by what its path held at the end, by the rate of a shaper on
+// the path, and by the series of its goodput, because a path whose burst is not over is faster at first.
+func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
+	now, warmup, h := t.Workload.Duration.Std(), t.Workload.Warmup.Std(), s.Held
+	if t.Aside() {
+		return t, LongEnough
+	}
+	if h != nil && !t.Sliced() {
+		if need := required(h); need > now+now/4 {
+			if need > longestWindow+longestWindow/2 {
+				return t.InOnePiece(h.Time(), warmup, need), TooSlow
+			}
+			if need = upTo(need); need > now {
+				return t.InOnePiece(max(h.Time(), 1), max(warmup, upTo(max(h.Time(), rampTrips*h.RTT))), need), TooShort
+			}
+		}
+	}
+	if s.bursts() {
+		if warmup >= longestWindow {
+			return t, Bursting
+		}
+		// The bucket empties by what passes above its rate.
+		empties := s.Burst * 8 / (s.Goodput - s.Rate)
+		more := time.Duration(min(empties, longestWindow.Seconds()) * float64(time.Second))
+		return t.InOnePiece(max(t.Held, 1), max(warmup, upTo(warmup+max(more, leastWarmup))), max(now, firstWindow)), StillBursting
+	}
+	series := s.Series
+	if t.Held == 0 || h == nil || len(series) < 2 {
+		return t, LongEnough
+	}
+	halves := stats.Batches(series, len(series)/2)
+	first, second := halves[0], halves[1]
+	switch {
+	case math.Abs(first-second) <= steadyWithin*(first+second)/2:
+		return t, LongEnough
+	case now < longestWindow:
+		// What the window has shown becomes warm-up.
+		return t.InOnePiece(t.Held, upTo(warmup+now), upTo(2*now)), TooShort
+	case first > second:
+		return t, Falling
+	}
+	return t, LongEnough
+}
+
+// InOnePiece makes the trials of a mode with a workload run in one piece, because its path held h after a
+// slice, and returns t as it runs then.
+func (sc *Schedule) InOnePiece(t plan.Trial, h *traffic.Held) plan.Trial {
+	next := whole(t, h)
+	sc.measureWhole(next, fmt.Sprintf("the path holds %s of data, more than a slice of %s", wording.Duration(h.Time()), wording.Duration(t.Workload.Slice.Std())))
+	return next
+}
+
+// Lengthen makes the trials in one piece of a mode with a workload as long as next, which Judge has returned.
+func (sc *Schedule) Lengthen(next plan.Trial, why string) { sc.measureWhole(next, why) }
+
+// measureWhole makes the remaining trials like next run like it, and records why.
+func (sc *Schedule) measureWhole(next plan.Trial, why string) {
+	warmup, window := next.Workload.Warmup.Std(), next.Workload.Duration.Std()
+	rest := sc.Todo[min(sc.Done, len(sc.Todo)):]
+	before := sc.Plan.Estimate(rest)
+	sc.Plan.MeasureWhole(next)
+	for i, t := range rest {
+		if t.Mode == next.Mode && t.Workload.ID == next.Workload.ID && t.Block >= next.Block && !t.Aside() {
+			rest[i] = t.InOnePiece(next.Held, warmup, window)
+		}
+	}
+	plan.SlicedFirst(rest)
+	// The time limit of a run without one is that of its estimate, which did not know the path.
+	sc.Announced += max(0, sc.Plan.Estimate(rest)-before)
+	sc.cfg.Report.Lengths = append(sc.cfg.Report.Lengths, result.Length{
+		Mode: next.Mode, Workload: next.Workload.ID, FromBlock: next.Block, Warmup: warmup.Seconds(), Duration: window.Seconds(), Held: next.Held.Seconds(), Reason: why,
+	})
+	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s of %s in one piece from block %d on: %s warm-up, %s timed (%s)",
+		next.Workload.ID, next.Mode, next.Block, wording.Duration(warmup), wording.Duration(window), why)})
+}
+
+// wholeBefore decides again what the trials of a resumed run have decided.
+func (sc *Schedule) wholeBefore() {
+	for _, o := range sc.outcomes[:sc.earlier] {
+		if o.held > 0 && !o.aside() && o.status != result.TrialFailed {
+			t := plan.Trial{Block: o.block, Mode: o.mode}
+			t.Workload.ID = o.workload
+			sc.Plan.MeasureWhole(t.InOnePiece(duration(o.held), duration(o.warmup), duration(o.window)))
+		}
+	}
+}

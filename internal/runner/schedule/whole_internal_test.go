@@ -1,0 +1,139 @@
+package schedule
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tare/internal/plan"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// path is a simulated path: a sender with a buffer, a slow start, a token bucket with a queue, and a receiver to
+// which what a lost packet delayed arrives a queue at a time.
+type path struct {
+	rate, line    float64 // bytes/s: sustained, and while the bucket has tokens
+	bucket, queue float64 // bytes
+	buffer        float64 // of the sender
+	rtt           float64 // s
+	tokens        float64
+	hidden        bool // no shaper can be read
+}
+
+// own is the goodput that the path sustains: a window per round trip at most.
+func (p *path) own() float64 { return min(p.rate, p.buffer/p.rtt) }
+
+// idle lets the bucket fill while nothing is sent.
+func (p *path) idle(d time.Duration) { p.tokens = min(p.bucket, p.tokens+p.rate*d.Seconds()) }
+
+// transfer is one transfer with a warm-up and a window. It returns the goodput of the window by intervals, and
+// what the path then held.
+func (p *path) transfer(warmup, window time.Duration) (series []float64, mean float64, h *traffic.Held) {
+	const steps = 20000
+	all := (warmup + window).Seconds()
+	dt := all / steps
+	bins := max(2, int(window/traffic.SeriesInterval))
+	series = make([]float64, bins)
+	var arrived, read, counted float64
+	cwnd := 10 * 1448.0
+	for i := range steps {
+		at := float64(i) * dt
+		cwnd = min(p.buffer, cwnd*math.Exp2(dt/p.rtt))
+		p.tokens = min(max(p.bucket, p.rate*dt), p.tokens+p.rate*dt)
+		// What is in flight limits the rate to a window per round trip.
+		moved := min(cwnd/p.rtt*dt, p.line*dt, p.tokens)
+		p.tokens -= moved
+		if at < p.rtt { // nothing has arrived yet
+			continue
+		}
+		arrived += moved
+		if now := math.Floor(arrived/p.queue) * p.queue; now > read {
+			if at >= warmup.Seconds() {
+				series[min(bins-1, int((at-warmup.Seconds())/window.Seconds()*float64(bins)))] += now - read
+				counted += now - read
+			}
+			read = now
+		}
+	}
+	for i := range series {
+		series[i] /= window.Seconds() / float64(bins)
+	}
+	flight := p.buffer + p.queue
+	p.idle(time.Duration(flight / p.own() * float64(time.Second)))
+	return series, counted / window.Seconds(), &traffic.Held{
+		Streams: 1, Bytes: int64(flight), Delivered: int64(counted), Elapsed: window, RTT: time.Duration(p.rtt * float64(time.Second)),
+	}
+}
+
+// measured runs trials as a run does: in slices while the path allows it, then in one piece until that is long
+// enough. It returns the last goodput, and whether it counts.
+func (p *path) measured() (goodput float64, counts bool, trials int) {
+	t := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: study.WaitOf(50 * time.Millisecond),
+		Duration: study.Duration(400 * time.Millisecond), Slice: study.Duration(50 * time.Millisecond)}}
+	slice := t.Workload.Slice.Std()
+	_, _, last := p.transfer(0, t.Workload.Warmup.Std())
+	var before *traffic.Held
+	for n := range t.Rounds() {
+		if HoldsMore(last, before, slice) {
+			t = whole(t, last)
+			break
+		}
+		p.idle(200 * time.Millisecond) // the slices of other modes
+		var one float64
+		before = last
+		_, one, last = p.transfer(slice/traffic.SliceWarmup, slice-slice/traffic.SliceWarmup)
+		goodput += (one - goodput) / float64(n+1)
+	}
+	if t.Held == 0 { // the check of a trial in slices
+		next, judged := Judge(t, p.seen(goodput, nil, last))
+		if judged == LongEnough {
+			return goodput, true, 1
+		}
+		t = next
+	}
+	for trials = 1; ; trials++ {
+		p.idle(time.Second)
+		series, mean, h := p.transfer(t.Workload.Warmup.Std(), t.Workload.Duration.Std())
+		next, judged := Judge(t, p.seen(mean, series, h))
+		if judged != TooShort && judged != StillBursting {
+			return mean, judged == LongEnough, trials
+		}
+		t = next
+	}
+}
+
+// seen is what a transfer shows.
+func (p *path) seen(mean float64, series []float64, h *traffic.Held) Seen {
+	s := Seen{Goodput: 8 * mean, Series: series, Held: h}
+	if !p.hidden {
+		s.Rate, s.Burst = 8*p.rate, p.bucket
+	}
+	return s
+}
+
+// Whatever a path can hold, the goodput that counts is the path's own, within 3 %.
+func TestGoodputOfAnyPath(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := func(name string, from, to float64) float64 {
+			return math.Exp(rapid.Float64Range(math.Log(from), math.Log(to)).Draw(t, name))
+		}
+		p := &path{rate: log("rate", 64e3/8, 10e9/8), buffer: log("buffer", 4<<10, 8<<20), rtt: log("rtt", 30e-6, 0.2)}
+		p.line = max(p.rate, 20e9/8)
+		// A bucket of up to a second, and a queue of a packet up to an eighth of the buffer.
+		p.bucket = log("bucket", 3000, max(3001, p.rate))
+		p.queue = log("queue", 1448, max(1449, p.buffer/16))
+		p.tokens = p.bucket
+		// A bucket that nobody can read is only left out if it empties in the uncounted part of a slice.
+		p.hidden = rapid.Bool().Draw(t, "hidden") && p.bucket < (min(p.line, p.buffer/p.rtt)-p.rate)/1000
+		goodput, counts, trials := p.measured()
+		if trials > 12 {
+			t.Fatalf("%d trials", trials)
+		}
+		if off := goodput/p.own() - 1; counts && math.Abs(off) > 0.03 {
+			t.Errorf("%+v: %.4g bytes/s, %+.1f %% of the path's own", *p, goodput, 100*off)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"tare/internal/plan"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/runner/schedule"
+	"tare/internal/traffic"
+	"tare/internal/warning"
+)
+
+// heldError ends a trial in slices whose path holds more data than a slice carries, and tooShortError a trial in
+// one piece that was too short for its path. The trial is repeated as the schedule then decides.
+type (
+	heldError     struct{ held *traffic.Held }
+	tooShortError struct {
+		next plan.Trial
+		why  string
+	}
+)
+
+func (e *heldError) Error() string {
+	return fmt.Sprintf("its path holds %s of data, more than a slice carries; it is repeated in one piece", wording.Duration(e.held.Time()))
+}
+
+func (e *tooShortError) Error() string {
+	w := e.next.Workload
+	return fmt.Sprintf("%s; it is repeated with a warm-up of %s and %s timed", e.why, wording.Duration(w.Warmup.Std()), wording.Duration(w.Duration.Std()))
+}
+
+// checkHeld ends the trial if the path of one of its pairs holds more than a slice carries.
+func (tr *trialRun) checkHeld() error {
+	for _, p := range tr.pairs {
+		if schedule.HoldsMore(p.held, p.heldBefore, tr.Workload.Slice.Std()) {
+			return &heldError{p.held}
+		}
+	}
+	return nil
+}
+
+// checkLength ends a trial in one piece that was too short for its path, or whose goodput still fell at the
+// end of the longest.
+func (tr *trialRun) checkLength() error {
+	held := tr.client.Held
+	if s := tr.server.Held; held == nil || s != nil && s.Time() > held.Time() {
+		held = s
+	}
+	seen := schedule.Seen{Goodput: tr.out.Metrics["goodput"], Held: held}
+	if tr.out.Series != nil {
+		seen.Series = tr.out.Series.Values
+	}
+	shaper := ""
+	if directed := directions(tr.pairs[0].clientSide, tr.client, tr.server); len(directed) == 1 {
+		if s, in := tr.observed.Shaper(directed[0].to.Received); s != nil {
+			seen.Rate, seen.Burst = float64(s.Rate), float64(s.Burst)
+			shaper = fmt.Sprintf("the shaper %s on %s of %s lets %s pass, and after a pause %s at once",
+				s.Kind, s.Device, in, wording.Value(seen.Rate, "bit/s"), wording.Value(seen.Burst, "B"))
+		}
+	}
+	next, judged := schedule.Judge(tr.Trial, seen)
+	switch judged {
+	case schedule.TooShort:
+		return &tooShortError{next, "its path holds " + wording.Duration(next.Held) + " of data"}
+	case schedule.StillBursting:
+		return &tooShortError{next, shaper}
+	case schedule.TooSlow:
+		return fmt.Errorf("its path holds %s of data, which would take a window of %s. Set a smaller send_buffer or fewer streams",
+			wording.Duration(next.Held), wording.Duration(next.Workload.Duration.Std()))
+	case schedule.Bursting:
+		return fmt.Errorf("%s: its goodput of %s is above that after a warm-up of %s. Use a smaller burst",
+			shaper, wording.Value(seen.Goodput, "bit/s"), wording.Duration(tr.Workload.Warmup.Std()))
+	case schedule.Falling:
+		return fmt.Errorf("its goodput still falls after %s: the path lets a burst pass at more than its rate, and it is not over. Set a longer warmup",
+			wording.Duration(tr.Workload.Warmup.Std()+tr.Workload.Duration.Std()))
+	}
+	if shaper != "" && float64(tr.underlay.Rate) != seen.Rate {
+		tr.out.Notes = append(tr.out.Notes, result.Note{Code: string(warning.Shaped), Text: shaper + ": the goodput is the rate that it sustains"})
+	}
+	return nil
+}
+
+// reschedule is the trial to repeat in place of one that was wrong for its path; ok is false for any other.
+func (r *run) reschedule(tr *trialRun) (next plan.Trial, ok bool) {
+	var held *heldError
+	var short *tooShortError
+	switch {
+	case errors.As(tr.err, &held):
+		return r.schedule.InOnePiece(tr.Trial, held.held), true
+	case errors.As(tr.err, &short):
+		r.schedule.Lengthen(short.next, short.why)
+		return short.next, true
+	}
+	return plan.Trial{}, false
+}

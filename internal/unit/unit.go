@@ -54,12 +54,11 @@ func (u Unit) To(base string) (to Unit, ok bool) {
 func Parse(text string) (u Unit, known bool) {
 	text = strings.TrimSpace(text)
 	plain := strings.NewReplacer("µ", "u", "μ", "u").Replace(text) // micro sign, Greek letter
-	if u, known = fixed[plain]; known {
+	if u, known = irregular(plain); known {
 		return u, true
 	}
-	if over, ok := times[casing(plain)]; ok {
-		over.Base, over.Better = Second, Lower
-		return over, true
+	if u, known = duration(plain); known {
+		return u, true
 	}
 	if what, ok := perSecond(plain); ok {
 		return rate(what, text)
@@ -75,27 +74,45 @@ func Parse(text string) (u Unit, known bool) {
 	return Unit{Base: text, Times: 1, Over: 1}, false
 }
 
-// fixed are units that follow no rule.
-var fixed = map[string]Unit{
-	"bps": {Bits, 1, 1, Higher}, "Bps": {Bytes, 1, 1, Higher}, "pps": {Events, 1, 1, Higher}, "Hz": {Events, 1, 1, Higher}, "hz": {Events, 1, 1, Higher}, "/s": {Events, 1, 1, Higher},
-	"1/s": {Events, 1, 1, Higher}, "1/sec": {Events, 1, 1, Higher}, "%": {Ratio, 1, 100, ""}, "percent": {Ratio, 1, 100, ""}, "pct": {Ratio, 1, 100, ""},
-	"ratio": {Ratio, 1, 1, ""}, "ppm": {Ratio, 1, 1e6, ""}, "allocs/op": {"allocs/op", 1, 1, Lower}, "B/op": {"B/op", 1, 1, Lower},
+// irregular are units that follow no rule.
+func irregular(text string) (Unit, bool) {
+	switch text {
+	case "bps":
+		return Unit{Bits, 1, 1, Higher}, true
+	case "Bps":
+		return Unit{Bytes, 1, 1, Higher}, true
+	case "pps", "Hz", "hz", "/s", "1/s", "1/sec":
+		return Unit{Events, 1, 1, Higher}, true
+	case "%", "percent", "pct":
+		return Unit{Ratio, 1, 100, ""}, true
+	case "ratio":
+		return Unit{Ratio, 1, 1, ""}, true
+	case "ppm":
+		return Unit{Ratio, 1, 1e6, ""}, true
+	case "allocs/op", "B/op":
+		return Unit{text, 1, 1, Lower}, true
+	}
+	return Unit{}, false
 }
 
-// times are the units of time, the long ones in lower case.
-var times = func() map[string]Unit {
-	out := map[string]Unit{}
-	for names, u := range map[string]Unit{
-		"ns nsec nsecs nano nanos nanosecond nanoseconds": {Times: 1, Over: 1e9}, "us usec usecs micro micros microsecond microseconds": {Times: 1, Over: 1e6},
-		"ms msec msecs milli millis millisecond milliseconds": {Times: 1, Over: 1e3}, "s sec secs second seconds": {Times: 1, Over: 1},
-		"min mins minute minutes": {Times: 60, Over: 1},
-	} {
-		for name := range strings.FieldsSeq(names) {
-			out[name] = u
-		}
+// duration is a unit of time.
+func duration(word string) (Unit, bool) {
+	u := Unit{Second, 1, 1, Lower}
+	switch casing(word) {
+	case "ns", "nsec", "nsecs", "nano", "nanos", "nanosecond", "nanoseconds":
+		u.Over = 1e9
+	case "us", "usec", "usecs", "micro", "micros", "microsecond", "microseconds":
+		u.Over = 1e6
+	case "ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds":
+		u.Over = 1e3
+	case "s", "sec", "secs", "second", "seconds":
+	case "min", "mins", "minute", "minutes":
+		u.Times = 60
+	default:
+		return Unit{}, false
 	}
-	return out
-}()
+	return u, true
+}
 
 // casing is a word in lower case. Two letters stay as they are: ms is a time, and MS is none.
 func casing(word string) string {
@@ -126,38 +143,51 @@ func perSecond(text string) (what string, ok bool) {
 	return "", false
 }
 
-// counted are what is counted for each second, or takes a time.
-var counted = map[string]string{
-	"p": "packet", "pkt": "packet", "packet": "packet", "datagram": "datagram", "frame": "frame", "segment": "segment", "msg": "message", "message": "message",
-	"o": "op", "op": "op", "operation": "op", "io": "op", "r": "request", "req": "request", "request": "request", "http_req": "request", "q": "query", "query": "query",
-	"querie": "query", "lookup": "query", "t": "transaction", "tran": "transaction", "transaction": "transaction", "txn": "transaction", "c": "connection",
-	"conn": "connection", "connection": "connection", "call": "call", "event": "event", "iteration": "iteration",
+// thing is what a word counts, in the singular; empty if that is unknown.
+func thing(word string) string {
+	word = strings.ToLower(word)
+	if len(word) > 2 {
+		word = strings.TrimSuffix(word, "s")
+	}
+	switch word {
+	case "p", "pkt", "packet":
+		return "packet"
+	case "o", "op", "operation", "io":
+		return "op"
+	case "r", "req", "request", "http_req":
+		return "request"
+	case "q", "query", "querie", "lookup":
+		return "query"
+	case "t", "tran", "transaction", "txn":
+		return "transaction"
+	case "c", "conn", "connection":
+		return "connection"
+	case "msg", "message":
+		return "message"
+	case "datagram", "frame", "segment", "call", "event", "iteration":
+		return word
+	}
+	return ""
 }
 
-// thing is what a word counts, in the singular.
-func thing(word string) (string, bool) {
-	word = strings.ToLower(word)
-	if name, ok := counted[word]; ok {
-		return name, true
-	}
-	name, ok := counted[strings.TrimSuffix(word, "s")]
-	return name, ok && len(word) > 2
+type scale struct {
+	prefix string
+	times  float64
 }
 
 // scales are the prefixes of SI, of powers of 1024, and of netperf.
-var scales = []struct {
-	prefix string
-	times  float64
-}{
-	{"10^3", 1e3}, {"10^6", 1e6}, {"10^9", 1e9}, {"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40},
-	{"kilo", 1e3}, {"Kilo", 1e3}, {"mega", 1e6}, {"Mega", 1e6}, {"giga", 1e9}, {"Giga", 1e9}, {"tera", 1e12}, {"Tera", 1e12},
-	{"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"", 1},
+func scales() []scale {
+	return []scale{
+		{"10^3", 1e3}, {"10^6", 1e6}, {"10^9", 1e9}, {"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40},
+		{"kilo", 1e3}, {"Kilo", 1e3}, {"mega", 1e6}, {"Mega", 1e6}, {"giga", 1e9}, {"Giga", 1e9}, {"tera", 1e12}, {"Tera", 1e12},
+		{"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"", 1},
+	}
 }
 
 // rate is what is counted for each second. Nobody means a thousandth of a bit or a packet: mbit/s and
 // mbps, mpps and gbps are written for millions and thousands of millions.
 func rate(what, text string) (Unit, bool) {
-	for _, s := range scales {
+	for _, s := range scales() {
 		rest, ok := strings.CutPrefix(what, s.prefix)
 		if !ok {
 			continue
@@ -165,14 +195,11 @@ func rate(what, text string) (Unit, bool) {
 		if u, ok := data(strings.TrimSpace(rest), s.times, s.prefix); ok {
 			return u, true
 		}
-		if _, ok := thing(rest); ok {
+		if thing(rest) != "" {
 			return Unit{Events, s.times, 1, Higher}, true
 		}
 	}
-	for _, small := range []struct {
-		prefix string
-		times  float64
-	}{{"m", 1e6}, {"g", 1e9}, {"t", 1e12}} {
+	for _, small := range []scale{{"m", 1e6}, {"g", 1e9}, {"t", 1e12}} {
 		rest, ok := strings.CutPrefix(what, small.prefix)
 		switch {
 		case !ok:
@@ -206,21 +233,18 @@ func data(what string, times float64, prefix string) (Unit, bool) {
 
 // timePer is a time for each of something: usec/tran, ns/op.
 func timePer(what, each string) (Unit, bool) {
-	u, ok := times[casing(what)]
-	if !ok {
-		return u, false
-	}
-	if name, ok := thing(each); ok {
+	u, ok := duration(what)
+	if name := thing(each); name != "" {
 		each = name
 	}
-	u.Base, u.Better = "s/"+each, Lower
-	return u, true
+	u.Base = "s/" + each
+	return u, ok
 }
 
 // size is a number of bytes, of which neither more nor less is better. B and bytes are left as they are.
 func size(text string) (Unit, bool) {
 	prefix, ok := strings.CutSuffix(text, "B")
-	for _, s := range scales {
+	for _, s := range scales() {
 		if ok && prefix != "" && s.prefix == prefix {
 			return Unit{Byte, s.times, 1, ""}, true
 		}

@@ -122,7 +122,7 @@ func differs(c result.Cell) bool {
 // blocks or values; empty if it is not.
 func TooFew(c result.Cell) string {
 	switch {
-	case c.Verdict != result.CannotTell || c.AtLeast || !differs(c):
+	case c.Verdict != result.CannotTell || c.AtLeast || c.N == 0 || !differs(c):
 		return ""
 	case c.Unpaired && (c.N < stats.MinPairs || c.P != nil && *c.P < 0.05): // N is that of the mode, not of its baseline
 		return "fewer than three values of each"

@@ -246,16 +246,16 @@ func (b *builder) resolveMetrics() ([]result.Metric, error) {
 	for i := range b.metrics {
 		m := &b.metrics[i]
 		switch {
-		case m.better != "":
+		case m.better != "": // by a column, or a line of units
 			m.Better = m.better
 		case m.Better != "": // by its name or its unit
-			if given != "" && given != m.Better {
-				against = append(against, m.Name+" ("+string(m.Better)+")")
-			}
 		case given != "":
 			m.Better, used = given, true
 		default:
 			open = append(open, quote(m.Name))
+		}
+		if given != "" && m.Better != "" && given != m.Better {
+			against = append(against, quote(m.Name)+" ("+string(m.Better)+")")
 		}
 		switch {
 		case m.known && slices.ContainsFunc(result.Metrics(), func(k result.Metric) bool { return k.Name == m.Name }):

@@ -49,7 +49,7 @@ func (a App) judgeCommand() *cobra.Command {
 	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics whose direction is not known from their name or unit")
 	c.Flags().StringVar(&f.modeBy, "mode-by", "", "where the mode of a Go benchmark comes from: .file, /KEY of its name, KEY of its configuration")
 	c.Flags().StringArrayVar(&f.modes, "mode", nil, "NAME=PATTERN: the mode of files without a column mode whose name or folder matches; repeatable (default: the file's name)")
-	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: "+formatNames())
+	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: "+strings.Join(numberFormats(), ", "))
 	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
 	c.Flags().BoolVar(&f.rank, "rank", false, "order the modes and say which cannot be told apart, without a baseline")
 	f.shown.add(c)
@@ -76,7 +76,7 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 	case f.pairing != "" && !slices.Contains(foreign.Pairings(), o.Pairing):
 		return o, 0, fmt.Errorf("--pairing is %q; allowed: block, order, none", f.pairing)
 	case !slices.Contains(foreign.Formats(), o.Format):
-		return o, 0, fmt.Errorf("--format is %q; allowed: %s", f.format, formatNames())
+		return o, 0, fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(numberFormats(), ", "))
 	case f.rank && f.baseline != "":
 		return o, 0, errors.New("--rank compares each mode with each other, so --baseline has no effect: leave one of them out")
 	case f.rank && (f.shown.full || f.shown.quiet):
@@ -87,13 +87,13 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 	return o, margin, nil
 }
 
-// formatNames lists the formats of numbers.
-func formatNames() string {
+// numberFormats lists the formats of numbers.
+func numberFormats() []string {
 	var names []string
 	for _, f := range foreign.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // share reads 5% or 0.05.

@@ -12,23 +12,23 @@ import (
 // hasTable reports whether a text has a table with lines between its columns: a row of bars, and a line that
 // separates rows.
 func hasTable(start []byte) bool {
-	bars := false
+	row := false
 	for line := range bytes.Lines(start) {
 		text := plainBars(string(line))
-		if isRule(text) && (bars || strings.HasPrefix(text, "+")) {
+		if isRule(text) && (row || strings.HasPrefix(text, "+")) {
 			return true
 		}
-		bars = strings.Contains(text, "|")
+		row = strings.Contains(text, "|")
 	}
 	return false
 }
 
-// plainBars writes the lines of a drawn table as those of Markdown.
-func plainBars(line string) string {
-	return strings.TrimSpace(strings.NewReplacer("│", "|", "┃", "|", "║", "|", "─", "-", "━", "-", "═", "=", "┌", "+", "├", "+", "└", "+", "┬", "+", "┼", "+", "┴", "+",
-		"┐", "+", "┤", "+", "┘", "+", "╔", "+", "╠", "+", "╚", "+", "╦", "+", "╬", "+", "╩", "+", "╗", "+", "╣", "+", "╝", "+", "┏", "+", "┗", "+", "┓", "+", "┛", "+",
-		"╞", "+", "╪", "+", "╡", "+", "┡", "+", "╇", "+", "┩", "+", "\\|", "¦").Replace(line))
-}
+// plainBars writes the lines of a drawn table as those of Markdown. A bar that Markdown escapes is no line.
+func plainBars(line string) string { return strings.TrimSpace(bars.Replace(line)) }
+
+var bars = strings.NewReplacer("│", "|", "┃", "|", "║", "|", "─", "-", "━", "-", "═", "=", "┌", "+", "├", "+", "└", "+", "┬", "+", "┼", "+", "┴", "+",
+	"┐", "+", "┤", "+", "┘", "+", "╔", "+", "╠", "+", "╚", "+", "╦", "+", "╬", "+", "╩", "+", "╗", "+", "╣", "+", "╝", "+", "┏", "+", "┗", "+", "┓", "+", "┛", "+",
+	"╞", "+", "╪", "+", "╡", "+", "┡", "+", "╇", "+", "┩", "+", "\\|", "¦")
 
 // isRule reports whether a line only separates rows: |---|:-:|, +---+---+, ---+---.
 func isRule(text string) bool {

@@ -23,6 +23,7 @@ func (b *builder) finish() (Numbers, error) {
 	if err := b.texts.problem(); err != nil {
 		return Numbers{}, err
 	}
+	b.texts = textColumns{}
 	pairing, err := b.pair()
 	if err != nil {
 		return Numbers{}, err

@@ -24,10 +24,10 @@ func sniff(start []byte) (Format, error) {
 			return JSON, nil
 		case banner(text):
 			return Netperf, nil
-		case isBench(text):
-			return Bench, nil
 		case hasTable(start):
 			return Table, nil
+		case isBench(text):
+			return Bench, nil
 		}
 		return CSV, nil
 	}

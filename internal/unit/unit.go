@@ -53,7 +53,7 @@ func (u Unit) To(base string) (to Unit, ok bool) {
 // unit is its own base unit, without a direction, and known is false.
 func Parse(text string) (u Unit, known bool) {
 	text = strings.TrimSpace(text)
-	plain := strings.NewReplacer("µ", "u", "μ", "u").Replace(text) // micro sign, Greek letter
+	plain := micro.Replace(text)
 	if u, known = irregular(plain); known {
 		return u, true
 	}
@@ -73,6 +73,8 @@ func Parse(text string) (u Unit, known bool) {
 	}
 	return Unit{Base: text, Times: 1, Over: 1}, false
 }
+
+var micro = strings.NewReplacer("µ", "u", "μ", "u") // the sign, and the Greek letter
 
 // irregular are units that follow no rule.
 func irregular(text string) (Unit, bool) {

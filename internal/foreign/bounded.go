@@ -91,6 +91,7 @@ func (b *builder) full() error {
 	}
 	return nil
 }
+
 // decoded is a text as UTF-8 without a byte order mark. A text that begins with the mark of UTF-16, as
 // PowerShell writes with >, is converted.
 func decoded(r io.Reader) *bufio.Reader {

@@ -116,13 +116,13 @@ func TestRead(t *testing.T) {
 		{"text that is the same in a mode, times, and names of rows", Options{Better: result.Higher}, []string{
 			"mode,value,cni,when,id\nhost,1,none,2026-11-26 10:00,x1\nhost,3,none,2026-11-26 11:00,x2\nb,2,flannel,2026-11-26 10:00,y1\nb,4,flannel,,y2\n"}, plain},
 		{"iperf3", Options{Modes: []NamedMode{{"host", "a.*"}, {"b", "b.txt"}}}, []string{
-			`{"start":{"test_start":{"protocol":"TCP","num_streams":4,"reverse":1}},"intervals":[{"x":[1,{}]}],"end":{"sum_sent":{"bits_per_second":11,"retransmits":3},"sum_received":{"bits_per_second":10}}}`,
+			`{"start":{"test_start":{"protocol":"TCP","num_streams":4,"reverse":1,"target_bitrate":2e9}},"intervals":[{"x":[1,{}]}],"end":{"sum_sent":{"bits_per_second":11,"retransmits":3},"sum_received":{"bits_per_second":10}}}`,
 			`[{"end":{"sum":{"bits_per_second":5,"jitter_ms":2,"lost_percent":50}}},{"start":{},"end":{},"error":"unable to connect"}]`},
-			"1 host tcp_stream x4 reverse ok goodput=10 send_rate=11 retransmits=3\n1 b udp_stream ok send_rate=5 loss_ratio=0.5 jitter=0.002\n1 b stream failed\n"},
+			"1 host tcp_stream x4 reverse at 2000 Mbit/s ok goodput=10 send_rate=11 retransmits=3\n1 b udp_stream ok send_rate=5 loss_ratio=0.5 jitter=0.002\n1 b stream failed\n"},
 		{"iperf3 --json-stream", Options{}, []string{`{"event":"start","data":{"test_start":{"protocol":"UDP"}}}` + "\n" + `{"event":"interval","data":{"sum":{"bits_per_second":1}}}` + "\n" +
 			`{"event":"end","data":{"sum_received":{"bits_per_second":7}}}` + "\n"}, "1 numbers udp_stream ok goodput=7\n"},
-		{"fortio", Options{}, []string{`{"RunType":"HTTP","ActualQPS":100,"DurationHistogram":{"Avg":0.5,"Data":[{"Percent":50}],"Percentiles":[{"Percentile":50,"Value":0.25},{"Percentile":99.9,"Value":2}]}}`},
-			"1 numbers HTTP ok request_rate=100 latency_mean=0.5 latency_p50=0.25 latency_p999=2\n"},
+		{"fortio", Options{}, []string{`{"RunType":"HTTP","RequestedQPS":"9","NumThreads":2,"ActualQPS":100,"DurationHistogram":{"Avg":0.5,"Data":[{"Percent":50}],"Percentiles":[{"Percentile":50,"Value":0.25},{"Percentile":99.9,"Value":2}]}}`},
+			"1 numbers HTTP x2 at 9/s ok request_rate=100 latency_mean=0.5 latency_p50=0.25 latency_p999=2\n"},
 		{"netperf", Options{}, []string{"MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 198.18.0.2 () port 0 AF_INET : first burst 0\n" +
 			"Throughput,Throughput Units,Elapsed Time (sec),99th Percentile Latency Microseconds\n100.5,Trans/s,10,33\n101.5,Trans/s,10,34\n",
 			"MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 198.18.0.2 () port 0 AF_INET\nThroughput,Elapsed Time (sec)\n7,10.0\n"},
@@ -198,6 +198,8 @@ func TestReadRefuses(t *testing.T) {
 		{"more lost than sent", Options{}, []string{`{"end":{"sum":{"bits_per_second":5,"lost_percent":134}}}`}, "read numbers.csv: document 1: iperf3 says that 134 % was lost, more than was sent"},
 		{"iperf3 without an end", Options{}, []string{`{"start":{},"intervals":[],"end":{}}`}, "read numbers.csv: document 1 is the JSON of iperf3 without a rate: its test did not end"},
 		{"the trials of a run", Options{}, []string{`{"schema":"tare.trial/1","seq":1}`}, "read numbers.csv: these are the trials of a run of tare: use tare export RUN | tare judge -"},
+		{"a later setting of k8s-netperf", Options{}, []string{k8sHeader + ",Virt,Avg Throughput,Throughput Metric\nnetperf,TCP_STREAM,false,true,false,10,1,3,1024,kvm,900,Mb/s\nnetperf,TCP_STREAM,false,true,false,10,1,3,1024,none,800,Mb/s\n"},
+			`values that differ in the column "virt" ("kvm" in line 2, "none" in line 3) are not values of one thing: name that column metric, workload or mode, or leave it out`},
 		{"CPUs of k8s-netperf", Options{}, []string{k8sHeader + ",Idle CPU\n"}, "read numbers.csv: this is a table of k8s-netperf with the use of CPUs, which judge does not read: give result-*.csv and loss-rt-result-*.csv"},
 		{"many", Options{}, []string{"mode,value\n" + strings.Repeat("host,x\n", 30)}, `read numbers.csv: ` + strings.TrimSuffix(many(2, 9), "; ") + "; and 22 more"},
 		{"no benchmark", Options{Format: Bench}, []string{"PASS\n"}, "read numbers.csv: there is no benchmark line (BenchmarkName-8 100 123 ns/op)"},

@@ -53,7 +53,7 @@ func (b *builder) trialOf(line int, mode, workload string, values []trialValue, 
 
 // iperf3Paths are the places that are read of the output of iperf3 --json.
 func iperf3Paths() []string {
-	return []string{"event", "schema", "error", "data", "start.test_start.protocol", "start.test_start.num_streams", "start.test_start.reverse",
+	return []string{"event", "schema", "error", "data", "start.test_start.protocol", "start.test_start.num_streams", "start.test_start.reverse", "start.test_start.bidir", "start.test_start.target_bitrate",
 		"end.sum_received.bits_per_second", "end.sum_sent.bits_per_second", "end.sum.bits_per_second", "end.sum_received_bidir_reverse.bits_per_second",
 		"end.sum_sent.retransmits", "end.sum_received.lost_percent", "end.sum.lost_percent", "end.sum_received.jitter_ms", "end.sum.jitter_ms"}
 }
@@ -71,6 +71,12 @@ func (r *jsonReader) iperf3(d *document) error {
 	}
 	if n, _ := d.number("start.test_start.reverse"); n > 0 {
 		workload += " reverse"
+	}
+	if n, _ := d.number("start.test_start.bidir"); n > 0 {
+		workload += " bidir"
+	}
+	if n, ok := d.number("start.test_start.target_bitrate"); ok && n > 0 {
+		workload += fmt.Sprintf(" at %g Mbit/s", n/1e6)
 	}
 	if d.text("error") != "" || d.text("event") == "error" {
 		return r.trialOf(r.n, mode, workload, nil, true)
@@ -103,7 +109,9 @@ func (r *jsonReader) iperf3(d *document) error {
 }
 
 // fortioPaths are the places that are read of the JSON of fortio, beside its percentiles.
-func fortioPaths() []string { return []string{"RunType", "ActualQPS", "DurationHistogram.Avg"} }
+func fortioPaths() []string {
+	return []string{"RunType", "RequestedQPS", "NumThreads", "ActualQPS", "DurationHistogram.Avg"}
+}
 
 // fortio adds the trial of one run of fortio.
 func (r *jsonReader) fortio(d *document) error {
@@ -120,7 +128,14 @@ func (r *jsonReader) fortio(d *document) error {
 			values = append(values, trialValue{name, v, unit.Second})
 		}
 	}
-	return r.trialOf(r.n, r.names.trials[r.builder.file], cmp.Or(d.text("RunType"), "requests"), values, false)
+	workload := cmp.Or(d.text("RunType"), "requests")
+	if n, ok := d.number("NumThreads"); ok && n > 1 {
+		workload += fmt.Sprintf(" x%.0f", n)
+	}
+	if rate := d.text("RequestedQPS"); rate != "" && rate != "max" {
+		workload += " at " + rate + "/s"
+	}
+	return r.trialOf(r.n, r.names.trials[r.builder.file], workload, values, false)
 }
 
 // k8sPaths are the places that are read of the JSON of k8s-netperf.

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -127,6 +128,14 @@ func (b *builder) netperfRow(line int, workload string, r wideRow) error {
 			metric = "connection_rate"
 		}
 	}
+	if workload == "values" && r.text("protocol") != "" {
+		workload = strings.TrimSpace(r.text("protocol") + " " + r.text("direction"))
+	}
+	for _, size := range []string{"request size bytes", "response size bytes", "local send size", "local bytes per send"} {
+		if text := r.text(size); text != "" {
+			workload += " " + strings.TrimSuffix(size, " bytes") + " " + text
+		}
+	}
 	values := []trialValue{{metric, r.number("throughput"), units}, {"retransmits", r.number("local transport retransmissions"), "segments"}}
 	for _, column := range []struct{ name, metric string }{
 		{"mean latency microseconds", "latency_mean"}, {"50th percentile latency microseconds", "latency_p50"},
@@ -144,6 +153,15 @@ func (b *builder) netperfRow(line int, workload string, r wideRow) error {
 // isK8s reports whether columns are those of a table of k8s-netperf.
 func isK8s(columns []string) bool {
 	return slices.Contains(columns, "driver") && slices.Contains(columns, "profile") && slices.Contains(columns, "host network")
+}
+
+// unread takes note of a text in a column of k8s-netperf that is not read, such as a setting of a later version.
+func (b *builder) unread(column, text string, r row) error {
+	switch column {
+	case "driver", "profile", "same node", "host network", "service", "across az", "throughput metric", "latency metric", "type":
+		return nil
+	}
+	return b.texts.add(column, strings.TrimSpace(text), cell{r.mode, r.workload, r.metric}, func() string { return b.at(r) })
 }
 
 // k8sTable reads a table of k8s-netperf: result-*.csv, or loss-rt-result-*.csv.
@@ -178,11 +196,18 @@ func (b *builder) k8sTable(r *csv.Reader, columns []string, skipped int) error {
 			b.addProblem(line, "%s is not a metric of k8s-netperf that judge knows", quote(kind))
 			continue
 		}
-		if err := b.k8sTrial(line, k); err != nil {
+		before := len(b.rows)
+		if err := cmp.Or(b.k8sTrial(line, k), b.full()); err != nil {
 			return err
 		}
-		if err := b.full(); err != nil {
-			return err
+		if len(b.rows) == before {
+			continue
+		}
+		row := b.rows[before]
+		for i, column := range columns {
+			if err := b.unread(column, fields[i], row); err != nil {
+				return fmt.Errorf("line %d: %w", line, err)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ var tiers = [][]string{
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis", "internal/history"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/must", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/testneed", "internal/timelimit", "internal/warning"},
+	{"internal/stats", "internal/linuxnet", "internal/must", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/testneed", "internal/timelimit", "internal/unit", "internal/warning"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -48,6 +48,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/analysis", "internal/observe", "analysis knows trials, not how they were collected"},
 	{"internal/history", "internal/store", "a history is pure: it reads no file"},
 	{"internal/stats", "internal/", "stats is pure"},
+	{"internal/unit", "internal/", "a unit does not depend on what is measured"},
 	{"internal/linuxnet", "internal/", "linuxnet does not depend on tare"},
 	{"internal/program", "internal/", "examining a program needs nothing of tare"},
 	{"internal/process", "internal/", "starting a process needs nothing of tare"},

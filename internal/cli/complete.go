@@ -33,7 +33,7 @@ func (a App) completions(root *cobra.Command) {
 		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames,
 		"report": runNames, "export": runNames, "compare": runNames, "check": runNames,
 	}
-	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": {"auto", "csv", "bench"}, "history": historyFormats()}
+	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": numberFormats(), "history": historyFormats()}
 	for _, c := range root.Commands() {
 		for name, names := range flags {
 			offer(c, name, names)

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,21 +16,22 @@ import (
 
 	"tare/internal/export"
 	"tare/internal/report/wording"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
 func (a App) exportCommand() *cobra.Command {
-	var format string
+	var format, out string
 	var most int
 	var names []string
-	long := "Write a run to stdout in the format of another program. RUN is the run's\ndirectory, or its id if it is in $TARE_RUNS or tare-runs.\n\nFormats:"
+	long := "Write a run to stdout, or to a file, in the format of another program, as UTF-8. RUN is the run's\ndirectory, or its id if it is in $TARE_RUNS or tare-runs.\n\nFormats:"
 	for _, f := range export.All() {
 		names = append(names, f.Name)
 		long += fmt.Sprintf("\n  %-10s %s", f.Name, f.What)
 	}
 	c := &cobra.Command{
 		Use: "export RUN", Short: "Export a run for other programs", Long: long, Args: exactly(1),
-		Example: "  tare export tare-runs/20261121-101500-default >trials.csv\n  tare export --format openmetrics 2fa57c4b >tare.prom",
+		Example: "  tare export tare-runs/20261121-101500-default >trials.csv\n  tare export --format openmetrics --out tare.prom 2fa57c4b",
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, ok := export.Named(format)
 			if !ok {
@@ -37,15 +40,16 @@ func (a App) exportCommand() *cobra.Command {
 			if most < 0 || most > 0 && f.Name != "md" {
 				return usage(errors.New("--max-bytes is for --format md, which can be cut, and at least 1"))
 			}
-			return a.export(args[0], f, most)
+			return a.export(args[0], f, most, out)
 		},
 	}
+	c.Flags().StringVar(&out, "out", "", "write to this file instead of stdout")
 	c.Flags().IntVar(&most, "max-bytes", 0, "cut Markdown before a section to at most so many bytes; 0 for all of it")
 	c.Flags().StringVar(&format, "format", "csv", "how to write them: "+strings.Join(names, ", "))
 	return c
 }
 
-func (a App) export(name string, f export.Format, most int) error {
+func (a App) export(name string, f export.Format, most int, out string) error {
 	dir, err := findRun(name)
 	if err != nil {
 		return notReadable(err)
@@ -62,14 +66,29 @@ func (a App) export(name string, f export.Format, most int) error {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
+	if out == "" {
+		return writeExport(a.Stdout, f, run, trials, most)
+	}
+	file, err := os.Create(out)
+	if err != nil {
+		return fmt.Errorf("write export: %w", err)
+	}
+	if err := cmp.Or(writeExport(file, f, run, trials, most), file.Close()); err != nil {
+		return fmt.Errorf("write export %s: %w", out, err)
+	}
+	return nil
+}
+
+// writeExport writes a run in a format, cut to so many bytes; 0 is all of it.
+func writeExport(to io.Writer, f export.Format, run result.Run, trials []result.Trial, most int) error {
 	if most == 0 {
-		return f.Write(a.Stdout, run, trials)
+		return f.Write(to, run, trials)
 	}
 	var text bytes.Buffer
 	if err := f.Write(&text, run, trials); err != nil {
 		return err
 	}
-	_, err = a.Stdout.Write(export.Cut(text.Bytes(), most))
+	_, err := to.Write(export.Cut(text.Bytes(), most))
 	return err
 }
 

@@ -23,6 +23,7 @@ import (
 type judgeFlags struct {
 	baseline, margin, pairing, better, modeBy, format string
 	html, md                                          string
+	modes                                             []string
 	json, rank                                        bool
 	shown                                             shownFlags
 }
@@ -34,19 +35,21 @@ func (a App) judgeCommand() *cobra.Command {
 		Long: "Compare numbers from any source by the rules of a run: how each mode differs from the\n" +
 			"baseline, with an interval and a verdict. FILE (- for stdin) is a table with a header line\n" +
 			"and the columns mode and value, and optionally block, workload, metric, unit, better (higher\n" +
-			"or lower), baseline; or the output of go test -bench, as benchstat reads it. tare export\n" +
-			"writes such a table of a run. --rank orders the modes instead, compares each with each other,\n" +
-			"and says which of them cannot be told apart.",
+			"or lower), baseline: CSV, Markdown or a grid; the output of go test -bench, as benchstat reads\n" +
+			"it; the JSON of iperf3, fortio or k8s-netperf; or the CSV of netperf. A folder stands for the\n" +
+			"files in it. tare export writes such a table of a run. --rank orders the modes instead,\n" +
+			"compares each with each other, and says which of them cannot be told apart.",
 		Example: "  tare judge numbers.csv\n  tare judge --baseline plain --margin 2% --pairing order numbers.csv\n" +
-			"  tare judge --rank published.csv\n  tare judge host.txt bridge.txt\n  go test -bench . -count 10 | tare judge --mode-by /net -",
+			"  tare judge --rank published.csv\n  tare judge host.txt bridge.txt\n  tare judge --mode 'host=h-*.json' --mode 'pod=p-*.json' results\n  go test -bench . -count 10 | tare judge --mode-by /net -",
 		RunE: func(_ *cobra.Command, args []string) error { return a.judgeNumbers(args, f) },
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "the mode to compare with (default: as in the file, else host, else the first)")
 	c.Flags().StringVar(&f.margin, "margin", "5%", "the largest difference that counts as the same")
 	c.Flags().StringVar(&f.pairing, "pairing", "", "which values belong together: block, order or none (default: block if there is such a column)")
-	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics without a known direction")
+	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics whose direction is not known from their name or unit")
 	c.Flags().StringVar(&f.modeBy, "mode-by", "", "where the mode of a Go benchmark comes from: .file, /KEY of its name, KEY of its configuration")
-	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: auto, csv or bench")
+	c.Flags().StringArrayVar(&f.modes, "mode", nil, "NAME=PATTERN: the mode of files without a column mode whose name or folder matches; repeatable (default: the file's name)")
+	c.Flags().StringVar(&f.format, "format", "auto", "format of the numbers: "+strings.Join(numberFormats(), ", "))
 	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
 	c.Flags().BoolVar(&f.rank, "rank", false, "order the modes and say which cannot be told apart, without a baseline")
 	f.shown.add(c)
@@ -59,6 +62,13 @@ func (a App) judgeCommand() *cobra.Command {
 func (f judgeFlags) options() (foreign.Options, float64, error) {
 	o := foreign.Options{Format: foreign.Format(f.format), Pairing: foreign.Pairing(f.pairing), Baseline: f.baseline,
 		Better: result.Direction(f.better), ModeBy: f.modeBy, NoBaseline: f.rank}
+	for _, text := range f.modes {
+		m, err := foreign.ParseNamedMode(text)
+		if err != nil {
+			return o, 0, fmt.Errorf("--mode %w", err)
+		}
+		o.Modes = append(o.Modes, m)
+	}
 	margin, err := share(f.margin)
 	switch {
 	case err != nil:
@@ -66,7 +76,7 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 	case f.pairing != "" && !slices.Contains(foreign.Pairings(), o.Pairing):
 		return o, 0, fmt.Errorf("--pairing is %q; allowed: block, order, none", f.pairing)
 	case !slices.Contains(foreign.Formats(), o.Format):
-		return o, 0, fmt.Errorf("--format is %q; allowed: auto, csv, bench", f.format)
+		return o, 0, fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(numberFormats(), ", "))
 	case f.rank && f.baseline != "":
 		return o, 0, errors.New("--rank compares each mode with each other, so --baseline has no effect: leave one of them out")
 	case f.rank && (f.shown.full || f.shown.quiet):
@@ -75,6 +85,15 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 		return o, 0, fmt.Errorf("--better is %q; allowed: higher, lower", f.better)
 	}
 	return o, margin, nil
+}
+
+// numberFormats lists the formats of numbers.
+func numberFormats() []string {
+	var names []string
+	for _, f := range foreign.Formats() {
+		names = append(names, string(f))
+	}
+	return names
 }
 
 // share reads 5% or 0.05.
@@ -95,11 +114,10 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	sources, done, err := a.sources(args)
+	sources, err := a.sources(args)
 	if err != nil {
 		return usage(err)
 	}
-	defer done()
 	numbers, err := foreign.Read(sources, opt)
 	if err != nil {
 		return usage(err)
@@ -135,35 +153,6 @@ func notRanked(run result.Run) error {
 		why = r.Reason
 	}
 	return &codeError{exitUnfit, fmt.Errorf("nothing could be ranked: %s", why)}
-}
-
-// sources opens the files.
-func (a App) sources(args []string) (sources []foreign.Source, done func(), err error) {
-	var files []*os.File
-	done = func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}
-	for i, name := range args {
-		switch {
-		case slices.Contains(args[:i], name):
-			err = fmt.Errorf("judge %s: the file is named twice", name)
-		case name == "-":
-			sources = append(sources, foreign.Source{Name: "stdin", R: a.Stdin})
-			continue
-		default:
-			var f *os.File
-			if f, err = openInput(name); err == nil {
-				files, sources = append(files, f), append(sources, foreign.Source{Name: name, R: f})
-			}
-		}
-		if err != nil {
-			done()
-			return nil, nil, fmt.Errorf("judge: %w", err)
-		}
-	}
-	return sources, done, nil
 }
 
 // judged is what reports are made of.

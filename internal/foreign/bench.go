@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 )
 
 // bench reads the format of Go's benchmarks (golang.org/design/14313-benchmark-format): lines of
@@ -58,7 +59,7 @@ func (r *benchReader) read(text string) error {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(text, "Unit "); ok {
-		r.unit(strings.Fields(rest))
+		r.unitLine(strings.Fields(rest))
 		return nil
 	}
 	rest, ok := strings.CutPrefix(text, "Benchmark")
@@ -104,12 +105,12 @@ func config(text string) (key, value string, ok bool) {
 	return strings.Clone(key), strings.Clone(strings.TrimSpace(value)), true
 }
 
-// unit reads a unit line.
-func (r *benchReader) unit(fields []string) {
+// unitLine reads a unit line.
+func (r *benchReader) unitLine(fields []string) {
 	if len(fields) == 0 {
 		return
 	}
-	name, _, _, _ := benchUnit(fields[0])
+	name, _ := benchUnit(fields[0])
 	for _, f := range fields[1:] {
 		key, value, _ := strings.Cut(f, "=")
 		if key != "better" {
@@ -135,7 +136,7 @@ func (r *benchReader) result(name string, pairs []string) error {
 		return nil
 	}
 	one := row{line: int32(r.line), file: r.file, status: result.TrialOK, block: noBlock}
-	mode, workload, err := r.place(name)
+	mode, workload, err := r.placeOf(name)
 	if err != nil {
 		return err
 	}
@@ -163,36 +164,60 @@ func (r *benchReader) result(name string, pairs []string) error {
 
 // parseValue reads one value of a result; ok is false if there is a problem with it. An error
 // ends the reading.
-func (r *benchReader) parseValue(one row, text, unit string) (ok bool, err error) {
+func (r *benchReader) parseValue(one row, text, written string) (ok bool, err error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		r.addProblem(r.line, "value %s is not a number", quote(text))
 		return false, nil //nolint:nilerr // the problem is recorded
 	}
-	name, base, to, better := benchUnit(unit)
+	name, u := benchUnit(written)
 	name, ok = r.name(r.line, "unit", name)
-	if !ok || !r.value(r.line, v) || !r.value(r.line, to.of(v)) {
+	if !ok || !r.value(r.line, v) {
 		return false, nil
 	}
-	at, _, ok := r.metricFor(r.line, name, base, r.better[name])
-	if !ok {
+	at, u, ok := r.metricFor(r.line, name, written, u, r.better[name])
+	if !ok || !r.value(r.line, u.In(v)) {
 		return false, nil
 	}
-	if m := &r.metrics[at]; !m.known && m.Better == "" {
-		m.Better = better
-	}
-	one.metric, one.value = at, to.of(v)
+	one.metric, one.value = at, u.In(v)
 	return true, r.add(one)
 }
 
-// place determines a benchmark's mode and workload from its name, such as RR/mode=host/size=1-8,
+// benchUnit returns the name of a metric as benchstat shows it, sec for ns and B/s for MB/s, and its unit: the
+// part of the name after the last hyphen, if that is one (p99-us, wait-ns/op).
+func benchUnit(written string) (name string, u unit.Unit) {
+	head, tail := "", written
+	if at := strings.LastIndexByte(written, '-'); at >= 0 {
+		head, tail = written[:at+1], written[at+1:]
+	}
+	u, known := unit.Parse(tail)
+	if !known {
+		u, _ = unit.Parse(written)
+		return written, u
+	}
+	what, each, per := strings.Cut(tail, "/")
+	if to, ok := u.To(unit.Second); ok {
+		u = to
+		if what != "s" && what != "sec" {
+			what = "sec"
+		}
+		if tail = what; per {
+			tail += "/" + each
+		}
+	} else if u.Base == unit.Bytes {
+		tail = u.Base
+	}
+	return head + tail, u
+}
+
+// placeOf determines a benchmark's mode and workload from its name, such as RR/mode=host/size=1-8,
 // from the file and from the configuration.
-func (r *benchReader) place(name string) (mode, workload string, err error) {
+func (r *benchReader) placeOf(name string) (mode, workload string, err error) {
 	by := r.opt.ModeBy
 	if by == "" {
 		_, _, named := cutPart(name, "mode")
 		switch {
-		case r.several:
+		case r.several, r.names.given[r.builder.file]:
 			by = ".file"
 		case named:
 			by = "/mode"
@@ -206,7 +231,7 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 	workload = name
 	switch key, part := strings.CutPrefix(by, "/"); {
 	case by == ".file":
-		mode = fileStem(r.builder.file)
+		mode = r.names.stems[r.builder.file]
 	case part:
 		var ok bool
 		if mode, workload, ok = cutPart(name, key); !ok {

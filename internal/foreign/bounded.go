@@ -1,9 +1,13 @@
 package foreign
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // The limits of the input, which keep a reader below 256 MB whatever the input is.
@@ -86,4 +90,10 @@ func (b *builder) full() error {
 		}
 	}
 	return nil
+}
+
+// decoded is a text as UTF-8 without a byte order mark. A text that begins with the mark of UTF-16, as
+// PowerShell writes with >, is converted.
+func decoded(r io.Reader) *bufio.Reader {
+	return bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(transform.Nop)), readSize)
 }

@@ -41,6 +41,13 @@ func TestEndlessInput(t *testing.T) {
 		"read x: line 10002: more than 10000 blocks, the maximum of one command":     {CSV, after("mode,block,value\n", numbered("m,%d,x\n", 11_000))},
 		"read x: line 150002: more than 150000 values, the maximum of one command":   {CSV, after("mode,value\n", numbered("m,%d\n", 160_000))},
 		"read x: line 20002: more than 20000 combinations of mode, workload and met": {CSV, after("workload,metric,mode,value\n", io.MultiReader(numbered("w,a,m%d,1\n", 9_000), numbered("w,b,m%d,1\n", 9_000), numbered("w,c,m%d,1\n", 9_000)))},
+		"read x: a text or a number of its JSON is longer than 1 MiB":                {Auto, after(`{"end":"`, repeated("x"))},
+		"read x: its JSON has more than 64 levels":                                   {Auto, repeated(`{"a":`)},
+		"read x: line 4 is longer than 1 MiB":                                        {Auto, after("|mode|value|\n|--|--|\n|a|1|\n", repeated("|a"))},
+		"read x: line 3 is longer than 1 MiB":                                        {Netperf, after("Throughput,Throughput Units\n1,Trans/s\n", repeated("1,"))},
+		"read x: line 150003: more than 150000 values, the maximum of one command":   {Auto, after("|mode|value|\n|--|--|\n", strings.NewReader(strings.Repeat("|a|1|\n", 160_000)))},
+		"read x: more than 150000 values, the maximum of one command":                {JSON, strings.NewReader(strings.Repeat(`{"end":{"sum_received":{"bits_per_second":1}}}`, 160_000))},
+		"read x: line 2: more than 16 columns have text that judge does not know":    {CSV, strings.NewReader("mode,value,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q" + "\na,1" + strings.Repeat(",x", 17) + "\n")},
 	} {
 		_, err := Read([]Source{{"x", c.in}}, Options{Format: c.format})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -1,14 +1,17 @@
 package foreign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -69,10 +72,15 @@ type builder struct {
 	warnings []result.Warning
 	cells    map[cell]struct{} // with a row
 	in       *recordReader     // of the current source
+	names    fileNames
+	nouns    map[int32]string // what is counted in a file, if not lines
+	units    map[string]unit.Unit
+	texts    textColumns
 }
 
-func newBuilder(opt Options, sources int) *builder {
-	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, controls: map[int32]bool{}, pkgs: map[int32]string{}, cells: map[cell]struct{}{}}
+func newBuilder(opt Options, sources []Source) *builder {
+	b := &builder{opt: opt, several: len(sources) > 1, names: nameFiles(sources, opt.Modes), baseOf: map[int32]int32{}, controls: map[int32]bool{}, pkgs: map[int32]string{}, cells: map[cell]struct{}{},
+		nouns: map[int32]string{}, units: map[string]unit.Unit{}, texts: textColumns{seed: maphash.MakeSeed(), columns: map[string]*textColumn{}}}
 	for _, n := range []*names{&b.files, &b.modes, &b.loads, &b.metricAt, &b.blocks} {
 		n.at = map[string]int32{}
 	}
@@ -91,18 +99,17 @@ func (b *builder) addProblem(line int, format string, args ...any) {
 	b.problems = append(b.problems, b.where(line)+": "+fmt.Sprintf(format, args...))
 }
 
-func (b *builder) where(line int) string {
-	if b.several {
-		return fmt.Sprintf("%s line %d", b.file, line)
-	}
-	return fmt.Sprintf("line %d", line)
-}
+// where is a place in the current file.
+func (b *builder) where(line int) string { return b.place(b.files.index(b.file), line) }
 
-func (b *builder) at(r row) string {
+func (b *builder) at(r row) string { return b.place(r.file, int(r.line)) }
+
+func (b *builder) place(file int32, line int) string {
+	text := fmt.Sprintf("%s %d", cmp.Or(b.nouns[file], "line"), line)
 	if b.several {
-		return fmt.Sprintf("%s line %d", b.files.list[r.file], r.line)
+		text = b.files.list[file] + " " + text
 	}
-	return fmt.Sprintf("line %d", r.line)
+	return text
 }
 
 // problem returns the error for all recorded problems, nil if there are none.
@@ -166,27 +173,41 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// metricFor returns the metric of a value, and the factor from the value to the metric's base unit.
-// Name, unit and better may be empty. If they contradict earlier values of the metric, it records a
-// problem and ok is false.
-func (b *builder) metricFor(line int, name, unit string, better result.Direction) (at int32, to factor, ok bool) {
-	base, to, says := baseUnit(unit)
+// unit is what a unit's text says.
+func (b *builder) unit(text string) unit.Unit {
+	u, there := b.units[text]
+	if !there {
+		u, _ = unit.Parse(strings.Clone(text))
+		if len(b.units) < maxNames && len(text) <= maxName {
+			b.units[strings.Clone(text)] = u
+		}
+	}
+	return u
+}
+
+// metricFor returns the metric of a value, and the unit from which it is converted to the metric's base
+// unit. Name, written, the unit as it is written, and better may be empty. If they contradict earlier
+// values of the metric, it records a problem and ok is false.
+func (b *builder) metricFor(line int, name, written string, u unit.Unit, better result.Direction) (at int32, to unit.Unit, ok bool) {
 	at = b.metricAt.index(name)
 	if int(at) == len(b.metrics) {
-		m := metric{Metric: result.Metric{Name: b.metricAt.list[at], Title: b.metricAt.list[at], Unit: base, Better: says, Primary: true},
-			unit: base, line: int32(line), file: b.files.index(b.file)}
+		m := metric{Metric: result.Metric{Name: b.metricAt.list[at], Title: b.metricAt.list[at], Unit: u.Base, Better: result.Direction(u.Better), Primary: true},
+			unit: u.Base, line: int32(line), file: b.files.index(b.file)}
 		if k, known := result.MetricNamed(name); known {
 			m.Metric, m.known = k, true
 		}
 		b.metrics = append(b.metrics, m)
 	}
 	m := &b.metrics[at]
+	if to, ok = u.To(m.Unit); !ok && m.known && written == "" {
+		to, ok = u, true // in the metric's own unit
+	}
 	switch {
-	case unit != "" && m.known && base != m.Unit:
-		b.addProblem(line, "%s is in %s, not in %s", name, m.Unit, unit)
+	case !ok && m.known:
+		b.addProblem(line, "%s is in %s, not in %s", name, m.Unit, written)
 		return at, to, false
-	case base != m.unit && !m.known:
-		b.addProblem(line, "%s has the unit %s here and %s in line %d", name, unitOrNone(base), unitOrNone(m.unit), m.line)
+	case !ok:
+		b.addProblem(line, "%s has the unit %s here and %s in %s", name, unitOrNone(u.Base), unitOrNone(m.unit), b.place(m.file, int(m.line)))
 		return at, to, false
 	}
 	if better == "" {
@@ -215,32 +236,44 @@ func unitOrNone(unit string) string {
 }
 
 // resolveMetrics determines which direction is better for each metric, and sorts the metrics: those
-// known to this program in the order of its reports, then the others in order of appearance.
-func (b *builder) resolveMetrics() []result.Metric {
+// known to this program in the order of its reports, then the others in order of appearance. A direction
+// that is neither known nor given is an error, and so is a given one that is known to be another.
+func (b *builder) resolveMetrics() ([]result.Metric, error) {
 	var out, more []result.Metric // unknown, or known by name only, such as those of searches
+	var open, against []string
+	given := b.opt.Better
+	used := false
 	for i := range b.metrics {
 		m := &b.metrics[i]
 		switch {
+		case m.better != "": // by a column, or a line of units
+			m.Better = m.better
+		case m.Better != "": // by its name or its unit
+		case given != "":
+			m.Better, used = given, true
+		default:
+			open = append(open, quote(m.Name))
+		}
+		if given != "" && m.Better != "" && given != m.Better {
+			against = append(against, quote(m.Name)+" ("+string(m.Better)+")")
+		}
+		switch {
 		case m.known && slices.ContainsFunc(result.Metrics(), func(k result.Metric) bool { return k.Name == m.Name }):
-			continue
 		case m.known:
 			more = append(more, m.Metric)
-			continue
-		case m.better != "":
-			m.Better = m.better
-		case m.Better != "" && b.opt.Better == "": // by its unit
-		case b.opt.Better != "":
-			m.Better = b.opt.Better
 		default:
-			m.Better = result.Higher
-			b.warn(warning.BetterAssumed, "run", "the direction of %s is unknown, so higher counts as better; "+
-				"set it with a column better (higher or lower) or --better lower", m.Name)
+			out = append(out, m.Metric)
 		}
-		out = append(out, m.Metric)
+	}
+	switch {
+	case len(open) > 0:
+		return nil, fmt.Errorf("which direction is better is not known for %s: say --better lower or --better higher, or add a column better or a unit", listNames(open))
+	case len(against) > 0 && !used:
+		return nil, fmt.Errorf("--better %s is for metrics whose direction is not known, and contradicts that of %s: leave it out", given, listNames(against))
 	}
 	known := slices.DeleteFunc(result.Metrics(), func(m result.Metric) bool {
 		_, there := b.metricAt.at[m.Name]
 		return !there
 	})
-	return slices.Concat(known, more, out)
+	return slices.Concat(known, more, out), nil
 }

@@ -23,13 +23,35 @@ func columns() []string {
 // exportColumns are further columns that `tare export` writes.
 func exportColumns() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
 
-// header is the field number of each column, -1 if there is none.
-type header map[string]int
+// header is the field number of each column, -1 if there is none, and the columns that are not used.
+type header struct {
+	columns map[string]int
+	unused  []unusedColumn
+}
 
-// csv reads a table with a header. The separator is the header's comma, semicolon or tab.
+type unusedColumn struct {
+	name string
+	at   int
+}
+
+// isMetric reports whether a column has the names of metrics under another name, such as retransmits and percent loss.
+func isMetric(name string) bool {
+	switch name {
+	case "type", "metric_name", "measure", "measurement", "statistic", "quantity", "kpi", "indicator":
+		return true
+	}
+	return false
+}
+
+// csv reads a table with a header, after comments. The separator is that of a line sep=;, as Excel writes it, else
+// the header's comma, semicolon or tab.
 func (b *builder) csv(in *bufio.Reader) error {
+	comma, skipped, err := separator(in)
+	if err != nil {
+		return err
+	}
 	r := csv.NewReader(in)
-	r.Comma = separator(in)
+	r.Comma, r.Comment = comma, '#'
 	r.ReuseRecord, r.FieldsPerRecord, r.TrimLeadingSpace = true, -1, true
 	first, err := r.Read()
 	if errors.Is(err, io.EOF) {
@@ -41,8 +63,11 @@ func (b *builder) csv(in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
+	if columns := wideColumns(first); isK8s(columns) {
+		return b.k8sTable(r, columns, skipped)
+	}
 	line, _ := r.FieldPos(0)
-	head, err := b.header(first, line)
+	head, err := b.header(first, line+skipped)
 	if err != nil {
 		return err
 	}
@@ -50,67 +75,93 @@ func (b *builder) csv(in *bufio.Reader) error {
 	for {
 		b.in.next()
 		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if parse := new(csv.ParseError); errors.As(err, &parse) {
-			b.addProblem(parse.Line, "%v", parse.Err)
-			break // after a missing quote the rest cannot be parsed
-		}
 		if errors.Is(err, errRecord) {
-			return fmt.Errorf("the record after line %d is %w", line, err)
+			return fmt.Errorf("the record after line %d is %w", line+skipped, err)
 		}
-		if err != nil {
+		if done, err := b.ended(err, skipped); done {
+			t.reportWarnings()
 			return err
 		}
 		line, _ = r.FieldPos(0)
-		if err := cmp.Or(t.record(line, record), b.full()); err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+		if err := t.read(line+skipped, record); err != nil {
+			return err
 		}
 	}
-	t.reportWarnings()
-	return nil
 }
 
-// separator returns the field separator of the header.
-func separator(in *bufio.Reader) rune {
+// ended reports whether a table has no further record, with the error if it is one. After a missing quote the rest cannot
+// be parsed.
+func (b *builder) ended(err error, skipped int) (bool, error) {
+	parse := new(csv.ParseError)
+	switch {
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case errors.As(err, &parse):
+		b.addProblem(parse.Line+skipped, "%v", parse.Err)
+		return true, nil
+	}
+	return err != nil, err
+}
+
+// separator returns the field separator: that of a first line sep=;, which it skips, else that of the header.
+func separator(in *bufio.Reader) (comma rune, skipped int, err error) {
 	start, _ := in.Peek(4 << 10)
-	line, _, _ := strings.Cut(strings.TrimLeft(string(start), "\r\n"), "\n")
-	best, n := ',', 0
-	for _, c := range []rune{',', ';', '\t'} {
-		if m := strings.Count(line, string(c)); m > n {
-			best, n = c, m
+	if first, _, ok := strings.Cut(string(start), "\n"); ok {
+		if sep := []rune(strings.TrimRight(first, "\r")); len(sep) == 5 && strings.EqualFold(string(sep[:4]), "sep=") && strings.ContainsRune(",;\t|", sep[4]) {
+			_, err = in.Discard(len(first) + 1)
+			return sep[4], 1, err
 		}
 	}
-	return best
+	best, n := ',', 0
+	for line := range strings.Lines(string(start)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		for _, c := range []rune{',', ';', '\t'} {
+			if m := strings.Count(line, string(c)); m > n {
+				best, n = c, m
+			}
+		}
+		break
+	}
+	return best, 0, nil
 }
 
 // header finds the columns. It warns about unknown ones.
 func (b *builder) header(record []string, line int) (header, error) {
-	head := header{}
+	head := header{columns: map[string]int{}}
 	for _, c := range columns() {
-		head[c] = -1
+		head.columns[c] = -1
 	}
 	var all, odd []string
 	for i, field := range record {
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(field)), " ", "_")
-		at, known := head[name]
+		at, known := head.columns[name]
 		switch {
 		case at >= 0 && known:
-			return nil, fmt.Errorf("line %d: two columns %s", line, name)
+			return header{}, fmt.Errorf("line %d: two columns %s", line, name)
 		case known:
-			head[name] = i
+			head.columns[name] = i
 		case !slices.Contains(exportColumns(), name):
-			odd = append(odd, quote(field))
+			head.unused = append(head.unused, unusedColumn{strings.TrimSpace(field), i})
 		}
 		all = append(all, quote(field))
 	}
-	if head["value"] < 0 || head["mode"] < 0 && !b.several {
+	if head.columns["metric"] < 0 {
+		if i := slices.IndexFunc(head.unused, func(c unusedColumn) bool { return isMetric(strings.ReplaceAll(strings.ToLower(c.name), " ", "_")) }); i >= 0 {
+			head.columns["metric"] = head.unused[i].at
+			head.unused = slices.Delete(head.unused, i, i+1)
+		}
+	}
+	for _, c := range head.unused {
+		odd = append(odd, quote(c.name))
+	}
+	if head.columns["value"] < 0 || head.columns["mode"] < 0 && !b.several && !b.names.given[b.file] {
 		missing := "mode"
-		if head["value"] < 0 {
+		if head.columns["value"] < 0 {
 			missing = "value"
 		}
-		return nil, fmt.Errorf("line %d: there is no column %s: the header has %s; mode and value are required", line, missing, strings.Join(all, ", "))
+		return header{}, fmt.Errorf("line %d: there is no column %s: the header has %s; mode and value are required", line, missing, listNames(all))
 	}
 	if len(odd) > 0 {
 		b.warn(warning.UnknownColumn, "run", "%s: ignored unknown columns: %s", b.where(line), strings.Join(odd, ", "))
@@ -132,13 +183,21 @@ type tableReader struct {
 
 // field returns the text of a column, empty if there is none.
 func (t *tableReader) field(record []string, column string) string {
-	if i := t.header[column]; i >= 0 && i < len(record) {
+	if i := t.columns[column]; i >= 0 && i < len(record) {
 		return strings.TrimSpace(record[i])
 	}
 	return ""
 }
 
-func (t *tableReader) has(column string) bool { return t.header[column] >= 0 }
+func (t *tableReader) has(column string) bool { return t.columns[column] >= 0 }
+
+// read reads a record, unless there are too many. An error ends the reading.
+func (t *tableReader) read(line int, record []string) error {
+	if err := cmp.Or(t.record(line, record), t.full()); err != nil {
+		return fmt.Errorf("line %d: %w", line, err)
+	}
+	return nil
+}
 
 // record reads a record. An error ends the reading.
 func (t *tableReader) record(line int, record []string) error {
@@ -150,7 +209,7 @@ func (t *tableReader) record(line int, record []string) error {
 		return nil
 	}
 	r := row{line: int32(line), file: t.file, status: result.TrialOK, block: noBlock}
-	if !t.place(line, record, &r) {
+	if !t.placeOf(line, record, &r) {
 		return nil
 	}
 	if s := t.field(record, "status"); s != "" && s != string(result.TrialOK) {
@@ -170,12 +229,17 @@ func (t *tableReader) record(line int, record []string) error {
 	if !t.parseValue(line, record, text, &r) {
 		return nil
 	}
+	for _, c := range t.unused {
+		if err := t.texts.add(c.name, strings.TrimSpace(record[c.at]), cell{r.mode, r.workload, r.metric}, func() string { return t.at(r) }); err != nil {
+			return err
+		}
+	}
 	return t.add(r)
 }
 
-// place reads the mode, workload, metric and block of a value.
-func (t *tableReader) place(line int, record []string, r *row) bool {
-	mode := fileStem(t.builder.file)
+// placeOf reads the mode, workload, metric and block of a value.
+func (t *tableReader) placeOf(line int, record []string, r *row) bool {
+	mode := t.names.stems[t.builder.file]
 	if t.has("mode") {
 		mode = t.field(record, "mode")
 	}
@@ -236,17 +300,18 @@ func (t *tableReader) parseValue(line int, record []string, text string, r *row)
 		t.addProblem(line, "better is %s; use higher or lower", quote(string(better)))
 		return false
 	}
-	unit := t.field(record, "unit")
-	if unit != "" {
-		if unit, ok = t.name(line, "unit", unit); !ok {
+	written := t.field(record, "unit")
+	if written != "" {
+		if written, ok = t.name(line, "unit", written); !ok {
 			return false
 		}
 	}
-	at, to, ok := t.metricFor(line, name, unit, better)
-	if !ok || !t.value(line, to.of(v)) {
+	u := t.unit(written)
+	at, u, ok := t.metricFor(line, name, written, u, better)
+	if !ok || !t.value(line, u.In(v)) {
 		return false
 	}
-	r.metric, r.value = at, to.of(v)
+	r.metric, r.value = at, u.In(v)
 	r.atLeast, ok = t.parseBool(line, record, "at_least")
 	return ok
 }

@@ -20,6 +20,10 @@ func (b *builder) finish() (Numbers, error) {
 	if !slices.ContainsFunc(b.rows, func(r row) bool { return r.status == result.TrialOK }) {
 		return Numbers{}, errors.New("there are no values")
 	}
+	if err := b.texts.problem(); err != nil {
+		return Numbers{}, err
+	}
+	b.texts = textColumns{}
 	pairing, err := b.pair()
 	if err != nil {
 		return Numbers{}, err
@@ -33,8 +37,12 @@ func (b *builder) finish() (Numbers, error) {
 	if err != nil {
 		return Numbers{}, err
 	}
+	metrics, err := b.resolveMetrics()
+	if err != nil {
+		return Numbers{}, err
+	}
 	n := Numbers{Pairing: pairing, Input: analysis.Input{
-		Modes: modes, Workloads: b.loads.list, Metrics: b.resolveMetrics(), Trials: b.trials(order),
+		Modes: modes, Workloads: b.loads.list, Metrics: metrics, Trials: b.trials(order),
 	}}
 	if pairing == NoPairs {
 		n.Input.Rule.Pairing = analysis.PairNone

@@ -1,5 +1,6 @@
-// Package foreign reads measurements of other programs, to be analysed like a run: comma-separated
-// tables, and the format of Go's benchmarks that benchstat reads.
+// Package foreign reads measurements of other programs, to be analysed like a run: tables, as CSV or as
+// people draw them, the output of iperf3, netperf, fortio and k8s-netperf, and the format of Go's benchmarks
+// that benchstat reads. What it does not read it names, with the way to convert it.
 //
 // A reader refuses ambiguous input, such as text in a number, a negative or infinite value, or a
 // block that appears twice, and reports the lines. Input that can be analysed but needs attention
@@ -7,12 +8,8 @@
 package foreign
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"tare/internal/analysis"
 	"tare/internal/result"
@@ -29,13 +26,16 @@ type Format string
 
 // The formats.
 const (
-	Auto  Format = "auto"  // detected from the first lines
-	CSV   Format = "csv"   // a header line with the columns mode and value
-	Bench Format = "bench" // of Go's benchmarks
+	Auto    Format = "auto"    // detected from the first lines
+	CSV     Format = "csv"     // a header line with the columns mode and value, or those of k8s-netperf
+	Table   Format = "table"   // the same with lines between columns: Markdown, a grid, pipes
+	Bench   Format = "bench"   // of Go's benchmarks
+	JSON    Format = "json"    // of iperf3, fortio or k8s-netperf
+	Netperf Format = "netperf" // the CSV of netperf -- -o
 )
 
 // Formats returns the formats that a user can choose.
-func Formats() []Format { return []Format{Auto, CSV, Bench} }
+func Formats() []Format { return []Format{Auto, CSV, Table, Bench, JSON, Netperf} }
 
 // Pairing is how values are paired with those of the baseline.
 type Pairing string
@@ -62,6 +62,9 @@ type Options struct {
 	// of its name, KEY for a line of configuration. Empty: .file if there are several files, else
 	// /mode, else mode.
 	ModeBy string
+	// Modes name the modes of files that have no names of modes in them. The first one that
+	// matches counts.
+	Modes []NamedMode
 }
 
 // Numbers is the result of reading, ready for analysis.
@@ -73,58 +76,43 @@ type Numbers struct {
 
 // Read reads all sources together. Errors name the file and the lines: a missing header or column,
 // values that are not numbers, negative or not finite, two values in the same place, different
-// units within a metric, an unknown baseline, no values at all, or more than its limits: 150 000
-// values, 20 000 combinations of mode, workload and metric, 10 000 names of a kind, 1 MiB a line.
+// units within a metric, a metric whose direction is not known, values that differ in a text that is not
+// used, an unknown baseline, no values at all, or more than its limits: 150 000 values, 20 000 combinations
+// of mode, workload and metric, 10 000 names of a kind, 1 MiB a line.
 func Read(sources []Source, opt Options) (Numbers, error) {
-	b := newBuilder(opt, len(sources))
+	b := newBuilder(opt, sources)
 	for _, s := range sources {
 		b.file = s.Name
-		b.in = &recordReader{from: s.R}
-		b.in.next()
-		in := bufio.NewReaderSize(b.in, readSize)
-		if start, _ := in.Peek(3); bytes.Equal(start, []byte("\xef\xbb\xbf")) {
-			in.Discard(3) //nolint:errcheck // already read successfully
-		}
-		format := opt.Format
-		if format == "" || format == Auto {
-			format = sniff(in)
-		}
-		var err error
-		switch format {
-		case CSV:
-			err = b.csv(in)
-		case Bench:
-			err = b.bench(in)
-		default:
-			err = fmt.Errorf("unknown format %q", format)
-		}
-		if err != nil {
+		if err := b.source(s.R, opt.Format); err != nil {
 			return Numbers{}, fmt.Errorf("read %s: %w", s.Name, err)
 		}
 	}
 	return b.finish()
 }
 
-// sniff detects the format from the first non-empty line.
-func sniff(in *bufio.Reader) Format {
-	start, _ := in.Peek(32 << 10)
-	for line := range bytes.Lines(start) {
-		text := strings.TrimSpace(string(line))
-		if text == "" {
-			continue
+// source reads one source.
+func (b *builder) source(r io.Reader, format Format) error {
+	b.in = &recordReader{from: r}
+	b.in.next()
+	in := decoded(b.in)
+	if format == "" || format == Auto {
+		start, _ := in.Peek(32 << 10)
+		var err error
+		if format, err = sniff(start); err != nil {
+			return err
 		}
-		key, _, ok := config(text)
-		if ok && !strings.ContainsAny(key, ",;\t") || strings.HasPrefix(text, "Benchmark") || strings.HasPrefix(text, "Unit ") ||
-			strings.HasPrefix(text, "=== RUN") || strings.HasPrefix(text, "testing: ") {
-			return Bench
-		}
-		return CSV
 	}
-	return CSV
-}
-
-// fileStem returns the name of a file without folders and extension.
-func fileStem(name string) string {
-	base := filepath.Base(name)
-	return strings.TrimSuffix(base, filepath.Ext(base))
+	switch format {
+	case CSV:
+		return b.csv(in)
+	case Table:
+		return b.drawn(in)
+	case Bench:
+		return b.bench(in)
+	case JSON:
+		return b.json(in)
+	case Netperf:
+		return b.netperf(in)
+	}
+	return fmt.Errorf("unknown format %q", format)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/study/suggest"
+	"tare/internal/unit"
 )
 
 // ClauseKind says what a clause of a [Condition] demands.
@@ -161,9 +162,22 @@ func parseQuantity(text string) (Quantity, bool) {
 		q.Value, q.Unit = float64(r), "bit/s"
 		return q, true
 	}
-	d, err := parseDuration(text)
-	q.Value, q.Unit = d.Std().Seconds(), "s"
-	return q, err == nil
+	if d, err := parseDuration(text); err == nil {
+		q.Value, q.Unit = d.Std().Seconds(), "s"
+		return q, true
+	}
+	return quantityIn(text)
+}
+
+// quantityIn reads a number with a unit of a rate or a time as tools print it: 940Mbits/sec, 51usec.
+func quantityIn(text string) (Quantity, bool) {
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789."))
+	u, known := unit.Parse(text[digits:])
+	if to, ok := u.To(unit.Bits); ok {
+		u = to
+	}
+	v, err := strconv.ParseFloat(text[:digits], 64)
+	return Quantity{Value: u.In(v), Unit: u.Base, Text: text}, known && err == nil && matches(numberPattern, text[:digits]) && len(text) <= MaxUnitText && (u.Base == unit.Bits || u.Base == unit.Second)
 }
 
 const numberPattern = `^[0-9]+(\.[0-9]+)?$`

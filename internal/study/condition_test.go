@@ -23,6 +23,8 @@ func TestParseCondition(t *testing.T) {
 		"order":                one(study.Clause{Kind: study.HoldsOrder}),
 		"below 0.7":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.7, "", "0.7")}),
 		"above 700Mbit/s":      one(study.Clause{Kind: study.HoldsWithin, Above: quantity(700e6, "bit/s", "700Mbit/s")}),
+		"below 51usec":         one(study.Clause{Kind: study.HoldsWithin, Below: quantity(51e-6, "s", "51usec")}),
+		"above 2MB/s":          one(study.Clause{Kind: study.HoldsWithin, Above: quantity(16e6, "bit/s", "2MB/s")}),
 		"below 5ms":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.005, "s", "5ms")}),
 		"between 0.4 and 0.7":  one(study.Clause{Kind: study.HoldsWithin, Above: quantity(0.4, "", "0.4"), Below: quantity(0.7, "", "0.7")}),
 		"same from 4 to 16":    one(study.Clause{Kind: study.HoldsSame, From: &study.Level{Value: 4}, To: &study.Level{Value: 16}}),
@@ -90,6 +92,7 @@ func TestParsePublished(t *testing.T) {
 		"0.992 (0.97 to 1.01), 10 runs": {Value: 0.992, Lo: 0.97, Hi: 1.01, HasSpread: true},
 		"745 Mbit/s (739-750)":          {Value: 745e6, Lo: 739e6, Hi: 750e6, Unit: "bit/s", HasSpread: true},
 		"745Mbit/s (739Mbit/s-1Gbit/s)": {Value: 745e6, Lo: 739e6, Hi: 1e9, Unit: "bit/s", HasSpread: true},
+		"0.7 Gbits/sec (0.6-0.8)":       {Value: 0.7e9, Lo: 0.6e9, Hi: 0.8e9, Unit: "bit/s", HasSpread: true},
 		"2 %":                           {Value: 0.02, Unit: "%"},
 		"5 ms; one run":                 {Value: 0.005, Unit: "s"},
 		"0.216, 1593 of 7375 Mbit/s":    {Value: 0.216},
@@ -109,7 +112,7 @@ func TestParsePublished(t *testing.T) {
 // FuzzParseCondition feeds ParseCondition anything: what it accepts is the same when written and
 // read again, and each clause has a region.
 func FuzzParseCondition(f *testing.F) {
-	for _, text := range []string{"same", "order", "between 1% and 5% to 400Mbit/s and same from 500Mbit/s", "lower from 4 flows to 16streams", "below 5ms"} {
+	for _, text := range []string{"same", "order", "below 3usec", "between 1% and 5% to 400Mbit/s and same from 500Mbit/s", "lower from 4 flows to 16streams", "below 5ms"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

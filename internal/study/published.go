@@ -3,7 +3,6 @@ package study
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"tare/internal/study/suggest"
 )
@@ -19,7 +18,7 @@ type PublishedValue struct {
 // comma or semicolon, any text may follow.
 func ParsePublished(text string) (PublishedValue, error) {
 	bad := fmt.Errorf("%s does not begin with a value; want such as 0.992, 745 Mbit/s, or 0.992 (0.97-1.01), and any text after a comma", suggest.Quote(text))
-	const number, unit = `([0-9]+(?:\.[0-9]+)?)`, ` ?(%|[kMG]?bit/s|ns|us|µs|ms|s|min)?`
+	const number, unit = `([0-9]+(?:\.[0-9]+)?)`, ` ?(%|[a-zA-Zµ][a-zA-Zµ_/]*)?`
 	found := regexp.MustCompile(`^` + number + unit + `(?: \(` + number + unit + `(?:-| to | - )` + number + unit + `\))?(?:[,;] ?.*)?$`).FindStringSubmatch(text)
 	if found == nil {
 		return PublishedValue{}, bad
@@ -29,7 +28,7 @@ func ParsePublished(text string) (PublishedValue, error) {
 		if unit == "" {
 			unit = last
 		}
-		return parseQuantity(number + strings.Replace(unit, "min", "m", 1))
+		return parseQuantity(number + unit)
 	}
 	v, ok := read(found[1], found[2])
 	if !ok {

@@ -127,11 +127,6 @@ func existing() []Entry {
 // foreign are the warnings of tare judge.
 func foreign() []Entry {
 	return []Entry{
-		{Code: BetterAssumed, Severity: Bias, Scope: "run",
-			Short:  "higher is assumed to be better: worse and better may be the wrong way round",
-			When:   "nothing says whether higher or lower values of a metric are better",
-			Effect: "higher is assumed: `worse` and `better` may be the wrong way round",
-			Fix:    "a column `better`, a unit, or `--better`"},
 		{Code: OneValue, Severity: Bias, Scope: "mode workload metric",
 			Short:  "only one value: no interval, no verdict",
 			When:   "there is only one value",

@@ -175,7 +175,6 @@ const (
 	DifferentMachines  Code = "different_machines"
 	MachineChanged     Code = "machine_changed"
 	DuplicateTrials    Code = "duplicate_trials"
-	BetterAssumed      Code = "better_assumed"
 	DecimalComma       Code = "decimal_comma"
 	MissingBlock       Code = "missing_block"
 	MissingValue       Code = "missing_value"

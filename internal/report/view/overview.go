@@ -242,6 +242,10 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 		return unsure("(noisy)")
 	case c.Verdict == result.CannotTell && (c.AtLeast || r.Bounded):
 		return unsure("(sender limit)")
+	case wording.TooFew(*c) != "":
+		cell := unsure("")
+		cell.Change, cell.Interval = wording.Delta(c.Ratio, c.RatioCI)
+		return cell
 	case c.Verdict == result.CannotTell && finite(c.Detectable):
 		return unsure("(sees " + sees(*c.Detectable) + ")")
 	case c.Ratio == nil && c.Value != nil:
@@ -271,14 +275,23 @@ func sees(d float64) string {
 // overviewLegend explains the marks that the table has.
 func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	seen := map[string]bool{}
-	sender := false
+	var sender, few, sees bool
 	for _, g := range o.Groups {
 		for _, r := range g.Rows {
 			for _, c := range r.Cells {
 				seen[c.Mark] = true
 				sender = sender || c.Change == "(sender limit)"
+				few = few || c.Mark == markOf(chart.Unsure) && c.Interval != ""
+				sees = sees || strings.HasPrefix(c.Change, "(sees ")
 			}
 		}
+	}
+	unsure := "cannot tell (sees: smallest visible change)"
+	switch {
+	case few && sees:
+		unsure = "cannot tell (sees: smallest visible change), or indicative: fewer than three blocks or values"
+	case few:
+		unsure = "indicative: fewer than three blocks or values"
 	}
 	within := "within the margin"
 	margins := map[float64]bool{}
@@ -295,7 +308,7 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	var out []string
 	for _, m := range []struct{ mark, means string }{
 		{markOf(chart.Worse), "worse"}, {markOf(chart.Better), "better"}, {markOf(chart.Same), "same " + within},
-		{markOf(chart.Unsure), "cannot tell (sees: smallest visible change)"},
+		{markOf(chart.Unsure), unsure},
 	} {
 		if seen[m.mark] {
 			out = append(out, m.mark+" "+m.means)
@@ -414,6 +427,8 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string)
 	switch {
 	case rows == 0:
 		return "no mode is compared with a baseline."
+	case len(told) == 0 && rows == 1 && wording.TooFew(*unsure[0].Cell) != "":
+		return alone(unsure[0].Mode.ID, against, columns) + "."
 	case len(told) == 0:
 		return what + " cannot be told from " + strings.TrimPrefix(against, "against ") + " for " + doc.Note{About: modesOf(unsure)}.Names() + needs(unsure) + "."
 	case rows == 1:
@@ -505,7 +520,9 @@ func modesOf(rows []row) []string {
 // needs says what would tell modes from their baseline.
 func needs(rows []row) string {
 	most, unpaired, single := 0, false, len(rows) > 0
+	few := map[string]bool{}
 	for _, r := range rows {
+		few[wording.TooFew(*r.Cell)] = true
 		by, blocks := analysis.Settle(*r.Cell, r.Bounded, r.Noisy)
 		if by == analysis.SettleBlocks && blocks > most {
 			most, unpaired = blocks, r.Cell.Unpaired
@@ -513,6 +530,11 @@ func needs(rows []row) string {
 		single = single && r.Cell.N == 1
 	}
 	switch {
+	case len(few) == 1 && !few[""]:
+		for reason := range few {
+			return " (indicative: " + reason + ")"
+		}
+		return ""
 	case single:
 		return " (one block gives no interval)"
 	case most == 0:
@@ -549,7 +571,12 @@ func alone(mode, against string, columns []mainColumn) string {
 		text = what + " " + text
 		switch r.Cell.Verdict {
 		case result.CannotTell:
-			text = what + " cannot be told" + needs([]row{r})
+			if wording.TooFew(*r.Cell) == "" {
+				text = what + " cannot be told"
+			} else {
+				text = strings.TrimRight(text+" "+interval, " ")
+			}
+			text += needs([]row{r})
 		case result.Same, result.Small:
 			text += ", within the margin"
 		default:

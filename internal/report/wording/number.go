@@ -3,6 +3,7 @@ package wording
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"tare/internal/result"
 )
@@ -46,9 +47,6 @@ func stepsOf(unit string) []Scale {
 		return []Scale{{"/s", 1, false}, {"k/s", 1e-3, false}, {"M/s", 1e-6, false}}
 	case "B/s":
 		return []Scale{{"B/s", 1, false}, {"kB/s", 1e-3, false}, {"MB/s", 1e-6, false}, {"GB/s", 1e-9, false}}
-	case "s/transaction", "s/connection", "s/query":
-		per := unit[1:]
-		return []Scale{{"ns" + per, 1e9, false}, {"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {unit, 1, false}}
 	case "s/Gbit", "s/1000 transactions", "s/1000 connections":
 		per := unit[1:]
 		return []Scale{{"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {unit, 1, false}}
@@ -58,6 +56,10 @@ func stepsOf(unit string) []Scale {
 		return []Scale{{unit, 1, true}}
 	case "ratio":
 		return []Scale{{"%", 100, false}}
+	}
+	if each, ok := strings.CutPrefix(unit, "s/"); ok { // a time for each of something
+		per := "/" + Cut(Clean(each), 22)
+		return []Scale{{"ns" + per, 1e9, false}, {"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {"s" + per, 1, false}}
 	}
 	return []Scale{{Cut(Clean(unit), 24), 1, false}}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/stats"
 )
 
 // Verdict returns the verdict of a cell in full:
@@ -95,7 +96,10 @@ func doubts(c result.Cell) []string {
 	}
 	if r := Range(c); r != "" {
 		out = append(out, ": "+r)
-		if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {
+		switch few := TooFew(c); {
+		case few != "":
+			out = append(out, "; indicative: "+few)
+		case differs(c) && (c.P == nil || *c.P >= 0.05):
 			out = append(out, "; not after correction for several comparisons")
 		}
 	}
@@ -107,6 +111,25 @@ func doubts(c result.Cell) []string {
 		out = append(out, "; about "+Count(*c.BlocksNeeded, one, many))
 	}
 	return out
+}
+
+// differs reports whether the interval of a ratio excludes 1.
+func differs(c result.Cell) bool {
+	return c.RatioCI != nil && (c.RatioCI[0] > 1 || c.RatioCI[1] < 1)
+}
+
+// TooFew is the reason why a difference that the interval shows has no verdict, if it is the number of
+// blocks or values; empty if it is not.
+func TooFew(c result.Cell) string {
+	switch {
+	case c.Verdict != result.CannotTell || c.AtLeast || c.N == 0 || !differs(c):
+		return ""
+	case c.Unpaired && (c.N < stats.MinPairs || c.P != nil && *c.P < 0.05): // N is that of the mode, not of its baseline
+		return "fewer than three values of each"
+	case !c.Unpaired && c.N < stats.MinPairs:
+		return "fewer than three blocks"
+	}
+	return ""
 }
 
 // Range formats a cell's ratio interval as a range of differences, "between -9 % and +4 %", or

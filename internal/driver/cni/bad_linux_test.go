@@ -59,10 +59,11 @@ func TestBad(t *testing.T) {
 		kind                   string // cni/network unless given
 		option                 string
 		want                   []string
+		not                    string
 		deleted                bool
 		unsupported            bool
 	}{
-		{name: "no such plugin", conflist: chain("absent"), want: []string{"plugin absent of the CNI configuration ", " is not in " + dir, "install it"}, unsupported: true},
+		{name: "no such plugin", conflist: chain("absent"), want: []string{"plugin absent of the CNI configuration ", " is not in " + dir, "install it or name its directory"}, unsupported: true},
 		{name: "a syntax error", conflist: "{\n\"name\": \"x\",\n\"plugins\": [\n{\"type\" \"ptp\"}]}", want: []string{"test.conflist:4: not a CNI configuration: invalid character"}},
 		{name: "a wrong type", conflist: "{\n\"name\": \"x\",\n\"plugins\":\n[7]}", want: []string{"test.conflist:4: not a CNI configuration: json: cannot unmarshal number"}},
 		{name: "a placeholder that does not exist", conflist: "{\n\"name\": \"{{.Pod}}\"}", want: []string{"test.conflist:2:", "can't evaluate field Pod"}},
@@ -78,7 +79,11 @@ func TestBad(t *testing.T) {
 		{name: "fails half-way", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || { printf %s '{"code": 7, "msg": "no\nluck", "details": "today"}'; exit 1; }`,
 			want: []string{"connect a/client with the CNI configuration ", "no luck; today (code 7)"}, deleted: true},
 		{name: "fails in ADD and in DEL", conflist: chain("bad"), script: `echo '{"code": 7, "msg": "no luck"}'; exit 1`,
-			want: []string{"no luck (code 7); the DEL after it failed, too: "}, deleted: true},
+			want: []string{"failed (add): no luck (code 7)"}, not: "DEL", deleted: true},
+		{name: "fails otherwise in DEL", conflist: chain("bad"), script: `echo '{"code": 7, "msg": "no '$CNI_COMMAND'"}'; exit 1`,
+			want: []string{"no ADD (code 7); the DEL after it failed, too: ", "no DEL (code 7)"}, deleted: true},
+		{name: "a device that does not exist", conflist: strings.Replace(chain("bad"), `"type": "bad"`, `"type": "bad", "master": "eth7"`, 1), script: `echo '{"code": 999, "msg": "Link not found"}'; exit 1`,
+			want: []string{"Link not found (code 999); its configuration asks for the master eth7"}, not: "DEL", deleted: true},
 		{name: "fails without a word", conflist: chain("bad"), script: `exit 3`, want: []string{"exit status 3"}, deleted: true},
 		{name: "fails with words on stderr", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || { printf 'one\n\033[31mtwo\n' >&2; exit 3; }`, want: []string{"[31mtwo (exit status 3)"}, deleted: true},
 		{name: "hangs", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || sleep 1000`, want: []string{"did not finish within 2s and was killed"}, deleted: true},
@@ -109,8 +114,8 @@ func TestBad(t *testing.T) {
 			}
 			o := spec(t, kind+":"+write(t, "test.conflist", tt.conflist), 1, options)
 			_, err := cni.Limited(trusting(), 2*time.Second).Provision(t.Context(), o)
-			if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || slices.ContainsFunc(tt.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) {
-				t.Errorf("got %v, want %q", err, tt.want)
+			if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || slices.ContainsFunc(tt.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) || tt.not != "" && strings.Contains(err.Error(), tt.not) {
+				t.Errorf("got %v, want %q and not %q", err, tt.want, tt.not)
 			}
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t", is, tt.unsupported)

@@ -31,6 +31,8 @@ type Reading struct {
 	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only if they could be read
 	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
+	// Unresolved are the IPv4 neighbours that have not answered, such as "198.18.0.2 on eth0".
+	Unresolved []string `json:"unresolved,omitempty"`
 }
 
 // The counters of how often, and for how many nanoseconds, the control group of the process that

@@ -3,43 +3,76 @@
 package runner_test
 
 import (
-	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/lab"
+	"tare/internal/result"
 	"tare/internal/study"
 )
 
+// exchanges is a short trial of exchanges of one flow, in slices.
 func exchanges(kind string) study.Workload {
 	w := study.Workload{
-		ID: kind, Kind: kind, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
-		Flows: 1, RequestSize: 1, ResponseSize: 1, Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: study.Duration(40 * time.Millisecond),
+		ID: kind, Kind: kind, Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", Placement: study.OneCore,
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(100 * time.Millisecond), Slice: study.Duration(20 * time.Millisecond),
 	}
 	switch kind {
-	case "tcp_rr":
-		w.Congestion = "cubic"
 	case "tcp_crr":
-		w.Congestion, w.Close = "cubic", study.RST
+		w.Close = study.RST
 	case "udp_rr":
-		w.RequestSize, w.ResponseSize, w.Flows = 16, 16, 0
+		w.RequestSize, w.ResponseSize, w.Flows, w.Congestion = 16, 16, 0, ""
 	}
 	return w
 }
 
+// Where packets are lost, exchanges that came back count, and those that did not are a rate.
 func TestLossyExchanges(t *testing.T) {
 	needNFT(t)
-	for _, loss := range []int{20, 200} {
-		t.Run(fmt.Sprint(loss), func(t *testing.T) {
-			run, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
-				return nft(l.B.NS, fmt.Sprintf("table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen random mod 1000 < %d counter drop; }\n}\n", loss))
-			}}, []string{"netns/published"}, func(s *study.Study) {
-				s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
-			}, nil)
-			t.Log(run.Status)
-			for _, tr := range trials {
-				t.Logf("%s %s %q %v elapsed %v", tr.Workload, tr.Status, tr.Reason, tr.Metrics, tr.Elapsed)
-			}
-		})
+	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen random mod 100 < 2 counter drop; }\n}\n")
+	}}, []string{"netns/published"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
+	}, nil)
+	ok := map[string]result.Trial{}
+	for _, tr := range trials {
+		if tr.Status == result.TrialOK {
+			ok[tr.Workload] = tr
+		}
+	}
+	for _, kind := range []string{"tcp_rr", "tcp_crr", "udp_rr"} {
+		if m := ok[kind].Metrics; !(m["transaction_rate"]+m["connection_rate"] > 0) {
+			t.Errorf("%s has no valid trial: %v", kind, outcomes(trials))
+		}
+	}
+	if l := ok["udp_rr"].Metrics["loss_ratio"]; !(l > 0 && l < 0.5) {
+		t.Errorf("%g of the exchanges had no answer", l)
+	}
+}
+
+// A trial of which nothing arrives names where its packets were dropped and by what, with the kind of
+// the packets, from its own evidence.
+func TestFailedTrialNamesItsCause(t *testing.T) {
+	needNFT(t)
+	large := datagrams(func(w *study.Workload) { w.Rate, w.PayloadSize = 50e6, 1400 })
+	stream := exchanges("tcp_rr")
+	stream.RequestSize, stream.Duration, stream.Slice = 8<<10, study.Duration(200*time.Millisecond), 0
+	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length > 1400 counter drop; }\n}\n")
+	}}, []string{"netns/published"}, func(s *study.Study) { s.Workloads = []study.Workload{large, stream} }, nil)
+	for workload, want := range map[string]string{
+		"udp_stream": " datagrams of 1,428 bytes dropped on b by rule 2 of inet spoil c",
+		"tcp_rr":     " dropped on b by rule 2 of inet spoil c",
+	} {
+		found := false
+		for _, tr := range trials {
+			t.Logf("%s: %s: %s", tr.Workload, tr.Status, tr.Reason)
+			found = found || tr.Workload == workload && tr.Status == result.TrialFailed && strings.Contains(tr.Reason, want) && !strings.Contains(tr.Reason, "use longer trials")
+		}
+		if !found {
+			t.Errorf("no failed trial of %s says %q", workload, want)
+		}
 	}
 }

@@ -28,5 +28,13 @@ type AdviceError struct {
 	Advice string
 }
 
+// WithCause adds the cause of an error, if one is known.
+func WithCause(err error, cause string) error {
+	if cause == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, cause)
+}
+
 func (e *AdviceError) Error() string { return e.Err.Error() + "; " + e.Advice }
 func (e *AdviceError) Unwrap() error { return e.Err }

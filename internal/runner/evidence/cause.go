@@ -58,7 +58,7 @@ func (t *Trial) Cause(ctx context.Context, size int) string {
 	defer cancel()
 	f := losses.Failure{Stacks: t.lossStacks(), Counted: t.counted(), Size: size}
 	for i := range f.Stacks {
-		f.Stacks[i].State = t.stacks[i].state(ctx)
+		f.Stacks[i].State = t.stacks[i].place.State(ctx, t.stacks[i].after)
 	}
 	return f.Cause()
 }
@@ -70,30 +70,3 @@ func (t *Trial) counted() *result.Losses {
 	}
 	return t.Record.Losses
 }
-
-// state is the state of a stack now. What cannot be read is left out.
-func (s stackReading) state(ctx context.Context) losses.State {
-	place, now := s.place, s.after
-	st := losses.State{NoForwarding: now.Counters["Ip.Forwarding"] == notForwarding}
-	if !place.Shared { // others leave neighbours behind that do not answer
-		st.Unresolved = now.Unresolved
-	}
-	if place.ReadTracked != nil {
-		if is, tracks, err := place.ReadTracked(ctx); err == nil && tracks {
-			st.Tracked, st.Limit = is.Count, is.Max
-		}
-	}
-	if place.Survey != nil {
-		if set, err := place.Survey(ctx); err == nil {
-			for _, f := range set.Filters {
-				if f.Drops {
-					st.Policies = append(st.Policies, f.Family+" "+f.Table+" "+f.Chain)
-				}
-			}
-		}
-	}
-	return st
-}
-
-// notForwarding is the value of Forwarding in /proc/net/snmp of a host that does not forward.
-const notForwarding = 2

@@ -123,9 +123,8 @@ func parseIperf3(text []byte) (iperf3Doc, error) {
 
 // notJSON is the error about text that is not JSON, after n values that were.
 func notJSON(text []byte, n int) error {
-	text = bytes.TrimSpace(text)
 	if n > 0 {
-		return fmt.Errorf("its output has text after its JSON, which is complete: %.60q", text)
+		return fmt.Errorf("its output has text after its JSON, which is complete: %.60q", bytes.TrimSpace(text))
 	}
 	return fmt.Errorf("its output is not JSON: %.60q", text)
 }

@@ -93,7 +93,7 @@ func (f Failure) losses() (l counted, what string) {
 	var sent, received uint64
 	for _, s := range f.Stacks {
 		if own(s) {
-			sent += s.delta("Tcp.OutSegs", "Tcp.RetransSegs", "Udp.OutDatagrams", "Udp6.OutDatagrams")
+			sent += s.delta("Tcp.OutSegs", "Tcp.RetransSegs", "Udp.OutDatagrams", "Udp6.OutDatagrams", "Udp.SndbufErrors", "Udp6.SndbufErrors") // a queue that drops a datagram has it counted as the last
 			received += s.delta("Tcp.OutSegs", "Udp.InDatagrams", "Udp6.InDatagrams")
 		}
 	}

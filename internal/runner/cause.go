@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"tare/internal/driver"
@@ -37,22 +38,30 @@ func (tr *trialRun) explain(ctx context.Context) {
 		return
 	}
 	cause := tr.observed.Cause(ctx, tr.packetSize())
-	if path := tr.tested.path; path != nil {
-		cause = joinCauses(cause, path.Sizes.String())
+	if path := tr.tested.path; path != nil && tr.sendsLarger(path.Sizes.Passed) {
+		cause = withSizes(cause, path.Sizes)
 	}
 	if cause != "" {
 		tr.err = withCause(tr.err, cause)
 	}
 }
 
-func joinCauses(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
+// sendsLarger reports whether packets of the trial are larger than a size in bytes: a stream's are as
+// large as the path lets them be.
+func (tr *trialRun) sendsLarger(size int) bool {
+	w := tr.Workload
+	return w.Kind == "tcp_stream" || int(max(w.PayloadSize, w.RequestSize, w.ResponseSize))+ipv6Header+tcpHeader > size
+}
+
+// withSizes adds to a cause which packets passed when the path was set up, if others did not.
+func withSizes(cause string, s driver.PacketSizes) string {
+	if s.Dropped == 0 {
+		return cause
 	}
-	return strings.Join(out, "; ")
+	if cause == "" {
+		return s.String()
+	}
+	return fmt.Sprintf("%s; those of %d bytes passed when the path was set up", cause, s.Passed)
 }
 
 // packetSize is the size of each packet of a workload that sends datagrams of one size, with its
@@ -73,4 +82,5 @@ const (
 	ipv4Header = 20
 	ipv6Header = 40
 	udpHeader  = 8
+	tcpHeader  = 20
 )

@@ -110,6 +110,9 @@ func (f Failure) Totals() result.Losses {
 
 // count is how many of how many packets.
 func (f Failure) count(n, of int64, what string, first bool) string {
+	if n > of && n <= of+of/100+minICMP { // the handshake's packets were dropped, too
+		n = of
+	}
 	text := grouped(n)
 	if n <= of {
 		text += " of " + grouped(of)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -81,7 +82,7 @@ func (e *evaluation) mtuDiffers(s, b result.Mode) {
 
 // fragmented warns of datagrams that are larger than the smallest MTU on the path.
 func (e *evaluation) fragmented(w study.Workload) {
-	if w.PayloadSize <= 0 {
+	if w.PayloadSize <= 0 || w.Fragment == study.Off && !plan.External(w) { // tare's own generator refuses such datagrams then
 		return
 	}
 	size := int(w.PayloadSize) + 28 // IPv4 and UDP

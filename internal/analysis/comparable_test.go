@@ -59,7 +59,7 @@ func TestComparePaths(t *testing.T) {
 		},
 		{
 			"datagrams in pieces", base(), pathOf("m", "host", nil, node("vxlan", "a", "", "vx", "mtu", "1500")),
-			[]study.Workload{{ID: "fits", Kind: "udp_stream", PayloadSize: 1472}, {ID: "large", Kind: "udp_stream", PayloadSize: 1473},
+			[]study.Workload{{ID: "refused", Kind: "udp_stream", PayloadSize: 16384, Fragment: study.Off}, {ID: "fits", Kind: "udp_stream", PayloadSize: 1472}, {ID: "large", Kind: "udp_stream", PayloadSize: 1473},
 				{ID: "six", Kind: "udp_stream", PayloadSize: 1472, Family: study.IPv6}}, nil,
 			[]string{"udp_fragments host large", "udp_fragments m large", "udp_fragments host six", "udp_fragments m six"},
 		},

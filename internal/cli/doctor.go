@@ -78,14 +78,14 @@ func (a App) doctorCommand() *cobra.Command {
 			if f.roles {
 				return usage(errors.New("--roles prints the rights that a cluster asks for; name it with --kube"))
 			}
-			on, hosts, err := a.onHosts(f.hostFlags)
+			on, hosts, err := a.onHosts(f.hostFlags, f.modes)
 			if err != nil {
 				return usage(err)
 			}
 			if hosts {
 				return on.doctorHosts(c.Context(), f)
 			}
-			return a.doctor(c.Context(), f)
+			return on.doctor(c.Context(), f)
 		},
 	}
 	f.hostFlags.register(c)

@@ -57,18 +57,19 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// onHosts returns the program for the machines of the flags, if any are given.
-func (a App) onHosts(f hostFlags) (_ App, given bool, err error) {
+// onHosts returns the program for the machines of the flags, or for this one if none are given.
+// modes are those that the user named: the files that they name are trusted.
+func (a App) onHosts(f hostFlags, modes []string) (_ App, given bool, err error) {
 	t, err := f.parse()
 	if err == nil && len(t.Hosts) > 0 {
 		if err = t.Check(a.Catalog()); err != nil {
 			err = fmt.Errorf("--host: %w", err)
 		}
 	}
-	if err != nil || len(t.Hosts) == 0 {
+	if err != nil {
 		return a, false, err
 	}
-	return a.on(t, target.Options{}), true, nil
+	return a.on(t, target.Options{Modes: modes}), len(t.Hosts) > 0, nil
 }
 
 // hostsDiagnosis is the result of doctor about two machines, as --json prints it.

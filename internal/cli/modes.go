@@ -32,7 +32,7 @@ func (a App) modesCommand() *cobra.Command {
 			if err := k.checkWith(f); err != nil {
 				return usage(err)
 			}
-			a, elsewhere, err := a.onHosts(f)
+			a, elsewhere, err := a.onHosts(f, args)
 			if err == nil && k.kube != "" {
 				a, _, err = a.onCluster(k)
 				elsewhere = true

@@ -36,7 +36,7 @@ func (a App) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFla
 		f.out += "-pairs"
 	}
 	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
-	_, err = a.on(flagged, target.Options{AllowSwarm: f.yes}).tryAll(c, m, best, flagged, f)
+	_, err = a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{m.ID}}).tryAll(c, m, best, flagged, f)
 	return err
 }
 

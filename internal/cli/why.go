@@ -72,7 +72,7 @@ func (a App) why(c *cobra.Command, mode string, try bool, cpus float64, f runFla
 	if err != nil {
 		return usage(err)
 	}
-	a = a.on(flagged, target.Options{AllowSwarm: f.yes})
+	a = a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{mode}})
 	m, err := a.mode(mode)
 	if err != nil {
 		return usage(fmt.Errorf("tare why: %w", err))

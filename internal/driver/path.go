@@ -44,6 +44,8 @@ type Path struct {
 	// Emulated names the part of the path that runs on an emulated CPU, and why; empty if
 	// none does.
 	Emulated string
+	// Sizes are those of packets that the check of the path found to pass.
+	Sizes PacketSizes
 	// Underlay is the link between the hosts if its rate and MTU are known, else nil.
 	Underlay *Underlay
 	// Processes returns the ids of local processes whose descendants all belong to the

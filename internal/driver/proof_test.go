@@ -74,6 +74,12 @@ func proves(t *testing.T, err error, want string) {
 	}
 }
 
+// few is 50 exchanges of one byte each way: few came back, because most packets were lost.
+func few() Carried {
+	f := Flow{Payload: 50, Messages: 50, Wire: 70, Segments: 90, Connections: 1}
+	return Carried{Forward: f, Reverse: f}
+}
+
 func TestVerify(t *testing.T) {
 	rules := []Rule{{Counter: "out", Expect: Forward}, {Counter: "back", Expect: Reverse}, {Counter: "nat", Expect: Connections}, {Counter: "aside", Expect: NoTraffic}}
 	tests := []struct {
@@ -108,7 +114,10 @@ func TestVerify(t *testing.T) {
 		{"a counted tool", counted(), Counters{"out": 105 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
 		{"a counted tool twice", counted(), Counters{"out": 210 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "counter out"},
 		{"a counted tool's answers twice", counted(), Counters{"out": 105 << 20, "back": 5 << 20, "nat": 2, "aside": 0}, "counter back"},
-		{"too little to tell", Carried{Forward: Flow{Payload: 1000}}, Counters{"out": 1000, "back": 0, "nat": 1, "aside": 0}, "too little"},
+		{"too little to tell", Carried{Forward: Flow{Payload: 1000}}, Counters{"out": 1000, "back": 0, "nat": 1, "aside": 0}, "only 1000 bytes were carried: too little to tell the path from background packets (at least 1024 are required); use longer"},
+		{"few exchanges, of many that were lost", few(), Counters{"out": 3500, "back": 3000, "nat": 1, "aside": 90}, ""},
+		{"few exchanges, elsewhere", few(), Counters{"out": 1200, "back": 3000, "nat": 1, "aside": 90}, "counter out moved by 1200"},
+		{"few exchanges, and as much beside them", few(), Counters{"out": 3500, "back": 3000, "nat": 1, "aside": 2500}, "too little to tell the path from background packets (counter aside moved by 2500)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

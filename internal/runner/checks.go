@@ -106,8 +106,10 @@ func checkTraffic(p traffic.Params, metrics map[string]float64, client, server t
 	if what == "" {
 		return nil
 	}
-	return fmt.Errorf("%s within the timed window of %s, although %d bytes were sent and %d received in the trial: the machine did not schedule the endpoints, or the window is too short for the path; "+
-		"stop other programs, or set a longer duration", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received)
+	return &driver.AdviceError{
+		Err:    fmt.Errorf("%s within the timed window of %s, although %d bytes were sent and %d received in the trial", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received),
+		Advice: "the machine did not schedule the endpoints, or the window is too short for the path: stop other programs, or set a longer duration",
+	}
 }
 
 // timeSlack and timeSlackShare bound how far the clocks of two machines may diverge

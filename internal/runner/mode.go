@@ -229,6 +229,9 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	s.path, s.facts = path, path.Facts
 	r.noteEmulation(s)
 	for _, w := range path.Warnings {
+		if w.Scope == path.Mode { // a study may have another name for it
+			w.Scope = s.mode.ID
+		}
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	t, err := s.path.Topology()

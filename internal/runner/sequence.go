@@ -219,13 +219,19 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 func (r *run) measureGroup(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun {
 	group := r.trialRuns(trials, attempt)
 	if r.waitBeforeGroup(ctx, group) == nil {
-		r.observer.ObserveGroup(ctx, observedTrials(group), func() { r.drive(ctx, group) })
+		r.observer.ObserveGroup(ctx, observedTrials(group), func() {
+			r.drive(ctx, group)
+			for _, tr := range group {
+				tr.observed.ReadFailure(ctx)
+			}
+		})
 	}
 	if ctx.Err() != nil {
 		return group
 	}
 	for _, tr := range group {
 		tr.evaluate()
+		tr.explain(ctx)
 		r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
 		tr.observed.ReadConntrack(ctx)
 	}

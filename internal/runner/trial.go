@@ -420,7 +420,7 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 // it ends only when all data in flight has been processed; otherwise the next mode would
 // pay for it.
 func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sampling) {
-	if tr.err != nil {
+	if tr.err != nil || tr.enough() {
 		return // a long trial that failed has many more slices
 	}
 	tr.observed.BeginSlice()

@@ -69,8 +69,11 @@ func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]t
 		return nil, nil
 	}
 	sent, received := datagrams(from, to)
-	missing := sent - received
-	if gaps := *to.Tool.Lost; missing-gaps > max(tailDatagrams, sent/tailShare) {
+	missing, gaps := sent-received, *to.Tool.Lost
+	if gaps < 0 || gaps > sent {
+		return []traffic.Note{lossNote(to.Tool.Name, to.Tool.Version, float64(gaps), float64(sent))}, nil
+	}
+	if missing-gaps > max(tailDatagrams, sent/tailShare) {
 		return []traffic.Note{{Code: NoteTailLoss, Text: fmt.Sprintf(
 			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps. The rest were lost, or still queued, at the end", name, missing, sent, to.Tool.Name, gaps)}}, nil
 	}

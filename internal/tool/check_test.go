@@ -20,7 +20,7 @@ func end(name, version string, sent, received int64, lost *int64) traffic.Report
 }
 
 func TestCheck(t *testing.T) {
-	gaps := int64(5)
+	gaps, beyond := int64(5), int64(1001)
 	forward := traffic.Params{Kind: udpStream}
 	for _, c := range []struct {
 		name           string
@@ -36,6 +36,7 @@ func TestCheck(t *testing.T) {
 		{"both built in", forward, traffic.Report{}, traffic.Report{}, "", ""},
 		{"more than was sent", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", "which is impossible"},
 		{"nothing arrived", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 0, nil), "", "received nothing"},
+		{"more lost than was sent", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, &beyond), NoteLossCount, ""},
 		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), NoteTailLoss, ""},
 		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), NoteNoLoss, ""},
 		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},

@@ -18,7 +18,7 @@ import (
 
 // The environment variables with which a test controls its fake tool.
 const (
-	fakeDoes    = "TARE_FAKE_DOES"    // print, hang, flood, crash, garbage, nothing, family
+	fakeDoes    = "TARE_FAKE_DOES"    // print, talk, hang, flood, crash, garbage, nothing, family
 	fakePrints  = "TARE_FAKE_PRINTS"  // the file to print, @ stands for client or server
 	fakeVersion = "TARE_FAKE_VERSION" // the banner
 	fakeHelp    = "TARE_FAKE_HELP"
@@ -51,7 +51,7 @@ func fake(string) int {
 		time.Sleep(time.Second) // long enough to be seen on any machine
 	}
 	switch os.Getenv(fakeDoes) {
-	case "print":
+	case "print", "talk":
 		text, err := os.ReadFile(strings.ReplaceAll(os.Getenv(fakePrints), "@", role.String()))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -61,6 +61,9 @@ func fake(string) int {
 			_ = os.WriteFile(args[i+1], text, 0o600)
 			fmt.Println("NTTTCP for Linux 1.4.3")
 			return 0
+		}
+		if os.Getenv(fakeDoes) == "talk" {
+			text = append(text, "\nSegmentation fault (core dumped)\n"...)
 		}
 		_, _ = os.Stdout.Write(text) // a closed reader is the test's problem
 		return 1                     // the exit code of a tool is meaningless

@@ -59,7 +59,7 @@ func readIperf2(j job, out output) (parsedOutput, error) {
 			return parsedOutput{}, err
 		}
 		if f, t := s.flows[i], r[len(r)-1]; j.udp() && !f.sends && f.lost == nil {
-			s.notes = append(s.notes, lossNote(j, t.lost, t.sent))
+			s.notes = append(s.notes, lossNote(j.Tool, j.build.version, t.lost, t.sent))
 		}
 	}
 	return s, nil

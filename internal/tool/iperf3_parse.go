@@ -98,6 +98,7 @@ func readIperf3(j job, out output) (parsedOutput, error) {
 func parseIperf3(text []byte) (iperf3Doc, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var doc iperf3Doc
+	var end int64 // of the values so far
 	for n := 0; ; n++ {
 		var value json.RawMessage
 		err := dec.Decode(&value)
@@ -111,12 +112,21 @@ func parseIperf3(text []byte) (iperf3Doc, error) {
 			return doc, errors.New("its output is truncated")
 		}
 		if err != nil {
-			return doc, fmt.Errorf("its output is not JSON: %.60q", text)
+			return doc, notJSON(text[end:], n)
 		}
+		end = dec.InputOffset()
 		if err := doc.addJSON(value); err != nil {
 			return doc, fmt.Errorf("its JSON is not that of iperf3: %w", err)
 		}
 	}
+}
+
+// notJSON is the error about text that is not JSON, after n values that were.
+func notJSON(text []byte, n int) error {
+	if n > 0 {
+		return fmt.Errorf("its output has text after its JSON, which is complete: %.60q", bytes.TrimSpace(text))
+	}
+	return fmt.Errorf("its output is not JSON: %.60q", text)
 }
 
 // addJSON adds a whole object or one event.
@@ -269,7 +279,7 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 			"iperf3 %s counts %.0f datagrams that it did not send (its bytes correspond to %.0f), so the bytes are used", j.build.version, saidSent-sent, sent)})
 	}
 	if missing < 0 || missing > highest || highest >= math.MaxInt32 {
-		notes = append(notes, lossNote(j, missing, highest))
+		notes = append(notes, lossNote(j.Tool, j.build.version, missing, highest))
 		for i := range flows {
 			flows[i].lost = nil
 		}

@@ -86,7 +86,7 @@ func rateNote(j job, r traffic.Report) []traffic.Note {
 }
 
 // lossNote returns the note that a tool's own loss is impossible.
-func lossNote(j job, lost, of float64) traffic.Note {
+func lossNote(tool, version string, lost, of float64) traffic.Note {
 	return traffic.Note{Code: NoteLossCount, Text: fmt.Sprintf(
-		"%s %s reports %.0f of %.0f datagrams lost, which is impossible, so loss is what was sent less what was received", j.Tool, j.build.version, lost, of)}
+		"%s %s reports %.0f of %.0f datagrams lost, which is impossible, so loss is what was sent less what was received", tool, version, lost, of)}
 }

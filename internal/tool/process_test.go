@@ -22,6 +22,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"crash", "", "it printed nothing (last message: segmentation fault, perhaps)"},
 		{"garbage", "", "its output is not JSON"},
 		{"nothing", "", "it printed nothing"},
+		{"talk", "iperf3-3.12/tcp.client.json", `its output has text after its JSON, which is complete: "Segmentation fault (core dumped)"`},
 		{"print", "iperf3-3.12-written/cut.client.json", "its output is truncated"},
 		{"print", "iperf3-3.12/busy.client.json", "busy"},
 		{"print", "iperf3-3.12/refused.client.json", "no iperf3 server listens there"},

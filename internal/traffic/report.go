@@ -83,16 +83,17 @@ type ToolRun struct {
 // Window is the timed part of a trial at one endpoint.
 type Window struct {
 	Seconds     float64   `json:"seconds"`
-	Sent        int64     `json:"sent"`        // payload bytes
-	Received    int64     `json:"received"`    // payload bytes
-	Messages    int64     `json:"messages"`    // exchanges completed
-	Retransmits *int64    `json:"retransmits"` // segments, nil if not counted
-	Series      []float64 `json:"series"`      // bytes or exchanges per second
-	Interval    float64   `json:"interval"`    // of Series, seconds
-	Streams     []int64   `json:"streams"`     // bytes received by each stream, or sent if this endpoint only sends
-	Slots       int64     `json:"slots"`       // sends that the schedule required, 0 without a schedule
-	Missed      int64     `json:"missed"`      // of Slots, not sent: this endpoint was too slow
-	Limits      *Limits   `json:"limits"`      // of the sender of a TCP stream, nil if the kernel does not report it
+	Sent        int64     `json:"sent"`             // payload bytes
+	Received    int64     `json:"received"`         // payload bytes
+	Messages    int64     `json:"messages"`         // exchanges completed
+	Failed      int64     `json:"failed,omitempty"` // exchanges that had no answer in time
+	Retransmits *int64    `json:"retransmits"`      // segments, nil if not counted
+	Series      []float64 `json:"series"`           // bytes or exchanges per second
+	Interval    float64   `json:"interval"`         // of Series, seconds
+	Streams     []int64   `json:"streams"`          // bytes received by each stream, or sent if this endpoint only sends
+	Slots       int64     `json:"slots"`            // sends that the schedule required, 0 without a schedule
+	Missed      int64     `json:"missed"`           // of Slots, not sent: this endpoint was too slow
+	Limits      *Limits   `json:"limits"`           // of the sender of a TCP stream, nil if the kernel does not report it
 
 	RTT       *Distribution `json:"rtt,omitempty"`        // from request to response
 	Connect   *Distribution `json:"connect,omitempty"`    // until the connection is established

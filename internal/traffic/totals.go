@@ -42,6 +42,7 @@ func Sum(a, b Report) Report {
 	w.Messages += v.Messages
 	w.Slots += v.Slots
 	w.Missed += v.Missed
+	w.Failed += v.Failed
 	w.Interval = max(w.Interval, v.Interval)
 	w.Series = AddSeries(v.Series, w.Series)
 	w.Streams = append(slices.Clone(v.Streams), w.Streams...)

@@ -138,6 +138,7 @@ const (
 	CongestionDiffers  Code = "congestion_differs"
 	BuffersDiffer      Code = "buffers_differ"
 	BaselineFiltered   Code = "baseline_filtered"
+	LargeDropped       Code = "large_packets_dropped"
 	EmulatedCPU        Code = "emulated_cpu"
 	BridgeNetfilter    Code = "bridge_netfilter"
 	MemoryPressure     Code = "memory_pressure"

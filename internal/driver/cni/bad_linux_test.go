@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/must"
+	"tare/internal/testneed"
 )
 
 // fake makes a directory of plugins that are shell scripts.
@@ -59,10 +61,11 @@ func TestBad(t *testing.T) {
 		kind                   string // cni/network unless given
 		option                 string
 		want                   []string
+		not                    string
 		deleted                bool
 		unsupported            bool
 	}{
-		{name: "no such plugin", conflist: chain("absent"), want: []string{"plugin absent of the CNI configuration ", " is not in " + dir, "install it"}, unsupported: true},
+		{name: "no such plugin", conflist: chain("absent"), want: []string{"plugin absent of the CNI configuration ", " is not in " + dir, "install it or name its directory"}, unsupported: true},
 		{name: "a syntax error", conflist: "{\n\"name\": \"x\",\n\"plugins\": [\n{\"type\" \"ptp\"}]}", want: []string{"test.conflist:4: not a CNI configuration: invalid character"}},
 		{name: "a wrong type", conflist: "{\n\"name\": \"x\",\n\"plugins\":\n[7]}", want: []string{"test.conflist:4: not a CNI configuration: json: cannot unmarshal number"}},
 		{name: "a placeholder that does not exist", conflist: "{\n\"name\": \"{{.Pod}}\"}", want: []string{"test.conflist:2:", "can't evaluate field Pod"}},
@@ -78,7 +81,11 @@ func TestBad(t *testing.T) {
 		{name: "fails half-way", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || { printf %s '{"code": 7, "msg": "no\nluck", "details": "today"}'; exit 1; }`,
 			want: []string{"connect a/client with the CNI configuration ", "no luck; today (code 7)"}, deleted: true},
 		{name: "fails in ADD and in DEL", conflist: chain("bad"), script: `echo '{"code": 7, "msg": "no luck"}'; exit 1`,
-			want: []string{"no luck (code 7); the DEL after it failed, too: "}, deleted: true},
+			want: []string{"failed (add): no luck (code 7)"}, not: "the DEL after", deleted: true},
+		{name: "fails otherwise in DEL", conflist: chain("bad"), script: `echo '{"code": 7, "msg": "no '$CNI_COMMAND'"}'; exit 1`,
+			want: []string{"no ADD (code 7); the DEL after it failed, too: ", "no DEL (code 7)"}, deleted: true},
+		{name: "a device that does not exist", conflist: strings.Replace(chain("bad"), `"type": "bad"`, `"type": "bad", "master": "eth7"`, 1), script: `echo '{"code": 999, "msg": "Link not found"}'; exit 1`,
+			want: []string{"Link not found (code 999); its configuration asks for the master eth7"}, not: "the DEL after", deleted: true},
 		{name: "fails without a word", conflist: chain("bad"), script: `exit 3`, want: []string{"exit status 3"}, deleted: true},
 		{name: "fails with words on stderr", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || { printf 'one\n\033[31mtwo\n' >&2; exit 3; }`, want: []string{"[31mtwo (exit status 3)"}, deleted: true},
 		{name: "hangs", conflist: chain("bad"), script: `[ "$CNI_COMMAND" != ADD ] || sleep 1000`, want: []string{"did not finish within 2s and was killed"}, deleted: true},
@@ -109,8 +116,8 @@ func TestBad(t *testing.T) {
 			}
 			o := spec(t, kind+":"+write(t, "test.conflist", tt.conflist), 1, options)
 			_, err := cni.Limited(trusting(), 2*time.Second).Provision(t.Context(), o)
-			if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || slices.ContainsFunc(tt.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) {
-				t.Errorf("got %v, want %q", err, tt.want)
+			if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || slices.ContainsFunc(tt.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) || tt.not != "" && strings.Contains(err.Error(), tt.not) {
+				t.Errorf("got %v, want %q and not %q", err, tt.want, tt.not)
 			}
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t", is, tt.unsupported)
@@ -217,5 +224,40 @@ func TestStudyChoosesNoProgram(t *testing.T) {
 	} {
 		_, err := tt.d.Provision(t.Context(), spec(t, "cni/network:"+tt.name, 1, tt.options))
 		must.FailFor(t, fmt.Sprintf("%s %v", tt.name, tt.options), err, tt.want)
+	}
+}
+
+// A path on which packets are dropped: the error of its check, or its warning, names the place and what
+// dropped them. The plugin bad changes the host as such plugins do.
+func TestDropped(t *testing.T) {
+	dir := needPlugins(t, "current")
+	nft, err := exec.LookPath("nft")
+	if err != nil {
+		testneed.Missing(t, testneed.NFT, err)
+	}
+	for _, tt := range []struct{ name, script, fails, warns string }{
+		{"forwarding is off", "echo 0 >/proc/sys/net/ipv4/ip_forward", "dropped on a by IP, which does not forward", ""},
+		{"policy of FORWARD", "$nft add table ip f; $nft add chain ip f forward '{ type filter hook forward priority 0; policy drop; }'", "dropped on a by the policy of the chain ip f forward", ""},
+		{"filter", "$nft add table ip f; $nft add chain ip f c '{ type filter hook forward priority 0; }'; $nft add rule ip f c counter drop", "dropped on a by rule 2 of ip f c", ""},
+		{"size", "$nft add table ip f; $nft add chain ip f c '{ type filter hook forward priority 0; }'; $nft add rule ip f c meta length '>' 1400 counter drop", "",
+			"packets of 1500 bytes were dropped and those of 1228 passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			script := `in=$(cat); [ "$CNI_COMMAND" = ADD ] || exit 0
+nft=` + nft + `; { ` + tt.script + `; } >&2 || exit 1
+echo "$in" | sed 's/.*"prevResult"://; s/,"type":.*//'`
+			o := spec(t, "cni/network:"+write(t, "test.conflist", chain("bad")), 1, map[string]string{"plugins": dir + ":" + fake(t, map[string]string{"bad": script})})
+			p, err := cni.Limited(trusting(), 2*time.Second).Provision(t.Context(), o)
+			if tt.fails != "" {
+				must.Fail(t, err, "no answer within 2s", tt.fails)
+				return
+			}
+			must.Do(t, err)
+			t.Cleanup(func() { must.Do(t, p.Close(t.Context())) })
+			if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, tt.warns) || !strings.Contains(p.Warnings[0].Text, "dropped on a by rule 2 of ip f c") {
+				t.Errorf("%+v", p.Warnings)
+			}
+		})
 	}
 }

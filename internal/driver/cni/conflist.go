@@ -62,7 +62,7 @@ type plugin struct {
 func (d Driver) load(name string, v values) (conflist, error) {
 	if strings.Contains(name, "/") || slices.Contains(extensions(), filepath.Ext(name)) {
 		if !d.trusts(name, configDirs()) {
-			return conflist{}, fmt.Errorf("the CNI configuration %s is not in %s (%s): a study must not choose which programs are executed; name the file with --modes, or its directory there", name, configVariable, strings.Join(configDirs(), ":"))
+			return conflist{}, fmt.Errorf("the CNI configuration %s is not in %s (%s): a study must not choose which programs are executed; name the mode with --modes of tare run, or the file's directory there", name, configVariable, strings.Join(configDirs(), ":"))
 		}
 		text, err := readFile(name)
 		if err != nil {
@@ -242,12 +242,20 @@ func (c conflist) missing(dirs []string) error {
 				return err == nil && info.Mode().IsRegular()
 			})
 			if !found {
-				return fmt.Errorf("plugin %s of the CNI configuration %s is not in %s; install it (Debian: apt-get install containernetworking-plugins) or name its directory in %s or in the option %s",
-					name, c.source, strings.Join(dirs, ":"), pathVariable, optionPlugins)
+				return fmt.Errorf("plugin %s of the CNI configuration %s is not in %s; install it%s or name its directory in %s or in the option %s",
+					name, c.source, strings.Join(dirs, ":"), packaged(name), pathVariable, optionPlugins)
 			}
 		}
 	}
 	return nil
+}
+
+// packaged returns how to install a plugin if the package of the CNI project's plugins has it.
+func packaged(plugin string) string {
+	if slices.Contains(strings.Fields("bandwidth bridge dhcp dummy firewall host-device host-local ipvlan loopback macvlan portmap ptp sbr static tap tuning vlan vrf"), plugin) {
+		return " (Debian: apt-get install containernetworking-plugins)"
+	}
+	return ""
 }
 
 // stateDirs lists the directories in which the plugins are configured to keep state.

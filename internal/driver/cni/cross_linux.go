@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,7 +23,7 @@ const again = 20 * time.Millisecond
 // cross sends n datagrams of there bytes from the client of a pair to its server, each answered
 // with back bytes. Lost ones are sent again.
 func (p *path) cross(ctx context.Context, pair int, listen, dial netip.AddrPort, n, there, back int) error {
-	within := timelimit.Scaled(crossTimeout)
+	within := cmp.Or(p.within, timelimit.Scaled(crossTimeout))
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v%s", within, p.hint()))
 	defer cancel()
 	client, server, err := p.sockets(pair, listen, dial)

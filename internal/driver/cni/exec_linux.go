@@ -63,7 +63,7 @@ func (e executor) run(ctx context.Context, path string, stdin []byte, environ []
 		return nil, "", fmt.Errorf("it wrote %w to stdout", errTooBig)
 	}
 	if err := p.Err(); err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a child that it left has its stdout
-		return nil, "", pluginError(text.Bytes(), p.StderrTail(), err)
+		return nil, "", withDevice(pluginError(text.Bytes(), p.StderrTail(), err), stdin)
 	}
 	return text.Bytes(), p.StderrTail(), nil
 }
@@ -92,6 +92,21 @@ func pluginError(stdout []byte, stderr string, exit error) error {
 		return fmt.Errorf("%s (%w)", last, exit)
 	}
 	return exit
+}
+
+// withDevice adds to a plugin's error about a link that was not found which device its
+// configuration asks for. Several plugins report no name.
+func withDevice(err error, config []byte) error {
+	var asks struct{ Master, Device, UplinkInterface, VRFName string }
+	if !strings.Contains(err.Error(), "Link not found") || json.Unmarshal(config, &asks) != nil {
+		return err
+	}
+	for _, asked := range []struct{ key, name string }{{"master", asks.Master}, {"device", asks.Device}, {"uplinkInterface", asks.UplinkInterface}, {"vrfname", asks.VRFName}} {
+		if asked.name != "" && !strings.Contains(err.Error(), asked.name) {
+			err = fmt.Errorf("%w; its configuration asks for the %s %s", err, asked.key, asked.name)
+		}
+	}
+	return err
 }
 
 // longestText is how much of a plugin's text an error has.

@@ -47,6 +47,11 @@ func (p *path) prove(ctx context.Context) error {
 		if err := p.explore(ctx, pair, all); err != nil {
 			return err
 		}
+		if pair == 1 {
+			if err := p.CheckSizes(ctx, large+headers); err != nil {
+				return err
+			}
+		}
 		p.endpointRules(pair)
 		for _, d := range all {
 			p.ReadDevice(d.at, d.Device)
@@ -91,11 +96,22 @@ const (
 	explored = 32
 	large    = 1200 // fits into the minimum MTU of a lab
 	small    = 16
+	headers  = 20 + 8 // of IPv4 and UDP
 )
 
 // explore sends datagrams from the client of a pair to the server and back, first large ones
 // there, then large ones back, and derives from the counters what the devices must show.
 func (p *path) explore(ctx context.Context, pair int, all []*device) error {
+	p.AddStack(p.client.Place)
+	p.AddStack(p.server.Place)
+	watch := driver.WatchStacks(ctx, p.Stacks(), p.Pairs())
+	if err := p.exploreDevices(ctx, pair, all); err != nil {
+		return driver.WithCause(err, watch.Cause(ctx, 0))
+	}
+	return nil
+}
+
+func (p *path) exploreDevices(ctx context.Context, pair int, all []*device) error {
 	read := func() (out []linuxnet.LinkStats, err error) {
 		for _, d := range all {
 			st, err := d.ns.Stats(d.Name)

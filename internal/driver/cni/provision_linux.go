@@ -30,6 +30,7 @@ type path struct {
 	client *side
 	server *side
 	routed map[*side][]string // routes that were added for want of the plugins' own
+	within time.Duration      // for datagrams to cross it; 0 is crossTimeout
 	known  map[string]bool    // plugins that have a fact
 	// seen are the devices of each host that were there before the plugins, or are known.
 	seen map[*linuxnet.NS][]string
@@ -52,7 +53,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	}
 	p := &path{
 		Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the process that executes the plugins"},
-		kind: kind, id: idOf(o.Lab.Label), routed: map[*side][]string{}, known: map[string]bool{}, seen: map[*linuxnet.NS][]string{},
+		kind: kind, id: idOf(o.Lab.Label), within: d.limit, routed: map[*side][]string{}, known: map[string]bool{}, seen: map[*linuxnet.NS][]string{},
 	}
 	var dirs []string
 	if dirs, err = d.pluginDirs(o.Options); err == nil {

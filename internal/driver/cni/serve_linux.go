@@ -160,12 +160,18 @@ func (s *server) add(ctx context.Context, r request) (*types100.Result, error) {
 	s.attached = append(s.attached, rt)
 	result, err := s.cni.AddNetworkList(ctx, s.list, rt)
 	if err != nil {
-		if left := s.delete(r.ID); left != nil {
+		if left := s.delete(r.ID); left != nil && !samePlugin(err, left) {
 			err = fmt.Errorf("%w; the DEL after it failed, too: %w", err, left)
 		}
 		return nil, err
 	}
 	return types100.NewResultFromResult(result)
+}
+
+// samePlugin reports whether a plugin failed alike in ADD and in DEL, so that one of the errors
+// tells all.
+func samePlugin(add, del error) bool {
+	return strings.Replace(add.Error(), "failed (add)", "failed (delete)", 1) == del.Error()
 }
 
 // delete disconnects a sandbox, whatever became of the run. A plugin that fails does not keep the

@@ -22,6 +22,7 @@ func joinWait() time.Duration { return timelimit.Scaled(5 * time.Second) }
 // reachable waits until all pairs have exchanged a few bytes. It returns a
 // *remote.Unreachable if agents ran and nothing arrived.
 func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
+	watch := driver.WatchStacks(ctx, p.Stacks(), pairs)
 	errs := make([]error, len(pairs))
 	var wg sync.WaitGroup
 	for i, pair := range pairs {
@@ -30,7 +31,7 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	wg.Wait()
 	for _, err := range errs { // the first error is enough
 		if err != nil {
-			return err
+			return driver.WithCause(err, watch.Cause(ctx, 0))
 		}
 	}
 	return nil

@@ -21,6 +21,9 @@ type Path struct {
 	PairCount int // requested pairs
 	// CountersLate is as in driver.Path.
 	CountersLate time.Duration
+	// Sizes and Warnings are as in driver.Path.
+	Sizes    driver.PacketSizes
+	Warnings []result.Warning
 
 	pairs     []driver.Pair
 	firstPair [2]string // places of the first pair's endpoints
@@ -132,8 +135,9 @@ func (p *Path) Pairs() []driver.Pair { return p.pairs }
 // DriverPath completes own, which has what only the driver knows: Hosts, Facts, Close, and
 // optionally Snapshot to replace the one of this Path.
 func (p *Path) DriverPath(own driver.Path) *driver.Path {
-	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.stacks(), p.rules
+	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.Stacks(), p.rules
 	own.Topology, own.CountersLate = p.Topology, max(own.CountersLate, p.CountersLate)
+	own.Sizes, own.Warnings = p.Sizes, slices.Concat(own.Warnings, p.Warnings)
 	if own.Snapshot == nil {
 		own.Snapshot = p.Snapshot
 	}

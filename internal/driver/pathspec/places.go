@@ -39,8 +39,8 @@ func (p *Path) stackName(at Place) string {
 	return p.places[i].At
 }
 
-// stacks returns the network stacks that were added, with the functions that each supports.
-func (p *Path) stacks() []driver.NetworkStack {
+// Stacks returns the network stacks that were added, with the functions that each supports.
+func (p *Path) Stacks() []driver.NetworkStack {
 	var out []driver.NetworkStack
 	for _, at := range p.places {
 		_, shared := at.Stack.(Shared)

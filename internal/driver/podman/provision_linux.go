@@ -206,9 +206,10 @@ func (p *path) exchange(ctx context.Context, pair driver.Pair) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	watch := driver.WatchStacks(ctx, p.Stacks(), []driver.Pair{pair})
 	for i, dial := range pair.Server.Dial {
 		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, joinWait()); err != nil {
-			return err
+			return driver.WithCause(err, watch.Cause(ctx, 0))
 		}
 	}
 	return nil

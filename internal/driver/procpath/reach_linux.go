@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/timelimit"
 )
 
@@ -26,13 +27,18 @@ func (p *Path) CheckReachable(ctx context.Context, through string) error {
 	within := timelimit.Scaled(reachTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
+	watch := driver.WatchStacks(ctx, p.Stacks(), p.Pairs())
 	for _, listen := range p.Pairs()[0].Server.Listen {
 		if err := p.echo(ctx, listen.Addr()); err != nil {
-			return fmt.Errorf("send a datagram through %s, from sandbox client to %s and back: %w", through, listen.Addr(), err)
+			err = fmt.Errorf("send a datagram through %s, from sandbox client to %s and back: %w", through, listen.Addr(), err)
+			return driver.WithCause(err, watch.Cause(ctx, 0))
 		}
 	}
-	return nil
+	return p.CheckSizes(ctx, smallest)
 }
+
+// smallest is the size in bytes of the packets that CheckReachable sends.
+const smallest = headers4 + 4
 
 // echo waits until a datagram has returned from an address of the server.
 func (p *Path) echo(ctx context.Context, to netip.Addr) error {

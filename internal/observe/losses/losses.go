@@ -31,6 +31,7 @@ type Stack struct {
 	Kinds   map[string]string // of devices; nil if unknown
 	Shared  bool              // carries other traffic too
 	Sockets *SocketTotals     // totals of the trial's sockets in this stack, nil if it has none
+	State   State             // only of traffic that failed
 }
 
 // SocketTotals are the totals of a trial's sockets in one stack.

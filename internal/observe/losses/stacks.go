@@ -113,7 +113,7 @@ func (b *attribution) secondaryCounters() {
 		book()
 	}
 	for _, s := range b.in.Stacks {
-		b.attributeRest(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.uncounted()))
+		b.attributeRest(result.PlaceNetfilter, s, vanished, b.datagrams(s.uncounted()))
 	}
 	for _, s := range b.in.Stacks {
 		if s.Sockets != nil && s.Sockets.Sent > 0 {
@@ -152,6 +152,9 @@ func (b *attribution) backlog() (packets uint64) {
 	}
 	return packets
 }
+
+// vanished is the counter of packets that entered IP and neither left it nor were counted there.
+const vanished = "vanished within IP"
 
 // uncounted returns how many packets entered IP, or were to be forwarded, and neither left
 // it nor were counted on the way: a filter dropped them, by a chain's policy or a rule

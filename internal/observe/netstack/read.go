@@ -26,6 +26,7 @@ func sources() []source {
 		{"stat/nf_conntrack", true, conntrack},
 		{"udp", false, sockets},
 		{"udp6", true, sockets},
+		{"arp", true, neighbours},
 		{"ip_tables_names", true, olderTables},
 		{"ip6_tables_names", true, olderTables},
 	}
@@ -163,6 +164,18 @@ func sockets(r *Reading, text []byte) error {
 			return fmt.Errorf("cannot parse drops %q", f[len(f)-1])
 		}
 		r.Set(fmt.Sprintf("%sudp:%d#%s.drops", socketPrefix, port, f[9]), drops)
+	}
+	return nil
+}
+
+// neighbours parses /proc/net/arp: the address in the first column, flags in the third, which are 0
+// without an answer, the device in the last.
+func neighbours(r *Reading, text []byte) error {
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) == 6 && f[2] == "0x0" {
+			r.Unresolved = append(r.Unresolved, f[0]+" on "+f[5])
+		}
 	}
 	return nil
 }

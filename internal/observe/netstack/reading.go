@@ -32,6 +32,8 @@ type Reading struct {
 	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
 	Shapers  []Shaper          `json:"shapers,omitempty"` // its token buckets (netlink)
+	// Unresolved are the IPv4 neighbours that have not answered, such as "198.18.0.2 on eth0".
+	Unresolved []string `json:"unresolved,omitempty"`
 }
 
 // Shaper is a token bucket that limits what a device sends. The counter qdisc/DEVICE KIND.bytes has what

@@ -142,6 +142,8 @@ type Trial struct {
 	kernels  endKernels // of the machines of its endpoints
 	drops    *flowDrops // drop reasons, nil if unknown
 	stacks   []stackReading
+	// readAfter tells that the counters of the stacks were read after the trial.
+	readAfter bool
 }
 
 // Trial begins to observe a trial that has not started.

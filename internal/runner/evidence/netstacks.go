@@ -19,6 +19,7 @@ import (
 type stackReading struct {
 	place  driver.NetworkStack
 	before netstack.Reading
+	after  netstack.Reading
 	moved  netstack.Deltas
 	kinds  map[string]string
 }
@@ -28,7 +29,7 @@ type stackReading struct {
 // neither falls into the timed window. It reads none if the study does not ask for them
 // or if the path cannot be read.
 func (t *Trial) ReadStacksBefore(ctx context.Context) {
-	t.stacks = nil
+	t.stacks, t.readAfter = nil, false
 	if !t.Counted() {
 		return
 	}
@@ -48,8 +49,9 @@ func (t *Trial) ReadStacksAfter(ctx context.Context) {
 		s := &t.stacks[i]
 		reading, err := s.place.Read(ctx)
 		reading.AddGap("counters", err)
-		s.moved, s.kinds = reading.Since(s.before), reading.Kinds
+		s.after, s.moved, s.kinds = reading, reading.Since(s.before), reading.Kinds
 	}
+	t.readAfter = true
 }
 
 // Shaper is the slowest token bucket that at least half of the given bytes have passed, with the network stack
@@ -90,12 +92,15 @@ func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 		ends[at.Server.Stack] = ends[at.Server.Stack].Add(a.Server)
 	}
 	for _, s := range t.stacks {
-		in.Stacks = append(in.Stacks, losses.Stack{
-			Name: s.place.Name, Boot: s.before.Boot, Deltas: s.moved, Kinds: s.kinds, Shared: s.place.Shared, Sockets: ends[s.place.Name],
-		})
+		in.Stacks = append(in.Stacks, s.lossStack(ends[s.place.Name]))
 	}
 	attributed := losses.Attribute(in)
 	t.Record.Losses = &attributed
+}
+
+// lossStack is the stack as package losses takes it, with the totals of the trial's sockets in it.
+func (s stackReading) lossStack(sockets *losses.SocketTotals) losses.Stack {
+	return losses.Stack{Name: s.place.Name, Boot: s.before.Boot, Deltas: s.moved, Kinds: s.kinds, Shared: s.place.Shared, Sockets: sockets}
 }
 
 // OverUDP reports whether a workload sends datagrams.

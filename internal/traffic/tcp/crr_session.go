@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -24,24 +25,40 @@ type crrServed struct {
 type crrWindow struct {
 	crrTrial   // Warmup and Duration are those of this window
 	mu         sync.Mutex
-	bins       *traffic.BinCounter
+	bins       traffic.LoopCounter
 	connect    *traffic.Distribution
 	firstByte  *traffic.Distribution
 	made       int64         // connections in this window and before
 	portMisses int64         // connection attempts without a free source port
 	stalled    time.Duration // time without a source port in the timed part, sum of all flows
 	searching  time.Duration // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
+	before     int64         // exchanges before this window
+	unanswered int           // connections in a row that had no answer
 	searched   bool          // opening the last connection took longer
 }
 
 // done counts a connection by the times at which it was begun, was connected, had its first byte
 // and was closed.
 func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
-	w.bins.Add(closed, 1)
-	if begun >= w.bins.Warmup && begun < w.bins.End {
+	w.unanswered = 0
+	if w.bins.Add(begun, closed, true) {
 		w.connect.Record(connected - begun)
 		w.firstByte.Record(first - begun)
 	}
+}
+
+// mostUnanswered is how many connections in a row may have no answer, besides one for each flow: on a
+// path that loses packets, they are a share of all.
+const mostUnanswered = 3
+
+// fail counts a connection that had no answer in time, after which its flow opens the next. It returns
+// an error if so many in a row had none that the server has gone.
+func (w *crrWindow) fail(addr netip.AddrPort, begun, at time.Duration) error {
+	w.bins.Add(begun, at, false)
+	if w.unanswered++; w.unanswered > mostUnanswered+w.Streams || w.bins.Total == 0 && w.before == 0 {
+		return noReplyError(addr, w.made)
+	}
+	return nil
 }
 
 // stall adds a time during which a flow had no source port.
@@ -69,10 +86,13 @@ const slowPortSearch = time.Millisecond
 // serverReplyTimeout bounds the time from the start of a connection to its response.
 func serverReplyTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
+// errNoReply means that a connection had no answer in time.
+var errNoReply = errors.New("did not answer")
+
 // noReplyError returns the error for a connection that took longer than serverReplyTimeout. others
 // is the number of connections before it.
 func noReplyError(addr netip.AddrPort, others int64) error {
-	return fmt.Errorf("%s did not answer within %s on a connection that was opened after %d others", addr, serverReplyTimeout(), others)
+	return fmt.Errorf("%s %w within %s on a connection that was opened after %d others", addr, errNoReply, serverReplyTimeout(), others)
 }
 
 // crrSession is the client, which measures the time.
@@ -96,7 +116,7 @@ type crrSession struct {
 func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, timed
-	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
+	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), Flows: t.Streams}, connect: s.connect, firstByte: s.first, made: s.made, before: s.total}
 	began := clock.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
 	s.driven += began.Since()
@@ -108,10 +128,11 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 	s.portMisses += w.portMisses
 	s.searching += w.searching
 	s.stalled += w.stalled / time.Duration(t.Streams)
-	s.window.Messages += w.bins.Window
-	s.window.Seconds += timed.Seconds()
+	s.window.Messages += w.bins.Counted()
+	s.window.Failed += w.bins.Failed
+	s.window.Seconds += w.bins.Time().Seconds()
 	if timed > 0 {
-		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins})...)
+		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins.BinCounter})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
@@ -139,6 +160,9 @@ func (s *crrSession) Close() traffic.Report {
 // notes reports which resources ran out.
 func (s *crrSession) notes(now kernelTCP) []traffic.Note {
 	var notes []traffic.Note
+	if n := s.window.Failed; n > 0 {
+		notes = append(notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d connections had no response within %s", n, n+s.window.Messages, serverReplyTimeout())})
+	}
 	const advice = "to avoid it, set close: rst, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1"
 	switch {
 	case s.portMisses > 0:

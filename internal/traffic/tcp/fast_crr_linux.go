@@ -150,12 +150,19 @@ func (c *crrClient) wait() error {
 	return err
 }
 
-// check looks for a connection that timed out.
+// check ends connections that timed out, and opens the next of their flows.
 func (c *crrClient) check(err error) error {
 	at := c.since()
-	for _, f := range c.flows {
-		if f.state != crrIdle && at-f.begun > serverReplyTimeout() {
-			return errors.Join(err, noReplyError(c.addr, c.made))
+	for i := range c.flows {
+		f := &c.flows[i]
+		if err != nil || f.state == crrIdle || at-f.begun <= serverReplyTimeout() {
+			continue
+		}
+		socket.CloseNow(f.fd)
+		f.state = crrIdle
+		c.busy--
+		if err = c.fail(c.addr, f.begun, at); err == nil && at < c.bins.End {
+			err = c.begin(i, at)
 		}
 	}
 	return err

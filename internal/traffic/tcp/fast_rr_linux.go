@@ -50,7 +50,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
 	slot, limit := w.firstSlot(0)
 	clock := newPreciseClock(w)
-	from, at, end := time.Duration(0), time.Duration(0), w.bins.End
+	from, at := time.Duration(0), time.Duration(0)
 	for {
 		if w.open() {
 			if slot >= limit || at > w.lastSend() {
@@ -62,7 +62,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 			if err := clock.sleepUntil(from, over); err != nil {
 				return err
 			}
-		} else if from >= end {
+		} else if from >= w.bins.End {
 			return nil
 		}
 		if w.content != nil {

@@ -61,6 +61,14 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 		connected := start.Since()
 		first, err := exchangeOnce(ctx, addr, s, w, request, response, start)
 		s.Close()
+		if errors.Is(err, errNoReply) && ctx.Err() == nil {
+			w.mu.Lock()
+			err = w.fail(addr, at, start.Since())
+			w.mu.Unlock()
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -150,7 +150,10 @@ func tooManyFiles(err error, p traffic.Params) error {
 
 func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
 	w := client.Window
-	m := map[string]float64{"transaction_rate": float64(w.Messages) / w.Seconds}
+	m := map[string]float64{"transaction_rate": 0}
+	if w.Seconds > 0 {
+		m["transaction_rate"] = float64(w.Messages) / w.Seconds
+	}
 	// Without an exchange in the window the round trip is unknown, not 0.
 	if w.RTT.Count() > 0 {
 		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
@@ -188,12 +191,12 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	}
 	s.planned += warmup + timed
 	s.total += w.bins.Total
-	s.window.Messages += w.bins.Window
-	s.window.Seconds += timed.Seconds()
+	s.window.Messages += w.bins.Counted()
+	s.window.Seconds += w.bins.Time().Seconds()
 	s.window.Slots += w.slots()
 	s.window.Missed += w.missed
 	if timed > 0 {
-		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins})...)
+		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins.BinCounter})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil

@@ -14,7 +14,7 @@ type rrWindow struct {
 	p        traffic.Params // Warmup and Duration are those of this window
 	schedule rrSchedule
 	mu       sync.Mutex
-	bins     *traffic.BinCounter
+	bins     traffic.LoopCounter
 	hist     *traffic.Distribution
 	streams  []int64
 	missed   int64
@@ -22,9 +22,13 @@ type rrWindow struct {
 }
 
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
+	flows := p.Streams
+	if p.TransactionRate > 0 {
+		flows = 0
+	}
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams, content: s.content,
+		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}, hist: s.hist, streams: s.streams, content: s.content,
 	}
 }
 
@@ -35,12 +39,12 @@ func (w *rrWindow) open() bool { return w.schedule.rate > 0 }
 // began in the window counts for the round trips however long it took; otherwise the longest ones
 // would be missing.
 func (w *rrWindow) done(flow int, from, at time.Duration) {
-	w.bins.Add(at, 1)
-	if at >= w.bins.Warmup && at < w.bins.End {
-		w.streams[flow]++
-	}
-	if from >= w.bins.Warmup && from < w.bins.End {
+	began := w.bins.Add(from, at, true)
+	if began {
 		w.hist.Record(at - from)
+	}
+	if began && !w.open() || w.open() && at >= w.bins.Warmup && at < w.bins.End {
+		w.streams[flow]++
 	}
 }
 

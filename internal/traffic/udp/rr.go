@@ -140,6 +140,10 @@ type rrSession struct {
 func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: timed}
 	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
+	loop := traffic.LoopCounter{BinCounter: b, Flows: 1}
+	if s.p.TransactionRate > 0 {
+		loop.Flows = 0
+	}
 	err := s.p.Threading().Run(1, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
@@ -172,7 +176,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 				}
 				open.next++
 			}
-			counts := begun >= warmup && timed > 0
+			counts := begun >= b.Warmup && timed > 0
 			ok, err := s.exchange(start+int64(at), counts)
 			if err != nil {
 				return err
@@ -181,11 +185,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 				return context.Cause(ctx)
 			}
 			at = time.Duration(s.clock.now() - start)
-			if !ok {
-				continue
-			}
-			b.Add(at, 1)
-			if counts && at < b.End {
+			if loop.Add(begun, at, ok) && ok {
 				s.hist.Record(at - begun)
 			}
 		}
@@ -198,8 +198,8 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	if err != nil {
 		return err
 	}
-	s.window.Messages += b.Window
-	s.window.Seconds += timed.Seconds()
+	s.window.Messages += loop.Counted()
+	s.window.Seconds += loop.Time().Seconds()
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()

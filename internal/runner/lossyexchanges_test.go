@@ -1,0 +1,74 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/lab"
+	"tare/internal/must"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// exchanges is a short trial of exchanges of one flow, in slices.
+func exchanges(kind string) study.Workload {
+	w := study.Workload{
+		ID: kind, Kind: kind, Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", Placement: study.OneCore,
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(100 * time.Millisecond), Slice: study.Duration(20 * time.Millisecond),
+	}
+	switch kind {
+	case "tcp_crr":
+		w.Close = study.RST
+	case "udp_rr":
+		w.RequestSize, w.ResponseSize, w.Flows, w.Congestion = 16, 16, 0, ""
+	}
+	return w
+}
+
+// Where packets are lost, exchanges that came back count, and those that did not are a rate.
+func TestLossyExchanges(t *testing.T) {
+	needNFT(t)
+	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen random mod 100 < 2 counter drop; }\n}\n")
+	}}, []string{"netns/published"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
+	}, nil)
+	ok := map[string]result.Trial{}
+	for _, tr := range trials {
+		if tr.Status == result.TrialOK {
+			ok[tr.Workload] = tr
+		}
+	}
+	for _, kind := range []string{"tcp_rr", "tcp_crr", "udp_rr"} {
+		if m := ok[kind].Metrics; !(m["transaction_rate"]+m["connection_rate"] > 0) {
+			t.Errorf("%s has no valid trial: %v", kind, outcomes(trials))
+		}
+	}
+	if l := ok["udp_rr"].Metrics["loss_ratio"]; !(l > 0 && l < 0.5) {
+		t.Errorf("%g of the exchanges had no answer", l)
+	}
+}
+
+// A trial of which nothing arrives names where its packets were dropped and by what, with the size of
+// the packets, from its own evidence.
+func TestFailedTrialNamesItsCause(t *testing.T) {
+	needNFT(t)
+	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length > 1400 counter drop; }\n}\n")
+	}}, []string{"netns/published"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{datagrams(func(w *study.Workload) { w.Rate, w.PayloadSize = 50e6, 1400 })}
+	}, nil)
+	for _, tr := range trials {
+		must.ContainFor(t, tr.Status, tr.Reason, " datagrams of 1,428 bytes dropped on b by rule 2 of inet spoil c")
+		if strings.Contains(tr.Reason, "use longer trials") {
+			t.Errorf("advice although the cause is known: %s", tr.Reason)
+		}
+	}
+	if len(trials) == 0 {
+		t.Error("no trial was recorded")
+	}
+}

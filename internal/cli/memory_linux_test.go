@@ -85,14 +85,14 @@ func TestMemoryOfAnyInput(t *testing.T) {
 		{args: []string{"ls", "sparse run"}, exit: fine},
 		{args: []string{"ls", "text"}, exit: fine},
 		{args: []string{"ls", "steps"}, exit: fine},
-		{args: []string{"judge", "/dev/zero"}, exit: refused, said: "longer than 1 MiB"},
+		{args: []string{"judge", "/dev/zero"}, exit: refused, said: "a binary file"},
 		{args: []string{"judge", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return endless("x") }},
 		{args: []string{"judge", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return io.MultiReader(strings.NewReader("mode,value\n\""), endless("a,\n")) }},
 		{args: []string{"judge", "--format", "bench", "-"}, exit: refused, said: "longer than 1 MiB", stdin: func() io.Reader { return endless("Benchmark") }},
 		{args: []string{"judge", "-"}, exit: refused, said: "more than 10000 modes", stdin: func() io.Reader { return strings.NewReader(rows(20_000, 1)) }},
 		{args: []string{"judge", "-"}, exit: refused, said: "more than 150000 values", stdin: func() io.Reader { return strings.NewReader(rows(100, 2_000)) }},
-		{args: []string{"judge", "modes.csv"}, exit: fine},
-		{args: []string{"judge", "values.csv"}, exit: fine},
+		{args: []string{"judge", "--better", "higher", "modes.csv"}, exit: fine},
+		{args: []string{"judge", "--better", "higher", "values.csv"}, exit: fine},
 		{args: []string{"gc", "--engine", engine}, exit: -1, said: "the answer has more than 8 MiB"},
 	} {
 		name := strings.Join(c.args, " ")

@@ -166,7 +166,7 @@ func (b *builder) unread(column, text string, r row) error {
 
 // k8sTable reads a table of k8s-netperf: result-*.csv, or loss-rt-result-*.csv.
 func (b *builder) k8sTable(r *csv.Reader, columns []string, skipped int) error {
-	if !slices.Contains(columns, "avg throughput") && !(slices.Contains(columns, "type") && slices.Contains(columns, "value")) {
+	if !slices.Contains(columns, "avg throughput") && (!slices.Contains(columns, "type") || !slices.Contains(columns, "value")) {
 		return errors.New("this is a table of k8s-netperf with the use of CPUs, which judge does not read: give result-*.csv and loss-rt-result-*.csv")
 	}
 	for {

@@ -51,7 +51,7 @@ func (a App) gcCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
-			own := slices.DeleteFunc(slices.Clone(found), func(l leftover) bool { return lab.Foreign(l.owner) })
+			own := slices.DeleteFunc(slices.Clone(found), func(l leftover) bool { return l.unmarked || lab.Foreign(l.owner) })
 			if cluster != "" {
 				own = together(own)
 			}
@@ -69,7 +69,10 @@ func (a App) gcCommand() *cobra.Command {
 				fmt.Fprintln(a.Stdout, "nothing to remove")
 			}
 			for _, l := range found {
-				if lab.Foreign(l.owner) {
+				switch {
+				case l.unmarked:
+					fmt.Fprintf(a.Stderr, "tare: left alone: %s has only the name of a run, and no mark of one; remove it yourself if it is of no use\n", wording.Clean(l.what))
+				case lab.Foreign(l.owner):
 					fmt.Fprintf(a.Stderr, "tare: left alone: %s of run %s, of another user; that user and root can remove it (sudo tare gc)\n", wording.Clean(l.what), l.run)
 				}
 			}
@@ -139,6 +142,7 @@ type leftover struct {
 	run, what string
 	owner     int
 	remove    func(context.Context) error
+	unmarked  bool // only its name is that of a run
 }
 
 // leftovers finds what dead runs have left, in the order in which it can be
@@ -150,7 +154,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	for _, l := range ofLab {
-		found = append(found, leftover{l.Run, l.What, l.Owner, func(context.Context) error { return l.Remove() }})
+		found = append(found, leftover{l.Run, l.What, l.Owner, func(context.Context) error { return l.Remove() }, l.Unmarked})
 	}
 	alive, err := lab.Alive()
 	if err != nil {
@@ -161,7 +165,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	for _, l := range ofEngines {
-		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove})
+		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, false})
 	}
 	for _, e := range engines {
 		on, err := e.Leftovers(ctx, alive)
@@ -169,7 +173,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 			return nil, err
 		}
 		for _, l := range on {
-			found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove})
+			found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, false})
 		}
 	}
 	// Who is alive is asked once more, after all was found: what a run made that

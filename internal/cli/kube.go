@@ -171,7 +171,7 @@ func clusterLeftovers(ctx context.Context, at, namespace string) ([]leftover, er
 	}
 	var out []leftover
 	for _, l := range found {
-		out = append(out, leftover{l.Run, l.What, l.Owner, l.Remove})
+		out = append(out, leftover{l.Run, l.What, l.Owner, l.Remove, false})
 	}
 	return out, nil
 }

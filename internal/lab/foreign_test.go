@@ -161,43 +161,67 @@ func TestForeignSlots(t *testing.T) {
 	}
 }
 
-// Files of dead runs are found by their names and removed, for their user. Nothing is followed
-// out of the temporary directory.
+// Directories of dead runs are found by their names and removed by their marks, for their user. What has only
+// such a name is named and stays, and nothing is followed out of the temporary directory.
 func TestTemporaryFiles(t *testing.T) {
 	needRealRoot(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	must.Do(t, os.Chmod(os.TempDir(), 0o777|os.ModeSticky))
 	kept := filepath.Join(t.TempDir(), "kept")
 	must.Do(t, os.WriteFile(kept, []byte("kept"), 0o600))
-	const dead = "deadbeef"
+	const dead, date = "deadbeef", "20261125"
 	file := must.Get(lab.CreateTemp(dead, "boot.log"))(t)
 	file.Close()
 	dir := must.Get(lab.MkdirTemp(dead, "ovs"))(t)
 	must.Do(t, os.Symlink(kept, filepath.Join(dir, "link")))
-	other := must.Get(lab.CreateTemp(dead, "of-another-user"))(t)
-	must.Do(t, other.Chown(nobody, nobody))
-	other.Close()
-	must.Do(t, os.Symlink(filepath.Dir(kept), filepath.Join(os.TempDir(), lab.Prefix+dead+"-link")))
-	for _, name := range []string{"tare-run", lab.Prefix + dead, lab.Prefix + "farm-1", "tare-deadbee-x"} {
-		must.Do(t, os.WriteFile(filepath.Join(os.TempDir(), name), nil, 0o600))
+	other := must.Get(lab.MkdirTemp(dead, "of-another-user"))(t)
+	must.Do(t, os.Chown(other, nobody, nobody))
+	at := func(name string) string { return filepath.Join(os.TempDir(), lab.Prefix+name) }
+	must.Do(t, os.Symlink(filepath.Dir(kept), at(dead+"-link")))
+	// A user's own: by its name alone, with a mark that was copied, that leads elsewhere, or that is no file.
+	mark := must.Get(os.ReadFile(filepath.Join(dir, ".tare-run")))(t)
+	var own []string
+	for name, make := range map[string]func(string) error{
+		"results": func(string) error { return nil },
+		"copied":  func(m string) error { return os.WriteFile(m, mark, 0o600) },
+		"linked":  func(m string) error { return os.Symlink(filepath.Join(dir, ".tare-run"), m) },
+		"piped":   func(m string) error { return syscall.Mkfifo(m, 0o600) },
+	} {
+		for _, run := range []string{dead, date} {
+			must.Do(t, os.Mkdir(at(run+"-"+name), 0o700))
+			must.Do(t, make(filepath.Join(at(run+"-"+name), ".tare-run")))
+			own = append(own, "directory "+at(run+"-"+name))
+		}
+	}
+	names := []string{"run", dead, dead + "-file", date + "-notes.txt", "farm-1", "deadbee-x"}
+	for _, name := range names {
+		must.Do(t, os.WriteFile(at(name), nil, 0o600))
 	}
 	bindAs(t, nobody, "@tare-run/"+dead)
-	all := must.Get(lab.Leftovers())(t)
-	of := slices.DeleteFunc(all, func(l lab.Leftover) bool { return l.Run != dead })
-	var got []string
-	for _, l := range of {
-		got = append(got, l.What)
+	var removed, left []string
+	for _, l := range must.Get(lab.Leftovers())(t) {
+		if l.Run != dead && l.Run != date {
+			continue
+		}
+		if l.Unmarked {
+			left = append(left, l.What)
+		} else {
+			removed = append(removed, l.What)
+		}
 		for range 2 {
 			must.Equal(t, nil, l.Remove())
 		}
 	}
-	slices.Sort(got)
-	// The other user's is kept by that user's claim.
-	if want := []string{"directory " + dir, "file " + file.Name()}; !slices.Equal(got, want) {
-		t.Errorf("found %q, want %q", got, want)
+	for _, all := range [][]string{removed, left, own} {
+		slices.Sort(all)
 	}
-	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != 6 {
-		t.Errorf("left %v, %v, want 6", entries, err)
+	// The other user's is kept by that user's claim.
+	want := []string{"directory " + dir, "directory " + filepath.Dir(file.Name())}
+	slices.Sort(want)
+	must.EqualFor(t, "removed", want, removed)
+	must.EqualFor(t, "left alone", own, left)
+	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != len(names)+len(own)+2 {
+		t.Errorf("left %v, %v, want %d", entries, err, len(names)+len(own)+2)
 	}
 	must.Get(os.Stat(kept))(t)
 }

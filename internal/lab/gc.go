@@ -26,15 +26,17 @@ import (
 // Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run   string
-	What  string // namespace NAME, process PID, file PATH or directory PATH, for messages
+	What  string // namespace NAME, process PID or directory PATH, for messages
 	Owner int    // the user who has it, see Foreign
-	pid   int    // of a process
-	name  string // of a namespace
-	path  string // of a file
+	// Unmarked means that only its name is that of a run: it may be anybody's, and Remove leaves it.
+	Unmarked bool
+	pid      int    // of a process
+	name     string // of a namespace
+	path     string // of a directory
 }
 
 // Leftovers lists what dead runs have left on this machine: processes first, then named
-// namespaces, then files. Links, rules and addresses are inside the namespaces and are removed
+// namespaces, then directories. Links, rules and addresses are inside the namespaces and are removed
 // with them. What other users have is listed too, see Foreign.
 func Leftovers() ([]Leftover, error) {
 	alive, err := runid.List()

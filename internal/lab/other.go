@@ -32,6 +32,7 @@ func (*Lab) Close() error { return nil }
 type Leftover struct {
 	Run, What string
 	Owner     int
+	Unmarked  bool
 }
 
 // Leftovers returns nothing: runs create nothing on this system.

@@ -14,15 +14,28 @@ import (
 	"tare/internal/runid"
 )
 
-// CreateTemp creates a file of a run in the temporary directory, which only this user can
-// read. Its name has the run's id, by which tare gc finds it, and a random part, so that
-// nobody can have put something else there. what ends the name.
-func CreateTemp(run, what string) (*os.File, error) { return os.CreateTemp("", tempPattern(run, what)) }
+// MkdirTemp creates a directory of a run in the temporary directory, which only this user can
+// read. Its name has the run's id and a random part, so that nobody can have put something else
+// there; what ends the name. By its mark tare gc knows it.
+func MkdirTemp(run, what string) (string, error) {
+	dir, err := os.MkdirTemp("", Prefix+run+"-*-"+what)
+	if err != nil {
+		return "", err
+	}
+	if err := Mark(dir, run); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
 
-// MkdirTemp creates such a directory.
-func MkdirTemp(run, what string) (string, error) { return os.MkdirTemp("", tempPattern(run, what)) }
-
-func tempPattern(run, what string) string { return Prefix + run + "-*-" + what }
+// CreateTemp creates a file in such a directory of its own.
+func CreateTemp(run, what string) (*os.File, error) {
+	dir, err := MkdirTemp(run, "file")
+	if err != nil {
+		return nil, err
+	}
+	return os.Create(filepath.Join(dir, what))
+}
 
 // copySuffix ends the names of the directories that a controller on another machine has placed
 // here, in whichever of copyParents it could.
@@ -78,20 +91,15 @@ func leftoversIn(dir, suffix string, alive runid.Claims) ([]Leftover, error) {
 		if !ok || alive.Hold(id, owner) {
 			continue
 		}
-		kind := "file "
-		if e.IsDir() {
-			kind = "directory "
-		}
-		found = append(found, Leftover{Run: id, What: kind + path, Owner: owner, path: path})
+		found = append(found, Leftover{Run: id, What: "directory " + path, Owner: owner, Unmarked: !Foreign(owner) && !Marked(path, id), path: path})
 	}
 	return found, nil
 }
 
-// tempOwner returns the owner of a regular file or a directory; ok is false for anything else,
-// such as a symbolic link.
+// tempOwner returns the owner of a directory; ok is false for anything else, such as a symbolic link.
 func tempOwner(path string) (owner int, ok bool) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+	if err != nil || !info.IsDir() {
 		return 0, false
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
@@ -101,10 +109,10 @@ func tempOwner(path string) (owner int, ok bool) {
 	return int(st.Uid), true
 }
 
-// removeTemp removes a file or a directory with all that is in it, unless it is no longer the
-// one that was found. It follows no symbolic link.
+// removeTemp removes a directory with all that is in it, unless it is no longer the one that was
+// found or has no mark. It follows no symbolic link.
 func (l Leftover) removeTemp() error {
-	if owner, ok := tempOwner(l.path); !ok || owner != l.Owner {
+	if owner, ok := tempOwner(l.path); !ok || owner != l.Owner || !Marked(l.path, l.Run) {
 		return nil
 	}
 	return os.RemoveAll(l.path)

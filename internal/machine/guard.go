@@ -167,7 +167,7 @@ func removeRun(run string) error {
 		var errs []error
 		left := 0
 		for _, l := range found {
-			if l.Run != run || lab.Foreign(l.Owner) {
+			if l.Run != run || l.Unmarked || lab.Foreign(l.Owner) {
 				continue
 			}
 			left++
@@ -196,7 +196,7 @@ func removeDead(dir string) {
 		}
 		path := filepath.Join(filepath.Dir(dir), e.Name())
 		info, err := e.Info()
-		if err != nil || path == dir || time.Since(info.ModTime()) < copyTimeout() {
+		if err != nil || path == dir || time.Since(info.ModTime()) < copyTimeout() || !lab.Marked(path, id) {
 			continue // one that is being filled has no lock yet
 		}
 		if unlock, err := lock(filepath.Join(path, lockName)); err == nil {

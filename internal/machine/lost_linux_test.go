@@ -124,7 +124,7 @@ func TestCollectDead(t *testing.T) {
 	m := connect(t, b, dead, "a")
 	must.Get(agent.Start(t.Context(), m.User, dead, "a/client"))(t)
 	live := connect(t, b, alive, "a")
-	far.Run(t, "touch /run/netns/tare-"+dead+"-x-a; mkdir /var/tmp/tare-"+dead+"-x-machine")
+	far.Run(t, "touch /run/netns/tare-"+dead+"-x-a; d=/var/tmp/tare-"+dead+"-x-machine; mkdir $d; ls -di $d | { read -r i f; echo tare "+dead+" $i; } >$d/.tare-run")
 	// The stuck agent does not follow its guard, and the shell that would tidy up is gone before the guard is.
 	far.Run(t, "kill -STOP"+pidsOf(t, far, "agent --run "+dead))
 	far.Run(t, "kill -KILL"+pidsOf(t, far, "^sh .*"+dead))

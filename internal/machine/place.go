@@ -44,6 +44,7 @@ func placeScript() string {
 		`if [ "$f" -lt "$k" ] 2>/dev/null; then rm -rf "$p"; echo "$2 refused $t: $f of $k KiB free"; p=; continue; fi`,
 		`rm -f "$p/x"; break; done`,
 		`[ -n "$p" ] || { echo "$2 nowhere"; exit 0; }`,
+		`ls -di "$p" | { read -r i f; echo "tare $1 $i"; } >"$p/.tare-run"`,
 		`echo "$2 directory $p"`,
 		`head -c "$n" >"$p/tare" && chmod 700 "$p/tare" && "$p/tare" machine --run "$1" guard "$2" "$p"`,
 		`s=$?`, `rm -rf "$p"`, `exit "$s"`,

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/lab"
 	"tare/internal/process"
 )
 
@@ -127,9 +129,11 @@ func runDirectory(run string) (dir string, err error) {
 			continue
 		}
 		if len(filepath.Join(dir, socketName)) <= maxSocket {
-			return dir, nil
+			if err = lab.Mark(dir, run); err == nil {
+				return dir, nil
+			}
 		}
-		err = os.Remove(dir)
+		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return "", err
 }

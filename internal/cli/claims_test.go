@@ -149,7 +149,7 @@ func TestClaimsRefused(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q, %s", c.args, code, out.String(), errs.String())
 		}
 	}
-	for _, path := range []string{"out", filepath.Join("none", htmlFile), filepath.Join("some", htmlFile)} {
+	for _, path := range []string{"out", filepath.Join("none", store.PageFile), filepath.Join("some", store.PageFile)} {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s was created", path)
 		}

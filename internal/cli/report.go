@@ -27,13 +27,6 @@ import (
 	"tare/internal/warning"
 )
 
-// The files of a report beside run.json.
-const (
-	htmlFile   = "report.html"
-	mdFile     = "report.md"
-	figuresDir = "figures"
-)
-
 // shownFlags choose how much of a result is printed.
 type shownFlags struct{ full, quiet, claims bool }
 
@@ -127,9 +120,9 @@ func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 	if err != nil {
 		return fmt.Errorf("render figures: %w", err)
 	}
-	files := map[string][]byte{htmlFile: page.Bytes(), mdFile: text.Bytes()}
+	files := map[string][]byte{store.PageFile: page.Bytes(), store.TextFile: text.Bytes()}
 	for name, svg := range figures {
-		files[figuresDir+"/"+name] = svg
+		files[store.FiguresDir+"/"+name] = svg
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := dir.WriteFile(name, files[name]); err != nil {
@@ -161,9 +154,9 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 		run.Warnings = append(slices.Clip(run.Warnings), result.Warning{Code: string(warning.StudyChanged), Scope: "run",
 			Text: fmt.Sprintf("%s was changed after the run, whose results are of what was measured: %s", store.StudyFile, changed)})
 	}
-	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
+	in := report.Input{Run: run, Trials: trials, FiguresDir: store.FiguresDir}
 	in.Title, in.Description = titles(dir.Path())
-	in.Page, in.Full = filepath.Join(dir.Path(), htmlFile), "tare report --full "+quote(dir.Path())
+	in.Page, in.Full = filepath.Join(dir.Path(), store.PageFile), "tare report --full "+quote(dir.Path())
 	in.ClaimsCommand = "tare report --claims " + quote(dir.Path())
 	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))
 	return in, nil
@@ -216,7 +209,7 @@ func (a App) table(prepared report.Prepared, dir string, f shownFlags) error {
 	if err := a.text(prepared, f); err != nil || !f.full || f.quiet {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, htmlFile))
+	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, store.PageFile))
 	return err
 }
 

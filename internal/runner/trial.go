@@ -452,8 +452,11 @@ func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Durati
 	}
 	within, cancel := context.WithTimeoutCause(ctx, most, why)
 	defer cancel()
+	before := tr.elapsed
 	tr.forEachPair(within, func(p *pair) error { return do(within, p) })
-	tr.unlessFailed(tr.checkHeld)
+	if tr.err == nil {
+		tr.err = tr.checkHeld(tr.elapsed - before)
+	}
 	if tr.err != nil {
 		tr.release(ctx)
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"tare/internal/plan"
 	"tare/internal/report/wording"
@@ -31,10 +32,11 @@ func (e *tooShortError) Error() string {
 	return fmt.Sprintf("%s; it is repeated with a warm-up of %s and %s timed", e.why, wording.Duration(w.Warmup.Std()), wording.Duration(w.Duration.Std()))
 }
 
-// checkHeld ends the trial if the path of one of its pairs holds more than a slice carries.
-func (tr *trialRun) checkHeld() error {
+// checkHeld ends the trial if the path of one of its pairs holds more than a slice carries, after a transfer
+// that took that long.
+func (tr *trialRun) checkHeld(took time.Duration) error {
 	for _, p := range tr.pairs {
-		if schedule.HoldsMore(p.held, p.heldBefore, tr.Workload.Slice.Std()) {
+		if schedule.HoldsMore(p.held, p.heldBefore, took, tr.Workload.Slice.Std()) {
 			return &heldError{p.held}
 		}
 	}

@@ -23,6 +23,13 @@ const (
 	RunFile    = "run.json"      // written when the run ends
 )
 
+// What else is written into a run's directory, with [Dir.WriteFile] and [Dir.AppendFile].
+const (
+	PageFile   = "report.html"
+	TextFile   = "report.md"
+	FiguresDir = "figures" // with files *.svg
+)
+
 var (
 	// ErrExists means that a directory for a new run is not empty.
 	ErrExists = errors.New("not an empty directory")

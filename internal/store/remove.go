@@ -9,8 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"tare/internal/result"
 )
 
 // removedPrefix starts the name of a run's directory from when its removal begins. No list
@@ -168,8 +171,26 @@ func (t *target) openDir(path string) error {
 	return nil
 }
 
-// survey lists the files of a run. It accepts what [Dir.WriteFile] can write: regular
-// files, in the directory and one level below.
+// temporary is the name of a file while it is written, see replace, with that of the file.
+var temporary = regexp.MustCompile(`^\.(.+)\.[0-9a-f]{8}\.tmp$`)
+
+// isWritten reports whether a run, or a report of one, writes a file of that name. Anything else is
+// somebody's own, whatever directory it is in.
+func isWritten(name string) bool {
+	folder, base := path.Split(name)
+	if m := temporary.FindStringSubmatch(base); m != nil {
+		name = folder + m[1]
+	}
+	return slices.ContainsFunc([]string{
+		StudyFile, SessionsFile, TrialsFile, RunFile, PageFile, TextFile, FiguresDir + "/*.svg", path.Dir(result.StacksFile("", "")) + "/*.folded",
+	}, func(pattern string) bool {
+		written, err := path.Match(pattern, name)
+		return written && err == nil
+	})
+}
+
+// survey lists the files of a run. It accepts what a run writes: regular files of known
+// names, in the directory and one level below.
 func (t *target) survey() error {
 	if err := t.list("."); err != nil {
 		return err
@@ -212,7 +233,7 @@ func (t *target) list(folder string) error {
 			return err
 		case at == lockFile:
 			continue // removed with the lock
-		case info.Mode().IsRegular() && (folder == "." || name != RunFile && name != TrialsFile):
+		case info.Mode().IsRegular() && isWritten(at):
 			t.files = append(t.files, at)
 			t.sizes[at] = info.Size()
 			t.contents.Files++

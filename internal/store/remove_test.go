@@ -109,6 +109,23 @@ func TestRemoveRefuses(t *testing.T) {
 			return ""
 		}, ErrContents},
 		"a run in it": {func(t *testing.T, _, run string) string { full(t, filepath.Join(run, "inner")); return "" }, ErrContents},
+		"a user's notes in it": {func(t *testing.T, _, run string) string {
+			must.Do(t, os.WriteFile(filepath.Join(run, "NOTES.md"), nil, 0o600))
+			return ""
+		}, ErrContents},
+		"a user's file in a folder of it": {func(t *testing.T, _, run string) string {
+			must.Do(t, os.WriteFile(filepath.Join(run, "figures/plot.py"), nil, 0o600))
+			return ""
+		}, ErrContents},
+		"a user's folder in it": {func(t *testing.T, _, run string) string {
+			must.Do(t, os.Mkdir(filepath.Join(run, "analysis"), 0o700), os.WriteFile(filepath.Join(run, "analysis/a.svg"), nil, 0o600))
+			return ""
+		}, ErrContents},
+		"anything under the name of an unfinished removal": {func(t *testing.T, top, run string) string {
+			at := filepath.Join(top, ".tare-removed-00000000-run")
+			must.Do(t, os.Rename(run, at), os.WriteFile(filepath.Join(at, "id_ed25519"), nil, 0o600))
+			return at
+		}, ErrContents},
 		"deep in it": {func(t *testing.T, _, run string) string {
 			must.Do(t, os.MkdirAll(filepath.Join(run, "a/b"), 0o700))
 			return ""
@@ -192,7 +209,7 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	if !slices.Equal(found, []string{path}) {
 		t.Fatal(found)
 	}
-	if _, err := r.Remove(path); !errors.Is(err, ErrNotRun) {
+	if _, err := r.Remove(path); !errors.Is(err, ErrContents) {
 		t.Error(err)
 	}
 	must.Get(os.Stat(filepath.Join(path, "file")))(t)

@@ -40,14 +40,17 @@ const (
 	steadyWithin = 0.05
 )
 
-// HoldsMore reports whether a path held more than a slice carries when its last two transfers stopped. One of
-// them alone may have been slow because the machine was busy, unless it held far more.
-func HoldsMore(last, before *traffic.Held, slice time.Duration) bool {
-	// Of many connections each holds its part, and the path is as fast as all together.
-	more := func(h *traffic.Held, than time.Duration) bool {
-		return h != nil && max(h.For(h.Bytes/int64(max(1, h.Streams))+slicePackets*packet), rampTrips*traffic.SliceWarmup*h.RTT) > than
-	}
-	return more(last, farMore) || more(last, slice) && more(before, slice)
+// HoldsMore reports whether a path held more than a slice carries when its last two transfers stopped, of which the
+// last took that long until all had arrived. One of them alone may have been slow because the machine was busy,
+// unless its path took far longer.
+func HoldsMore(last, before *traffic.Held, took, slice time.Duration) bool {
+	return took > farMore && holdsMore(last, farMore) || holdsMore(last, slice) && holdsMore(before, slice)
+}
+
+// holdsMore reports whether a path held more than it carries in a time, or has round trips too long for it. Of many
+// connections each holds its part, and the path is as fast as all together.
+func holdsMore(h *traffic.Held, than time.Duration) bool {
+	return h != nil && max(h.For(h.Bytes/int64(max(1, h.Streams))+slicePackets*packet), rampTrips*traffic.SliceWarmup*h.RTT) > than
 }
 
 // required is the timed window that a path requires which held h.
@@ -120,7 +123,8 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 		return t.InOnePiece(max(t.Held, 1), max(warmup, upTo(warmup+max(more, leastWarmup))), max(now, firstWindow)), StillBursting
 	}
 	series := s.Series
-	if t.Held == 0 || h == nil || len(series) < 2 {
+	// A path that turns out to be fast only seemed slow, on a busy machine, where halves differ.
+	if t.Held == 0 || len(series) < 2 || !holdsMore(h, t.Workload.Slice.Std()) {
 		return t, LongEnough
 	}
 	halves := stats.Batches(series, len(series)/2)

@@ -77,7 +77,7 @@ func (p *path) measured() (goodput float64, counts bool, trials int) {
 	_, _, last := p.transfer(0, t.Workload.Warmup.Std())
 	var before *traffic.Held
 	for n := range t.Rounds() {
-		if HoldsMore(last, before, slice) {
+		if HoldsMore(last, before, slice+last.Time(), slice) {
 			t = whole(t, last)
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 	"tare/internal/timelimit"
 )
 
@@ -53,6 +55,8 @@ func (p *path) start(s *side, open request) error {
 	name := "the CNI plugins of host " + s.At
 	proc, err := daemon.StartSelf(name, Command, p.OnLab.Spec.Claim.ID, func(cmd *exec.Cmd) error {
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
+		// Plugins start other programs, such as iptables, that may be in the user's PATH only.
+		cmd.Env = append(cmd.Env, "PATH="+strings.Join(process.SearchPath(), ":"))
 		return s.ns.Start(cmd)
 	})
 	if err != nil {

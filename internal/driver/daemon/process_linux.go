@@ -43,9 +43,9 @@ func self(name string, args []string) *Process {
 	return p
 }
 
-// environment returns the environment of a mode's processes. Of the user's it has only where programs are.
+// environment returns the environment of a mode's processes.
 func environment() []string {
-	return []string{"PATH=" + strings.Join(process.SearchPath(), ":"), "HOME=/run", "LC_ALL=C"}
+	return []string{"PATH=" + strings.Join(process.SystemPath(), ":"), "HOME=/run", "LC_ALL=C"}
 }
 
 // ProgramPID returns the process id of the program itself, which is a child of its init

@@ -146,3 +146,33 @@ func TestLines(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
+
+// The Makefile, the nightly workflow and the set-up name the stages that stages.go has.
+func TestStagesAreNamedAlike(t *testing.T) {
+	var targets, names []string
+	for _, p := range parts() {
+		targets, names = append(targets, "test-"+p.name), append(names, p.name)
+	}
+	listed := func(file, pattern, separator string) []string {
+		t.Helper()
+		text := must.Get(os.ReadFile(filepath.Join("../..", file)))(t)
+		m := regexp.MustCompile(pattern).FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("%s has no %s", file, pattern)
+		}
+		return strings.Split(string(m[1]), separator)
+	}
+	must.Equal(t, targets, listed("Makefile", `(?m)^ALL := (.*)$`, " "))
+	must.Equal(t, append([]string{"test"}, targets...), listed(".github/workflows/nightly.yml", `stage: \[(.*)\]`, ", "))
+	rows := regexp.MustCompile(`(?m)^\t\t\w+ +\| ([\w ]+?) +\|`).FindAllSubmatch(must.Get(os.ReadFile("../setup-tests"))(t), -1)
+	if len(rows) < 10 {
+		t.Fatalf("setup-tests has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		for _, stage := range strings.Fields(string(row[1])) {
+			if stage != "test" && stage != "LABS" && !slices.Contains(names, stage) {
+				t.Errorf("setup-tests sets up %q, which is no stage", stage)
+			}
+		}
+	}
+}

@@ -198,7 +198,7 @@ func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
 	}
 	p := process.NewSelf(name, initCommand, path)
 	p.Stdin = true
-	p.Cmd.Env = []string{"PATH=" + filepath.Join(c.programs, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/run", "LC_ALL=C"}
+	p.Cmd.Env = []string{"PATH=" + strings.Join(process.SearchPath(filepath.Join(c.programs, "bin")), ":"), "HOME=/run", "LC_ALL=C"}
 	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC}
 	p.Cmd.WaitDelay = timelimit.Scaled(10 * time.Second)
 	if err := p.Start(h.NS.Start); err != nil {

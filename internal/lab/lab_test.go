@@ -302,7 +302,7 @@ func TestGuestOfDeadRun(t *testing.T) {
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-			if err == nil && strings.HasPrefix(string(line), qemu+"\x00") {
+			if args := strings.Split(string(line), "\x00"); err == nil && strings.HasPrefix(filepath.Base(args[0]), "qemu-system-") && slices.Contains(args, name) {
 				return pid
 			}
 			if time.Now().After(deadline) {

@@ -34,7 +34,7 @@ func CreateTemp(run, what string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.Create(filepath.Join(dir, what))
+	return os.OpenFile(filepath.Join(dir, what), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // copySuffix ends the names of the directories that a controller on another machine has placed

@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 	"tare/internal/timelimit"
 )
 
@@ -148,6 +149,7 @@ const (
 // flanneld starts flanneld on a host and returns what it writes about its subnet.
 func (p *path) flanneld(ctx context.Context, program, etcd string, h *lab.Host) (d *daemon.Process, text string, err error) {
 	d, err = daemon.Program{Name: "flanneld of host " + h.Name, Run: p.OnLab.Spec.Claim.ID, Path: program, Start: h.NS.Start,
+		Env:  []string{"PATH=" + strings.Join(process.SearchPath(), ":")}, // it starts iptables
 		Args: []string{"-etcd-endpoints=" + etcd, "-iface=" + lab.Underlay, "-ip-masq", "-healthz-port=0", "-subnet-file=" + subnetFile}}.Launch()
 	if err != nil {
 		return nil, "", err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -57,7 +58,7 @@ func runInit(args []string, stdin io.Reader) error {
 		return err
 	}
 	command := args[3:]
-	program, err := os.StartProcess(command[0], command, &os.ProcAttr{Env: append(environment(), o.Env...), Files: []*os.File{null, os.Stdout, os.Stderr}})
+	program, err := os.StartProcess(command[0], command, &os.ProcAttr{Env: slices.Concat(o.Env, environment()), Files: []*os.File{null, os.Stdout, os.Stderr}})
 	if err != nil {
 		return err
 	}

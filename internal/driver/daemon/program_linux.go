@@ -20,7 +20,7 @@ type Program struct {
 	Run   string // the run's id
 	Path  string
 	Args  []string
-	Env   []string          // in addition to PATH, HOME and LC_ALL
+	Env   []string          // before PATH, HOME and LC_ALL, of which the first counts
 	Dirs  []string          // directories to create in its /run
 	Files map[string]string // files to create, by path below its /run; readable by root only
 	Binds map[string]string // files of this machine to bind-mount, by path below its /run

@@ -5,6 +5,7 @@ package inside_test
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"tare/internal/driver/daemon"
 	"tare/internal/engine/private"
+	"tare/internal/process"
 	"tare/internal/study"
 	"tare/internal/testneed"
 )
@@ -133,7 +135,7 @@ func dockerEngine(t *testing.T) []string {
 		files = append(files, filepath.Join(currentEngine(t), name))
 	}
 	for _, program := range []string{"iptables", "iptables-save", "ip6tables", "ip6tables-save"} {
-		files = append(files, installed(t, testneed.Iptables, program))
+		files = append(files, packaged(t, testneed.Iptables, program))
 	}
 	for _, pattern := range []string{"libxt_*.so", "libipt_*.so", "libip6t_*.so"} {
 		found, err := filepath.Glob(filepath.Join("/usr/lib/x86_64-linux-gnu/xtables", pattern))
@@ -198,6 +200,21 @@ func installed(t *testing.T, need testneed.Need, program string, more ...string)
 		testneed.Missing(t, need, err)
 	}
 	return path
+}
+
+// packaged returns the path of a program in a directory of the system: one that is unpacked elsewhere starts with
+// a script, for which a guest has no shell.
+func packaged(t *testing.T, need testneed.Need, program string) string {
+	t.Helper()
+	dirs := process.SystemPath()
+	i := slices.IndexFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, program))
+		return err == nil
+	})
+	if i < 0 {
+		testneed.Missing(t, need, program+" is not in "+strings.Join(dirs, ", "))
+	}
+	return filepath.Join(dirs[i], program)
 }
 
 // studyText is the smallest study that provisions, proves and measures modes.

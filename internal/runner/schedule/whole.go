@@ -41,9 +41,12 @@ const (
 )
 
 // HoldsMore reports whether a path held more than a slice carries when its last two transfers stopped, of which the
-// last took that long until all had arrived. One of them alone may have been slow because the machine was busy,
-// unless its path took far longer.
+// last took that long until all had arrived. A machine that is busy makes a transfer slow as well, but then what
+// the path held arrives soon.
 func HoldsMore(last, before *traffic.Held, took, slice time.Duration) bool {
+	if last == nil || took < slice+last.Time()/2 { // it did not take the path that long to deliver
+		return false
+	}
 	return took > farMore && holdsMore(last, farMore) || holdsMore(last, slice) && holdsMore(before, slice)
 }
 

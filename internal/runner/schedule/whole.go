@@ -44,7 +44,7 @@ const (
 // last took that long until all had arrived. A machine that is busy makes a transfer slow as well, but then what
 // the path held arrives soon.
 func HoldsMore(last, before *traffic.Held, took, slice time.Duration) bool {
-	if last == nil || took < slice+last.Time()/2 { // it did not take the path that long to deliver
+	if last == nil || took < slice+min(last.Time(), slice)/2 { // it did not take long to arrive
 		return false
 	}
 	return took > farMore && holdsMore(last, farMore) || holdsMore(last, slice) && holdsMore(before, slice)

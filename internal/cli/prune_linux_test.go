@@ -132,12 +132,12 @@ func TestPruneKeeps(t *testing.T) {
 	defer busy.Close()
 	for _, yes := range []string{"--yes=false", "--yes"} {
 		exit, stdout, stderr := pruned("prune", top, "--keep", "1", yes)
-		if exit != 0 || strings.Count(stderr, "kept: ") != 2 || !strings.Contains(stderr, "a0: in use by another tare process") || !strings.Contains(stderr, "a2: contains something that tare did not write: link") ||
-			!strings.Contains(stdout, "6 of 14 runs") {
+		if exit != 0 || strings.Count(stderr, "kept: ") != 3 || !strings.Contains(stderr, "a0: in use by another tare process") || !strings.Contains(stderr, "a1: contains something that tare did not write: run.csv") || !strings.Contains(stderr, "a2: contains something that tare did not write: link") ||
+			!strings.Contains(stdout, "5 of 14 runs") {
 			t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
 		}
 	}
-	want := []string{"a0", "a2", "a3", "b3", "c0", "corrupt", "no-run", "no-study", "no-study-2"}
+	want := []string{"a0", "a1", "a2", "a3", "b3", "c0", "corrupt", "no-run", "no-study", "no-study-2"}
 	if left := runsIn(t, top); !slices.Equal(left, want) {
 		t.Errorf("left %v, want %v", left, want)
 	}

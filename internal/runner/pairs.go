@@ -24,7 +24,8 @@ type pair struct {
 	clientSide, serverSide traffic.Params
 	trial                  *agent.Trial // while it runs
 	client, server         traffic.Report
-	held, heldBefore       *traffic.Held // by the path, after the last transfer of a trial in slices and the one before
+	held                   *traffic.Held // by the path, after the last transfer of a trial in slices
+	slow                   int           // such transfers in a row whose path held more than a slice carries
 }
 
 // forEachPair runs a part of the trial for all its pairs in parallel. If one pair fails,

@@ -428,7 +428,6 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sam
 		slice := tr.Workload.Slice.Std()
 		sampling.Slice(tr.observed, func() {
 			tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) (err error) {
-				p.heldBefore = p.held
 				p.held, err = p.trial.Slice(ctx, slice)
 				return err
 			})

@@ -35,8 +35,9 @@ func (e *tooShortError) Error() string {
 // checkHeld ends the trial if the path of one of its pairs holds more than a slice carries, after a transfer
 // that took that long.
 func (tr *trialRun) checkHeld(took time.Duration) error {
+	enough := min(schedule.SlowTransfers, tr.Rounds()) // of a short trial all
 	for _, p := range tr.pairs {
-		if schedule.HoldsMore(p.held, p.heldBefore, took, tr.Workload.Slice.Std()) {
+		if p.slow = schedule.Slow(p.slow, p.held, took, tr.Workload.Slice.Std()); p.slow >= enough {
 			return &heldError{p.held}
 		}
 	}

@@ -40,14 +40,20 @@ const (
 	steadyWithin = 0.05
 )
 
-// HoldsMore reports whether a path held more than a slice carries when its last two transfers stopped, of which the
-// last took that long until all had arrived. A machine that is busy makes a transfer slow as well, but then what
-// the path held arrives soon.
-func HoldsMore(last, before *traffic.Held, took, slice time.Duration) bool {
-	if last == nil || took < slice+min(last.Time(), slice)/2 { // it did not take long to arrive
-		return false
+// SlowTransfers is after how many transfers in a row whose path held more than a slice carries it is taken for slow.
+// On a machine that is busy some are, too.
+const SlowTransfers = 6
+
+// Slow returns the number of such transfers in a row, given that before the last one. Of the last it has what the
+// path held, and how long it took until all of that had arrived. One that took far longer counts for all.
+func Slow(before int, h *traffic.Held, took, slice time.Duration) int {
+	switch {
+	case h == nil || took < slice+min(h.Time(), slice)/2 || !holdsMore(h, slice):
+		return 0
+	case took > farMore && holdsMore(h, farMore):
+		return SlowTransfers
 	}
-	return took > farMore && holdsMore(last, farMore) || holdsMore(last, slice) && holdsMore(before, slice)
+	return before + 1
 }
 
 // holdsMore reports whether a path held more than it carries in a time, or has round trips too long for it. Of many

@@ -75,15 +75,14 @@ func (p *path) measured() (goodput float64, counts bool, trials int) {
 		Duration: study.Duration(400 * time.Millisecond), Slice: study.Duration(50 * time.Millisecond)}}
 	slice := t.Workload.Slice.Std()
 	_, _, last := p.transfer(0, t.Workload.Warmup.Std())
-	var before *traffic.Held
+	slow := 0
 	for n := range t.Rounds() {
-		if HoldsMore(last, before, slice+last.Time(), slice) {
+		if slow = Slow(slow, last, slice+last.Time(), slice); slow >= SlowTransfers {
 			t = whole(t, last)
 			break
 		}
 		p.idle(200 * time.Millisecond) // the slices of other modes
 		var one float64
-		before = last
 		_, one, last = p.transfer(slice/traffic.SliceWarmup, slice-slice/traffic.SliceWarmup)
 		goodput += (one - goodput) / float64(n+1)
 	}

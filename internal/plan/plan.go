@@ -21,11 +21,10 @@ type Trial struct {
 	Expected time.Duration // of a rate search: estimated time; MaxTime is its limit
 	Requeued bool
 	Profiled bool // only samples stacks; see Profiles
+	Paces    bool // only shows at which rate a workload is paced; see FirstTrial
 	// Held is how long the path needs for the data that it holds, if that is more than a slice carries. The
 	// trial then runs in one piece, although its workload has slices.
 	Held time.Duration
-
-	Paces bool // only shows at which rate a workload is paced; see FirstTrial
 }
 
 // Pilot reports whether the trial only measures the warm-up of the mode.

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tare/internal/driver/procpath"
 	"tare/internal/timelimit"
 )
 
@@ -26,7 +27,8 @@ func (p *path) cross(ctx context.Context, pair int, listen, dial netip.AddrPort,
 	within := cmp.Or(p.within, timelimit.Scaled(crossTimeout))
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v%s", within, p.hint()))
 	defer cancel()
-	client, server, err := p.sockets(pair, listen, dial)
+	from, at := p.PairNamespaces(pair)
+	client, server, err := procpath.DatagramSockets(from, at, listen, dial)
 	if err != nil {
 		return err
 	}
@@ -38,30 +40,6 @@ func (p *path) cross(ctx context.Context, pair int, listen, dial netip.AddrPort,
 		return fmt.Errorf("send a datagram from %s to %s at %s and back: %w", ends.Client.Name, ends.Server.Name, dial, err)
 	}
 	return nil
-}
-
-// sockets opens the sockets of a pair.
-func (p *path) sockets(pair int, listen, dial netip.AddrPort) (client, server *net.UDPConn, err error) {
-	from, at := p.PairNamespaces(pair)
-	err = at.Do(func() (err error) {
-		server, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen))
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if dial.Port() == 0 {
-		dial = netip.AddrPortFrom(dial.Addr(), server.LocalAddr().(*net.UDPAddr).AddrPort().Port())
-	}
-	err = from.Do(func() (err error) {
-		client, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(dial))
-		return err
-	})
-	if err != nil {
-		server.Close()
-		return nil, nil, err
-	}
-	return client, server, nil
 }
 
 // echo answers each datagram with size bytes that begin as it does, until the socket is closed.

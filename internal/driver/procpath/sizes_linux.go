@@ -63,7 +63,7 @@ func (p *Path) CheckSizes(ctx context.Context, passed int) error {
 
 // crossBothWays reports whether a datagram with size bytes of payload crosses, and one back.
 func crossBothWays(ctx context.Context, from, at *linuxnet.NS, listen, dial netip.AddrPort, size int) (bool, error) {
-	client, server, err := datagramSockets(from, at, listen, dial)
+	client, server, err := DatagramSockets(from, at, listen, dial)
 	if err != nil {
 		return false, err
 	}
@@ -116,8 +116,9 @@ func answerSizes(server *net.UDPConn, size int) {
 	}
 }
 
-// datagramSockets opens a socket of the client that is connected to one of the server.
-func datagramSockets(from, at *linuxnet.NS, listen, dial netip.AddrPort) (client, server *net.UDPConn, err error) {
+// DatagramSockets opens a socket in the client's namespace that is connected to one in the server's. Port 0 to
+// dial is the port that the server got.
+func DatagramSockets(from, at *linuxnet.NS, listen, dial netip.AddrPort) (client, server *net.UDPConn, err error) {
 	err = at.Do(func() (err error) {
 		server, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen))
 		return err

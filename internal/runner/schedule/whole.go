@@ -15,7 +15,7 @@ import (
 
 // A slice that is short against what the path can hold measures the filling of buffers and buckets instead of
 // the path: on a link of 1 Mbit/s the send buffer alone holds 8 s of data. A mode with such a path has its
-// trials of bulk transfers over TCP in one piece, as long as the path requires (method 1.6).
+// trials of bulk transfers over TCP in one piece, as long as the path requires (docs/method.md, "Slow and shaped paths").
 const (
 	// slicePackets and wholePackets are what a counted slice and a window must carry at least: with fewer
 	// packets, the one that just misses the end matters.

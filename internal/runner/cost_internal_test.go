@@ -86,8 +86,12 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 	cpu := &script{t: t, next: []string{"1000 50", "1100 51", "1100 51", "1200 61", "9000 700", "9100 704"}}
 	o := observer(cpu)
 	r := &run{observer: o}
-	first := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "udp_stream", PayloadSize: 1400}}})
-	second := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_rr"}}})
+	sliced := func(w study.Workload) *trialRun {
+		w.Slice, w.Duration = study.Duration(100*time.Millisecond), study.Duration(time.Second)
+		return observed(o, &trialRun{Trial: plan.Trial{Workload: w}})
+	}
+	first := sliced(study.Workload{Kind: "udp_stream", PayloadSize: 1400})
+	second := sliced(study.Workload{Kind: "tcp_rr"})
 	for _, tr := range []*trialRun{first, second, first} {
 		r.runSlice(t.Context(), tr, nil)
 	}

@@ -22,7 +22,7 @@ type machine struct {
 }
 
 // tools are what the scripts need of every system.
-const tools = "awk bash basename cat chmod cmp comm cp cut date dirname du env find flock grep head install ldd ln mkdir mktemp mv paste readlink rm rmdir sed sleep sort tail tar tee timeout touch tr uname wc xargs"
+const tools = "awk bash basename cat chmod cmp comm cp cut date dirname du env find flock grep head install ldd ln mkdir mktemp mv paste readlink rm rmdir sed sha256sum sleep sort tail tar tee timeout touch tr uname wc xargs"
 
 func newMachine(t *testing.T) *machine {
 	m := &machine{t: t, dir: t.TempDir()}
@@ -199,6 +199,18 @@ func TestRegistry(t *testing.T) {
 	}
 	if code, _, _ := m.run(what, "iperf3"); code != 0 || len(m.asked(again)) != 1 || len(m.asked("update")) != 1 {
 		t.Errorf("the second call: exit status %d, downloads %q", code, m.asked(again))
+	}
+	// What another version of the script made is made again beside it, and exchanged.
+	programs := filepath.Join(m.dir, "cache/programs")
+	must.Do(t, os.WriteFile(filepath.Join(programs, "made"), []byte("otherwise"), 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(programs, "root/old"), nil, 0o644))
+	code, out, _ := m.run(what, "iperf3")
+	_, left := os.Stat(filepath.Join(programs, "root/old"))
+	if _, err := os.Stat(filepath.Join(programs, "bin/iperf3")); code != 0 || len(m.asked(again)) != 2 || strings.TrimSpace(out) != filepath.Join(programs, "bin") || err != nil || left == nil {
+		t.Errorf("made otherwise: exit status %d, downloads %q, %q, %v", code, m.asked(again), out, err)
+	}
+	if beside, err := filepath.Glob(programs + ".*"); len(beside) > 0 || err != nil {
+		t.Errorf("left beside: %q", beside)
 	}
 	m = newMachine(t)
 	m.fake("id", "echo 1000")

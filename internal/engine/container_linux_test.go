@@ -21,6 +21,7 @@ import (
 	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // bench is an engine with what only these tests need.
@@ -241,6 +242,7 @@ func TestExitReasons(t *testing.T) {
 	})
 	t.Run("stuck", func(t *testing.T) {
 		a := b.Agent(t, c, "stuck/limited")
+		t.Setenv(timelimit.Variable, "1") // its whole limit is waited for
 		pause(t, pidOf(t, "stuck/limited"))
 		must.Do(t, a.Close())
 		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tare/internal/timelimit"
 )
 
 // The version of a program that fails, is another one or does not end is an error of one line.
@@ -25,6 +27,7 @@ func TestVersionLine(t *testing.T) {
 			}
 			ctx, cancel := t.Context(), context.CancelFunc(func() {})
 			if strings.Contains(tt.script, "wait") {
+				t.Setenv(timelimit.Variable, "1") // its whole limit is waited for
 				ctx, cancel = context.WithTimeoutCause(ctx, time.Second, errors.New("the test ends it"))
 			}
 			defer cancel()

@@ -102,6 +102,7 @@ func kindOf(err error) error {
 	var verify *tls.CertificateVerificationError
 	var transport *url.Error
 	var op *net.OpError
+	var silent *silentError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
@@ -121,7 +122,7 @@ func kindOf(err error) error {
 		return ErrAdmission
 	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host), errors.As(err, &verify):
 		return ErrCertificate
-	case errors.As(err, &op), errors.As(err, &transport), errors.Is(err, context.DeadlineExceeded), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
+	case errors.As(err, &op), errors.As(err, &transport), errors.As(err, &silent), errors.Is(err, context.DeadlineExceeded), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
 		return ErrUnreachable
 	}
 	return nil

@@ -189,16 +189,24 @@ func (x *execution) Close(ctx context.Context) error {
 	}
 	x.out.Close()
 	err := x.kill(context.WithoutCancel(ctx))
-	timeout := time.NewTimer(killTimeout())
+	if x.endsWithin(killTimeout()) {
+		return nil
+	}
+	x.cancel()
+	x.endsWithin(killTimeout()) // a silent API server does not even end the stream
+	return errors.Join(fmt.Errorf("end the agent in pod %s: it still runs after %s", x.pod.Name, killTimeout()), err)
+}
+
+// endsWithin waits for the end of the process. It reports whether that came in time.
+func (x *execution) endsWithin(limit time.Duration) bool {
+	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	select {
 	case <-x.ended:
-		return nil
+		return true
 	case <-timeout.C:
+		return false
 	}
-	x.cancel()
-	<-x.ended
-	return errors.Join(fmt.Errorf("end the agent in pod %s: it still runs after %s", x.pod.Name, killTimeout()), err)
 }
 
 // kill kills the process from within its pod.
@@ -290,8 +298,14 @@ func (p *Pod) Execute(ctx context.Context, stdin io.Reader, command ...string) (
 		n, copied = io.Copy(&output, io.LimitReader(x.out, mostOutput+1))
 		x.out.Close()
 	})
-	<-x.ended
-	wg.Wait()
+	select {
+	case <-x.ended:
+		wg.Wait()
+	case <-ctx.Done():
+		x.endsWithin(killTimeout())
+		x.out.Close()
+		wg.Wait()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("run %s in pod %s: %w", command[0], p.Name, context.Cause(ctx))

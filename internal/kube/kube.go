@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,7 +96,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	config.QPS, config.Burst = requests, burst
 	config.WarningHandler = rest.NoWarnings{}
 	config.NegotiatedSerializer = codecs()
-	if c.rest, err = rest.UnversionedRESTClientFor(config); err != nil {
+	if c.rest, err = rest.UnversionedRESTClientFor(boundAnswers(config)); err != nil {
 		return nil, fmt.Errorf("use the context %s of the kubeconfig: %w; check its certificates, token and proxy", c.Context, oneLine(err))
 	}
 	var version struct{ GitVersion string }
@@ -183,16 +184,17 @@ const retryInterval = 200 * time.Millisecond
 
 func patience() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
-// do sends a request, and repeats it while the API server does not answer.
+// do sends a request, and repeats it while the API server does not answer, or has too many requests.
 func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, body, into any) error {
 	began := time.Now()
 	for again := false; ; again = true {
 		err := c.once(ctx, verb, at, query, body, into)
+		known := c.Version != "" // it has answered before
 		switch {
 		case again && verb == "POST" && isExisting(err):
 			// An attempt whose answer was lost has created it.
 			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
-		case !isAway(err) || c.Version == "" || ctx.Err() != nil || time.Since(began) > patience():
+		case !(isAway(err) && known || apierrors.IsTooManyRequests(err)) || ctx.Err() != nil || time.Since(began) > patience():
 			return err
 		}
 		select {
@@ -226,9 +228,14 @@ func (c *Cluster) once(ctx context.Context, verb, path string, query url.Values,
 		}
 		r = r.SetHeader("Content-Type", "application/json").Body(raw)
 	}
-	answer := r.Do(ctx)
-	// Error, unlike Raw, reads what the server says of the error.
-	if err := answer.Error(); err != nil || into == nil {
+	var answer rest.Result
+	// Error, unlike Raw, reads what the server says of the error. The server is not asked again by the library,
+	// which would wait for as long as the server says.
+	err := withAnswerTimeout(ctx, func(ctx context.Context) error {
+		answer = r.MaxRetries(0).Do(ctx)
+		return answer.Error()
+	})
+	if err != nil || into == nil {
 		return err
 	}
 	raw, err := answer.Raw()

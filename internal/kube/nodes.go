@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,20 +32,26 @@ const zoneLabel = "topology.kubernetes.io/zone"
 
 // Nodes lists the nodes of the cluster that match a label selector, sorted by name.
 func (c *Cluster) Nodes(ctx context.Context, selector string) ([]Node, error) {
-	var list corev1.NodeList
-	query := url.Values{}
+	query := url.Values{"limit": {strconv.Itoa(nodePage)}}
 	if selector != "" {
 		query.Set("labelSelector", selector)
 	}
-	if err := c.get(ctx, core+"/nodes", query, &list); err != nil {
-		return nil, c.fail(err, "list the nodes")
-	}
 	var out []Node
-	for _, n := range list.Items {
-		out = append(out, nodeOf(n))
+	for range maxPages {
+		var list corev1.NodeList
+		if err := c.get(ctx, core+"/nodes", query, &list); err != nil {
+			return nil, c.fail(err, "list the nodes")
+		}
+		for _, n := range list.Items {
+			out = append(out, nodeOf(n))
+		}
+		if list.Continue == "" {
+			slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+			return out, nil
+		}
+		query.Set("continue", list.Continue)
 	}
-	slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return nil, c.fail(fmt.Errorf("there are more than %d; check what listens at that address", nodePage*maxPages), "list the nodes")
 }
 
 func nodeOf(n corev1.Node) Node {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,11 +68,7 @@ func (a App) export(name string, f export.Format, most int, out string) error {
 	if out == "" {
 		return writeExport(a.Stdout, f, run, trials, most)
 	}
-	file, err := os.Create(out)
-	if err != nil {
-		return fmt.Errorf("write export: %w", err)
-	}
-	if err := cmp.Or(writeExport(file, f, run, trials, most), file.Close()); err != nil {
+	if err := writeFile(out, func(to io.Writer) error { return writeExport(to, f, run, trials, most) }); err != nil {
 		return fmt.Errorf("write export %s: %w", out, err)
 	}
 	return nil

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -323,11 +321,7 @@ func (a App) printHistory(h result.History, dir string, f historyFlags) error {
 		}
 		return write(out)
 	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	if err := os.WriteFile(f.out, b.Bytes(), 0o644); err != nil { //nolint:gosec // others read reports
+	if err := writeFile(f.out, write); err != nil {
 		return fmt.Errorf("write the history to %s: %w; choose another file with --out", f.out, err)
 	}
 	fmt.Fprintf(a.Stderr, "%s\nhistory: %s\n", report.HistoryAnswer(h), f.out)

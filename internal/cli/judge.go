@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -178,12 +176,8 @@ func (f judgeFlags) write(in report.Input) error {
 		if out.name == "" {
 			continue
 		}
-		var buf bytes.Buffer
-		if err := out.make(f.prepared(in), &buf); err != nil {
-			return fmt.Errorf("render report: %w", err)
-		}
-		if err := os.WriteFile(out.name, buf.Bytes(), 0o644); err != nil { //nolint:gosec // others read reports
-			return fmt.Errorf("write report: %w", err)
+		if err := writeFile(out.name, func(to io.Writer) error { return out.make(f.prepared(in), to) }); err != nil {
+			return fmt.Errorf("write report %s: %w", out.name, err)
 		}
 	}
 	return nil

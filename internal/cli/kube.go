@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"sync"
 
@@ -133,13 +133,13 @@ func (a App) imageCommand() *cobra.Command {
 
 // saveImage writes the image's archive and prints its name.
 func (a App) saveImage(path string) error {
-	file, err := os.Create(path)
+	var name string
+	err := writeFile(path, func(to io.Writer) (err error) {
+		name, err = kube.SaveImage(to)
+		return err
+	})
 	if err != nil {
-		return usage(fmt.Errorf("save the image: %w", err))
-	}
-	name, err := kube.SaveImage(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return environment(errors.Join(fmt.Errorf("save the image in %s: %w", path, err), os.Remove(path)))
+		return environment(fmt.Errorf("save the image in %s: %w", path, err))
 	}
 	_, err = fmt.Fprintln(a.Stdout, name)
 	return err

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tare/internal/process"
@@ -72,6 +73,7 @@ type connection struct {
 	stop    chan struct{} // ends the signs of life
 	over    sync.Once
 
+	used    atomic.Int32 // as of shared, of the first login
 	mu      sync.Mutex
 	further []shared           // the last one is used
 	claims  []*process.Process // that keep runs alive there, besides the first
@@ -81,6 +83,7 @@ type connection struct {
 type shared struct {
 	ssh     ssh
 	process *process.Process
+	used    *atomic.Int32 // its channels besides its own that were opened, or are being opened
 }
 
 // newest returns the login in which channels are opened.
@@ -90,13 +93,14 @@ func (c *connection) newest() shared {
 	if n := len(c.further); n > 0 {
 		return c.further[n-1]
 	}
-	return shared{c.ssh, c.first}
+	return shared{c.ssh, c.first, &c.used}
 }
 
 // maxFurther bounds the number of further logins on a machine.
 const maxFurther = 30
 
-// another logs in once more, unless that has been done since full was the newest login.
+// another logs in once more, unless that has been done since full was the newest login. If full has no channel
+// besides its own, no other login would have one.
 func (r *remote) another(ctx context.Context, c *connection, full shared) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +108,7 @@ func (r *remote) another(ctx context.Context, c *connection, full shared) error 
 	if n > 0 && c.further[n-1].process != full.process {
 		return nil
 	}
-	if n == maxFurther {
+	if n == maxFurther || full.used.Load() == 0 {
 		return fmt.Errorf("start tare on machine %s: the ssh server allows too few channels in one connection; raise MaxSessions in its sshd_config", r.name)
 	}
 	// What runs in its own channel is one more claim of the run, which ends with its stdin.
@@ -112,7 +116,7 @@ func (r *remote) another(ctx context.Context, c *connection, full shared) error 
 	if err != nil {
 		return err
 	}
-	next := shared{ssh: c.ssh}
+	next := shared{ssh: c.ssh, used: new(atomic.Int32)}
 	next.ssh.socket += strconv.Itoa(n + 1)
 	if next.process, err = next.ssh.first(command); err != nil {
 		return r.explain("log in once more to", "", err)
@@ -232,8 +236,11 @@ func (c *connection) live() {
 	}
 }
 
-// end ends the connection. The other side then removes what was placed there.
+// end ends the connection. The other side then removes what was placed there, for which it is given
+// closeTimeout: one that does not stop writing does not exit.
 func (c *connection) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout())
+	defer cancel()
 	var errs []error
 	c.over.Do(func() {
 		close(c.stop)
@@ -303,9 +310,7 @@ func (r *remote) close(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout())
-	defer cancel()
-	if err := c.end(ctx); err != nil {
+	if err := c.end(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("close machine %s: %w", r.name, err)
 	}
 	return nil

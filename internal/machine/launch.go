@@ -50,8 +50,10 @@ func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []str
 	defer cancel()
 	for {
 		shared := c.newest()
+		shared.used.Add(1)
 		p, err := shared.ssh.channel(command)
 		if err != nil {
+			shared.used.Add(-1)
 			return nil, r.explain("start tare on", "", err)
 		}
 		ch := &channel{Process: p, login: shared.process, r: r, c: c, out: newLines(p, c.marker)}
@@ -67,6 +69,7 @@ func (r *remote) start(ctx context.Context, c *connection, sudo bool, args []str
 			err = errors.New(ch.ExitReason())
 		}
 		refused := strings.Contains(ch.StderrTail(), refusedChannel)
+		shared.used.Add(-1)
 		if err := errors.Join(fmt.Errorf("start tare on machine %s: %w", r.name, err), ch.Kill()); !refused {
 			return nil, err
 		}

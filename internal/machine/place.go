@@ -62,13 +62,15 @@ type far struct {
 type lines struct {
 	r      *bufio.Reader
 	marker string
+	count  int             // lines for this program
 	noise  strings.Builder // the beginning of what was dropped
 }
 
-// The limits of what the other side may write: the length of a line, how much is dropped before the
-// first line for this program, and how much of that is kept for a message.
+// The limits of what the other side may write: the length and the number of lines for this program, how much
+// is dropped before the next of them, and how much of that is kept for a message.
 const (
 	maxLine  = 8 << 10
+	maxLines = 100
 	maxNoise = 256 << 10
 	keptText = 1 << 10
 )
@@ -88,13 +90,31 @@ func (l *lines) next() (word, rest string, err error) {
 		// What the shell wrote before may have had no line break.
 		_, text, ok := strings.Cut(string(line), l.marker)
 		if ok {
+			if l.count++; l.count > maxLines {
+				return "", "", floodError(fmt.Sprintf("it wrote more than %d lines, which this program does not", maxLines))
+			}
 			word, rest, _ = strings.Cut(strings.TrimSpace(text), " ")
 			return word, rest, nil
 		}
 		dropped += len(line)
 		l.keep(line)
 	}
-	return "", "", fmt.Errorf("the login wrote more than %d KiB of text", maxNoise>>10)
+	return "", "", floodError(fmt.Sprintf("the login wrote more than %d KiB of text", maxNoise>>10))
+}
+
+// floodError reports that the other side wrote too much. It may still do.
+type floodError string
+
+func (e floodError) Error() string { return string(e) }
+
+// awaitExit waits for the exit of p, unless err says that it goes on writing.
+func awaitExit(ctx context.Context, p *process.Process, err error) {
+	if _, flood := errors.AsType[floodError](err); flood {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, killTimeout())
+	defer cancel()
+	_ = p.Wait(ctx)
 }
 
 func (l *lines) keep(line []byte) {
@@ -164,9 +184,7 @@ const sshFailed = 255
 
 // noAnswer explains a login that did not run the command.
 func (r *remote) noAnswer(ctx context.Context, p *process.Process, out *lines, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, killTimeout())
-	defer cancel()
-	_ = p.Wait(ctx) // its output has ended
+	awaitExit(ctx, p, err)
 	if p.ExitReason() == "" || p.Cmd.ProcessState.ExitCode() == sshFailed || p.Cmd.ProcessState.ExitCode() < 0 {
 		return r.explain("log in to", p.StderrTail(), err)
 	}
@@ -195,7 +213,7 @@ func systemOf(text string) System {
 
 // identifier returns a name that may be a part of a file's name: the other side chooses it.
 func identifier(name string) string {
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if name == "" || len(name) > 32 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		return "unknown"
 	}
 	return name
@@ -274,9 +292,7 @@ var errNowhere = errors.New("no directory takes the program")
 
 // noCopy explains why the program did not start on the other side.
 func (r *remote) noCopy(ctx context.Context, c *connection, s System, err error) error {
-	wait, cancel := context.WithTimeout(ctx, killTimeout())
-	defer cancel()
-	_ = c.first.Wait(wait) // its output has ended
+	awaitExit(ctx, c.first, err)
 	words := c.first.StderrTail()
 	if c.first.ExitReason() == "" || c.first.Cmd.ProcessState.ExitCode() == sshFailed || c.first.Cmd.ProcessState.ExitCode() < 0 {
 		return r.explain("place tare on", words, err)

@@ -37,7 +37,7 @@ func (a App) pruneCommand() *cobra.Command {
 			"are newer than the oldest of them. With --older-than, younger runs are kept too. Studies are\n" +
 			"told apart by what decides their results, machines as tare history does.\n\n" +
 			"Never removed: runs under way, runs that cannot be read or whose study or start is not\n" +
-			"recorded, runs of other users, directories that contain anything but what a run writes, and\n" +
+			"recorded or in the future, runs of other users, directories that contain anything but what a run writes, and\n" +
 			"what is behind symbolic links. A removal that was killed is finished by the next one.",
 		Example: "  tare prune --keep 50\n  tare prune --older-than 90d --keep 10 --yes results",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -82,7 +82,8 @@ func parseAge(text string) (time.Duration, error) {
 }
 
 func (a App) prune(ctx context.Context, dir string, byDefault bool, o pruneOptions) error {
-	before := time.Now()
+	now := time.Now()
+	before := now
 	if o.olderThan != "" {
 		age, err := parseAge(o.olderThan)
 		if err != nil {
@@ -116,7 +117,11 @@ func (a App) prune(ctx context.Context, dir string, byDefault bool, o pruneOptio
 	for _, path := range unfinished {
 		p.remove(store.Summary{Path: path}, "unfinished removal")
 	}
-	for _, run := range outdated(all, o.keep, before) {
+	old, future := outdated(all, o.keep, before, now)
+	for _, run := range future {
+		fmt.Fprintf(a.Stderr, "tare: kept: %s starts on %s by a clock that was wrong, and does not count for --keep; remove it by hand\n", wording.Clean(run.Path), run.Started.Local().Format("2006-01-02"))
+	}
+	for _, run := range old {
 		if ctx.Err() != nil {
 			break
 		}
@@ -151,24 +156,30 @@ func prunable(dir string) ([]pruneRun, error) {
 	return out, err
 }
 
+// mostAhead is how far the clock of another machine may be ahead of this one's.
+const mostAhead = 24 * time.Hour
+
 // outdated are the runs to remove, oldest first: those that started before a time and before
-// the last complete ones of their group that are kept.
-func outdated(all []pruneRun, keep int, before time.Time) []pruneRun {
-	var out []pruneRun
+// the last complete ones of their group that are kept. What starts in the future says nothing
+// about which run is newer.
+func outdated(all []pruneRun, keep int, before, now time.Time) (old, future []pruneRun) {
 	complete := map[string]int{}
 	for _, r := range slices.Backward(all) {
-		if r.group == "" {
+		switch {
+		case r.Started.After(now.Add(mostAhead)):
+			future = append(future, r)
 			continue
-		}
-		if complete[r.group] >= keep && r.Started.Before(before) {
-			out = append(out, r)
+		case r.group == "":
+			continue
+		case complete[r.group] >= keep && r.Started.Before(before):
+			old = append(old, r)
 		}
 		if r.Status == result.RunComplete {
 			complete[r.group]++
 		}
 	}
-	slices.Reverse(out)
-	return out
+	slices.Reverse(old)
+	return old, future
 }
 
 // pruning removes runs, or lists what it would remove, and counts.

@@ -143,6 +143,19 @@ func TestPruneKeeps(t *testing.T) {
 	}
 }
 
+// A run that a wrong clock dates in the future makes no real run old, and is named.
+func TestPruneOfTheFuture(t *testing.T) {
+	top := t.TempDir()
+	for name, days := range map[string]int{"old": 2, "new": 1, "future": -3650, "far-future": -3651} {
+		prunedRun(t, top, name, "one", "Xeon", days, result.RunComplete)
+	}
+	exit, stdout, stderr := pruned("prune", top, "--keep", "1", "--yes")
+	if exit != 0 || strings.Count(stderr, "future starts on 20") != 2 || !strings.Contains(stdout, "removed 1 of 4 runs") {
+		t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
+	}
+	must.Equal(t, []string{"far-future", "future", "new"}, runsIn(t, top))
+}
+
 func TestPruneUsage(t *testing.T) {
 	top := manyStudies(t)
 	t.Chdir(t.TempDir())

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,8 @@ const (
 
 var errAnswer = fmt.Errorf("the answer has more than %d MiB or %d objects, more than any that tare needs; check what listens at that address", maxAnswer>>20, maxAnswerObjects)
 
-// answerTimeout bounds the time from a request to the end of its answer.
-func answerTimeout() time.Duration { return timelimit.Scaled(answerLimit) }
-
-var answerLimit = 30 * time.Second // shorter in tests
+// answerLimit bounds the time from a request to the end of its answer.
+const answerLimit = 30 * time.Second
 
 // silentError is that of a request whose answer was not complete in time.
 type silentError struct{ after time.Duration }
@@ -40,15 +39,15 @@ type silentError struct{ after time.Duration }
 func (e *silentError) Error() string { return fmt.Sprintf("no complete answer within %s", e.after) }
 
 // withAnswerTimeout calls ask, which sends a request, with a limit on its time.
-func withAnswerTimeout(ctx context.Context, ask func(context.Context) error) error {
-	silent := &silentError{answerTimeout()}
+func (c *Cluster) withAnswerTimeout(ctx context.Context, ask func(context.Context) error) error {
+	silent := &silentError{timelimit.Scaled(cmp.Or(c.answerLimit, answerLimit))}
 	within, cancel := context.WithTimeoutCause(ctx, silent.after, silent)
 	defer cancel()
 	err := ask(within)
 	switch {
 	case errors.Is(err, errAnswer):
 		return errAnswer
-	case err != nil && ctx.Err() == nil && context.Cause(within) == error(silent):
+	case err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), silent):
 		return silent
 	}
 	return err

@@ -30,7 +30,7 @@ func connectTo(t *testing.T, serve http.HandlerFunc) (*Cluster, error) {
 	path := filepath.Join(t.TempDir(), "config")
 	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + s.URL + "'}}]\ncontexts: [{name: here, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: here\n"
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-	return Connect(t.Context(), Options{Kubeconfig: path, Image: "x"})
+	return Connect(t.Context(), Options{Kubeconfig: path, Image: "x", answerLimit: 300 * time.Millisecond})
 }
 
 // endless writes text until nobody reads it.
@@ -46,9 +46,6 @@ func endless(w io.Writer, text string) {
 // A cluster that is hostile or broken costs a bounded time and memory, and is named for what it does.
 func TestHostileCluster(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1")
-	limit := answerLimit
-	t.Cleanup(func() { answerLimit = limit })
-	answerLimit = 300 * time.Millisecond
 	for name, tt := range map[string]struct {
 		serve http.HandlerFunc
 		want  error

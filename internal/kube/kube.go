@@ -37,6 +37,8 @@ type Options struct {
 	Image      string // of the pods; empty for OwnImage
 	// Inject copies this program into pods of Image, which needs no more than a shell.
 	Inject bool
+
+	answerLimit time.Duration // shorter than answerLimit in tests
 }
 
 // Cluster is a Kubernetes cluster.
@@ -52,6 +54,8 @@ type Cluster struct {
 	created *sync.Map // the paths of collections in which this client has created something
 	dryRun  bool
 	owner   *owner // of what this client creates, nil for none
+
+	answerLimit time.Duration // 0 for the usual
 }
 
 // DryRun returns the cluster for attempts: it says whether it would create something, and does not.
@@ -81,7 +85,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, created: &sync.Map{}}
+	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, answerLimit: o.answerLimit, created: &sync.Map{}}
 	if raw, err := loader.RawConfig(); err == nil && c.Context == "" {
 		c.Context = raw.CurrentContext
 	}
@@ -189,12 +193,12 @@ func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, bod
 	began := time.Now()
 	for again := false; ; again = true {
 		err := c.once(ctx, verb, at, query, body, into)
-		known := c.Version != "" // it has answered before
+		later := isAway(err) && c.Version != "" || apierrors.IsTooManyRequests(err)
 		switch {
 		case again && verb == "POST" && isExisting(err):
 			// An attempt whose answer was lost has created it.
 			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
-		case !(isAway(err) && known || apierrors.IsTooManyRequests(err)) || ctx.Err() != nil || time.Since(began) > patience():
+		case !later || ctx.Err() != nil || time.Since(began) > patience():
 			return err
 		}
 		select {
@@ -231,7 +235,7 @@ func (c *Cluster) once(ctx context.Context, verb, path string, query url.Values,
 	var answer rest.Result
 	// Error, unlike Raw, reads what the server says of the error. The server is not asked again by the library,
 	// which would wait for as long as the server says.
-	err := withAnswerTimeout(ctx, func(ctx context.Context) error {
+	err := c.withAnswerTimeout(ctx, func(ctx context.Context) error {
 		answer = r.MaxRetries(0).Do(ctx)
 		return answer.Error()
 	})

@@ -69,10 +69,11 @@ func (r *Remover) Check(path string) (Contents, error) {
 	return t.contents, nil
 }
 
-// Remove removes a run and returns what it removed. It first locks the run and renames its
-// directory, then removes the files that make it a run last: one that is killed leaves
-// something that [Remover.Unfinished] finds and Remove finishes. Errors: those of Check,
-// before anything is changed; a failed removal, with what was removed until then.
+// Remove removes a run and returns what it removed. It first locks the run, lists it once
+// more, because a run may have ended meanwhile, and renames its directory, then removes the files that make it a run
+// last: one that is killed leaves something that [Remover.Unfinished] finds and Remove
+// finishes. Errors: those of Check, before anything is changed; a failed removal, with what
+// was removed until then.
 func (r *Remover) Remove(path string) (Contents, error) {
 	t, err := r.open(path)
 	if err != nil {
@@ -138,12 +139,15 @@ func (r *Remover) open(path string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{parent: parent, name: filepath.Base(rel), sizes: map[string]int64{}}
+	t := &target{parent: parent, name: filepath.Base(rel)}
 	if err := t.openDir(path); err != nil {
 		return nil, errors.Join(err, parent.Close())
 	}
 	if err := t.survey(); err != nil {
 		return nil, errors.Join(err, t.close())
+	}
+	if t.dir.isRun() != nil && (!t.unfinished() || len(t.folders)+t.contents.Files > 0) {
+		return nil, errors.Join(ErrNotRun, t.close())
 	}
 	return t, nil
 }
@@ -192,6 +196,7 @@ func isWritten(name string) bool {
 // survey lists the files of a run. It accepts what a run writes: regular files of known
 // names, in the directory and one level below.
 func (t *target) survey() error {
+	t.files, t.folders, t.sizes, t.contents = nil, nil, map[string]int64{}, Contents{}
 	if err := t.list("."); err != nil {
 		return err
 	}
@@ -205,10 +210,7 @@ func (t *target) survey() error {
 			t.files = append(slices.Delete(t.files, i, i+1), last)
 		}
 	}
-	if t.dir.isRun() == nil || t.unfinished() && len(t.folders) == 0 && t.contents.Files == 0 {
-		return nil
-	}
-	return ErrNotRun
+	return nil
 }
 
 // unfinished reports whether a removal of the directory has begun.
@@ -247,42 +249,47 @@ func (t *target) list(folder string) error {
 	return nil
 }
 
-// remove locks, renames and empties the directory.
-func (t *target) remove() (Contents, error) {
+// remove locks, lists, renames and empties the directory.
+func (t *target) remove() (done Contents, err error) {
 	if err := t.dir.acquire(); err != nil {
-		return Contents{}, err
+		return done, err
+	}
+	if err := t.survey(); err != nil {
+		return done, err
 	}
 	if err := t.mark(); err != nil {
-		return Contents{}, err
+		return done, err
 	}
-	var done Contents
-	for _, name := range t.ordered() {
-		if err := t.dir.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for range removeTries {
+		if err := t.empty(&done); err != nil {
 			return done, err
+		}
+		if err = t.parent.Remove(t.name); err == nil { // it removes a directory only if it is empty
+			return done, nil
+		}
+		if err := t.survey(); err != nil {
+			return done, err
+		}
+	}
+	return done, err
+}
+
+// removeTries is how often the directory is removed: a process that tries to lock the run
+// meanwhile creates the lock file again, and one that has read the run writes its report.
+const removeTries = 5
+
+// empty removes what was listed and the lock file, and counts it.
+func (t *target) empty(done *Contents) error {
+	for _, name := range append(t.ordered(), lockFile) {
+		if err := t.dir.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		if size, file := t.sizes[name]; file {
 			done.Files++
 			done.Bytes += size
 		}
 	}
-	return done, t.removeDir()
-}
-
-// removeTries is how often the directory is removed: a process that tries to lock the run
-// meanwhile creates the lock file again.
-const removeTries = 5
-
-// removeDir removes the directory, which has only a lock file left.
-func (t *target) removeDir() (err error) {
-	for range removeTries {
-		if err := t.dir.root.Remove(lockFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err = t.parent.Remove(t.name); err == nil { // it removes a directory only if it is empty
-			return nil
-		}
-	}
-	return err
+	return nil
 }
 
 // ordered are the files and directories in the order in which they are removed.

@@ -215,6 +215,29 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	must.Get(os.Stat(filepath.Join(path, "file")))(t)
 }
 
+// A run that ends after it was listed, and a report that is written while it is removed, are removed whole.
+func TestRemoveOfWhatGrows(t *testing.T) {
+	top := t.TempDir()
+	path := filepath.Join(top, "run")
+	must.Do(t, os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, TrialsFile), []byte(lineOf(1)+"\n"), 0o644))
+	r := remover(t, top)
+	half := must.Get(r.open(path))(t)
+	whole := full(t, path)
+	must.EqualFor(t, "removed", whole, must.Get(half.remove())(t))
+	must.Do(t, half.close())
+
+	whole = full(t, path)
+	half = must.Get(r.open(path))(t)
+	must.Do(t, half.dir.acquire(), half.mark())
+	var done Contents
+	must.Do(t, half.empty(&done))
+	must.Do(t, os.WriteFile(filepath.Join(top, half.name, PageFile), []byte("report"), 0o644))
+	must.EqualFor(t, "removed before", whole, done)
+	must.EqualFor(t, "removed after", Contents{Files: 1, Bytes: 6}, must.Get(half.remove())(t))
+	must.Do(t, half.close())
+	must.EqualFor(t, "left", 1, len(below(t, top)))
+}
+
 // A directory that is exchanged for another one after it was checked is not removed.
 func TestRemoveExchanged(t *testing.T) {
 	top := t.TempDir()

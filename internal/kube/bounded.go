@@ -30,8 +30,12 @@ const (
 
 var errAnswer = fmt.Errorf("the answer has more than %d MiB or %d objects, more than any that tare needs; check what listens at that address", maxAnswer>>20, maxAnswerObjects)
 
-// answerLimit bounds the time from a request to the end of its answer.
-const answerLimit = 30 * time.Second
+// answerLimit bounds the time from a request to the end of its answer. After a late answer hurriedLimit does, until one
+// comes: what is left to do is often only to clean up.
+const (
+	answerLimit  = 30 * time.Second
+	hurriedLimit = 5 * time.Second
+)
 
 // silentError is that of a request whose answer was not complete in time.
 type silentError struct{ after time.Duration }
@@ -40,10 +44,17 @@ func (e *silentError) Error() string { return fmt.Sprintf("no complete answer wi
 
 // withAnswerTimeout calls ask, which sends a request, with a limit on its time.
 func (c *Cluster) withAnswerTimeout(ctx context.Context, ask func(context.Context) error) error {
-	silent := &silentError{timelimit.Scaled(cmp.Or(c.answerLimit, answerLimit))}
+	limit := cmp.Or(c.answerLimit, answerLimit)
+	if c.late.Load() {
+		limit = min(limit, hurriedLimit)
+	}
+	silent := &silentError{timelimit.Scaled(limit)}
 	within, cancel := context.WithTimeoutCause(ctx, silent.after, silent)
 	defer cancel()
 	err := ask(within)
+	if late := errors.Is(context.Cause(within), silent); late || !isAway(err) {
+		c.late.Store(late)
+	}
 	switch {
 	case errors.Is(err, errAnswer):
 		return errAnswer

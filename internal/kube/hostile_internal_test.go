@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -13,7 +14,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"tare/internal/must"
 	"tare/internal/timelimit"
@@ -99,4 +104,28 @@ func TestRepeatedAnswers(t *testing.T) {
 	}))(t)
 	must.Fail(t, must.Err(c.Nodes(t.Context(), "")), "list the nodes on cluster here: there are more than 20000; check what listens")
 	must.Equal(t, 3+maxPages, int(asked.Load()))
+}
+
+// A cluster that was late has less time for the next answer, until one comes in time, whatever it says.
+func TestHurriedCluster(t *testing.T) {
+	refusal := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a")
+	synctest.Test(t, func(t *testing.T) {
+		c := &Cluster{late: new(atomic.Bool)}
+		var took []time.Duration
+		for _, answer := range []error{context.DeadlineExceeded, context.DeadlineExceeded, nil, context.DeadlineExceeded, refusal, context.DeadlineExceeded} {
+			began := time.Now()
+			err := c.withAnswerTimeout(t.Context(), func(ctx context.Context) error {
+				if errors.Is(answer, context.DeadlineExceeded) {
+					<-ctx.Done()
+				}
+				return answer
+			})
+			if silent := new(silentError); errors.As(err, &silent) != errors.Is(answer, context.DeadlineExceeded) {
+				t.Errorf("%v of %v", err, answer)
+			}
+			took = append(took, time.Since(began))
+		}
+		long, short := timelimit.Scaled(answerLimit), timelimit.Scaled(hurriedLimit)
+		must.Equal(t, []time.Duration{long, short, 0, long, 0, long}, took)
+	})
 }

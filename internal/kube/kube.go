@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,6 +57,8 @@ type Cluster struct {
 	owner   *owner // of what this client creates, nil for none
 
 	answerLimit time.Duration // 0 for the usual
+	stuck       *atomic.Bool  // a namespace was not removed in time
+	late        *atomic.Bool  // the API server was late or away, and has not answered since
 }
 
 // DryRun returns the cluster for attempts: it says whether it would create something, and does not.
@@ -85,7 +88,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, answerLimit: o.answerLimit, created: &sync.Map{}}
+	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, answerLimit: o.answerLimit, late: new(atomic.Bool), stuck: new(atomic.Bool), created: &sync.Map{}}
 	if raw, err := loader.RawConfig(); err == nil && c.Context == "" {
 		c.Context = raw.CurrentContext
 	}
@@ -188,9 +191,10 @@ const retryInterval = 200 * time.Millisecond
 
 func patience() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
-// do sends a request, and repeats it while the API server does not answer, or has too many requests.
+// do sends a request, and repeats it while the API server does not answer, or has too many requests. Once it has not
+// answered for that long, requests are sent once until one is answered.
 func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, body, into any) error {
-	began := time.Now()
+	began, hurried := time.Now(), c.late.Load()
 	for again := false; ; again = true {
 		err := c.once(ctx, verb, at, query, body, into)
 		later := isAway(err) && c.Version != "" || apierrors.IsTooManyRequests(err)
@@ -198,7 +202,10 @@ func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, bod
 		case again && verb == "POST" && isExisting(err):
 			// An attempt whose answer was lost has created it.
 			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
-		case !later || ctx.Err() != nil || time.Since(began) > patience():
+		case !later || ctx.Err() != nil || hurried:
+			return err
+		case time.Since(began) > patience():
+			c.late.Store(true)
 			return err
 		}
 		select {

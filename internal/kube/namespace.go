@@ -90,28 +90,45 @@ func (c *Cluster) AwaitAccount(ctx context.Context, namespace string) error {
 	})
 }
 
-// removeTimeout bounds how long a namespace may take to be removed with its content.
-func removeTimeout() time.Duration { return timelimit.Scaled(60 * time.Second) }
+// removeTimeout bounds how long namespaces may take to be removed with their content. On a cluster where they once took
+// longer it is shorter: every mode that fails waits for its own.
+func (c *Cluster) removeTimeout() time.Duration {
+	if c.stuck.Load() {
+		return timelimit.Scaled(10 * time.Second)
+	}
+	return timelimit.Scaled(60 * time.Second)
+}
 
-// RemoveNamespaces removes namespaces with their content and waits until they are gone.
+// RemoveNamespaces removes namespaces with their content and waits until they are gone. It gives up at once if the API
+// server does not answer.
 func (c *Cluster) RemoveNamespaces(ctx context.Context, names ...string) error {
 	var errs []error
 	for _, name := range names {
 		// The namespace first: from then on nothing can be created in it, and its controller waits
 		// 5 s before it removes what is in it. The pods do not wait for that.
-		errs = append(errs, c.fail(c.remove(ctx, core+"/namespaces/"+name), "remove namespace %s", name))
-		err := c.removeAll(ctx, core, name, "pods", "")
+		err := c.remove(ctx, core+"/namespaces/"+name)
+		errs = append(errs, c.fail(err, "remove namespace %s", name))
+		if isAway(err) {
+			return errors.Join(errs...)
+		}
+		err = c.removeAll(ctx, core, name, "pods", "")
 		errs = append(errs, c.fail(err, "remove the pods of namespace %s", name))
 	}
+	limit := c.removeTimeout()
+	deadline := time.Now().Add(limit)
 	for _, name := range names {
-		late := fmt.Errorf("namespace %s on cluster %s still exists %s after it was removed; kubectl get namespace %s -o yaml says what holds it", name, c.Context, removeTimeout(), name)
-		errs = append(errs, poll(ctx, removeTimeout(), late, func() (bool, error) {
+		late := fmt.Errorf("namespace %s on cluster %s still exists %s after it was removed; kubectl get namespace %s -o yaml says what holds it", name, c.Context, limit, name)
+		err := poll(ctx, max(time.Until(deadline), readyInterval), late, func() (bool, error) {
 			err := c.get(ctx, core+"/namespaces/"+name, nil, nil)
 			if isNotFound(err) {
 				return true, nil
 			}
 			return false, c.fail(err, "look for namespace %s", name)
-		}))
+		})
+		if errors.Is(err, late) {
+			c.stuck.Store(true)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -3,8 +3,8 @@
 // on the real lab (bench/method), the cost of watching a trial (bench/watching), agents that
 // are started through ssh (bench/machines), and runs on a cluster (bench/kubernetes). Each of
 // their tables is a section that -only selects. `make bench` runs it; it prints the tables of
-// docs/performance.md, and `make bench-aa` and the sections effect and protocol print those of
-// docs/method.md.
+// bench/README.md, and `make bench-aa` and the sections effect and protocol print those of
+// docs/method/measured.md.
 package main
 
 import (

@@ -50,7 +50,7 @@ func startServers(ctx context.Context, l *lab.Lab) (s *servers, err error) {
 			return s, fmt.Errorf("make a key for ssh: %w: %s", err, out)
 		}
 	}
-	if s.controller, err = linuxnet.NewNS("bench-controller", false); err != nil {
+	if s.controller, err = linuxnet.NewNS("bench-controller"); err != nil {
 		return s, err
 	}
 	config := "Host *\n IdentityFile " + s.file("user") + "\n IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile " + s.file("known_hosts") + "\n GlobalKnownHostsFile none\n User root\n"

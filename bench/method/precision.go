@@ -1,6 +1,6 @@
 // Package method measures the method on the real lab: the precision of its results with
 // different settings, whether it finds differences where there are none, and whether it
-// finds a known one. The tables are those of docs/method.md and docs/performance.md.
+// finds a known one. The tables are those of docs/method/measured.md and bench/README.md.
 package method
 
 import (

@@ -89,10 +89,21 @@ func cleanFacts(in []result.Fact) (out []result.Fact) {
 
 func cleanWarnings(in []result.Warning) (out []result.Warning) {
 	for _, w := range in[:min(len(in), maxFacts)] {
-		out = append(out, result.Warning{Code: clean(w.Code, maxFactName), Scope: clean(w.Scope, maxFactName), Text: clean(w.Text, maxFactValue)})
+		out = append(out, result.Warning{Code: clean(w.Code, maxFactName), Scope: clean(w.Scope, maxFactName), Text: clean(w.Text, maxFactValue), Values: cleanValues(w.Values)})
 	}
 	return out
 }
+
+func cleanValues(in result.Values) result.Values {
+	var out []string
+	for _, v := range in.List() {
+		out = append(out, clean(v, maxFactName))
+	}
+	return result.NewValues(out[:min(len(out), maxValues)]...)
+}
+
+// maxValues is how many values a warning has at most.
+const maxValues = 8
 
 // clockReadings is the number of readings of a clock, of which the fastest is used.
 const clockReadings = 3

@@ -119,6 +119,11 @@ func (p PathProbe) Sizes(ctx context.Context, mtu int) (wire.PathSizes, error) {
 	if err != nil {
 		return wire.PathSizes{}, err
 	}
+	for _, n := range got.Sizes.Unanswered {
+		if n < 0 || n > got.Sizes.Probed {
+			return wire.PathSizes{}, fmt.Errorf("the agent replied that %d of %d packets were not answered", n, got.Sizes.Probed)
+		}
+	}
 	got.Sizes.ReportsUnseen = clean(got.Sizes.ReportsUnseen, maxFactValue)
 	return *got.Sizes, nil
 }

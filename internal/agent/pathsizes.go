@@ -30,6 +30,15 @@ const smallestSize = 256
 // sizeCopies is how often each size is sent, because single datagrams are lost on any path.
 const sizeCopies = 3
 
+// lossCopies is how many packets of each of two sizes are sent to see how many are lost, lossInterval the time
+// between two, and lossTime that of all, where waiting takes longer. smallLossSize is the smaller size, which nothing else is sent in.
+const (
+	lossCopies    = 200
+	lossInterval  = time.Millisecond
+	lossTime      = time.Second
+	smallLossSize = smallestSize + 1
+)
+
 // roundSizes is how many sizes are tried at once: few enough for any socket's buffer.
 const roundSizes = 8
 
@@ -103,6 +112,7 @@ type sizeSearch struct {
 	k        *wire.PathProbe
 	headers  int
 	answered map[int]bool // sizes that arrived; false: with other content
+	answers  map[int]int  // how many answers of each size came since they were last counted
 	out      *wire.PathSizes
 }
 
@@ -125,7 +135,7 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	defer stop()
-	s := &sizeSearch{conn: conn, k: k, headers: headersOf(to.Addr()), answered: map[int]bool{}, out: &wire.PathSizes{}}
+	s := &sizeSearch{conn: conn, k: k, headers: headersOf(to.Addr()), answered: map[int]bool{}, answers: map[int]int{}, out: &wire.PathSizes{}}
 	if err := forbidFragments(conn, to.Addr().Unmap().Is6()); err != nil {
 		return nil, fmt.Errorf("forbid the fragmentation of packets: %w", err)
 	}
@@ -153,6 +163,9 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 	if s.out.Largest = lo; lo < mtu {
 		s.out.Lost = lo + 1
 	}
+	if err := s.countLost(ctx); err != nil {
+		return nil, err
+	}
 	if mtu < maxSize {
 		refused, err := s.tooLarge(mtu + 1)
 		if err == nil {
@@ -160,6 +173,35 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 		}
 	}
 	return s.out, nil
+}
+
+// countLost sends many packets of the two sizes in turn and counts those without an answer.
+func (s *sizeSearch) countLost(ctx context.Context) error {
+	sizes := [2]int{smallLossSize, max(s.out.Largest, smallLossSize+1)}
+	if s.out.Largest < sizes[1] {
+		return nil // only the smallest packets pass
+	}
+	if err := s.sync(ctx); err != nil { // so that no answer of the search is counted
+		return err
+	}
+	clear(s.answers)
+	sent := 0
+	all := func() bool { return s.answers[sizes[0]] >= sent && s.answers[sizes[1]] >= sent }
+	for began := time.Now(); sent < lossCopies && time.Since(began) < lossTime; sent++ {
+		for _, size := range sizes {
+			s.send(size)
+			s.read(lossInterval, func() bool { return false })
+		}
+	}
+	if err := s.sync(ctx); err != nil {
+		return err
+	}
+	s.read(reorderTime, all)
+	s.out.Probed = sent
+	for i, size := range sizes {
+		s.out.Unanswered[i] = max(0, sent-s.answers[size])
+	}
+	return nil
 }
 
 // between returns the sizes to try next, ascending and evenly spaced.
@@ -267,7 +309,9 @@ func (s *sizeSearch) read(most time.Duration, enough func() bool) {
 			continue
 		}
 		if n == answerLength && subtle.ConstantTimeCompare(buf[:pathTokenBytes], []byte(s.k.Token)) == 1 {
-			s.answered[int(binary.BigEndian.Uint32(buf[pathTokenBytes:]))] = buf[datagramHeader] == asExpected
+			size := int(binary.BigEndian.Uint32(buf[pathTokenBytes:]))
+			s.answered[size] = buf[datagramHeader] == asExpected
+			s.answers[size]++
 		}
 	}
 }

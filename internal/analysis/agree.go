@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 
 	"tare/internal/result"
@@ -76,7 +75,7 @@ func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
 }
 
 func toolsDisagree(a result.Agreement) result.Warning {
-	return result.Warning{Code: string(warning.ToolsDisagree), Scope: scope(a.Mode, a.Workload, a.Metric), Text: fmt.Sprintf(
+	return warning.New(warning.ToolsDisagree, scope(a.Mode, a.Workload, a.Metric),
 		"the two traffic generators disagree: the ratio to the baseline is %.3g times that by %s, so one of them measures "+
-			"a limit of its own. Compare their settings and their CPU use.", *a.Ratio, a.Tool)}
+			"a limit of its own. Compare their settings and their CPU use.", *a.Ratio, a.Tool)
 }

@@ -46,12 +46,12 @@ func (t table) noted(in Input) []result.Warning {
 		for _, m := range in.Modes {
 			trials := t.trials(m.ID, w)
 			var codes []string
-			first, n := map[string]string{}, map[string]int{}
+			first, n := map[string]result.Note{}, map[string]int{}
 			for _, trial := range trials {
 				var seen []string
 				for _, note := range trial.Notes {
 					if _, known := first[note.Code]; !known {
-						first[note.Code] = note.Text
+						first[note.Code] = note
 						codes = append(codes, note.Code)
 					}
 					if !slices.Contains(seen, note.Code) {
@@ -61,11 +61,11 @@ func (t table) noted(in Input) []result.Warning {
 				}
 			}
 			for _, code := range codes {
-				text := first[code]
+				text := first[code].Text
 				if len(trials) > 1 {
 					text = fmt.Sprintf("%s (first of %d in %d trials)", text, n[code], len(trials))
 				}
-				out = append(out, result.Warning{Code: code, Scope: scope(m.ID, w), Text: text})
+				out = append(out, result.Warning{Code: code, Scope: scope(m.ID, w), Text: text, Values: first[code].Values})
 			}
 		}
 	}

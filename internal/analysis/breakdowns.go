@@ -156,10 +156,10 @@ func (e *evaluation) breakdowns() {
 			continue
 		}
 		if b.Unknown > mostUnknown {
-			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "%s of the sampled stacks match no rule: the components are too small by that share", percent(b.Unknown))
+			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "%s of the sampled stacks match no rule: the components are too small by that share", warning.Said(percent(b.Unknown)))
 		}
 		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
-			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to record them", percent(float64(b.Lost)/float64(all)))
+			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to record them", warning.Said(percent(float64(b.Lost)/float64(all))))
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (e *evaluation) comparePaths() {
 		e.mtuDiffers(s, b)
 		if device, which := offloadLacking(s.Topology, b.Topology); device != "" && !e.chosen(s, "tso", "gso", "checksum") {
 			e.warn(warning.OffloadsDiffer, s.ID, "%s lacks %s, which every device of %s has: part of the cost is that the kernel does it in software, "+
-				"packet by packet. Set the same offloads on both, or lab: {offload: off}.", device, which, b.ID)
+				"packet by packet. Set the same offloads on both, or lab: {offload: off}.", device, warning.Said(which), b.ID)
 		}
 		if names := e.settingsDiffer(s, b); len(names) > 0 {
 			e.warn(warning.SettingsDiffer, s.ID, "network settings of client and server differ from those of %s (%s): part of the difference "+
@@ -77,7 +77,7 @@ func (e *evaluation) mtuDiffers(s, b result.Mode) {
 		return
 	}
 	e.warn(warning.MTUDiffers, s.ID, "the smallest MTU on the path is %d bytes (%s) and %d in %s: payload that needs several packets needs another number of them, "+
-		"which is real in use, but not the mode's cost per packet", mtu, of, base, b.ID)
+		"which is real in use, but not the mode's cost per packet", warning.Said(mtu), of, warning.Said(base), warning.Said(b.ID))
 }
 
 // fragmented warns of datagrams that are larger than the smallest MTU on the path.
@@ -245,10 +245,10 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 			if t.Client.MSS > b.Client.MSS {
 				which = "the larger MTU hides part of the cost"
 			}
-			e.warn(warning.MSSDiffers, m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", t.Client.MSS, b.Client.MSS, m.Baseline, which)
+			e.warn(warning.MSSDiffers, m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", warning.Said(t.Client.MSS), warning.Said(b.Client.MSS), warning.Said(m.Baseline), which)
 		}
 		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
-			e.warn(warning.CongestionControl, m.ID, "congestion control was %s, not %s as in the study: the mode is not comparable. Use a kernel that has it.", cc, asked.Congestion)
+			e.warn(warning.CongestionControl, m.ID, "congestion control was %s, not %s as in the study: the mode is not comparable. Use a kernel that has it.", warning.Said(cc), warning.Said(asked.Congestion))
 		} else if b, ok := first[m.Baseline]; ok && asked.Congestion == "" && cc != "" && b.Client.Congestion != "" && b.Client.Congestion != cc {
 			e.warn(warning.CongestionDiffers, m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, because the study leaves it to each stack: part of the difference "+
 				"is the algorithm. Set congestion_control in the study.", cc, b.Client.Congestion, m.Baseline)

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"tare/internal/plan"
@@ -89,7 +88,7 @@ type evaluation struct {
 
 // warn adds a warning that is not there yet.
 func (e *evaluation) warn(code warning.Code, scope, format string, args ...any) {
-	e.add([]result.Warning{{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)}})
+	e.add([]result.Warning{warning.New(code, scope, format, args...)})
 }
 
 func (e *evaluation) add(warnings []result.Warning) {
@@ -111,7 +110,7 @@ func (e *evaluation) judge(in Input) []result.Warning {
 // warnMissingCPUCost warns of trials without a CPU cost, in one warning.
 func (e *evaluation) warnMissingCPUCost() {
 	if n := e.in.MissingCPUCost; n > 0 {
-		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", n, e.in.FirstMissing)
+		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", warning.Said(n), e.in.FirstMissing)
 	}
 }
 
@@ -135,7 +134,7 @@ func (e *evaluation) ruledOut() {
 	}
 	first := e.in.Trials[slices.IndexFunc(e.in.Trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
 	e.warn(warning.InvalidTrials, "run", "%d of %d trials were invalid by the study's rules, and %d were repeated at the end, in %d groups; the first, %s %s in block %d: %s",
-		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
+		warning.Said(n.Invalid), warning.Said(n.OK+n.Invalid), made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
 }
 
 // busyTurns warns of the CPU time that others used while modes were interleaved. It makes no
@@ -170,7 +169,7 @@ func (e *evaluation) busyTurns() {
 		}
 		if what.on && over > 0 {
 			e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
-				"but values are lower than on a quiet machine and vary more", over, all, what.text, percent(what.most), percent(worst))
+				"but values are lower than on a quiet machine and vary more", over, all, what.text, percent(what.most), warning.Said(percent(worst)))
 		}
 	}
 }

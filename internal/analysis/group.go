@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +55,7 @@ func Group(warnings []result.Warning, modes ...string) []Grouped {
 		if g.known {
 			mode, workload := scopeOf(g.entry, w.Scope, modes)
 			g.Modes, g.Workloads = added(g.Modes, mode), added(g.Workloads, workload)
-			g.values = append(g.values, valueOf(g.entry, w.Text))
+			g.values = append(g.values, g.entry.Words(w.Values))
 		}
 	}
 	explained := map[*group]bool{}
@@ -109,20 +108,6 @@ func added(to []string, name string) []string {
 		return to
 	}
 	return append(to, name)
-}
-
-// valueOf is the value that a warning's text has for the braces of its short form, empty
-// if it has none.
-func valueOf(e warning.Entry, text string) string {
-	if e.Seen == "" {
-		return ""
-	}
-	re := regexp.MustCompile(e.Seen)
-	at := re.FindStringSubmatchIndex(text)
-	if at == nil {
-		return ""
-	}
-	return string(re.ExpandString(nil, e.Say, text, at))
 }
 
 // short puts the values into the braces of a short form: the value if all are equal, "up

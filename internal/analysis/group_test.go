@@ -10,10 +10,9 @@ import (
 )
 
 func TestGroup(t *testing.T) {
-	w := func(code warning.Code, scope, text string) result.Warning {
-		return result.Warning{Code: string(code), Scope: scope, Text: text}
+	w := func(code warning.Code, scope, text string, values ...string) result.Warning {
+		return result.Warning{Code: string(code), Scope: scope, Text: text, Values: result.NewValues(values...)}
 	}
-	const cpus = "Only 2 CPUs for client, server, packet processing and tare: rates are lower."
 	for _, c := range []struct {
 		name     string
 		warnings []result.Warning
@@ -21,31 +20,31 @@ func TestGroup(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"most important first, whatever the order in the run", []result.Warning{
-			w(warning.SharedKernel, "run", "x"), w(warning.FewCores, "run", cpus), w(warning.LimitsSkipped, "run", "x"), w(warning.SearchNoResult, "a udp", "x"), w(warning.TwoBands, "b udp goodput", "x")}, []Grouped{
+			w(warning.SharedKernel, "run", "x"), w(warning.FewCores, "run", "x", "2 CPUs"), w(warning.LimitsSkipped, "run", "x"), w(warning.SearchNoResult, "a udp", "x"), w(warning.TwoBands, "b udp goodput", "x")}, []Grouped{
 			{Code: "two_bands", Severity: warning.Bias, Modes: []string{"b"}, Workloads: []string{"udp"}, Count: 1, Text: "two bands of results: the mean describes neither"},
 			{Code: "search_no_result", Severity: warning.Bias, Modes: []string{"a"}, Workloads: []string{"udp"}, Count: 1, Text: "a rate search found no rate within its loss goal: no value"},
 			{Code: "limits_skipped", Severity: warning.Bias, Count: 1, Text: "the study's limits do not apply to every mode: compare limited modes only"},
 			{Code: "few_cores", Severity: warning.Spread, Count: 1, Machine: true, Text: "2 CPUs for client and server: rates lower, spread wider"},
 			{Code: "shared_kernel", Severity: warning.Note, Count: 1, Text: "both hosts share one kernel: ratios are for the kernel path, not for a wire"}}},
 		{"one line for several modes and workloads", []result.Warning{
-			w(warning.CoreSaturated, "host udp-1", "a CPU was busy for 99.4 % of its trials"), w(warning.CoreSaturated, "docker/bridge udp-1", "a CPU was busy for 100 % of its trials"),
-			w(warning.CoreSaturated, "host udp-2", "a CPU was busy for 96 % of its trials")}, []Grouped{
+			w(warning.CoreSaturated, "host udp-1", "x", "99.4 %"), w(warning.CoreSaturated, "docker/bridge udp-1", "x", "100 %"),
+			w(warning.CoreSaturated, "host udp-2", "x", "96 %")}, []Grouped{
 			{Code: "core_saturated", Severity: warning.Bias, Modes: []string{"host", "docker/bridge"}, Workloads: []string{"udp-1", "udp-2"}, Count: 3,
 				Text: "a CPU was up to 100 % busy: the CPU limits the result, not the network path"}}},
 		{"the largest of two", []result.Warning{
-			w(warning.BusyTurns, "run", "in 39 of 39 interleaved trials other programs used more than 5 % of a CPU, up to 138 %: x"), w(warning.BusyTurns, "run", "in 9 of 39 interleaved trials the hypervisor took more than 2 % of a CPU, up to 6.08 %: x")}, []Grouped{
+			w(warning.BusyTurns, "run", "x", "138 %"), w(warning.BusyTurns, "run", "x", "6.08 %")}, []Grouped{
 			{Code: "busy_turns", Severity: warning.Spread, Count: 2, Text: "others used up to 138 % of a CPU during trials: rates lower, spread wider"}}},
 		{"values that differ and have no order", []result.Warning{
-			w(warning.MTUDiffers, "a", "the smallest MTU on the path is 1450 bytes (eth0) and 1500 in host: x"), w(warning.MTUDiffers, "b", "the smallest MTU on the path is 1420 bytes (eth0) and 1500 in host: x")}, []Grouped{
+			w(warning.MTUDiffers, "a", "x", "1450", "1500", "host"), w(warning.MTUDiffers, "b", "x", "1420", "1500", "host")}, []Grouped{
 			{Code: "mtu_differs", Severity: warning.Bias, Modes: []string{"a", "b"}, Count: 2, Text: "the MTU differs from the baseline's: part of the cost is the packet count"}}},
-		{"the text of an older version", []result.Warning{
+		{"values that an older version did not record", []result.Warning{
 			w(warning.MSSDiffers, "netns/vxlan tcp_stream", "segments carry 1398 bytes here and 1448 in host: part of the cost is the smaller MTU, as it is in use")}, []Grouped{
 			{Code: "mss_differs", Severity: warning.Bias, Modes: []string{"netns/vxlan"}, Workloads: []string{"tcp_stream"}, Count: 1,
-				Text: "the segment size is 1398 bytes (1448 in host): part of the cost is the MTU"}}},
+				Text: "the segment size differs from the baseline's: part of the cost is the MTU"}}},
 		{"consequences of few CPUs", []result.Warning{
-			w(warning.BusyMachine, "run", "The load average of the last minute is 3.46 on 2 CPUs"), w(warning.FewCores, "run", cpus), w(warning.CPUPressure, "udp-1", "x"), w(warning.CPUPressure, "udp-2", "x"), w(warning.OneCPU, "udp-2", "x")}, []Grouped{
+			w(warning.BusyMachine, "run", "x", "3.46"), w(warning.FewCores, "run", "x", "2 CPUs"), w(warning.CPUPressure, "udp-1", "x"), w(warning.CPUPressure, "udp-2", "x"), w(warning.OneCPU, "udp-2", "x")}, []Grouped{
 			{Code: "few_cores", Severity: warning.Spread, Count: 5, Machine: true, Text: "2 CPUs for client and server: rates lower, spread wider"}}},
-		{"the same without that cause", []result.Warning{w(warning.CPUPressure, "udp-1", "waited for a CPU for 58.4 % of the time"), w(warning.CPUPressure, "udp-2", "waited for a CPU for 99 % of the time")}, []Grouped{
+		{"the same without that cause", []result.Warning{w(warning.CPUPressure, "udp-1", "x", "58.4 %"), w(warning.CPUPressure, "udp-2", "x", "99 %")}, []Grouped{
 			{Code: "cpu_pressure", Severity: warning.Spread, Workloads: []string{"udp-1", "udp-2"}, Count: 2, Text: "programs waited for a CPU up to 99 % of the time: rates show what the CPUs allow"}}},
 		{"a cause takes the severity of what it explains", []result.Warning{w(warning.BaselineFiltered, "host", "x"), w(warning.HostFiltered, "run", "x")}, []Grouped{
 			{Code: "baseline_filtered", Severity: warning.Bias, Modes: []string{"host"}, Count: 2, Text: "a packet filter on the baseline's path: other modes look cheaper than they are"}}},

@@ -39,7 +39,7 @@ const clocksTolerated = time.Second
 // biases a comparison.
 func CompareHosts(a, b result.Host) (out []result.Warning) {
 	warn := func(code warning.Code, format string, args ...any) {
-		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
+		out = append(out, warning.New(code, "run", format, args...))
 	}
 	if what := hostDifferences(a, b, comparedLinks()); len(what) > 0 {
 		warn(warning.LinksDiffer, "the links of hosts %s and %s differ: %s. Both directions of every mode pass both, so ratios are valid, but a direction is not comparable with the other.",
@@ -53,10 +53,10 @@ func CompareHosts(a, b result.Host) (out []result.Warning) {
 	y, knownB := clockOffset(b)
 	if apart := (x - y).Abs(); knownA && knownB && apart > clocksTolerated {
 		warn(warning.ClocksApart, "the clocks of hosts %s and %s are %s apart: no result compares two clocks, but times in their logs cannot be compared. Set both by NTP.",
-			cutFact(a.Name), cutFact(b.Name), apart.Round(100*time.Millisecond))
+			cutFact(a.Name), cutFact(b.Name), warning.Said(apart.Round(100*time.Millisecond)))
 	} else if ahead := max(x.Abs(), y.Abs()); ahead > clocksTolerated {
 		warn(warning.ClocksApart, "the clocks of hosts %s and %s and of this machine are %s apart: no result compares two clocks, but the times of trials are those of this machine. "+
-			"Set all by NTP.", cutFact(a.Name), cutFact(b.Name), ahead.Round(100*time.Millisecond))
+			"Set all by NTP.", cutFact(a.Name), cutFact(b.Name), warning.Said(ahead.Round(100*time.Millisecond)))
 	}
 	return out
 }

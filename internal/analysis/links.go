@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -45,9 +44,9 @@ func LinkLimits(links []Link, cells []result.Cell, trials []result.Trial) ([]res
 		same := slices.DeleteFunc(slices.Clone(links), func(o Link) bool { return o.Workload != l.Workload })
 		if found, ok := limitedBy(same, cells, trials); ok {
 			out = append(out, found)
-			warnings = append(warnings, result.Warning{Code: string(warning.LinkLimited), Scope: l.Workload, Text: fmt.Sprintf(
+			warnings = append(warnings, warning.New(warning.LinkLimited, l.Workload,
 				"every mode that crosses the underlay of %s reached at least %.3g %% of its capacity, %s of payload: "+
-					"goodput does not show a difference. Compare the CPU cost.", rounded(found.Link, "bit/s"), 100*found.Least, rounded(found.Payload, "bit/s"))})
+					"goodput does not show a difference. Compare the CPU cost.", rounded(found.Link, "bit/s"), 100*found.Least, rounded(found.Payload, "bit/s")))
 		}
 	}
 	return out, warnings
@@ -147,9 +146,9 @@ func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited
 				continue
 			}
 			if reached := *c.Value / carries; reached >= linkReached && reached <= linkPassed {
-				out = append(out, result.Warning{Code: string(warning.UnderlaySaturated), Scope: scope(l.Mode, l.Workload), Text: fmt.Sprintf(
+				out = append(out, warning.New(warning.UnderlaySaturated, scope(l.Mode, l.Workload),
 					"its %s is %.3g %% of the capacity of the underlay of %s: it might be faster on a faster underlay, so its difference from other modes is understated. Compare the CPU cost.",
-					c.Metric, 100*min(1, reached), rounded(l.Rate, "bit/s"))})
+					c.Metric, 100*min(1, reached), rounded(l.Rate, "bit/s")))
 			}
 		}
 	}

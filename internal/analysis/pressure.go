@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"tare/internal/result"
@@ -79,7 +78,7 @@ func perTime(name string) func(result.Trial) (float64, bool) {
 
 func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 	warn := func(code warning.Code, format string, args ...any) {
-		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
+		out = append(out, warning.New(code, "run", format, args...))
 	}
 	const fix = "Stop other programs that use memory, or use a machine with more."
 	if n, known, most := tally(trials, perTime(result.MachinePressureMemory), muchMemoryStall); n > 0 {
@@ -127,8 +126,8 @@ func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 	if median <= muchCPUStall {
 		return nil
 	}
-	return []result.Warning{{Code: string(warning.CPUPressure), Scope: workload, Text: fmt.Sprintf("in half of the trials runnable programs waited for a CPU for %s of the time or more: "+
-		"rates show what the CPUs allow, and expensive modes lose more than on a larger machine. Use fewer streams or threads, or more CPUs.", percent(median))}}
+	return []result.Warning{warning.New(warning.CPUPressure, workload, "in half of the trials runnable programs waited for a CPU for %s of the time or more: "+
+		"rates show what the CPUs allow, and expensive modes lose more than on a larger machine. Use fewer streams or threads, or more CPUs.", warning.Said(percent(median)))}
 }
 
 func trackingFull(trials []result.Trial) (out []result.Warning) {
@@ -145,9 +144,9 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, result.Warning{Code: string(warning.ConntrackFull), Scope: k.mode + " " + k.workload, Text: fmt.Sprintf(
+		out = append(out, warning.New(warning.ConntrackFull, k.mode+" "+k.workload,
 			"connection tracking was %s full when a trial ended: when it is full, new connections and datagrams of new flows are dropped. "+
-				"Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", percent(worst[k]))})
+				"Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", warning.Said(percent(worst[k]))))
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -308,16 +307,16 @@ func (t table) leftOut(in Input) []result.Warning {
 			}
 			for _, metric := range in.Metrics {
 				if n := c.bad(metric.Name); n > 0 {
-					out = append(out, result.Warning{Code: string(warning.BadValue), Scope: scope(m.ID, w, metric.Name),
-						Text: fmt.Sprintf("%d negative or non-finite values are left out of this cell", n)})
+					out = append(out, warning.New(warning.BadValue, scope(m.ID, w, metric.Name),
+						"%d negative or non-finite values are left out of this cell", warning.Said(n)))
 				}
 			}
 		}
 	}
 	slices.Sort(unknown)
 	for _, name := range slices.Compact(unknown) {
-		out = append(out, result.Warning{Code: string(warning.UnknownMetric), Scope: "run",
-			Text: fmt.Sprintf("this version of tare does not know the metric %q: its values are left out", name)})
+		out = append(out, warning.New(warning.UnknownMetric, "run",
+			"this version of tare does not know the metric %q: its values are left out", name))
 	}
 	return out
 }

@@ -29,16 +29,16 @@ func baselineMissing(m result.Mode, modes []result.Mode, workload string) result
 // beatsBaseline is the warning about a mode that is better than its baseline, whose path
 // does a part of what the mode's path does.
 func beatsBaseline(c result.Cell) result.Warning {
-	return result.Warning{Code: string(warning.BeatsBaseline), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return warning.New(warning.BeatsBaseline, scope(c.Mode, c.Workload, c.Metric),
 		"%s is better than its baseline %s (%.3g times its %s), which a longer path should not be. Check the path counters for a shorter path, "+
-			"and that MTU, offloads, congestion control, socket buffers and CPU placement are the same.", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
+			"and that MTU, offloads, congestion control, socket buffers and CPU placement are the same.", c.Mode, c.Baseline, warning.Said(*c.Ratio), warning.Said(c.Metric))
 }
 
 // controlDiffers is the warning about an A/A control that differs from its baseline.
 func controlDiffers(c result.Cell) result.Warning {
-	return result.Warning{Code: string(warning.ControlDiffers), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return warning.New(warning.ControlDiffers, scope(c.Mode, c.Workload, c.Metric),
 		"%s is a second copy of %s, and yet it is %s (%.3g times its %s): something other than the mode causes differences of this size, "+
-			"so doubt them. Use a quieter machine or more blocks.", c.Mode, c.Baseline, c.Verdict, *c.Ratio, c.Metric)}
+			"so doubt them. Use a quieter machine or more blocks.", c.Mode, c.Baseline, c.Verdict, warning.Said(*c.Ratio), warning.Said(c.Metric))
 }
 
 // twoBands is the warning about a cell whose blocks form two bands.
@@ -48,9 +48,9 @@ func twoBands(c result.Cell, l levels) result.Warning {
 	if l.ratio {
 		of, things, show = "ratios to "+c.Baseline+" form", "blocks", func(v float64) string { return fmt.Sprintf("%.3g", v) }
 	}
-	return result.Warning{Code: string(warning.TwoBands), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return warning.New(warning.TwoBands, scope(c.Mode, c.Workload, c.Metric),
 		"the %s two bands, %d %s near %s, %d near %s: the mean describes neither. Look at the single trials; pin CPUs, or set buffers to a fixed size.",
-		of, l.Low.N, things, show(l.Low.Value), l.High.N, show(l.High.Value))}
+		of, warning.Said(l.Low.N), warning.Said(things), warning.Said(show(l.Low.Value)), warning.Said(l.High.N), warning.Said(show(l.High.Value)))
 }
 
 // rounded is a value with three significant digits and, where it is large, a prefix.

@@ -19,12 +19,12 @@ func TestCellWarnings(t *testing.T) {
 	}{
 		{"nothing to say", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80)), nil},
 		{"two bands", hostAnd, join(rows("host", "goodput", 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9, 10e9), rows("veth", "goodput", 6e9, 6.1e9, 9e9, 9e9, 9.1e9, 6e9, 9e9, 9e9, 6e9, 9e9)), []result.Warning{
-			{Code: "two_bands", Scope: "veth stream goodput", Text: "the ratios to host form two bands, 4 blocks near 0.602, 6 near 0.902: the mean describes neither. Look at the single trials; pin CPUs, or set buffers to a fixed size."}}},
+			{Code: "two_bands", Scope: "veth stream goodput", Text: "the ratios to host form two bands, 4 blocks near 0.602, 6 near 0.902: the mean describes neither. Look at the single trials; pin CPUs, or set buffers to a fixed size.", Values: result.NewValues("4", "blocks", "0.602", "6", "0.902")}}},
 		{"too few blocks for bands", hostAnd, join(rows("host", "goodput", 8e9, 8.1e9, 12e9, 11.9e9, 12.1e9), rows("veth", "goodput", 7e9, 7.1e9, 7e9, 7.1e9, 7e9)), nil},
 		{"two bands of a metric that is not primary", hostAnd, rows("host", "rtt_p99", 1, 1, 2, 2), nil},
 		{"beats its baseline", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 125, 125, 124)), []result.Warning{
 			{Code: "beats_baseline", Scope: "veth stream goodput", Text: "veth is better than its baseline host (1.25 times its goodput), which a longer path should not be. " +
-				"Check the path counters for a shorter path, and that MTU, offloads, congestion control, socket buffers and CPU placement are the same."}}},
+				"Check the path counters for a shorter path, and that MTU, offloads, congestion control, socket buffers and CPU placement are the same.", Values: result.NewValues("1.25", "goodput")}}},
 		{"beats it in a metric that is not primary", hostAnd, join(rows("host", "rtt_p50", 100, 101, 99), rows("veth", "rtt_p50", 75, 75, 74)), nil},
 		{"beats it by less than the margin", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 102, 103.1, 101)), nil},
 		{"no baseline trials", hostAnd, rows("veth", "goodput", 80), []result.Warning{
@@ -38,7 +38,7 @@ func TestCellWarnings(t *testing.T) {
 			// Trials of one block replace each other: only the later ones count.
 			{Code: "unknown_metric", Scope: "run", Text: `this version of tare does not know the metric "ardour": its values are left out`}}},
 		{"unusable values", hostAnd, rows("host", "goodput", 100, math.NaN(), -1, math.Inf(1)), []result.Warning{
-			{Code: "bad_value", Scope: "host stream goodput", Text: "3 negative or non-finite values are left out of this cell"}}},
+			{Code: "bad_value", Scope: "host stream goodput", Text: "3 negative or non-finite values are left out of this cell", Values: result.NewValues("3")}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got := Cells(c.modes, []string{"stream"}, c.trials, Rule{Margin: 0.05})

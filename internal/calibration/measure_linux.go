@@ -174,7 +174,7 @@ func (p *pipe) closeBoth() {
 // of its own, which no packet filter of the machine reaches. The kernel delivers them before the
 // write returns, so that it is the cost of packets without a wake-up.
 func packetFact(cpu int, budget time.Duration) result.Fact {
-	ns, err := linuxnet.NewNS("calibration", false)
+	ns, err := linuxnet.NewNS("calibration")
 	if err != nil {
 		return unknown(Packet, err)
 	}

@@ -35,7 +35,7 @@ func TestLeavesNothing(t *testing.T) {
 func TestPacketNeedsNamespace(t *testing.T) {
 	testneed.NotShort(t)
 	fact := packetFact(-1, time.Millisecond)
-	ns, err := linuxnet.NewNS("test", false)
+	ns, err := linuxnet.NewNS("test")
 	if err == nil {
 		ns.Close()
 	}

@@ -43,14 +43,14 @@ func backgroundLoad(ctx context.Context, limits study.Invalid) ([]result.Fact, [
 		if !known {
 			continue
 		}
-		value := fmt.Sprintf("%.0f %% of a CPU", 100*used/long)
+		share, rest := fmt.Sprintf("%.0f %%", 100*used/long), ""
 		if words := w.Notes[what.figure]; words != "" {
-			value += ", " + words
+			rest = ", " + words
 		}
-		facts = append(facts, result.Fact{Name: string(what.name), Value: value})
+		facts = append(facts, result.Fact{Name: string(what.name), Value: share + " of a CPU" + rest})
 		if what.most.On() && used/long > what.most.Of {
-			warnings = append(warnings, result.Warning{Code: string(what.name), Scope: "run", Text: fmt.Sprintf(
-				"%s %s: trials that run alone would be invalid (above %.0f %%), interleaved trials share it. Wait, or use a quieter machine.", what.text, value, 100*what.most.Of)})
+			warnings = append(warnings, warning.New(what.name, "run",
+				"%s %s of a CPU%s: trials that run alone would be invalid (above %.0f %%), interleaved trials share it. Wait, or use a quieter machine.", what.text, warning.Said(share), rest, 100*what.most.Of))
 		}
 	}
 	return facts, warnings

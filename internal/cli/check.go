@@ -135,7 +135,7 @@ func (a App) changesInHistory(name string, f checkFlags) (result.Changes, error)
 	}
 	var runs []history.Run
 	for _, h := range f.history {
-		found, err := runsAt(h, checked)
+		found, err := runsAt(h, checked, f.metrics)
 		if err != nil {
 			return result.Changes{}, notReadable(fmt.Errorf("check --history %s: %w", h, err))
 		}
@@ -158,7 +158,7 @@ func (a App) marginOf(path string) (float64, error) {
 }
 
 // runsAt reads the runs below a directory, or the one with an id, for the history of a run.
-func runsAt(name string, checked history.Run) ([]history.Run, error) {
+func runsAt(name string, checked history.Run, metrics []string) ([]history.Run, error) {
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, filepath.Separator) {
 		dir, err := findRun(name)
 		if err != nil {
@@ -169,7 +169,7 @@ func runsAt(name string, checked history.Run) ([]history.Run, error) {
 			return nil, err
 		}
 	}
-	return historyRuns(name, checked.Hash, time.Time{})
+	return historyRuns(name, checked.Hash, time.Time{}, metrics)
 }
 
 // readRun reads one run for a history.

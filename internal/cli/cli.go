@@ -19,6 +19,7 @@ import (
 	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/suggest"
 	"tare/internal/target"
 	"tare/internal/tool"
 	"tare/internal/traffic/workloads"
@@ -114,6 +115,9 @@ const mostError = 4000
 // shown is an error cleaned for a terminal.
 func shown(err error) string { return wording.Cut(wording.CleanLines(err.Error()), mostError) }
 
+// manage is the heading of the commands that keep order.
+const manage = "Manage:"
+
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tare",
@@ -126,7 +130,11 @@ func (a App) root() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return usage(fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath()))
+			meant := ""
+			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+				meant = fmt.Sprintf(" (did you mean %s?)", suggest.Either(like))
+			}
+			return usage(fmt.Errorf("unknown command %q%s; see %s --help", args[0], meant, c.CommandPath()))
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
@@ -135,11 +143,27 @@ func (a App) root() *cobra.Command {
 			return c.Help()
 		},
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.whyCommand(), a.planCommand(), a.imageCommand(), a.k8sCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.pruneCommand(), a.serveCommand(),
-		a.gcCommand(), a.versionCommand(), a.claimsCommand())
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Measure:", []*cobra.Command{a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.imageCommand(), a.k8sCommand()}},
+		{"Explain:", []*cobra.Command{a.whyCommand(), a.reportCommand(), a.serveCommand(), a.exportCommand(), a.claimsCommand()}},
+		{"Compare:", []*cobra.Command{a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand()}},
+		{manage, []*cobra.Command{a.lsCommand(), a.pruneCommand(), a.gcCommand(), a.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(manage)
+	root.SetCompletionCommandGroupID(manage)
 	a.completions(root)
 	return root
 }

@@ -87,8 +87,10 @@ func TestEnginesKilled(t *testing.T) {
 			until(t, "the engines to end", func() bool {
 				return len(processes(func(args []string, _ int) bool { return len(args) > 3 && args[3] == run })) == 0
 			})
-			if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "removed engine "+run) {
-				t.Errorf("gc of run %s:\n%s%s", run, p.stdout.String(), p.stderr.String())
+			dry := start(t, dir, "gc", "--dry-run")
+			must.EqualFor(t, "exit code of the dry run", 0, dry.wait(t))
+			if p := start(t, dir, "gc"); p.wait(t) != 0 || strings.ReplaceAll(dry.stdout.String(), "would remove ", "removed ") != p.stdout.String() || !strings.Contains(p.stdout.String(), "removed engine "+run) {
+				t.Errorf("gc of run %s, would:\n%s\ndoes:\n%s%s", run, dry.stdout.String(), p.stdout.String(), p.stderr.String())
 			}
 			if found := append(left(t, run), enginesLeft(t, run)...); len(found) > 0 {
 				t.Errorf("left behind: %v", found)

@@ -165,7 +165,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	for _, l := range ofEngines {
-		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, false})
+		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, l.Unmarked})
 	}
 	for _, e := range engines {
 		on, err := e.Leftovers(ctx, alive)

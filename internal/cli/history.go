@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -221,7 +220,7 @@ func (a App) listStudies(all []web.Study, dir string) error {
 // historyOf computes the history of the study with that hash among the runs below a directory.
 // Runs that only have its name are left out of it, with the reason.
 func historyOf(dir, hash string, since time.Time, metrics []string) (result.History, error) {
-	runs, err := historyRuns(dir, hash, since)
+	runs, err := historyRuns(dir, hash, since, metrics)
 	if err != nil {
 		return result.History{}, err
 	}
@@ -229,23 +228,21 @@ func historyOf(dir, hash string, since time.Time, metrics []string) (result.Hist
 }
 
 // historyRuns reads the runs below a directory that began at or after since: those of the study
-// with that hash whole, of the others only what says why they are left out.
-func historyRuns(dir, hash string, since time.Time) ([]history.Run, error) {
-	var runs []history.Run
+// with that hash, of which a history of the metrics is made; of the others only what says why they are left out.
+func historyRuns(dir, hash string, since time.Time, metrics []string) ([]history.Run, error) {
+	kept := history.Kept{Metrics: metrics}
+	var others []history.Run
 	err := store.EachRecord(dir, func(s store.Summary) bool {
 		recent := !s.Started.Before(since)
 		if s.Problem == "" && s.Hash == hash {
 			return recent
 		}
 		if s.Problem != "" || recent {
-			runs = append(runs, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
+			others = append(others, history.Run{Path: s.Path, Study: s.Study, Hash: s.Hash, Problem: s.Problem, Run: result.Run{ID: s.ID, Started: s.Started}})
 		}
 		return false
-	}, func(r store.Record) error {
-		runs = append(runs, runOf(r))
-		return nil
-	})
-	return runs, err
+	}, func(r store.Record) error { return kept.Add(runOf(r)) })
+	return append(kept.Runs(), others...), err
 }
 
 // runOf is a run as a history takes it.
@@ -302,17 +299,16 @@ func (f historyFlags) filter(h *result.History) error {
 
 // printHistory writes a history in the format that was asked for.
 func (a App) printHistory(h result.History, dir string, f historyFlags) error {
-	prepared := report.PrepareHistory(h, report.HistoryOptions{Full: f.full, Command: f.command(dir), Version: a.Build.Version})
+	prepared := func() report.Prepared {
+		return report.PrepareHistory(h, report.HistoryOptions{Full: f.full, Terminal: f.format == "text", Command: f.command(dir), Version: a.Build.Version})
+	}
 	write := map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return prepared.Text(w, a.textOptions()) },
-		"md":   prepared.Markdown, "html": prepared.HTML,
+		"text":        func(w io.Writer) error { return prepared().Text(w, a.textOptions()) },
+		"md":          func(w io.Writer) error { return prepared().Markdown(w) },
+		"html":        func(w io.Writer) error { return prepared().HTML(w) },
 		"csv":         func(w io.Writer) error { return export.HistoryCSV(w, h) },
 		"openmetrics": func(w io.Writer) error { return export.HistoryOpenMetrics(w, h) },
-		"json": func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(h)
-		},
+		"json":        func(w io.Writer) error { return store.WriteHistory(w, h) },
 	}[f.format]
 	if f.out == "" {
 		out := a.colours()

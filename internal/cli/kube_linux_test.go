@@ -19,6 +19,7 @@ import (
 	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/timelimit"
 )
 
 // TestKubernetes runs the program on a cluster that the kubeconfig names: as its user does, killed and
@@ -264,7 +265,9 @@ func (k *onKube) faults(t *testing.T) {
 	dir := studyIn(t, "blocks: 8\npilot: 0s\nsettle: 10ms\nmodes: [k8s/hostnet-local, {mode: k8s/pod-local, limits: {server: {memory: 48MiB}}}, k8s/hostnet, k8s/pod]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n"+
 		"workloads: [{workload: tcp_rr, congestion_control: reno, duration: 300ms}]\n")
 	out := filepath.Join(dir, "run")
-	p := start(t, dir, "run", "study.yaml", "--out", out, "--kube")
+	p := prepared(dir, "run", "study.yaml", "--out", out, "--kube")
+	p.cmd.Env = append(os.Environ(), timelimit.Variable+"=3") // it waits in vain for a node that is gone
+	p.begin(t)
 	goesOn := func(what string, modes ...string) {
 		t.Helper()
 		for _, m := range modes {

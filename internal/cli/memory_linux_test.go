@@ -37,7 +37,12 @@ func TestMemoryOfAnyInput(t *testing.T) {
 	filled := func(start, part, end string, size int) string {
 		return start + strings.Repeat(part, (size-len(start)-len(end))/len(part)) + end
 	}
+	var many strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&many, `{"schema":"tare.trial/1","seq":%d,"block":1,"mode":"m%[1]d","workload":"w%[1]d","status":"ok"}`+"\n", i+1)
+	}
 	runDir(t, dir, "claims", head+`"trials":{"ok":4000000000000000000}}`, "", 0, 0)
+	runDir(t, dir, "pairs of trials", "", many.String(), 0, 0)
 	runDir(t, dir, "sparse run", "", "", 229<<20, 0)
 	runDir(t, dir, "sparse trials", head+`"trials":{"ok":1000000000}}`, "", 0, 3<<30)
 	runDir(t, dir, "vast trials", head+`"trials":{"ok":1000000000}}`, "", 0, 1<<40)
@@ -54,6 +59,25 @@ func TestMemoryOfAnyInput(t *testing.T) {
 		fmt.Fprintf(&metrics, `"a%d":0,`, i)
 	}
 	runDir(t, dir, "metrics", "", strings.Repeat(metrics.String()+`"z":0}}`+"\n", 36), 0, 0)
+	manyPairs(t, dir, "pairs", 600, false)
+	manyPairs(t, dir, "most pairs", 100, false)
+	manyPairs(t, dir, "dense pairs", 100, true)
+	for name, part := range map[string]string{
+		"warnings":   `"warnings":[%s]|{"code":"x%d","scope":"run","text":"a"}`,
+		"breakdowns": `"breakdowns":[%s]|{"mode":"m%d","workload":"w","trials":1,"samples":1,"unknown":0,"components":[]}`,
+		"steps":      `"ladder":{"mode":"a","baseline":"a","rungs":[],"costs":[{"workload":"w","metric":"goodput","unit":"bit/s","steps":[%s]}]}|{"parts":["p%d"],"with":"b","without":"c"}`,
+		"metrics":    `"cells":[%s]|{"mode":"a","workload":"w","metric":"x%d","unit":"bit/s"}`,
+		"facts":      `"hosts":[{"name":"a","facts":[%s]}]|{"name":"f%d","value":"v"}`,
+	} {
+		list, element, _ := strings.Cut(part, "|")
+		for _, n := range []int{10_000, 20_000} {
+			elements := make([]string, n)
+			for i := range elements {
+				elements[i] = fmt.Sprintf(element, i)
+			}
+			runDir(t, dir, fmt.Sprint(n, " ", name), head+fmt.Sprintf(list, strings.Join(elements, ","))+"}", "", 0, 0)
+		}
+	}
 	write(t, filepath.Join(dir, "modes.csv"), rows(9_999, 2))
 	write(t, filepath.Join(dir, "values.csv"), rows(100, 1_500))
 	engine := endlessEngine(t, dir)
@@ -93,6 +117,25 @@ func TestMemoryOfAnyInput(t *testing.T) {
 		{args: []string{"judge", "-"}, exit: refused, said: "more than 150000 values", stdin: func() io.Reader { return strings.NewReader(rows(100, 2_000)) }},
 		{args: []string{"judge", "--better", "higher", "modes.csv"}, exit: fine},
 		{args: []string{"judge", "--better", "higher", "values.csv"}, exit: fine},
+		{args: []string{"judge", "--better", "higher", "pairs.csv"}, exit: refused, said: "more than 10000 pairs of a mode and a workload"},
+		{args: []string{"judge", "--better", "higher", "--full", "--html", "pairs.html", "most pairs.csv"}, exit: fine},
+		{args: []string{"report", "pairs of trials"}, exit: refused, said: "trials.ndjson: too large: 2500 modes and 2500 workloads are more than the maximum of 10000 pairs"},
+		{args: []string{"report", "pairs"}, exit: refused, said: "600 modes and 600 workloads are more than the maximum of 10000 pairs"},
+		{args: []string{"report", "--full", "most pairs"}, exit: fine},
+		{args: []string{"report", "--full", "dense pairs"}, exit: -1},
+		{args: []string{"export", "--format", "md", "dense pairs"}, exit: -1},
+		{args: []string{"judge", "--better", "higher", "--full", "--html", "pairs.html", "dense pairs.csv"}, exit: fine},
+		{args: []string{"export", "--format", "md", "most pairs"}, exit: fine},
+		{args: []string{"report", "20000 warnings"}, exit: refused, said: "warnings has 20000 elements, more than the maximum of 10000"},
+		{args: []string{"report", "20000 breakdowns"}, exit: refused, said: "breakdowns has 20000 elements"},
+		{args: []string{"report", "20000 steps"}, exit: refused, said: "ladder.costs.steps has 20000 elements"},
+		{args: []string{"export", "20000 facts"}, exit: refused, said: "hosts.facts has 20000 elements"},
+		{args: []string{"report", "--full", "10000 warnings"}, exit: fine},
+		{args: []string{"report", "--full", "10000 breakdowns"}, exit: fine},
+		{args: []string{"report", "--full", "10000 steps"}, exit: fine},
+		{args: []string{"report", "--full", "10000 facts"}, exit: fine},
+		{args: []string{"report", "--full", "20000 metrics"}, exit: fine},
+		{args: []string{"export", "--format", "md", "20000 metrics"}, exit: fine},
 		{args: []string{"gc", "--engine", engine}, exit: -1, said: "the answer has more than 8 MiB"},
 	} {
 		name := strings.Join(c.args, " ")
@@ -178,6 +221,26 @@ func rows(modes, blocks int) string {
 		}
 	}
 	return b.String()
+}
+
+// manyPairs makes a table and a run of that many modes in one workload and of that many workloads of one mode, or of
+// all of them.
+func manyPairs(t *testing.T, dir, name string, n int, dense bool) {
+	t.Helper()
+	table, cells, modes := "mode,workload,value\n", []string{}, []string{}
+	add := func(mode, workload int) {
+		table += fmt.Sprintf("m%d,w%d,1\nm%[1]d,w%[2]d,2\nm%[1]d,w%[2]d,3\n", mode, workload)
+		cells = append(cells, fmt.Sprintf(`{"mode":"m%d","workload":"w%d","metric":"goodput","unit":"bit/s"}`, mode, workload))
+	}
+	for i := range n {
+		modes = append(modes, fmt.Sprintf(`{"id":"m%d"}`, i))
+		add(i, 0)
+		for j := 1; j < n && (dense || i == 0); j++ {
+			add(i, j)
+		}
+	}
+	write(t, filepath.Join(dir, name+".csv"), table)
+	runDir(t, dir, name, fmt.Sprintf(`{"schema":"tare.run/1","id":"x","status":"complete","modes":[%s],"cells":[%s]}`, strings.Join(modes, ","), strings.Join(cells, ",")), "", 0, 0)
 }
 
 // endless repeats a text without end.

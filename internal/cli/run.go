@@ -106,7 +106,8 @@ func (a App) measure(background context.Context, s study.Study, f runFlags) (at 
 		return "", usage(err)
 	}
 	defer dir.Close()
-	return dir.Path(), a.execute(ctx, s, dir, done, f)
+	err = a.execute(ctx, s, dir, done, f)
+	return dir.Path(), err // which may have been moved
 }
 
 func orName(name string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tare/internal/plan"
 	"tare/internal/study"
@@ -47,14 +48,15 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does")
 }
 
-// changed reports whether any of the flags was given.
+// changed reports whether any of the flags was given that say what to measure.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"host", "engine", "kube", "nodes", "node-selector", "image", "inject", "decoy-services", "namespace", "no-hostnet", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass", "full-rate", "max-rate"} {
-		if c.Flags().Changed(name) {
-			return true
-		}
-	}
-	return false
+	var all cobra.Command
+	new(studyFlags).register(&all)
+	given := false
+	all.Flags().VisitAll(func(flag *pflag.Flag) {
+		given = given || flag.Name != "yes" && c.Flags().Changed(flag.Name)
+	})
+	return given
 }
 
 // maxStudySize bounds what is read of a study file; the decoder refuses less.

@@ -120,7 +120,7 @@ func TestOrdinaryUserCollects(t *testing.T) {
 	dir := studyIn(t, allModes)
 	id := must.Get(runid.New())(t)
 	id.Release() // it is dead
-	ns := must.Get(linuxnet.NewNS(lab.Prefix+id.ID+"-host-a", true))(t)
+	ns := must.Get(linuxnet.NewPinnedNS(lab.Prefix+id.ID+"-host-a", lab.Prefix+id.ID))(t)
 	t.Cleanup(func() { _ = ns.Close() })
 	must.Do(t, os.WriteFile(filepath.Join(dir, "engine-init"), []byte("read -r\n"), 0o600))
 	foreign := exec.CommandContext(t.Context(), "bash", "-c", `exec -a tare bash engine-init --run "$0" --dir "/x/$0-docker.bridge-a" -- dockerd`, id.ID)

@@ -14,12 +14,18 @@ func flow(from, to traffic.Report) Flow {
 	}
 	if d := from.Datagrams; d != nil {
 		f.Datagrams = true
-		f.Wire, f.Segments, f.Messages = max(f.Wire, uint64(from.Sent)), max(f.Segments, packets(from)), 0
-		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // otherwise several share a packet
+		var copies uint64 // that a network made, perhaps before a device that counts
+		f.Messages = 0
+		if t := to.Datagrams; t != nil {
+			copies = uint64(t.Duplicates)
 			for _, n := range t.Flows {
-				f.Messages += uint64(n.Received)
+				if !d.Offloaded && !t.Offloaded { // otherwise several share a packet
+					f.Messages += uint64(n.Received)
+				}
 			}
 		}
+		wire, segments := most(from, copies)
+		f.Wire, f.Segments = max(f.Wire, wire), max(f.Segments, segments)
 	}
 	// A built-in endpoint that only receives datagrams sends nothing. Any other endpoint
 	// without counts is unbounded: not every system's kernel reports them.
@@ -34,18 +40,18 @@ func flow(from, to traffic.Report) Flow {
 // minimum MTU of a lab is 1280, and a tunnel and headers take 100 of it.
 const fragment = 1100
 
-// packets returns the maximum number of packets for the datagrams that one endpoint sent,
+// most returns the maximum payload and packets of the datagrams that one endpoint sent and of copies of them,
 // when IP fragments those above the MTU.
-func packets(from traffic.Report) uint64 {
+func most(from traffic.Report, copies uint64) (wire, segments uint64) {
 	var sent uint64
 	for _, f := range from.Datagrams.Flows {
 		sent += uint64(f.Sent)
 	}
 	if sent == 0 {
-		return 0
+		return uint64(from.Sent), 0
 	}
 	size := (uint64(from.Sent) + sent - 1) / sent
-	return sent * (1 + size/fragment)
+	return uint64(from.Sent) + copies*size, (sent + copies) * (1 + size/fragment)
 }
 
 // Plus adds what was carried in two consecutive trials.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/must"
 	"tare/internal/traffic"
 )
 
@@ -20,4 +21,12 @@ func TestCarriedWithoutSegments(t *testing.T) {
 	if f := driver.CarriedBy(from, to).Forward; f.Unbounded {
 		t.Errorf("with segments: %+v", f)
 	}
+}
+
+// Copies that a network made of datagrams may be on the path's devices, and no more.
+func TestCarriedDuplicates(t *testing.T) {
+	from := traffic.Report{Sent: 10_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10}}}}
+	to := traffic.Report{Received: 10_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 10}}, Duplicates: 3}}
+	f := driver.CarriedBy(from, to).Forward
+	must.Equal(t, driver.Flow{Payload: 10_000, Messages: 10, Wire: 13_000, Segments: 13, Datagrams: true}, f)
 }

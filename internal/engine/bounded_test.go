@@ -9,8 +9,11 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -112,4 +115,55 @@ func TestAnswerBelowTheLimit(t *testing.T) {
 	for range 4 {
 		must.Get(e.Leftovers(t.Context(), nil))(t)
 	}
+}
+
+// An answer that does not end within its time ends, whether it is silent or slow; the next one has less. A stream has
+// no end, and a connection without a request is closed by the client before.
+func TestLateAnswer(t *testing.T) {
+	for name, speak := range map[string]func(net.Conn){
+		"silent": func(net.Conn) {},
+		"slow": func(c net.Conn) {
+			for {
+				if _, err := c.Write([]byte("x")); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			late := new(atomic.Bool)
+			for _, within := range []time.Duration{answerTimeout(), hurriedTimeout()} {
+				near, far := net.Pipe()
+				c := &boundedConn{Conn: near, late: late}
+				var speaks sync.WaitGroup
+				speaks.Go(func() {
+					_, _ = far.Read(make([]byte, 100))
+					speak(far)
+				})
+				began := time.Now()
+				must.Get(c.Write([]byte("GET / HTTP/1.1\r\n\r\n")))(t)
+				_, err := io.Copy(io.Discard, c)
+				if !errors.Is(err, errLate) || !isUnreachable(err) || time.Since(began) != within {
+					t.Errorf("%s: %v after %v, want %v after %v", name, err, time.Since(began), errLate, within)
+				}
+				far.Close()
+				speaks.Wait()
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		c := &boundedConn{Conn: near, late: new(atomic.Bool)}
+		go func() {
+			_, _ = far.Read(make([]byte, 100))
+			time.Sleep(time.Hour)
+			_, _ = far.Write([]byte("x"))
+		}()
+		must.Get(c.Write([]byte("POST /exec/1/start HTTP/1.1\r\nUpgrade: tcp\r\n\r\n")))(t)
+		must.Get(c.Read(make([]byte, 1)))(t)
+		if must.Do(t, c.Close()); c.late.Load() {
+			t.Error("a stream is late")
+		}
+	})
 }

@@ -38,7 +38,7 @@ func isUnreachable(err error) bool {
 	if errors.Is(err, errAnswer) {
 		return false
 	}
-	return client.IsErrConnectionFailed(err) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
+	return client.IsErrConnectionFailed(err) || errors.Is(err, errLate) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 

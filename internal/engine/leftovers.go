@@ -19,6 +19,8 @@ type Leftover struct {
 	What   string                      // for people: service NAME, container NAME, network NAME, image NAME
 	Owner  int                         // the user whose run made it, or runid.UnknownUser
 	Remove func(context.Context) error // not an error if the object is already gone
+	// Unmarked means that only its name is that of a run: it may be anybody's, and Remove leaves it.
+	Unmarked bool
 }
 
 // Leftovers returns what dead runs of this machine have left on the engine, in an order in which it
@@ -42,7 +44,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover,
 	var out, notes []Leftover
 	add := func(to *[]Leftover, run string, owner int, kind, name string, remove func(context.Context) error) {
 		if run != "" {
-			*to = append(*to, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), owner, remove})
+			*to = append(*to, Leftover{Run: run, What: fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), Owner: owner, Remove: remove})
 		}
 	}
 	swarm, err := e.Swarm(ctx)

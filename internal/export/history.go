@@ -25,7 +25,7 @@ func historyColumns() []string {
 // An unknown value is empty. Its only errors are those of w.
 func HistoryCSV(w io.Writer, h result.History) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{historyColumns()}
+	_ = out.Write(historyColumns()) // errors are kept until the end
 	for _, m := range h.Machines {
 		for _, s := range m.Series {
 			for i, p := range s.Points {
@@ -49,11 +49,14 @@ func HistoryCSV(w io.Writer, h result.History) error {
 					change = []string{direction(c), digits(&c.Before), digits(&c.After), digits(&c.P)}
 				}
 				row = append(row, change...)
-				rows = append(rows, append(row, environment[min(2, len(environment)):], r.Note))
+				if err := out.Write(append(row, environment[min(2, len(environment)):], r.Note)); err != nil {
+					return fmt.Errorf("export: %w", err)
+				}
 			}
 		}
 	}
-	if err := out.WriteAll(rows); err != nil {
+	out.Flush()
+	if err := out.Error(); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil
@@ -93,7 +96,7 @@ func HistoryOpenMetrics(w io.Writer, h result.History) error {
 	for _, m := range h.Machines {
 		for _, r := range m.Runs {
 			if at, ok := timestamp(r.Started); ok {
-				o.at("tare_history_run_info", 1, at, "study", h.Study, "machine", m.Machine, "run", r.ID, "version", r.Build.Version)
+				o.at("tare_history_run_info", 1, at, labelsText("study", h.Study, "machine", m.Machine, "run", r.ID, "version", r.Build.Version))
 			}
 		}
 	}
@@ -136,17 +139,18 @@ func (o timed) series(name string, m result.MachineHistory, s result.HistorySeri
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	labels := labelsText("study", o.h.Study, "machine", m.Machine, "mode", s.Mode, "baseline", s.Baseline, "workload", s.Workload, "metric", s.Metric)
 	for i, v := range all {
 		if i > 0 && v.at == all[i-1].at {
 			continue
 		}
-		o.at(name, v.v, v.at, "study", o.h.Study, "machine", m.Machine, "mode", s.Mode, "baseline", s.Baseline, "workload", s.Workload, "metric", s.Metric)
+		o.at(name, v.v, v.at, labels)
 	}
 }
 
 // at writes one sample at a time in milliseconds, as the format has it: in seconds.
-func (o timed) at(name string, v float64, ms int64, labels ...string) {
-	fmt.Fprintf(o.out, "%s %s\n", o.line(name, v, labels...), strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64))
+func (o timed) at(name string, v float64, ms int64, labels string) {
+	fmt.Fprintf(o.out, "%s %s\n", o.line(name, v, labels), strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64))
 }
 
 // timestamp is a time in milliseconds since 1970, and whether it is one that a database takes.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,3 +127,47 @@ func TestHistoryFormats(t *testing.T) {
 	must.FailFor(t, "a full disk goes unnoticed", HistoryCSV(full{}, history()))
 	must.FailFor(t, "a full disk goes unnoticed", HistoryOpenMetrics(full{}, history()))
 }
+
+// A history is written as it is made: half-way, no format holds the lines of very many points, and each takes few allocations.
+func TestHistoryOfManyPoints(t *testing.T) {
+	const points, series, most, allocations = 200_000, 1000, 16 << 20, 10
+	h := result.History{Machines: []result.MachineHistory{{Runs: make([]result.HistoryRun, points/series)}}}
+	m := &h.Machines[0]
+	for i := range m.Runs {
+		m.Runs[i] = result.HistoryRun{ID: strconv.Itoa(i), Started: time.Unix(int64(i), 0)}
+	}
+	for i := range series {
+		s := result.HistorySeries{Mode: "m", Baseline: "host", Workload: strconv.Itoa(i), Metric: "goodput"}
+		for run := range m.Runs {
+			s.Points = append(s.Points, result.HistoryPoint{Run: run, Ratio: 1.0 / float64(run+3)})
+		}
+		m.Series = append(m.Series, s)
+	}
+	for name, write := range map[string]func(io.Writer, result.History) error{"csv": HistoryCSV, "openmetrics": HistoryOpenMetrics} {
+		before, during := memory(), runtime.MemStats{}
+		w := writerFunc(func(b []byte) (int, error) {
+			if during.HeapAlloc == 0 { // the first bytes come when all lines are made, if they are held
+				during = memory()
+			}
+			return len(b), nil
+		})
+		must.Do(t, write(w, h))
+		if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > most {
+			t.Errorf("%s: %d MB are held", name, grown>>20)
+		}
+		after := memory()
+		if each := float64(after.Mallocs-before.Mallocs) / points; each > allocations {
+			t.Errorf("%s: %.0f allocations a point", name, each)
+		}
+	}
+}
+
+func memory() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -54,22 +54,25 @@ func (o exposition) family(name, help string) {
 
 // sample writes one sample; labels are alternating names and values.
 func (o exposition) sample(name string, v float64, labels ...string) {
-	fmt.Fprintln(o.out, o.line(name, v, labels...))
+	fmt.Fprintln(o.out, o.line(name, v, labelsText(labels...)))
 }
 
 // line is a sample without its time.
-func (exposition) line(name string, v float64, labels ...string) string {
-	var ls []string
-	for i := 0; i+1 < len(labels); i += 2 {
-		ls = append(ls, fmt.Sprintf(`%s="%s"`, labels[i], labelValue(labels[i+1])))
-	}
-	return fmt.Sprintf("%s{%s} %s", name, strings.Join(ls, ","), strconv.FormatFloat(v, 'g', -1, 64))
+func (exposition) line(name string, v float64, labels string) string {
+	return name + "{" + labels + "} " + strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// labelValue escapes the special characters of the format.
-func labelValue(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
+// labelsText is the text of labels, which are alternating names and values.
+func labelsText(labels ...string) string {
+	var ls []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		ls = append(ls, labels[i]+`="`+labelEscapes.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD"))+`"`)
+	}
+	return strings.Join(ls, ",")
 }
+
+// labelEscapes escapes the special characters of the format.
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func (o exposition) values(run result.Run) {
 	for _, m := range metricsOf(run) {

@@ -29,8 +29,8 @@ func (m *machine) cgroups() {
 		m.fact("cpu_quota", "none")
 	default:
 		m.fact("cpu_quota", fmt.Sprintf("%.2f CPUs", cpus))
-		m.warn(warning.CPUQuota, fmt.Sprintf("A control group limits this process to %.2f CPUs: rates show the limit and not the mode, and the longest round trips "+
-			"are the pauses until the next period, up to 100 ms as a rule. Remove the limit (--cpus, CPUQuota=, a pod's CPU limit).", cpus))
+		m.warn(warning.CPUQuota, "A control group limits this process to %.2f CPUs: rates show the limit and not the mode, and the longest round trips "+
+			"are the pauses until the next period, up to 100 ms as a rule. Remove the limit (--cpus, CPUQuota=, a pod's CPU limit).", warning.Said(cpus))
 	}
 	m.memoryLimited()
 }

@@ -50,11 +50,11 @@ func (m *machine) cpus() {
 	switch {
 	case errAllowed != nil:
 	case len(allowed) < minCPUs:
-		m.warn(warning.FewCores, fmt.Sprintf("Only %s for client, server, packet processing and tare: rates are lower and vary more than on two machines, "+
-			"and expensive modes lose more. Use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), minCPUs))
+		m.warn(warning.FewCores, "Only %s for client, server, packet processing and tare: rates are lower and vary more than on two machines, "+
+			"and expensive modes lose more. Use a machine with %d CPUs or more.", warning.Said(plural(len(allowed), "CPU")), minCPUs)
 	case errCores == nil && cores < minCPUs:
-		m.warn(warning.SMT, fmt.Sprintf("The %d available CPUs are hardware threads of only %s, which slow each other down: rates depend on where the scheduler "+
-			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), minCPUs))
+		m.warn(warning.SMT, "The %d available CPUs are hardware threads of only %s, which slow each other down: rates depend on where the scheduler "+
+			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), minCPUs)
 	}
 }
 
@@ -225,8 +225,8 @@ func (m *machine) load() {
 
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
-		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: other programs take CPU from the trials, add to their CPU values "+
-			"and make every value vary more. Wait, or stop the other programs.", fields[0], plural(len(online), "CPU")))
+		m.warn(warning.BusyMachine, "The load average of the last minute is %s on %s: other programs take CPU from the trials, add to their CPU values "+
+			"and make every value vary more. Wait, or stop the other programs.", warning.Said(fields[0]), plural(len(online), "CPU"))
 	}
 }
 

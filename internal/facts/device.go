@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/result"
 	"tare/internal/warning"
 )
 
@@ -82,9 +81,9 @@ func (m *machine) device(name string) {
 		slices.Sort(lack)
 		add("offloads %s", orNone(have))
 		if len(lack) > 0 {
-			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s lacks %s: packet processing in the kernel may limit the rate instead of the wire, and modes whose own devices "+
+			m.warnExisting(warning.DeviceOffloads, "The device %s lacks %s: packet processing in the kernel may limit the rate instead of the wire, and modes whose own devices "+
 				"have these offloads look cheaper. Turn them on with `ethtool -K %s ...` where the hardware can.",
-				name, strings.Join(lack, ", "), name))
+				name, strings.Join(lack, ", "), name)
 		}
 	}
 	m.fact("device_"+factName(name), strings.Join(parts, ", "))
@@ -178,8 +177,8 @@ func (m *machine) filters() {
 	if docker {
 		by = ", including Docker's"
 	}
-	m.warnExisting(warning.HostFiltered, fmt.Sprintf("The packet filter of this network stack has %s%s: a baseline in it pays for them and for connection tracking, so every "+
-		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", plural(rules, "rule"), by))
+	m.warnExisting(warning.HostFiltered, "The packet filter of this network stack has %s%s: a baseline in it pays for them and for connection tracking, so every "+
+		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", plural(rules, "rule"), by)
 }
 
 // conntrack records how full the connection tracking table is.
@@ -198,8 +197,8 @@ func (m *machine) conntrack() {
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
 	if errMost == nil && most > 0 && float64(now) > conntrackNearlyFull*float64(most) {
-		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries: when it is full, new connections and datagrams of new flows are dropped, "+
-			"which looks like the mode's loss. Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most))
+		m.warnExisting(warning.ConntrackFilled, "Connection tracking holds %d of %d entries: when it is full, new connections and datagrams of new flows are dropped, "+
+			"which looks like the mode's loss. Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most)
 	}
 }
 
@@ -209,6 +208,6 @@ const conntrackNearlyFull = 0.8
 
 // warnExisting adds a warning that applies only to runs whose endpoints use this machine's
 // own network stack.
-func (m *machine) warnExisting(code warning.Code, text string) {
-	m.report.Existing = append(m.report.Existing, result.Warning{Code: string(code), Scope: "run", Text: text})
+func (m *machine) warnExisting(code warning.Code, format string, args ...any) {
+	m.report.Existing = append(m.report.Existing, warning.New(code, "run", format, args...))
 }

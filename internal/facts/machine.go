@@ -56,8 +56,8 @@ func (m *machine) factFileIfAny(name, path string) {
 }
 
 // warn adds a warning for the whole run, because in a lab every host is this machine.
-func (m *machine) warn(code warning.Code, text string) {
-	m.report.Warnings = append(m.report.Warnings, result.Warning{Code: string(code), Scope: "run", Text: text})
+func (m *machine) warn(code warning.Code, format string, args ...any) {
+	m.report.Warnings = append(m.report.Warnings, warning.New(code, "run", format, args...))
 }
 
 func unknown(err error) string { return "unknown: " + err.Error() }

@@ -94,8 +94,8 @@ func (m *machine) memoryLimited() {
 	default:
 		m.fact("memory_limit", gib(bytes))
 		if bytes < minMemory {
-			m.warn(warning.MemoryLimit, fmt.Sprintf("A control group limits this process to %.0f MiB of memory: socket buffers count against it, so they are small, "+
-				"and the kernel kills processes that exceed it. Remove or raise the limit (--memory, MemoryMax=, a pod's limit).", bytes/(1<<20)))
+			m.warn(warning.MemoryLimit, "A control group limits this process to %.0f MiB of memory: socket buffers count against it, so they are small, "+
+				"and the kernel kills processes that exceed it. Remove or raise the limit (--memory, MemoryMax=, a pod's limit).", warning.Said(bytes/(1<<20)))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -21,19 +20,19 @@ func (m *machine) congestion() {
 	m.factOr("tcp_allowed_congestion_control", allowed, errAllowed)
 
 	if err == nil && strings.HasPrefix(standard, "bbr") {
-		m.warn(warning.BBRDefault, fmt.Sprintf("The default congestion control of this machine is %s, but tare sets cubic unless the study names another: the results are not "+
+		m.warn(warning.BBRDefault, "The default congestion control of this machine is %s, but tare sets cubic unless the study names another: the results are not "+
 			"those of a program that keeps the default, which paces and so slows a fast path (between two namespaces to 17 Gbit/s where cubic reached "+
-			"20 to 60). `sysctl -w net.ipv4.tcp_congestion_control=cubic` makes both the same.", standard))
+			"20 to 60). `sysctl -w net.ipv4.tcp_congestion_control=cubic` makes both the same.", standard)
 	}
 	if errAvailable == nil && !slices.Contains(strings.Fields(available), "cubic") {
-		m.warn(warning.NoCubic, fmt.Sprintf("This kernel has %s but not cubic, which tare sets unless the study names another: if its module cannot be loaded either, "+
-			"trials fail. Run `modprobe tcp_cubic`, or set congestion_control: reno in the study.", strings.ReplaceAll(available, " ", ", ")))
+		m.warn(warning.NoCubic, "This kernel has %s but not cubic, which tare sets unless the study names another: if its module cannot be loaded either, "+
+			"trials fail. Run `modprobe tcp_cubic`, or set congestion_control: reno in the study.", strings.ReplaceAll(available, " ", ", "))
 		return
 	}
 	if errAllowed == nil && !slices.Contains(strings.Fields(allowed), "cubic") {
-		m.warn(warning.CubicRestricted, fmt.Sprintf("A process without CAP_NET_ADMIN can set only %s, not cubic, which tare sets unless the study names another: trials with "+
+		m.warn(warning.CubicRestricted, "A process without CAP_NET_ADMIN can set only %s, not cubic, which tare sets unless the study names another: trials with "+
 			"a client or server without that capability, as in a container, fail. Allow it with `sysctl -w net.ipv4.tcp_allowed_congestion_control=\"%s cubic\"`.",
-			strings.ReplaceAll(allowed, " ", ", "), allowed))
+			strings.ReplaceAll(allowed, " ", ", "), allowed)
 	}
 }
 

@@ -36,9 +36,9 @@ func (m *machine) numa() {
 	}
 	m.fact("numa_cpus", strings.Join(parts, "; "))
 	if len(parts) > 1 {
-		m.warn(warning.NUMASpans, fmt.Sprintf("The available CPUs are on %d NUMA nodes (%s): rates depend on where the scheduler places client and server, and results may form "+
+		m.warn(warning.NUMASpans, "The available CPUs are on %d NUMA nodes (%s): rates depend on where the scheduler places client and server, and results may form "+
 			"bands. Keep a run on one node with `numactl --cpunodebind=0 --membind=0 tare ...`.",
-			len(parts), strings.Join(parts, "; ")))
+			warning.Said(len(parts)), strings.Join(parts, "; "))
 	}
 }
 

@@ -69,8 +69,8 @@ func (m *machine) clock() {
 	if slices.Contains(strings.Fields(available), "tsc") {
 		fix = "Run `echo tsc > /" + sysClock + "current_clocksource`, unless the kernel log says that tsc is unstable."
 	}
-	m.warn(warning.NoConstantClock, fmt.Sprintf("The clock source is %s, and reading it takes a system call and often a slow device: the generator reads it for every "+
-		"transaction, so rates are lower and round trips longer. %s", source, fix))
+	m.warn(warning.NoConstantClock, "The clock source is %s, and reading it takes a system call and often a slow device: the generator reads it for every "+
+		"transaction, so rates are lower and round trips longer. %s", source, fix)
 }
 
 // fastClock reports whether a program reads this clock source without entering the kernel,

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"tare/internal/result"
 )
 
 // The limits of the input, which keep a reader below 256 MB whatever the input is.
@@ -88,6 +90,9 @@ func (b *builder) full() error {
 		if len(n.of.list) > maxNames {
 			return tooMany(maxNames, n.what)
 		}
+	}
+	if len(b.modes.list)*len(b.loads.list) > result.MaxPairs {
+		return tooMany(result.MaxPairs, "pairs of a mode and a workload")
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ func TestEndlessInput(t *testing.T) {
 		"read x: line 10002: more than 10000 blocks, the maximum of one command":     {CSV, after("mode,block,value\n", numbered("m,%d,x\n", 11_000))},
 		"read x: line 150002: more than 150000 values, the maximum of one command":   {CSV, after("mode,value\n", numbered("m,%d\n", 160_000))},
 		"read x: line 20002: more than 20000 combinations of mode, workload and met": {CSV, after("workload,metric,mode,value\n", io.MultiReader(numbered("w,a,m%d,1\n", 9_000), numbered("w,b,m%d,1\n", 9_000), numbered("w,c,m%d,1\n", 9_000)))},
+		"read x: line 200: more than 10000 pairs of a mode and a workload":           {CSV, after("mode,workload,value\n", io.MultiReader(numbered("m%d,w,1\n", 101), numbered("m,w%d,1\n", 9_000)))},
 		"read x: a text or a number of its JSON is longer than 1 MiB":                {Auto, after(`{"end":"`, repeated("x"))},
 		"read x: its JSON has more than 64 levels":                                   {Auto, repeated(`{"a":`)},
 		"read x: line 4 is longer than 1 MiB":                                        {Auto, after("|mode|value|\n|--|--|\n|a|1|\n", repeated("|a"))},

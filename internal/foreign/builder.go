@@ -128,7 +128,7 @@ func (b *builder) problem() error {
 }
 
 func (b *builder) warn(code warning.Code, scope, format string, args ...any) {
-	b.warnings = append(b.warnings, result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)})
+	b.warnings = append(b.warnings, warning.New(code, scope, format, args...))
 }
 
 // maxName is the longest allowed name in bytes.

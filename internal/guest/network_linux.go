@@ -152,7 +152,7 @@ func (h *host) makeSandbox(own *linuxnet.NS, n Net, p Published, b Sandbox) erro
 	if b.Name == "" || strings.Contains(b.Name, "/") || h.namespaces[b.Name] != nil {
 		return errors.New("the name is empty or already in use")
 	}
-	ns, err := linuxnet.NewNS(b.Name, false)
+	ns, err := linuxnet.NewNS(b.Name)
 	if err != nil {
 		return err
 	}

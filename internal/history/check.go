@@ -159,13 +159,13 @@ func (c *check) judge(checked Run, noisy string) []result.Change {
 	at := map[seriesKey]int{}
 	var keys []seriesKey
 	series := [][]point{}
-	last := points(checked.Run, c.opt.Metrics)
+	last := points(checked, c.opt.Metrics)
 	for _, p := range last {
 		at[p.key] = len(keys)
 		keys, series = append(keys, p.key), append(series, nil)
 	}
 	for _, r := range c.earlier {
-		for _, p := range points(r.Run, c.opt.Metrics) {
+		for _, p := range points(r, c.opt.Metrics) {
 			if i, known := at[p.key]; known && !p.bound {
 				series[i] = append(series[i], p)
 			}

@@ -78,7 +78,7 @@ func models() []simulated {
 }
 
 // Of series of twenty runs without a change, at least 95 of 100 have no alarm in any of their
-// checks, if the logarithms of ratios are normal; docs/method.md has the rates of more series.
+// checks, if the logarithms of ratios are normal; docs/method/statistics.md has the rates of more series.
 func TestNoAlarmWithoutAChange(t *testing.T) {
 	const histories = 60
 	for _, model := range models()[1:] {

@@ -25,6 +25,7 @@ type Run struct {
 	Study, Hash string
 	Problem     string
 	Run         result.Run
+	kept        *[]point // of a run of which [Kept] has kept them in place of its cells
 }
 
 // FalseAlarms is the rate of false alarms of a history: the probability, at most, with which a
@@ -92,7 +93,7 @@ func sorted(runs []Run, hash, name string, metrics []string) (kept []Run, out []
 			reason = "it does not record when it started"
 		case copied && r.Run.ID != "":
 			reason = "it is a copy of " + first
-		case len(points(r.Run, metrics)) == 0:
+		case len(points(r, metrics)) == 0:
 			reason = noRatio(r.Run)
 		default:
 			seen[r.Run.ID] = r.Path
@@ -173,7 +174,7 @@ func machineHistory(m machine, metrics []string) result.MachineHistory {
 	out := result.MachineHistory{Machine: m.name(), Facts: slices.Clone(m.facts), Runs: []result.HistoryRun{}, Series: []result.HistorySeries{}}
 	at := map[seriesKey]int{}
 	for _, i := range newestFirst(len(m.runs)) { // so that the order is that of the newest run
-		for _, p := range points(m.runs[i].Run, metrics) {
+		for _, p := range points(m.runs[i], metrics) {
 			if _, known := at[p.key]; !known {
 				at[p.key] = len(out.Series)
 				out.Series = append(out.Series, result.HistorySeries{Mode: p.key.mode, Baseline: p.key.baseline, Workload: p.key.workload, Metric: p.key.metric, Better: p.better})
@@ -187,7 +188,7 @@ func machineHistory(m machine, metrics []string) result.MachineHistory {
 			run.Changed = analysis.Environment(m.runs[i-1].Run, r.Run)
 		}
 		out.Runs = append(out.Runs, run)
-		for _, p := range points(r.Run, metrics) {
+		for _, p := range points(r, metrics) {
 			s := &out.Series[at[p.key]]
 			s.Points = append(s.Points, result.HistoryPoint{Run: i, Ratio: p.ratio, RatioCI: p.ci})
 		}
@@ -268,22 +269,30 @@ func Counts(metric string) bool {
 }
 
 // points lists the ratios of a run in the metrics, in the order of its cells.
-func points(r result.Run, metrics []string) []point {
+func points(of Run, metrics []string) []point {
+	if of.kept != nil {
+		return *of.kept
+	}
 	var out []point
-	for _, c := range r.Cells {
+	controls, counted, seen := map[string]bool{}, map[string]bool{}, map[seriesKey]bool{}
+	for _, m := range of.Run.Modes {
+		controls[m.ID] = controls[m.ID] || m.Control
+	}
+	for _, c := range of.Run.Cells {
+		key := seriesKey{c.Mode, c.Baseline, c.Workload, c.Metric}
+		counts, known := counted[c.Metric]
+		if !known {
+			counts = slices.Contains(metrics, c.Metric) || len(metrics) == 0 && Counts(c.Metric)
+			counted[c.Metric] = counts
+		}
 		switch {
 		case c.Baseline == "" || c.Ratio == nil || !(*c.Ratio > 0) || math.IsInf(*c.Ratio, 1):
 			continue
-		case len(metrics) > 0 && !slices.Contains(metrics, c.Metric), len(metrics) == 0 && !Counts(c.Metric):
-			continue
-		case slices.ContainsFunc(r.Modes, func(m result.Mode) bool { return m.ID == c.Mode && m.Control }):
+		case !counts, controls[c.Mode], seen[key]: // a second one: the file was edited
 			continue
 		}
-		key := seriesKey{c.Mode, c.Baseline, c.Workload, c.Metric}
-		if slices.ContainsFunc(out, func(p point) bool { return p.key == key }) {
-			continue // the file was edited
-		}
+		seen[key] = true
 		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, bound: c.AtLeast})
 	}
-	return out
+	return slices.Clip(out)
 }

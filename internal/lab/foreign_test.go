@@ -66,7 +66,7 @@ func deadRun(t *testing.T) string {
 	t.Helper()
 	claim := must.Get(lab.Standalone())(t)
 	claim.Release()
-	ns := must.Get(linuxnet.NewNS(lab.Prefix+claim.ID+"-host-a", true))(t)
+	ns := must.Get(linuxnet.NewPinnedNS(lab.Prefix+claim.ID+"-host-a", lab.Prefix+claim.ID))(t)
 	t.Cleanup(func() { _ = ns.Close() })
 	return claim.ID
 }
@@ -224,6 +224,32 @@ func TestTemporaryFiles(t *testing.T) {
 		t.Errorf("left %v, %v, want %d", entries, err, len(names)+len(own)+2)
 	}
 	must.Get(os.Stat(kept))(t)
+}
+
+// A namespace that has only the name of a run's, or a file in its place, is named and stays.
+func TestUnmarkedNamespaces(t *testing.T) {
+	needRealRoot(t)
+	run := deadRun(t)
+	user := must.Get(linuxnet.NewPinnedNS(lab.Prefix+run+"-results", ""))(t)
+	t.Cleanup(func() { _ = user.Close() })
+	other := must.Get(linuxnet.NewPinnedNS(lab.Prefix+run+"-other-run", lab.Prefix+"0badcafe"))(t)
+	t.Cleanup(func() { _ = other.Close() })
+	file := filepath.Join(linuxnet.PinDir, lab.Prefix+run+"-file")
+	must.Do(t, os.WriteFile(file, []byte("notes"), 0o600))
+	t.Cleanup(func() { _ = os.Remove(file) })
+	var left []string
+	for _, l := range namespacesOf(t, run) {
+		if l.Unmarked {
+			left = append(left, strings.TrimPrefix(l.What, "namespace "))
+		}
+		must.Equal(t, nil, l.Remove())
+	}
+	want := []string{filepath.Base(file), other.Name(), user.Name()}
+	must.EqualFor(t, "left alone", want, left)
+	for _, name := range want {
+		must.Get(os.Lstat(filepath.Join(linuxnet.PinDir, name)))(t)
+	}
+	must.EqualFor(t, "still found", len(want), len(namespacesOf(t, run)))
 }
 
 // A process is its user's, whatever the owner of its directory in /proc.

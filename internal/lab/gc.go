@@ -58,7 +58,7 @@ func Leftovers() ([]Leftover, error) {
 		if !ok || !runid.IsID(id) || alive.Hold(id, owner) {
 			continue
 		}
-		found = append(found, Leftover{Run: id, What: "namespace " + name, Owner: owner, name: name})
+		found = append(found, Leftover{Run: id, What: "namespace " + name, Owner: owner, Unmarked: !Foreign(owner) && !linuxnet.HasMark(name, Prefix+id), name: name})
 	}
 	files, err := tempLeftovers(alive)
 	return append(found, files...), err
@@ -168,6 +168,9 @@ func (l Leftover) Remove() error {
 		return l.removeTemp()
 	}
 	if l.pid == 0 {
+		if !linuxnet.HasMark(l.name, Prefix+l.Run) {
+			return nil
+		}
 		return linuxnet.Unpin(l.name)
 	}
 	// A pidfd makes sure that the signal reaches the process that was inspected, and not

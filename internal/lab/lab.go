@@ -72,7 +72,7 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 		label += "." + l.Spec.Link.Side
 	}
 	full := strings.Join([]string{Prefix + l.Spec.Claim.ID, label, name}, "-")
-	ns, err := linuxnet.NewNS(full, l.Spec.Pin)
+	ns, err := l.create(full)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,13 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 		return nil, err
 	}
 	return ns, ns.Segmentation("lo", l.Spec.Offload)
+}
+
+func (l *Lab) create(name string) (*linuxnet.NS, error) {
+	if l.Spec.Pin {
+		return linuxnet.NewPinnedNS(name, Prefix+l.Spec.Claim.ID)
+	}
+	return linuxnet.NewNS(name)
 }
 
 // Prepare gives a namespace the settings that all namespaces of this lab share, where the lab has not

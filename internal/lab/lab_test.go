@@ -240,7 +240,7 @@ func TestLeftovers(t *testing.T) {
 	drivertest.NeedRoot(t, "only root leaves namespaces behind")
 	alive := drivertest.Lab(t, nil)
 	dead := must.Get(lab.Standalone())(t)
-	ns := must.Get(linuxnet.NewNS(lab.Prefix+dead.ID+"-host-a", true))(t)
+	ns := must.Get(linuxnet.NewPinnedNS(lab.Prefix+dead.ID+"-host-a", lab.Prefix+dead.ID))(t)
 	defer ns.Close()
 	pid := orphan(t, dead.ID)
 	dead.Release()

@@ -3,10 +3,12 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,28 +43,77 @@ func Mark(dir, run string) error {
 	return nil
 }
 
-// Marked reports whether a directory has the mark of a run, written by the directory's owner. It follows no
-// symbolic link and waits for nothing.
-func Marked(dir, run string) bool {
-	const how = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
-	fd, err := unix.Open(dir, how|unix.O_DIRECTORY, 0)
+// ErrUnmarked means that something has only the name of a run, and no mark of one.
+var ErrUnmarked = errors.New("has no mark of a run")
+
+// OpenMarked opens a directory in parent that has the mark of a run, written by the directory's owner, and
+// returns it with the number of that user. It follows no symbolic link and waits for nothing. Errors:
+// ErrUnmarked; the directory cannot be read.
+func OpenMarked(parent *os.Root, name, run string) (dir *os.Root, owner int, err error) {
+	named, err := parent.Lstat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !named.IsDir() {
+		return nil, 0, ErrUnmarked
+	}
+	if dir, err = parent.OpenRoot(name); err != nil {
+		return nil, 0, err
+	}
+	of, err := dir.Stat(".")
+	if err == nil && (!os.SameFile(named, of) || !marked(dir, of, run)) {
+		err = ErrUnmarked
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, dir.Close())
+	}
+	return dir, int(status(of).Uid), nil
+}
+
+// RemoveOpened removes a directory that OpenMarked has opened, with all that is in it, its mark last.
+func RemoveOpened(parent, dir *os.Root, name string) error {
+	all, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	names, err := all.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if n == markName {
+			continue
+		}
+		if err := dir.RemoveAll(n); err != nil {
+			return err
+		}
+	}
+	if err := dir.Remove(markName); err != nil {
+		return err
+	}
+	return parent.Remove(name) // which fails if it is another one with anything in it
+}
+
+// marked reports whether an open directory has the mark of a run.
+func marked(dir *os.Root, of os.FileInfo, run string) bool {
+	f, err := dir.OpenFile(markName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
-	defer unix.Close(fd)
-	var of, st unix.Stat_t
-	if unix.Fstat(fd, &of) != nil {
-		return false
-	}
-	mark, err := unix.Openat(fd, markName, how, 0)
-	if err != nil {
-		return false
-	}
-	f := os.NewFile(uintptr(mark), markName)
 	defer f.Close()
-	if unix.Fstat(mark, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != of.Uid {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || status(info).Uid != status(of).Uid {
 		return false
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxMark))
-	return err == nil && string(text) == markText(run, of.Ino)
+	return err == nil && string(text) == markText(run, uint64(status(of).Ino)) //nolint:unconvert // its type depends on the system
+}
+
+func status(info os.FileInfo) *syscall.Stat_t {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok { // no Unix has another type
+		panic(fmt.Sprintf("file information of type %T", info.Sys()))
+	}
+	return st
 }

@@ -91,7 +91,7 @@ func leftoversIn(dir, suffix string, alive runid.Claims) ([]Leftover, error) {
 		if !ok || alive.Hold(id, owner) {
 			continue
 		}
-		found = append(found, Leftover{Run: id, What: "directory " + path, Owner: owner, Unmarked: !Foreign(owner) && !Marked(path, id), path: path})
+		found = append(found, Leftover{Run: id, What: "directory " + path, Owner: owner, Unmarked: !Foreign(owner) && !hasMark(path, id), path: path})
 	}
 	return found, nil
 }
@@ -109,11 +109,43 @@ func tempOwner(path string) (owner int, ok bool) {
 	return int(st.Uid), true
 }
 
+// hasMark reports whether a directory has the mark of a run.
+func hasMark(path, run string) bool {
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	defer parent.Close()
+	dir, _, err := OpenMarked(parent, filepath.Base(path), run)
+	if err != nil {
+		return false
+	}
+	dir.Close()
+	return true
+}
+
 // removeTemp removes a directory with all that is in it, unless it is no longer the one that was
 // found or has no mark. It follows no symbolic link.
 func (l Leftover) removeTemp() error {
-	if owner, ok := tempOwner(l.path); !ok || owner != l.Owner || !Marked(l.path, l.Run) {
+	parent, err := os.OpenRoot(filepath.Dir(l.path))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	name := filepath.Base(l.path)
+	dir, owner, err := OpenMarked(parent, name, l.Run)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrUnmarked) {
 		return nil
 	}
-	return os.RemoveAll(l.path)
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", l.What, err)
+	}
+	defer dir.Close()
+	if owner != l.Owner {
+		return nil
+	}
+	if err := RemoveOpened(parent, dir, name); err != nil {
+		return fmt.Errorf("remove %s: %w", l.What, err)
+	}
+	return nil
 }

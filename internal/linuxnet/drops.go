@@ -36,7 +36,8 @@ type QdiscDrops struct {
 	Device, Kind string
 	Drops        uint64
 	Overlimits   uint64 // number of times it had to delay a packet
-	// Of a token bucket: its rate in bit/s, the size of its bucket in bytes, and the bytes that passed it.
+	// Of a token bucket, or of the classes of a hierarchical one: its rate in bit/s, the size of its bucket in bytes, and
+	// the bytes that passed it. 0 where no one rate is known.
 	Rate, Burst, Bytes uint64
 }
 
@@ -50,9 +51,9 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 		if err != nil {
 			return err
 		}
-		names := map[int]string{}
+		devices := map[int]netlink.Link{}
 		for _, l := range links {
-			names[l.Attrs().Index] = l.Attrs().Name
+			devices[l.Attrs().Index] = l
 		}
 		all, err := ns.handle.QdiscList(nil)
 		if err != nil {
@@ -60,11 +61,24 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 		}
 		for _, q := range all {
 			a := q.Attrs()
+			device, ok := devices[a.LinkIndex]
+			if !ok { // it was made meanwhile
+				continue
+			}
 			outermost := a.Parent == netlink.HANDLE_ROOT || a.Parent == netlink.HANDLE_INGRESS
 			if outermost && a.Statistics != nil && a.Statistics.Queue != nil {
-				d := QdiscDrops{Device: names[a.LinkIndex], Kind: q.Type(), Drops: uint64(a.Statistics.Queue.Drops), Overlimits: uint64(a.Statistics.Queue.Overlimits)}
-				if tbf, ok := q.(*netlink.Tbf); ok && a.Statistics.Basic != nil {
-					d.Rate, d.Burst, d.Bytes = tbf.Rate*8, burstOf(tbf), a.Statistics.Basic.Bytes
+				d := QdiscDrops{Device: device.Attrs().Name, Kind: q.Type(), Drops: uint64(a.Statistics.Queue.Drops), Overlimits: uint64(a.Statistics.Queue.Overlimits)}
+				switch q := q.(type) {
+				case *netlink.Tbf:
+					if a.Statistics.Basic != nil {
+						d.Rate, d.Burst, d.Bytes = q.Rate*8, bytesOf(q.Rate, q.Buffer), a.Statistics.Basic.Bytes
+					}
+				case *netlink.Htb:
+					classes, err := ns.handle.ClassList(device, netlink.HANDLE_NONE)
+					if err != nil {
+						return err
+					}
+					d.Rate, d.Burst, d.Bytes = bucketOf(classes, a.Handle)
 				}
 				out = append(out, d)
 			}
@@ -75,11 +89,6 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 		return nil, fmt.Errorf("read the queueing disciplines of namespace %s: %w", ns.name, err)
 	}
 	return out, nil
-}
-
-// burstOf is the size in bytes of the bucket, which the kernel keeps as the time that it takes to send it.
-func burstOf(q *netlink.Tbf) uint64 {
-	return uint64(float64(q.Rate) * float64(q.Buffer) / netlink.TickInUsec() / netlink.TIME_UNITS_PER_SEC)
 }
 
 // DropRule is a firewall rule that drops packets, with the number dropped if the rule

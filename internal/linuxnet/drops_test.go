@@ -28,7 +28,7 @@ func TestDropRules(t *testing.T) {
 	if _, err := exec.LookPath("nft"); err != nil {
 		testneed.Missing(t, testneed.NFT, err)
 	}
-	ns := must.Get(linuxnet.NewNS("tare-droprules", false))(t)
+	ns := must.Get(linuxnet.NewNS("tare-droprules"))(t)
 	defer ns.Close()
 	nft := exec.Command("nft", "-f", "-")
 	nft.Stdin = strings.NewReader(`table ip t {
@@ -67,7 +67,7 @@ func TestQdiscDrops(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns := must.Get(linuxnet.NewNS("tare-qdiscs", false))(t)
+	ns := must.Get(linuxnet.NewNS("tare-qdiscs"))(t)
 	defer ns.Close()
 	must.Do(t, ns.Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}))
 	must.Do(t, ns.Limit("one", 1e6, 1500))

@@ -31,7 +31,7 @@ const (
 // firewall mark and with the scheduler rr, in a namespace of its own. It returns nil if the kernel
 // supports it, else an error that names the missing option of the kernel.
 func ProbeIPVS() error {
-	ns, err := NewNS("tare-try", false)
+	ns, err := NewNS("tare-try")
 	if err != nil {
 		return err
 	}

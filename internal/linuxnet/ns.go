@@ -16,9 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinDir is where named namespaces are mounted, so that `ip netns` lists them.
-const PinDir = "/run/netns"
-
 // NS is a network namespace. It exists while something refers to it: an open NS, a process
 // inside it, or its name under PinDir.
 type NS struct {
@@ -29,12 +26,11 @@ type NS struct {
 	close  sync.Once
 }
 
-// NewNS creates an empty network namespace with loopback up. With pin it is named under
-// PinDir, which requires real root; without pin it is deleted with the last process that
-// uses it.
-func NewNS(name string, pin bool) (*NS, error) {
+// NewNS creates an empty network namespace with loopback up. It is deleted with the last process
+// that uses it.
+func NewNS(name string) (*NS, error) {
 	ns := &NS{name: name}
-	if err := onSpareThread(func() error { return ns.create(pin) }); err != nil {
+	if err := onSpareThread(ns.create); err != nil {
 		return nil, fmt.Errorf("create network namespace %s: %w", name, err)
 	}
 	// A socket belongs to the namespace in which it was opened. The libraries' own
@@ -47,76 +43,18 @@ func NewNS(name string, pin bool) (*NS, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open netlink in namespace %s: %w", name, err), ns.Close())
 	}
-	if err := ns.Up("lo"); err != nil {
+	if err := ns.Up(loopback); err != nil {
 		return nil, errors.Join(err, ns.Close())
 	}
 	return ns, nil
 }
 
-func (ns *NS) create(pin bool) error {
+func (ns *NS) create() (err error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
-	file, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return err
-	}
-	ns.file = file
-	if !pin {
-		return nil
-	}
-	if err := ns.pin(); err != nil {
-		file.Close()
-		return err
-	}
-	return nil
-}
-
-func (ns *NS) pin() error {
-	if err := sharePinDir(); err != nil {
-		return err
-	}
-	path := filepath.Join(PinDir, ns.name)
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
-	if err != nil {
-		return err
-	}
-	file.Close()
-	if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
-		_ = os.Remove(path) // report the mount error
-		return fmt.Errorf("mount on %s: %w", path, err)
-	}
-	ns.pinned = true
-	return nil
-}
-
-// sharePinDir makes PinDir a shared mount, as ip-netns(8) does before it makes its first name.
-// Otherwise the first `ip netns add` would mount PinDir over itself, with a second mount of every
-// name below it: removing a name here would then fail, because the other mount is in use.
-func sharePinDir() error {
-	if err := os.MkdirAll(PinDir, 0o755); err != nil {
-		return err
-	}
-	dir, err := os.Open(PinDir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	// ip(8) takes the same lock, so that not both mount it.
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", PinDir, err)
-	}
-	share := func() error { return unix.Mount("", PinDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
-	err = share()
-	if errors.Is(err, unix.EINVAL) { // not a mount yet
-		if err = unix.Mount(PinDir, PinDir, "none", unix.MS_BIND|unix.MS_REC, ""); err == nil {
-			err = share()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("make %s a shared mount: %w", PinDir, err)
-	}
-	return nil
+	ns.file, err = os.Open("/proc/thread-self/ns/net")
+	return err
 }
 
 // Name returns the namespace's name, whether or not it is pinned.
@@ -216,36 +154,6 @@ func (ns *NS) Close() error {
 		ns.file.Close()
 	})
 	return err
-}
-
-// Unpin removes a namespace's name under PinDir.
-func Unpin(name string) error {
-	path := filepath.Join(PinDir, name)
-	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("unmount namespace %s: %w", path, err)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove namespace name: %w", err)
-	}
-	return nil
-}
-
-// Pinned lists the names under PinDir that begin with prefix.
-func Pinned(prefix string) ([]string, error) {
-	entries, err := os.ReadDir(PinDir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list namespaces: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
 }
 
 // OpenNS opens an existing network namespace, such as a container's, by the path of a file

@@ -16,7 +16,7 @@ import (
 func needNS(t *testing.T) *NS {
 	t.Helper()
 	testneed.NotShort(t)
-	ns, err := NewNS("tare-test-linuxnet", false)
+	ns, err := NewNS("tare-test-linuxnet")
 	if err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}

@@ -29,7 +29,7 @@ func RealRoot() bool {
 // Try creates a network namespace with a veth pair and removes both. It returns nil if labs
 // can be created, else the reason why not.
 func Try() error {
-	ns, err := NewNS("tare-try", false)
+	ns, err := NewNS("tare-try")
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (ns *NS) DropPolicies() error {
 // networks use, ESP in transport mode with AES-GCM. It returns nil if the kernel supports
 // it, else the kernel's error.
 func ProbeESP() error {
-	ns, err := NewNS("tare-try", false)
+	ns, err := NewNS("tare-try")
 	if err != nil {
 		return err
 	}

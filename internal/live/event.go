@@ -95,6 +95,9 @@ type Decision struct{ Text string }
 // Waiting reports that the run waits for a quieter machine: why, and for how long at most.
 type Waiting struct{ Text string }
 
+// Moved reports that somebody moved the run's directory: where it is and is written from now on.
+type Moved struct{ Dir string }
+
 // Ended is the last event of a run.
 type Ended struct {
 	Status result.RunStatus
@@ -111,4 +114,5 @@ func (Recreated) event()     {}
 func (Decision) event()      {}
 func (WarningRaised) event() {}
 func (Waiting) event()       {}
+func (Moved) event()         {}
 func (Ended) event()         {}

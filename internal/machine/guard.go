@@ -51,7 +51,7 @@ func Main(args []string) error {
 	}
 	switch run, what, rest := args[1], args[2], args[3:]; {
 	case what == "guard" && len(rest) == 2:
-		return guard(run, rest[0], rest[1])
+		return guard(os.Stdin, removeDead, run, rest[0], rest[1])
 	case what == "claim" && len(rest) == 1:
 		return claim(run, rest[0])
 	case what == "dial" && len(rest) == 2:
@@ -60,9 +60,10 @@ func Main(args []string) error {
 	return fmt.Errorf("unknown arguments %q", args)
 }
 
-// guard holds the directory of a copy until the connection ends, and then removes it with all else
-// of the run that is left.
-func guard(run, marker, dir string) error {
+// guard holds the directory of a copy until in ends, as the connection does, and then removes it with all else
+// of the run that is left. Beside that tidy removes what dead runs have left next to it: a slow file system does not
+// keep the guard from noticing the end.
+func guard(in io.Reader, tidy func(dir string), run, marker, dir string) error {
 	signal.Ignore(syscall.SIGHUP)
 	unlock, err := lock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -79,8 +80,8 @@ func guard(run, marker, dir string) error {
 	if err := greet(marker, guardHello{hash, os.Geteuid()}); err != nil {
 		return err
 	}
-	removeDead(dir)
-	awaitEnd(os.Stdin)
+	go tidy(dir)
+	awaitEnd(in)
 	release()
 	unlock() // whatever was started from the directory ends soon
 	err = os.RemoveAll(dir)
@@ -181,36 +182,57 @@ func removeRun(run string) error {
 	}
 }
 
-// removeDead removes the directories of dead runs next to one: after the power failed, nobody
+// removeDead removes this user's directories of dead runs next to one: after the power failed, nobody
 // removes them. A directory whose guard runs is locked.
 func removeDead(dir string) {
-	entries, err := os.ReadDir(filepath.Dir(dir))
+	parent, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), runid.Prefix)
-		id, _, _ := strings.Cut(name, "-")
-		if !ok || !e.IsDir() || !runid.IsID(id) || !strings.HasSuffix(name, directorySuffix) {
-			continue
-		}
-		path := filepath.Join(filepath.Dir(dir), e.Name())
-		info, err := e.Info()
-		if err != nil || path == dir || time.Since(info.ModTime()) < copyTimeout() || !lab.Marked(path, id) {
-			continue // one that is being filled has no lock yet
-		}
-		if unlock, err := lock(filepath.Join(path, lockName)); err == nil {
-			_ = os.RemoveAll(path) // another user's cannot be removed
-			unlock()
+	defer parent.Close()
+	all, err := parent.Open(".")
+	if err != nil {
+		return
+	}
+	defer all.Close()
+	names, err := all.Readdirnames(-1)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, runid.Prefix)
+		id, _, _ := strings.Cut(rest, "-")
+		if ok && name != filepath.Base(dir) && runid.IsID(id) && strings.HasSuffix(name, directorySuffix) {
+			removeIfDead(parent, name, id)
 		}
 	}
 }
 
+// removeIfDead removes a directory of the run unless its guard runs. Each of its files is reached through the
+// open directory, so that nobody can put another one in its place.
+func removeIfDead(parent *os.Root, name, run string) {
+	dir, owner, err := lab.OpenMarked(parent, name, run)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	info, err := dir.Stat(".")
+	if err != nil || owner != os.Geteuid() || time.Since(info.ModTime()) < copyTimeout() {
+		return // one that is being filled has no lock yet
+	}
+	unlock, err := lockIn(dir, lockName)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	_ = lab.RemoveOpened(parent, dir, name) // the next guard, or gc, tries again
+}
+
 // Follow makes this program end when the guard of its copy has ended, for whatever reason. Without a
-// guard, on the machine of the controller, it does nothing. main calls it first.
+// guard, on the machine of the controller, it does nothing, whatever the environment has. main calls it first.
 func Follow() error {
 	dir := os.Getenv(envDirectory)
-	if dir == "" {
+	if dir == "" || !startedFrom(dir) {
 		return nil
 	}
 	// What this program starts ends with it.
@@ -227,4 +249,18 @@ func Follow() error {
 		os.Exit(1)
 	}()
 	return nil
+}
+
+// startedFrom reports whether this program's file is in a directory, or was until it was removed.
+func startedFrom(dir string) bool {
+	path, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	if filepath.Dir(path) == filepath.Clean(dir) {
+		return true
+	}
+	named, err := os.Stat(dir)
+	own, other := os.Stat(filepath.Dir(path))
+	return err == nil && other == nil && os.SameFile(named, own)
 }

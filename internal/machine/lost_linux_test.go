@@ -124,7 +124,7 @@ func TestCollectDead(t *testing.T) {
 	m := connect(t, b, dead, "a")
 	must.Get(agent.Start(t.Context(), m.User, dead, "a/client"))(t)
 	live := connect(t, b, alive, "a")
-	far.Run(t, "touch /run/netns/tare-"+dead+"-x-a; d=/var/tmp/tare-"+dead+"-x-machine; mkdir $d; ls -di $d | { read -r i f; echo tare "+dead+" $i; } >$d/.tare-run")
+	far.Run(t, "ip netns add tare-"+dead+"-x-a; ip -n tare-"+dead+"-x-a link set lo alias tare-"+dead+"; d=/var/tmp/tare-"+dead+"-x-machine; mkdir $d; ls -di $d | { read -r i f; echo tare "+dead+" $i; } >$d/.tare-run")
 	// The stuck agent does not follow its guard, and the shell that would tidy up is gone before the guard is.
 	far.Run(t, "kill -STOP"+pidsOf(t, far, "agent --run "+dead))
 	far.Run(t, "kill -KILL"+pidsOf(t, far, "^sh .*"+dead))
@@ -133,6 +133,7 @@ func TestCollectDead(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1")
 	_ = m.Close(t.Context()) // it waits in vain for the stuck agent
 	t.Setenv(timelimit.Variable, scale)
+	var would []string
 	for _, dry := range []bool{true, false} {
 		lines, noRoot, err := machine.CollectDead(t.Context(), "a", machine.Address{Host: "a"}, b.Options(), dry)
 		must.Do(t, err)
@@ -144,6 +145,11 @@ func TestCollectDead(t *testing.T) {
 			if !strings.HasSuffix(line, " of run "+dead) {
 				t.Errorf("dry %t: %q", dry, line)
 			}
+		}
+		if dry {
+			would = strings.Split(strings.ReplaceAll(found, "would remove ", "removed "), "\n")
+		} else {
+			must.EqualFor(t, "removed, as the dry run said", would, lines)
 		}
 	}
 	if found := left(t, far); strings.Contains(found, dead) || !strings.Contains(found, alive) {

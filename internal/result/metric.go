@@ -51,7 +51,6 @@ func Metrics() []Metric {
 		{"duplicates", "datagrams", Lower, "Duplicates", false, true},
 		{"late", "datagrams", Lower, "Late", false, true},
 		{"retransmits", "segments", Lower, "Retransmits", false, false},
-		{"copied_ratio", "ratio", Lower, "Copied despite zero copy", false, false},
 		{"transaction_rate", "1/s", Higher, "Transaction rate", true, false},
 		{"connection_rate", "1/s", Higher, "Connection rate", true, false},
 		{"rtt_p50", "s", Lower, "Round trip, median", false, false},
@@ -68,7 +67,7 @@ func Metrics() []Metric {
 		{"delay_p999", "s", Lower, "One-way delay, 99.9th percentile", false, true},
 		{"delay_variation_p50", "s", Lower, "Delay variation, median", false, true},
 		{"delay_variation_p99", "s", Lower, "Delay variation, 99th percentile", false, false},
-		// docs/method.md, "CPU", defines them and says how they are measured.
+		// docs/cpu-cost.md defines them and says how they are measured.
 		{CPUCost, "s/Gbit", Lower, "CPU cost", false, false},
 		{CPUCostTransactions, "s/1000 transactions", Lower, "CPU cost", false, false},
 		{CPUCostConnections, "s/1000 connections", Lower, "CPU cost", false, false},

@@ -23,6 +23,9 @@ const (
 	RunFailed      RunStatus = "failed"
 )
 
+// MaxPairs is the maximum number of pairs of a mode and a workload that are evaluated and shown.
+const MaxPairs = 10_000
+
 // Run is run.json: one execution of a study. All values are in base units (bit/s,
 // seconds, ratio 0..1). An unknown value is absent, never 0.
 type Run struct {
@@ -276,9 +279,10 @@ type Tally struct {
 // Warning is something that a careful reader must know. Scope names its subject: "run", a
 // host, a mode, or "mode workload metric".
 type Warning struct {
-	Code  string `json:"code"`
-	Scope string `json:"scope"`
-	Text  string `json:"text"`
+	Code   string `json:"code"`
+	Scope  string `json:"scope"`
+	Text   string `json:"text"`
+	Values Values `json:"values,omitempty"`
 }
 
 // Recorded is the number of lines in trials.ndjson that the run knows.

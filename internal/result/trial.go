@@ -105,8 +105,9 @@ type PairOutcome struct {
 
 // Note is a circumstance of one trial that affects its values.
 type Note struct {
-	Code string `json:"code"` // one of docs/warnings.md
-	Text string `json:"text"`
+	Code   string `json:"code"` // one of docs/warnings.md
+	Text   string `json:"text"`
+	Values Values `json:"values,omitempty"`
 }
 
 // Tool is the external generator of a trial's traffic, with the commands at the two

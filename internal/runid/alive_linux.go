@@ -3,7 +3,6 @@ package runid
 import (
 	"crypto/rand"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,8 +31,8 @@ func Bind(name string) (release func(), err error) {
 	return nil, fmt.Errorf("claim %s: %w", name, err)
 }
 
-// List returns the claims of the runs that are alive on this machine, as far as they are
-// visible in this network namespace, including those of this process.
+// List returns the claims of the runs that are alive on this machine, including those of this process: in this
+// network namespace, and in others as far as their processes are visible.
 func List() (Claims, error) {
 	sockets, err := Bound(socketPrefix)
 	if err != nil {
@@ -41,10 +40,9 @@ func List() (Claims, error) {
 	}
 	var all Claims
 	for _, s := range sockets {
-		// Any program can give a socket any name.
-		if id, _, _ := strings.Cut(strings.TrimPrefix(s.Name, socketPrefix), "/"); IsID(id) {
+		if id, is := claimed(s.Name); is {
 			all = append(all, Claim{id, s.User})
 		}
 	}
-	return all, nil
+	return append(all, elsewhere()...), nil
 }

@@ -134,8 +134,10 @@ func socketOf(data []byte) (Socket, error) {
 }
 
 // named lists all abstract sockets by their names alone, on kernels that tell no more.
-func named() ([]Socket, error) {
-	data, err := os.ReadFile("/proc/net/unix")
+func named() ([]Socket, error) { return namedIn("/proc/net/unix") }
+
+func namedIn(file string) ([]Socket, error) {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

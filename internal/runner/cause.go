@@ -32,9 +32,9 @@ func withCause(err error, cause string) error {
 }
 
 // explain adds to the error of a failed trial where its packets were dropped. A path that is not
-// proven has its own reason.
+// proven has its own reason, and so has a trial that was too short.
 func (tr *trialRun) explain(ctx context.Context) {
-	if tr.err == nil || errors.As(tr.err, new(*voidError)) {
+	if tr.err == nil || errors.As(tr.err, new(*voidError)) || errors.As(tr.err, new(*heldError)) || errors.As(tr.err, new(*tooShortError)) {
 		return
 	}
 	cause := tr.observed.Cause(ctx, tr.packetSize())

@@ -31,7 +31,7 @@ func (r *run) decide(ctx context.Context) error {
 	}
 	r.out.Paces = append(r.out.Paces, plan.Limits(asked)...)
 	for _, p := range r.out.Paces {
-		r.warn(warning.Paced, p.Workload, "%s. Its goodput is not the limit of a path.", wording.Pace(p))
+		r.warn(warning.Paced, p.Workload, "paced at %s: %s. Its goodput is not the limit of a path.", warning.Said(wording.Value(p.Rate, "bit/s")), wording.PaceReason(p))
 		r.tell(live.Decision{Text: p.Workload + " is " + wording.Pace(p)})
 	}
 	r.apply(asked)
@@ -129,7 +129,7 @@ func (r *run) chooseCongestion(ctx context.Context) {
 	}
 	if c := r.out.Congestion; c.Name != preferredCongestion {
 		r.warn(warning.CongestionChosen, "run", "the congestion control of all TCP trials is %s: %s. Rates may differ from those of %s, but ratios are valid. "+
-			"To measure with %s, allow it on every machine (sysctl net.ipv4.tcp_allowed_congestion_control).", c.Name, c.Reason, preferredCongestion, preferredCongestion)
+			"To measure with %s, allow it on every machine (sysctl net.ipv4.tcp_allowed_congestion_control).", warning.Said(c.Name), c.Reason, preferredCongestion, preferredCongestion)
 	}
 }
 

@@ -29,13 +29,16 @@ func exchanges(kind string) study.Workload {
 	return w
 }
 
-// Where packets are lost, exchanges that came back count, and those that did not are a rate.
+// Where packets are lost, exchanges that came back count, those that did not are a rate, and the place is named.
 func TestLossyExchanges(t *testing.T) {
 	needNFT(t)
 	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
-		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen random mod 100 < 2 counter drop; }\n}\n")
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen inc mod 50 0 counter drop; }\n}\n")
 	}}, []string{"netns/published"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
+		for i := range s.Workloads { // each slice ends with a lost packet
+			s.Workloads[i].Duration = study.Duration(200 * time.Millisecond)
+		}
 	}, nil)
 	ok := map[string]result.Trial{}
 	for _, tr := range trials {
@@ -46,6 +49,14 @@ func TestLossyExchanges(t *testing.T) {
 	for _, kind := range []string{"tcp_rr", "tcp_crr", "udp_rr"} {
 		if m := ok[kind].Metrics; !(m["transaction_rate"]+m["connection_rate"] > 0) {
 			t.Errorf("%s has no valid trial: %v", kind, outcomes(trials))
+		}
+		var notes string
+		for _, n := range ok[kind].Notes {
+			notes += n.Code + ": " + n.Text + "\n"
+		}
+		want := map[string]string{"tcp_rr": "tcp_loss: ", "tcp_crr": "tcp_loss: ", "udp_rr": "lost_exchanges: "}[kind]
+		if kind != "udp_rr" && !strings.Contains(notes, "dropped on b by rule 2 of inet spoil c") || !strings.Contains(notes, want) {
+			t.Errorf("%s: notes %s, want %s", kind, notes, want)
 		}
 	}
 	if l := ok["udp_rr"].Metrics["loss_ratio"]; !(l > 0 && l < 0.5) {

@@ -105,9 +105,13 @@ func (r *run) underTest(mode string) *modeUnderTest {
 
 // settleMode sets the final status of a mode and reports it.
 func (r *run) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
+	reason = oneLine(reason)
 	s.status, s.reason = status, reason
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
+
+// oneLine separates what several errors say, each of which is a line.
+func oneLine(reason string) string { return strings.ReplaceAll(reason, "\n", "; ") }
 
 // minSetupTimeout is the minimum set-up timeout of a mode. See setupTimeout for modes
 // that take longer.
@@ -232,7 +236,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		if w.Scope == path.Mode { // a study may have another name for it
 			w.Scope = s.mode.ID
 		}
-		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+		r.give(w)
 	}
 	t, err := s.path.Topology()
 	if err != nil {

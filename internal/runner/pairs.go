@@ -209,7 +209,7 @@ func params(t plan.Trial) traffic.Params {
 		Reverse: w.Direction == study.Reverse, Both: w.Direction == study.Both,
 		WriteSize: int(w.WriteSize), PayloadSize: int(w.PayloadSize), RequestSize: int(w.RequestSize), ResponseSize: int(w.ResponseSize),
 		Rate: uint64(w.Rate), PacketRate: uint64(w.PacketRate), TransactionRate: uint64(w.TransactionRate), Burst: w.Burst,
-		Offload: w.Offload == study.On, Fragment: w.Fragment == study.On, Reset: w.Close == study.RST, ZeroCopy: w.ZeroCopy == study.On,
+		Offload: w.Offload == study.On, Fragment: w.Fragment == study.On, Reset: w.Close == study.RST,
 		Spin: w.Wait == study.Spin, FIFO: w.Scheduling == study.FIFOScheduling,
 		NoDelay: w.NoDelay != nil && *w.NoDelay, Congestion: w.Congestion,
 		SendBuffer: socketBuffer(w.SendBuffer), ReceiveBuffer: socketBuffer(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),

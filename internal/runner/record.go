@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"slices"
 
 	"tare/internal/observe/losses"
@@ -87,8 +86,8 @@ func limited(client, server traffic.Report) *float64 {
 func notes(client, server traffic.Report) []result.Note {
 	var out []result.Note
 	for _, n := range slices.Concat(client.Notes, server.Notes) {
-		if r := (result.Note{Code: n.Code, Text: n.Text}); !slices.Contains(out, r) {
-			out = append(out, r)
+		if !slices.Contains(out, n) {
+			out = append(out, n)
 		}
 	}
 	return out
@@ -112,8 +111,8 @@ func (tr *trialRun) foreignTraffic() []result.Note {
 	if n == 0 {
 		return nil
 	}
-	return []result.Note{{Code: string(warning.ForeignTraffic), Text: fmt.Sprintf(
-		"%d connections or datagrams of others arrived at the trial's ports. They were refused and are in no count, but took CPU time and bandwidth", n)}}
+	return []result.Note{warning.NewNote(warning.ForeignTraffic,
+		"%d connections or datagrams of others arrived at the trial's ports. They were refused and are in no count, but took CPU time and bandwidth", warning.Said(n))}
 }
 
 // toolOf is the tool that generated the traffic, nil for the built-in generator.

@@ -54,8 +54,9 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) { return newRun(cf
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, settings: plan.Settings(cfg.Study), last: cfg.Resumed.Last}
 	r.schedule, r.observer = r.scheduling(), r.observing()
+	r.schedule.Began = time.Now()
 	r.out = result.Run{
-		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
+		Schema: result.Schema, ID: cfg.RunID, Started: r.now(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
 		Apart: cfg.Resumed.Apart, Duplicates: cfg.Resumed.Duplicates,
 	}
@@ -78,16 +79,27 @@ func (r *run) whole(ctx context.Context) (result.Run, error) {
 	case err != nil:
 		r.out.Status = result.RunFailed
 	}
-	if eerr := r.evaluate(); eerr != nil {
-		r.out.Status = result.RunFailed
-		err = errors.Join(err, eerr)
-	}
-	if werr := r.cfg.Dir.WriteRun(r.out); werr != nil {
-		r.out.Status = result.RunFailed // a run without its result is not complete
-		err = errors.Join(err, werr)
+	if !errors.Is(err, store.ErrGone) {
+		err = errors.Join(err, r.conclude())
 	}
 	r.tell(live.Ended{Status: r.out.Status, Dir: r.cfg.Dir.Path()})
 	return r.out, errors.Join(err, down)
+}
+
+// conclude evaluates the run and writes its result. A run without one is not complete.
+func (r *run) conclude() error {
+	err := r.evaluate()
+	if err != nil {
+		r.out.Status = result.RunFailed
+	}
+	werr := r.cfg.Dir.WriteRun(r.out)
+	if werr != nil {
+		r.out.Status = result.RunFailed
+	}
+	if errors.Is(werr, store.ErrGone) {
+		return werr // which is why nothing could be read either
+	}
+	return errors.Join(err, werr)
 }
 
 type run struct {
@@ -127,7 +139,11 @@ func (r *run) tell(e live.Event) {
 }
 
 func (r *run) warn(code warning.Code, scope, format string, args ...any) {
-	w := result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)}
+	r.give(warning.New(code, scope, format, args...))
+}
+
+// give adds a warning that is not there yet.
+func (r *run) give(w result.Warning) {
 	if slices.Contains(r.out.Warnings, w) {
 		return
 	}
@@ -137,7 +153,6 @@ func (r *run) warn(code warning.Code, scope, format string, args ...any) {
 
 func (r *run) execute(ctx context.Context) error {
 	todo := r.schedule.Remaining()
-	r.schedule.Began = time.Now()
 	takes := r.cfg.Drivers.SetupTime(r.cfg.Study)
 	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
@@ -152,7 +167,7 @@ func (r *run) execute(ctx context.Context) error {
 		MinBlocks: r.schedule.Plan.MinBlocks, MinTime: r.schedule.Plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Ground.Warnings {
-		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+		r.give(w)
 	}
 	r.warnBeforeStart()
 	r.warnResumed()
@@ -178,6 +193,10 @@ func (r *run) execute(ctx context.Context) error {
 	return r.blocks(ctx)
 }
 
+// now is the time by the wall clock at the start of the run and the monotonic clock since: a wall clock that is set
+// meanwhile changes neither durations nor the order of trials.
+func (r *run) now() time.Time { return r.schedule.Began.Add(time.Since(r.schedule.Began)).UTC() }
+
 // describe completes what is known of the hosts by what can be read once modes are set up.
 func (r *run) describe(ctx context.Context) {
 	if r.cfg.Ground.Describe == nil {
@@ -186,7 +205,7 @@ func (r *run) describe(ctx context.Context) {
 	hosts, warnings := r.cfg.Ground.Describe(ctx)
 	r.out.Hosts = hosts
 	for _, w := range warnings {
-		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+		r.give(w)
 	}
 }
 
@@ -194,7 +213,7 @@ func (r *run) describe(ctx context.Context) {
 // them back: a run keeps none, so that it may have any number. Errors: those of
 // [store.Dir.Recorded], after which the run has no cells.
 func (r *run) evaluate() error {
-	r.out.Finished = time.Now().UTC()
+	r.out.Finished = r.now()
 	r.out.Modes = r.modes()
 	trials, err := r.cfg.Dir.Recorded(r.session())
 	if err != nil {

@@ -86,7 +86,7 @@ func pause(ctx context.Context, until time.Time) error {
 // beginSearch creates the search and reads the path's counters. The search starts near
 // the result of an earlier search of this mode.
 func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
-	tr.out.Started = time.Now().UTC()
+	tr.out.Started = r.now()
 	w := tr.Workload
 	s := &search{config: plan.Search(w), payload: plan.PayloadBits(w), moved: driver.Counters{}}
 	s.config.Near = r.earlierBrackets(tr.Mode, w.ID)

@@ -63,7 +63,7 @@ func (r *run) block(ctx context.Context, block int) error {
 		r.schedule.Done += len(group)
 	}
 	waited := patience - r.patience
-	r.schedule.RecordTime(time.Since(began)-waited, estimate)
+	r.schedule.RecordTime(rest, time.Since(began)-waited, estimate)
 	r.provisional(block)
 	return r.recordSession()
 }

@@ -10,8 +10,12 @@ import (
 // record writes a trial with what decided it and the build that measured it.
 func (r *run) record(t result.Trial) error {
 	t.Experiment, t.Tare = r.settings.Experiment(t.Mode, t.Workload), r.cfg.Build.String()
+	was := r.cfg.Dir.Path()
 	if err := r.cfg.Dir.Append(t); err != nil {
 		return err
+	}
+	if is := r.cfg.Dir.Path(); is != was {
+		r.tell(live.Moved{Dir: is})
 	}
 	r.last = t.Seq
 	r.schedule.Record(t)
@@ -32,7 +36,7 @@ func (r *run) session() result.Session {
 // warnResumed emits the warnings about the sessions that this one resumes.
 func (r *run) warnResumed() {
 	for _, w := range r.cfg.Resumed.Warnings {
-		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
+		r.give(w)
 	}
 	if changed := analysis.MachineDifferences(result.Run{Hosts: r.cfg.Resumed.Hosts}, r.out); len(changed) > 0 {
 		r.warn(warning.MachineChanged, "run", "the run was resumed on another machine, and ratios differ between machines: %s. Its results are of blocks of both; start a new run.",

@@ -20,14 +20,20 @@ import (
 	"tare/internal/timelimit"
 )
 
+// needGuest skips a test that changes what is the whole machine's, unless that is a guest of tare's.
+func needGuest(t *testing.T, what string) {
+	t.Helper()
+	line, err := os.ReadFile("/proc/cmdline")
+	if err != nil || !strings.Contains(string(line), " rdinit="+guest.Program+" -- "+guest.InitCommand) {
+		testneed.Missing(t, testneed.Other, "this one is no guest of tare's, and "+what+" is the whole machine's")
+	}
+}
+
 // A full table of connection tracking drops datagrams, which are attributed to it. Two of sixteen flows
 // get back into a table of two, once all are under way. The size is the whole kernel's, so that the test
 // runs in a guest only: see package guest/inside.
 func TestGuestFullTracking(t *testing.T) {
-	line, err := os.ReadFile("/proc/cmdline")
-	if err != nil || !strings.Contains(string(line), " rdinit="+guest.Program+" -- "+guest.InitCommand) {
-		testneed.Missing(t, testneed.Other, "this one is no guest of tare's, and the size of connection tracking is the whole machine's")
-	}
+	needGuest(t, "the size of connection tracking")
 	var host *linuxnet.NS
 	filled := make(chan struct{})
 	fill := func() {

@@ -224,7 +224,7 @@ func (r *run) runWhole(ctx context.Context, tr *trialRun) {
 
 // begin reads the path's counters and opens the servers' ports.
 func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
-	tr.out.Started = time.Now().UTC()
+	tr.out.Started = r.now()
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
@@ -330,6 +330,7 @@ func (tr *trialRun) evaluate() {
 		}
 	}
 	tr.observed.NoteUnexplained()
+	tr.observed.NoteLost()
 	tr.observed.NoteCards()
 	tr.observed.NoteThrottled()
 }
@@ -372,7 +373,7 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 		tr.out.Status, tr.out.Reason = result.TrialInvalid, tr.invalidReason
 		return tr.out
 	}
-	tr.out.Status, tr.out.Reason = result.TrialFailed, tr.err.Error()
+	tr.out.Status, tr.out.Reason = result.TrialFailed, oneLine(tr.err.Error())
 	if tr.out.Void = errors.As(tr.err, new(*voidError)); !tr.out.Void {
 		// The agents may be in any state; the next attempt starts new ones.
 		_ = tr.tested.stopAgents()

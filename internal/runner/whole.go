@@ -55,10 +55,14 @@ func (tr *trialRun) checkLength() error {
 	if tr.out.Series != nil {
 		seen.Series = tr.out.Series.Values
 	}
-	shaper := ""
+	var shaper string
+	var values result.Values
 	if directed := directions(tr.pairs[0].clientSide, tr.client, tr.server); len(directed) == 1 {
-		if s, in := tr.observed.Shaper(directed[0].to.Received); s != nil {
+		received := directed[0].to.Received
+		if s, in, passed := tr.observed.Shaper(received); s != nil {
 			seen.Rate, seen.Burst = float64(s.Rate), float64(s.Burst)
+			seen.Overhead = float64(passed) / float64(max(1, received))
+			values = result.NewValues(s.Kind, s.Device, in, wording.Value(seen.Rate, "bit/s"))
 			shaper = fmt.Sprintf("the shaper %s on %s of %s lets %s pass, and after a pause %s at once",
 				s.Kind, s.Device, in, wording.Value(seen.Rate, "bit/s"), wording.Value(seen.Burst, "B"))
 		}
@@ -80,7 +84,7 @@ func (tr *trialRun) checkLength() error {
 			wording.Duration(tr.Workload.Warmup.Std()+tr.Workload.Duration.Std()))
 	}
 	if shaper != "" && float64(tr.underlay.Rate) != seen.Rate {
-		tr.out.Notes = append(tr.out.Notes, result.Note{Code: string(warning.Shaped), Text: shaper + ": the goodput is the rate that it sustains"})
+		tr.out.Notes = append(tr.out.Notes, result.Note{Code: string(warning.Shaped), Text: shaper + ": the goodput is the rate that it sustains", Values: values})
 	}
 	return nil
 }

@@ -229,12 +229,12 @@ func (s separated) note(run result.Run) result.Run {
 		return w.Code == string(warning.OtherExperiment) || w.Code == string(warning.DuplicateTrials)
 	})
 	if a := s.apart; a != nil {
-		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.OtherExperiment), Scope: "run", Text: fmt.Sprintf(
-			"%d trials of another experiment (%s) are in %s and count in no cell: %s", a.Trials.Total(), a.Numbers, TrialsFile, causesText(a.Causes))})
+		run.Warnings = append(run.Warnings, warning.New(warning.OtherExperiment, "run",
+			"%d trials of another experiment (%s) are in %s and count in no cell: %s", warning.Said(a.Trials.Total()), a.Numbers, TrialsFile, causesText(a.Causes)))
 	}
 	if n := len(s.repeated); n > 0 {
-		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.DuplicateTrials), Scope: "run", Text: fmt.Sprintf(
-			"%d lines of %s repeat a trial (%s): each trial counts once; the file was edited or put together from copies", n, TrialsFile, numbers(s.repeated))})
+		run.Warnings = append(run.Warnings, warning.New(warning.DuplicateTrials, "run",
+			"%d lines of %s repeat a trial (%s): each trial counts once; the file was edited or put together from copies", warning.Said(n), TrialsFile, numbers(s.repeated)))
 	}
 	return run
 }

@@ -47,10 +47,10 @@ func archived() []string { return []string{StudyFile, RunFile, SessionsFile, Tri
 func (d *Dir) WriteArchive(to io.Writer) error {
 	var packed bytes.Buffer
 	if err := d.pack(&packed); err != nil {
-		return fmt.Errorf("pack run %s: %w", d.path, err)
+		return fmt.Errorf("pack run %s: %w", d.Path(), err)
 	}
 	if packed.Len() > MaxArchive {
-		return fmt.Errorf("pack run %s: %w: it has %d bytes, more than the maximum of %d", d.path, errTooLarge, packed.Len(), MaxArchive)
+		return fmt.Errorf("pack run %s: %w: it has %d bytes, more than the maximum of %d", d.Path(), errTooLarge, packed.Len(), MaxArchive)
 	}
 	sum := sha256.Sum256(packed.Bytes())
 	return pem.Encode(to, &pem.Block{Type: archiveType, Headers: map[string]string{checksum: hex.EncodeToString(sum[:])}, Bytes: packed.Bytes()})
@@ -98,6 +98,9 @@ func ReadArchive(from io.Reader) (Archive, error) {
 	t := tar.NewReader(z)
 	for {
 		h, err := t.Next()
+		if errors.Is(err, io.EOF) && len(out[RunFile])+len(out[TrialsFile]) == 0 {
+			return nil, errors.New("unpack the run: it has no trial and no result")
+		}
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
@@ -187,7 +190,7 @@ func (d *Dir) Unpack(a Archive) error {
 			}
 		}
 		if err := write(name, data); err != nil {
-			return fmt.Errorf("unpack the run into %s: %w", d.path, err)
+			return fmt.Errorf("unpack the run into %s: %w", d.Path(), err)
 		}
 	}
 	return nil

@@ -46,6 +46,7 @@ func TestArchiveRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"nothing":     {"", ErrNoArchive.Error()},
 		"other text":  {"Error from server\n", ErrNoArchive.Error()},
+		"no run":      {archiveOf(t, map[string]string{StudyFile: "name: x\n"}), "it has no trial and no result"},
 		"cut":         {strings.Join(lines[:len(lines)-2], ""), "its last line is missing"},
 		"a line less": {strings.Join(lines[:3], "") + strings.Join(lines[4:], ""), "lines are missing"},
 		"changed":     {strings.Replace(text, lines[3], strings.ToLower(lines[3]), 1), "lines are missing"},

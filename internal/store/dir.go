@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tare/internal/result"
 )
@@ -43,7 +44,7 @@ var (
 // to the directory: neither a name with .. nor a symbolic link can lead out of it,
 // whoever owns it.
 type Dir struct {
-	path   string
+	at     atomic.Pointer[string] // its path
 	root   *os.Root
 	owner  owner // of new files
 	memory int64 // that the values of a file may take
@@ -162,7 +163,7 @@ func (d *Dir) openTrials(flag int) error {
 	if err := d.acquire(); err != nil {
 		return err
 	}
-	f, err := d.root.OpenFile(TrialsFile, os.O_WRONLY|os.O_APPEND|flag, 0o644)
+	f, err := d.openRegular(TrialsFile, os.O_WRONLY|os.O_APPEND|flag, 0o644)
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,13 @@ func open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: filepath.Clean(path), root: root, owner: ownerIn(root), memory: maxMemory}, nil
+	return newDir(filepath.Clean(path), root), nil
+}
+
+func newDir(path string, root *os.Root) *Dir {
+	d := &Dir{root: root, owner: ownerIn(root), memory: maxMemory}
+	d.at.Store(&path)
+	return d
 }
 
 // names lists the directory.
@@ -211,8 +218,8 @@ func (d *Dir) isRun() error {
 	return ErrNotRun
 }
 
-// Path is the directory as it was given.
-func (d *Dir) Path() string { return d.path }
+// Path is the directory as it was given, or where it is since it was moved while trials were appended.
+func (d *Dir) Path() string { return *d.at.Load() }
 
 // Close ends appending and closes the directory. It may be called twice.
 func (d *Dir) Close() error {

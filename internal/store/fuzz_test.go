@@ -2,13 +2,10 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
-	"hash/crc32"
 	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/must"
 	"tare/internal/result"
@@ -111,44 +108,6 @@ func FuzzParseLean(f *testing.F) {
 			if diff := cmp.Diff(slim, got); err != nil || diff != "" {
 				t.Fatalf("%+v: %v\n%s", l, err, diff)
 			}
-		}
-	})
-}
-
-// Whatever an index holds: it cannot be used, or its directory and its blocks are written
-// and read again without change.
-func FuzzIndex(f *testing.F) {
-	content := indexContent{table: &table{}, dropped: 3}
-	block := encodeRun(comparable(historic("a", 1)), content.table)
-	e := &entry{rel: "a/b", print: fingerprint{1}, summary: summarize("", historic("a", 1)), size: len(block), sum: crc32.ChecksumIEEE(block)}
-	content.entries = append(content.entries, e)
-	directory, end := encodeDirectory(content), int64(headerSize+len(block))
-	f.Add(directory, block, end)
-	f.Add(directory[:len(directory)/2], block[:len(block)/2], end)
-	f.Add(encodeDirectory(indexContent{table: &table{}}), []byte{}, int64(headerSize))
-	f.Fuzz(func(t *testing.T, directory, block []byte, end int64) {
-		content, err := decodeDirectory(directory, end)
-		if err != nil {
-			return
-		}
-		again, err := decodeDirectory(encodeDirectory(content), end)
-		if err != nil {
-			t.Fatalf("the directory cannot be read back: %v", err)
-		}
-		if diff := cmp.Diff(content, again, cmp.AllowUnexported(indexContent{}, table{}, series{}, entry{}), cmpopts.IgnoreFields(table{}, "byText", "bySeries"), cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
-		}
-		run, err := decodeRun(block, content.table)
-		if err != nil {
-			return
-		}
-		made := &table{}
-		same, err := decodeRun(encodeRun(run, made), made)
-		if diff := cmp.Diff(run, same, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatalf("%v: %s", err, diff)
-		}
-		if _, err := json.Marshal(run); err != nil {
-			t.Fatalf("the run cannot be written: %v", err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"tare/internal/result"
 )
@@ -29,6 +30,9 @@ const (
 	// maxTally is the maximum of each number of trials in run.json: more than a run of years
 	// could make.
 	maxTally = 1_000_000_000
+	// maxList is the maximum number of elements of a list of run.json, but for its cells and for lists of numbers:
+	// what is written of them takes longer than their number.
+	maxList = 10_000
 	// mostReserved is for how many trials memory is reserved before any is read.
 	mostReserved = 1 << 17
 	// mostWorkers is how many goroutines parse trials: each holds a batch of lines.
@@ -60,6 +64,85 @@ func checkMemory(text []byte, most int64) error {
 
 // errTooLarge means that a file of a run exceeds a limit.
 var errTooLarge = errors.New("too large")
+
+// checkRun refuses what no run has and what a report could not show.
+func checkRun(r result.Run) error {
+	if err := checkTally(r.Trials); err != nil {
+		return err
+	}
+	if err := checkLists("", reflect.ValueOf(r)); err != nil {
+		return err
+	}
+	return checkPairs(r, nil)
+}
+
+// checkPairs refuses more pairs of a mode and a workload than a report could show.
+func checkPairs(r result.Run, trials []result.Trial) error {
+	workloads := map[string]struct{}{}
+	modes := map[string]struct{}{}
+	for _, m := range r.Modes {
+		modes[m.ID] = struct{}{}
+	}
+	for _, c := range r.Cells {
+		workloads[c.Workload], modes[c.Mode] = struct{}{}, struct{}{}
+	}
+	for _, t := range trials {
+		workloads[t.Workload], modes[t.Mode] = struct{}{}, struct{}{}
+	}
+	if n := len(modes) * len(workloads); n > result.MaxPairs {
+		return fmt.Errorf("%w: %d modes and %d workloads are more than the maximum of %d pairs", errTooLarge, len(modes), len(workloads), result.MaxPairs)
+	}
+	return nil
+}
+
+// checkLists refuses a list that is too long, in a value with that name in run.json.
+func checkLists(name string, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return checkLists(name, v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if err := checkLists(strings.TrimPrefix(name+"."+tag, "."), v.Field(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		if v.Len() > maxList {
+			return fmt.Errorf("%w: %s has %d entries, more than the maximum of %d", errTooLarge, name, v.Len(), maxList)
+		}
+		for _, key := range v.MapKeys() {
+			if err := checkLists(name, v.MapIndex(key)); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map, reflect.String:
+		default:
+			return nil
+		}
+		if v.Len() > maxList && v.Type() != reflect.TypeFor[[]result.Cell]() {
+			return fmt.Errorf("%w: %s has %d elements, more than the maximum of %d", errTooLarge, name, v.Len(), maxList)
+		}
+		for i := range v.Len() {
+			if v.Type() == reflect.TypeFor[[]result.Cell]() {
+				break // they have no long lists
+			}
+			if err := checkLists(name, v.Index(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // checkTally refuses numbers of trials that no run has.
 func checkTally(t result.Tally) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -37,38 +38,62 @@ const listDepth = 3
 
 // List finds the runs in dir, which may itself be one, and up to three levels below,
 // newest first and those of unknown age last. It skips directories that are not runs,
-// that begin with a dot or that cannot be read, and does not search inside a run. What it
-// reads of many runs it keeps in an index, see [IndexFile]. Errors: dir itself cannot be
-// read.
+// that begin with a dot or that cannot be read, and does not search inside a run. Errors: dir itself
+// cannot be read.
 func List(dir string) ([]Summary, error) {
-	l, err := scan(dir, wholeIndex())
+	// The separator at the end makes WalkDir follow dir if it is a symbolic link.
+	paths, err := findRuns(filepath.Clean(dir) + string(filepath.Separator))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list runs in %s: %w", dir, err)
 	}
-	defer l.close()
-	out := make([]Summary, 0, len(l.runs))
-	for _, r := range l.runs {
-		out = append(out, r.summary)
+	runs := readAll(paths)
+	slices.SortStableFunc(runs, func(a, b Summary) int { return newestFirst(&a, &b) })
+	return runs, nil
+}
+
+// Find reads the summary of the run that [List] of dir has at that path below dir, with slashes and "." for dir
+// itself. Errors: fs.ErrNotExist if the list has none there.
+func Find(dir, rel string) (Summary, error) {
+	path := filepath.Clean(dir)
+	if rel != "." {
+		parts := strings.Split(rel, "/")
+		if !filepath.IsLocal(filepath.FromSlash(rel)) || len(parts) > listDepth {
+			return Summary{}, fs.ErrNotExist
+		}
+		for _, part := range parts {
+			if isRun(path) || strings.HasPrefix(part, ".") || part == "" {
+				return Summary{}, fs.ErrNotExist
+			}
+			path = filepath.Join(path, part)
+			if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+				return Summary{}, fs.ErrNotExist
+			}
+		}
 	}
-	return out, nil
+	if !isRun(path) {
+		return Summary{}, fs.ErrNotExist
+	}
+	found, _, err := readListed(path, true, parseListed)
+	if errors.Is(err, ErrNotRun) {
+		err = fs.ErrNotExist // removed meanwhile
+	}
+	return found, err
 }
 
 // EachRecord calls visit for the runs that List finds and want accepts, oldest first and
-// those of unknown age last. One record is in memory at a time, and nothing more than the
-// summary is read of a run that want does not accept. Errors: those of List and of visit,
+// those of unknown age last. One record is in memory at a time. Errors: those of List and of visit,
 // which ends it.
 func EachRecord(dir string, want func(Summary) bool, visit func(Record) error) error {
-	l, err := scan(dir, wholeIndex())
+	runs, err := List(dir)
 	if err != nil {
 		return err
 	}
-	defer l.close()
 	for _, known := range []bool{true, false} {
-		for _, r := range slices.Backward(l.runs) {
-			if r.summary.Started.IsZero() == known || !want(r.summary) {
+		for _, r := range slices.Backward(runs) {
+			if r.Started.IsZero() == known || !want(r) {
 				continue
 			}
-			rec, err := l.record(r)
+			rec, err := readRecord(r.Path)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotRun) {
 				continue // removed meanwhile
 			}
@@ -83,79 +108,9 @@ func EachRecord(dir string, want func(Summary) bool, visit func(Record) error) e
 	return nil
 }
 
-// listing is what a directory contains. Its index stays open for the records.
-type listing struct {
-	runs  []*listed
-	index *index
-}
-
-// listed is a run in a listing.
-type listed struct {
-	found
-	summary Summary
-	entry   *entry // nil if it does not fit into the index
-}
-
-func (l *listing) close() { l.index.close() }
-
-// record is the record of a run, from the index or its directory.
-func (l *listing) record(r *listed) (Record, error) {
-	if r.entry != nil {
-		run, err := l.index.run(r.entry)
-		if err == nil {
-			return Record{Summary: r.summary, Run: run}, nil
-		}
-		l.index.discard()
-	}
-	if r.summary.Problem != "" {
-		return Record{Summary: r.summary}, nil
-	}
-	return readRecord(r.path, true)
-}
-
-// found is a run in a directory: its path, also below the directory, and the fingerprint
-// of its files. The fingerprint is empty if their state cannot tell whether they change.
-type found struct {
-	path, rel string
-	print     fingerprint
-}
-
-// scan lists the runs below a directory. It reads those that the index does not have or
-// that changed, and then replaces the index.
-func scan(dir string, o indexOptions) (*listing, error) {
-	// The separator at the end makes WalkDir follow dir if it is a symbolic link.
-	top := filepath.Clean(dir) + string(filepath.Separator)
-	runs, err := findRuns(top, o)
-	if err != nil {
-		return nil, fmt.Errorf("list runs in %s: %w", dir, err)
-	}
-	l := &listing{index: openIndex(top, o)}
-	var unknown []*listed
-	for _, f := range runs {
-		r := &listed{found: f, entry: l.index.lookup(f)}
-		if r.entry != nil {
-			r.summary = r.entry.summary
-			r.summary.Path = f.path
-		} else {
-			unknown = append(unknown, r)
-		}
-		l.runs = append(l.runs, r)
-	}
-	gone := readAll(unknown, func(r *listed, rec Record) {
-		r.summary = rec.Summary
-		if rec.Problem == "" {
-			r.entry = l.index.add(r.found, rec)
-		}
-	})
-	l.runs = slices.DeleteFunc(l.runs, func(r *listed) bool { return gone[r] })
-	slices.SortStableFunc(l.runs, func(a, b *listed) int { return newestFirst(&a.summary, &b.summary) })
-	l.index.save(l.runs)
-	return l, nil
-}
-
 // findRuns finds the directories of runs without reading more than the state of files.
-func findRuns(top string, o indexOptions) ([]found, error) {
-	var runs []found
+func findRuns(top string) ([]string, error) {
+	var runs []string
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == top:
@@ -166,21 +121,32 @@ func findRuns(top string, o indexOptions) ([]found, error) {
 			return nil
 		case path != top && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
-		}
-		if print, is := o.inspect(path); is {
-			rel, err := filepath.Rel(top, path)
-			if err != nil {
-				return fs.SkipDir
-			}
-			runs = append(runs, found{path: filepath.Clean(path), rel: filepath.ToSlash(rel), print: print})
+		case isRun(path):
+			runs = append(runs, filepath.Clean(path))
 			return fs.SkipDir
-		}
-		if depth(top, path) == listDepth {
+		case depth(top, path) == listDepth:
 			return fs.SkipDir
 		}
 		return nil
 	})
 	return runs, err
+}
+
+// isRun reports whether a directory is a run's.
+func isRun(dir string) bool {
+	other := false
+	for _, name := range []string{RunFile, TrialsFile} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err == nil && info.Mode().IsRegular() {
+			return true
+		}
+		other = other || !errors.Is(err, fs.ErrNotExist)
+	}
+	if !other {
+		return false
+	}
+	d, err := Open(dir) // which follows links within it
+	return err == nil && d.Close() == nil
 }
 
 // depth is the number of levels of path below top.
@@ -192,43 +158,41 @@ func depth(top, path string) int {
 	return strings.Count(rel, string(filepath.Separator)) + 1
 }
 
-// readAll reads runs in parallel, then those that have to be read alone, and returns
-// those that are gone. It calls done for each other run, never twice at once.
-func readAll(runs []*listed, done func(*listed, Record)) (gone map[*listed]bool) {
+// readAll reads the summaries of runs in parallel, then those of runs that have to be read alone. Those that are gone
+// are left out.
+func readAll(paths []string) (all []Summary) {
 	var mu sync.Mutex
-	gone = map[*listed]bool{}
-	var large []*listed
-	read := func(r *listed, alone bool) {
-		rec, err := readRecord(r.path, alone)
+	var large []string
+	read := func(path string, alone bool) {
+		found, _, err := readListed(path, alone, parseListed)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case !alone && errors.Is(err, errTooLarge):
-			large = append(large, r)
+			large = append(large, path)
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotRun):
-			gone[r] = true
 		case err != nil:
-			done(r, Record{Summary: Summary{Path: r.path, Problem: err.Error()}})
+			all = append(all, Summary{Path: path, Problem: err.Error()})
 		default:
-			done(r, rec)
+			all = append(all, found)
 		}
 	}
-	todo := make(chan *listed)
+	todo := make(chan string)
 	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), mostWorkers, len(runs)) {
+	for range min(runtime.GOMAXPROCS(0), mostWorkers, len(paths)) {
 		wait.Go(func() {
-			for r := range todo {
-				read(r, false)
+			for path := range todo {
+				read(path, false)
 			}
 		})
 	}
-	for _, r := range runs {
-		todo <- r
+	for _, path := range paths {
+		todo <- path
 	}
 	close(todo)
 	wait.Wait()
-	for _, r := range large {
-		read(r, true)
+	for _, path := range large {
+		read(path, true)
 	}
-	return gone
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
@@ -63,6 +64,9 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 		return result.Run{}, nil, err // the error about the trials, which everything else is computed from
 	}
 	lines := separate(all, last, sessions)
+	if err := checkPairs(run, lines.own); err != nil {
+		return result.Run{}, nil, fmt.Errorf("read %s: %w", filepath.Join(d.Path(), TrialsFile), err)
+	}
 	switch {
 	case absent:
 		return lines.note(killed(last, lines.own)), lines.own, nil
@@ -152,12 +156,12 @@ func noteCount(run result.Run, n int, lines separated) result.Run {
 	switch {
 	case n > known:
 		run.Status = result.RunInterrupted
-		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.StaleRun), Scope: "run", Text: fmt.Sprintf(
-			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, n, RunFile, known)})
+		run.Warnings = append(run.Warnings, warning.New(warning.StaleRun, "run",
+			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, n, RunFile, known))
 	case n < known:
-		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.TrialsMissing), Scope: "run", Text: fmt.Sprintf(
+		run.Warnings = append(run.Warnings, warning.New(warning.TrialsMissing, "run",
 			"%s contains %d trials, but %s was written after %d: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely",
-			TrialsFile, n, RunFile, known)})
+			TrialsFile, n, RunFile, known))
 	}
 	return run
 }
@@ -213,23 +217,46 @@ func runOf(trials []result.Trial) result.Run {
 	return run
 }
 
-func (d *Dir) readRun() (result.Run, error) { return d.readRunWithin(maxRunFile, maxMemory) }
+func (d *Dir) readRun() (result.Run, error) { return d.readRunWithin(maxRunFile, maxMemory, parseRun) }
 
 // readRunWithin reads run.json of at most that many bytes, and values that take at most
 // that much memory.
-func (d *Dir) readRunWithin(most, memory int64) (result.Run, error) {
+func (d *Dir) readRunWithin(most, memory int64, parse func([]byte) (result.Run, error)) (result.Run, error) {
 	data, err := d.read(RunFile, most)
 	if err != nil {
-		return result.Run{}, fmt.Errorf("read the run %s: %w", d.path, err)
+		return result.Run{}, fmt.Errorf("read the run %s: %w", d.Path(), err)
 	}
 	if err := checkMemory(data, memory); err != nil {
 		return result.Run{}, d.runUnreadable(err)
 	}
-	run, err := parseRun(data)
+	run, err := parse(data)
 	if err != nil {
 		return result.Run{}, d.runUnreadable(err)
 	}
 	return run, nil
+}
+
+// parseListed reads what a list shows of run.json.
+func parseListed(data []byte) (result.Run, error) {
+	var some struct {
+		Schema  string           `json:"schema"`
+		ID      string           `json:"id"`
+		Started time.Time        `json:"started"`
+		Status  result.RunStatus `json:"status"`
+		Profile string           `json:"profile"`
+		Trials  result.Tally     `json:"trials"`
+		Modes   []struct {
+			ID string `json:"id"`
+		} `json:"modes"`
+	}
+	if err := jsonv1.Unmarshal(data, &some); err != nil || some.Schema != result.Schema {
+		return parseRun(data) // which has the usual errors
+	}
+	run := result.Run{Schema: some.Schema, ID: some.ID, Started: some.Started, Status: some.Status, Profile: some.Profile, Trials: some.Trials}
+	for _, m := range some.Modes {
+		run.Modes = append(run.Modes, result.Mode{ID: m.ID})
+	}
+	return run, checkTally(run.Trials)
 }
 
 func parseRun(data []byte) (result.Run, error) {
@@ -239,7 +266,7 @@ func parseRun(data []byte) (result.Run, error) {
 	var run result.Run
 	// The faster decoder first. The other one has the usual errors.
 	if err := jsonv1.Unmarshal(data, &run); err == nil && run.Schema == result.Schema {
-		return run, checkTally(run.Trials)
+		return run, checkRun(run)
 	}
 	var head struct {
 		Schema string `json:"schema"`
@@ -254,21 +281,21 @@ func parseRun(data []byte) (result.Run, error) {
 	if err := json.Unmarshal(data, &run); err != nil {
 		return result.Run{}, err
 	}
-	return run, checkTally(run.Trials)
+	return run, checkRun(run)
 }
 
 // readTrials reads the trials, which may take most bytes of memory.
 func (d *Dir) readTrials(parse parser, expected int, most int64) ([]result.Trial, fileEnd, error) {
 	f, size, err := d.openPlain(TrialsFile, maxTrialsFile)
 	if err != nil {
-		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.path, err)
+		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.Path(), err)
 	}
 	defer f.Close()
 	// No line is shorter than this, whatever run.json says.
 	expected = max(0, min(expected, int(size/shortestLine), mostReserved))
 	trials, end, line, err := parseTrials(f, parse, expected, most)
 	if err != nil {
-		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, unreadable(err))
+		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.Path(), TrialsFile), line, unreadable(err))
 	}
 	return trials, end, nil
 }

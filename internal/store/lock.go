@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 )
@@ -37,9 +36,9 @@ func (d *Dir) acquire() error {
 
 // openLock opens the lock file, and creates it if necessary.
 func (d *Dir) openLock() (*os.File, error) {
-	f, err := d.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := d.openRegular(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return d.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+		return d.openRegular(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err == nil {
 		d.owner.giveFile(f)
@@ -53,9 +52,6 @@ func (d *Dir) hold(f *os.File) (current bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return false, err
-	}
-	if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("%s: %w", lockFile, errIrregular)
 	}
 	if err := lock(f); err != nil {
 		return false, err

@@ -39,14 +39,14 @@ func lock(f *os.File) error {
 // IsLocked reports whether a process is writing trials in a run's directory. If that is
 // unknown, it returns false: only the user of a run can read its lock.
 func IsLocked(dir string) bool {
-	name := filepath.Join(dir, lockFile)
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return false // opening a pipe would block
-	}
-	f, err := os.Open(name)
+	// Opened once and then checked: what has the name can change, and opening a pipe would block.
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -48,19 +49,39 @@ func (d *Dir) read(name string, most int64) ([]byte, error) {
 // openPlain opens a regular file of at most that many bytes for reading, and returns its
 // size.
 func (d *Dir) openPlain(name string, most int64) (*os.File, int64, error) {
-	info, err := d.root.Stat(name)
+	f, err := d.openRegular(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0, err
 	}
-	// Checked first, because opening a pipe blocks until a writer opens it.
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s: %w", name, errIrregular)
+	info, err := f.Stat()
+	if err == nil && info.Size() > most {
+		err = fmt.Errorf("%s: %w: it has %d bytes, more than the maximum of %d", name, errTooLarge, info.Size(), most)
 	}
-	if info.Size() > most {
-		return nil, 0, fmt.Errorf("%s: %w: it has %d bytes, more than the maximum of %d", name, errTooLarge, info.Size(), most)
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // as it may be a pipe by now
-	return f, info.Size(), err
+	return f, info.Size(), nil
+}
+
+// openRegular opens a regular file in the way of [os.OpenFile], and waits for nothing: a pipe would block until
+// somebody opens its other end. Errors: also errIrregular.
+func (d *Dir) openRegular(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	irregular := fmt.Errorf("%s: %w", name, errIrregular)
+	f, err := d.root.OpenFile(name, flag|syscall.O_NONBLOCK, perm)
+	if err != nil {
+		if info, other := d.root.Stat(name); other == nil && !info.Mode().IsRegular() {
+			return nil, irregular
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = irregular
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // unreadable is the error for a file of a run that cannot be read, with the fix.
@@ -80,7 +101,7 @@ func unreadable(err error) error {
 
 // runUnreadable is unreadable for run.json.
 func (d *Dir) runUnreadable(err error) error {
-	where := filepath.Join(d.path, RunFile)
+	where := filepath.Join(d.Path(), RunFile)
 	if errors.Is(err, errSchema) || errors.Is(err, errTooLarge) {
 		return fmt.Errorf("read %s: %w", where, err)
 	}

@@ -30,49 +30,58 @@ const (
 	smallMemory = 8 << 20
 )
 
-// readRecord reads what a list and a history need of a run. It returns errTooLarge if alone
+// readRecord reads what a history needs of a run. Errors mean that there is no run.
+func readRecord(path string) (Record, error) {
+	s, run, err := readListed(path, true, parseRun)
+	if err != nil || s.Problem != "" {
+		return Record{Summary: s}, err
+	}
+	return Record{Summary: s, Run: comparable(run)}, nil
+}
+
+// readListed reads the summary of a run, and what parse takes of run.json. It returns errTooLarge if alone
 // is false and the run has to be read alone, because its files are large or its trials
 // must be read; other errors mean that there is no run.
-func readRecord(path string, alone bool) (Record, error) {
+func readListed(path string, alone bool, parse func([]byte) (result.Run, error)) (Summary, result.Run, error) {
 	d, err := Open(path)
 	if err != nil {
-		return Record{}, err
+		return Summary{}, result.Run{}, err
 	}
 	defer d.Close()
 	most, memory := int64(smallFile), int64(smallMemory)
 	if alone {
 		most, memory = maxRunFile, maxMemory
 	}
-	run, err := d.readRunWithin(most, memory)
+	run, err := d.readRunWithin(most, memory, parse)
 	sessions, unread := d.readSessionsWithin(most, memory)
 	last := lastOf(sessions)
 	if unread == nil && err == nil && superseded(run, last) {
 		err = fs.ErrNotExist // an earlier session wrote it, and the last one was killed
 	}
 	if !alone && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTooLarge) || errors.Is(unread, errTooLarge)) {
-		return Record{}, errTooLarge
+		return Summary{}, result.Run{}, errTooLarge
 	}
 	// Read the trials, which may be many megabytes, only if run.json does not exist.
 	if errors.Is(err, fs.ErrNotExist) {
 		run, _, err = d.load(func(result.Run) parser { return parseSummary })
 	}
 	if err != nil {
-		return Record{Summary: Summary{Path: d.Path(), Problem: err.Error()}}, nil
+		return Summary{Path: d.Path(), Problem: err.Error()}, result.Run{}, nil
 	}
 	study, err := d.read(StudyFile, maxStudyFile)
 	if err != nil {
 		study = nil
 	}
-	r := Record{Summary: summarize(d.Path(), run), Run: comparable(run)}
-	r.Study = studyName(study)
+	s := summarize(d.Path(), run)
+	s.Study = studyName(study)
 	switch {
 	case unread != nil:
 	case last != nil:
-		r.Hash = last.Settings.Hash()
+		s.Hash = last.Settings.Hash()
 	default:
-		r.Hash = studyHash(study)
+		s.Hash = studyHash(study)
 	}
-	return r, nil
+	return s, run, nil
 }
 
 func summarize(path string, run result.Run) Summary {
@@ -83,7 +92,7 @@ func summarize(path string, run result.Run) Summary {
 	return s
 }
 
-// comparable is what a [Record] has of a run. Its times are UTC, as they are in the index.
+// comparable is what a [Record] has of a run. Its times are UTC.
 func comparable(run result.Run) result.Run {
 	out := result.Run{
 		Schema: run.Schema, ID: run.ID, Started: run.Started.UTC(), Finished: run.Finished.UTC(), Status: run.Status, Tare: run.Tare,

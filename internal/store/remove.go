@@ -105,7 +105,7 @@ func (r *Remover) Unfinished() ([]string, error) {
 		case path != top && strings.HasPrefix(e.Name(), ".") || depth(top, path) == listDepth:
 			return fs.SkipDir
 		}
-		if _, is := wholeIndex().inspect(path); is {
+		if isRun(path) {
 			return fs.SkipDir
 		}
 		return nil
@@ -171,7 +171,7 @@ func (t *target) openDir(path string) error {
 	if info, err := root.Stat("."); err != nil || !os.SameFile(info, named) {
 		return errors.Join(ErrNotRun, err, root.Close())
 	}
-	t.dir = &Dir{path: path, root: root, owner: ownerIn(root), memory: maxMemory}
+	t.dir = newDir(path, root)
 	return nil
 }
 

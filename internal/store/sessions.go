@@ -49,7 +49,7 @@ func (d *Dir) WriteSession(s result.Session) error {
 	d.sessions = append(d.sessions[max(0, len(d.sessions)-mostSessions+1):], s)
 	data, err := encode(sessionsJSON{sessionsSchema, d.sessions}, " ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(d.path, SessionsFile), err)
+		return fmt.Errorf("write %s: %w", filepath.Join(d.Path(), SessionsFile), err)
 	}
 	return d.write(SessionsFile, data)
 }
@@ -70,14 +70,14 @@ func (d *Dir) readSessionsWithin(most, memory int64) ([]result.Session, error) {
 		err = checkMemory(data, memory)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the sessions of %s: %w", d.path, err)
+		return nil, fmt.Errorf("read the sessions of %s: %w", d.Path(), err)
 	}
 	sessions, err := parseSessions(data)
 	if errors.Is(err, errSchema) {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(d.path, SessionsFile), err)
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(d.Path(), SessionsFile), err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w; restore the file, or remove it to report from the trials alone", filepath.Join(d.path, SessionsFile), unreadable(err))
+		return nil, fmt.Errorf("read %s: %w; restore the file, or remove it to report from the trials alone", filepath.Join(d.Path(), SessionsFile), unreadable(err))
 	}
 	return sessions, nil
 }

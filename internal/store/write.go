@@ -19,15 +19,15 @@ import (
 // Append adds a trial to trials.ndjson, as one line that is on disk when Append returns.
 // An empty Schema is filled in. Errors: a trial that could not be read back (no mode,
 // workload or known status, a value that is NaN or infinite, a line above 8 MiB), which
-// leaves the file unchanged; ErrFull, which does so too; a failed write, after which every Append fails, because the
-// line may be cut and nothing may follow it.
+// leaves the file unchanged; ErrFull, which does so too; ErrGone; a failed write. After the last two every Append fails,
+// because the line may be cut and nothing may follow it.
 func (d *Dir) Append(t result.Trial) error {
 	line, err := encodeTrial(t)
 	if err == nil {
 		err = d.appendLine(line)
 	}
 	if err != nil {
-		return fmt.Errorf("append trial %d to %s: %w", t.Seq, filepath.Join(d.path, TrialsFile), err)
+		return fmt.Errorf("append trial %d to %s: %w", t.Seq, filepath.Join(d.Path(), TrialsFile), err)
 	}
 	return nil
 }
@@ -43,6 +43,10 @@ func (d *Dir) appendLine(line []byte) error {
 	}
 	if d.size+int64(len(line)) > maxWritten {
 		return ErrFull
+	}
+	if err := d.followTrials(); err != nil {
+		d.broken = err
+		return err
 	}
 	if _, err := d.trials.Write(line); err != nil {
 		d.broken = err
@@ -64,7 +68,7 @@ func (d *Dir) WriteStudy(data []byte) error { return d.write(StudyFile, data) }
 func (d *Dir) WriteRun(r result.Run) error {
 	data, err := EncodeRun(r)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(d.path, RunFile), err)
+		return fmt.Errorf("write %s: %w", filepath.Join(d.Path(), RunFile), err)
 	}
 	return d.write(RunFile, data)
 }
@@ -75,7 +79,7 @@ func (d *Dir) WriteRun(r result.Run) error {
 // own files; a failed write.
 func (d *Dir) WriteFile(name string, data []byte) error {
 	if err := checkName(name); err != nil {
-		return fmt.Errorf("write %q in %s: %w", name, d.path, err)
+		return fmt.Errorf("write %q in %s: %w", name, d.Path(), err)
 	}
 	return d.write(name, data)
 }
@@ -89,7 +93,7 @@ func (d *Dir) AppendFile(name string, data []byte) error {
 		err = d.add(name, data)
 	}
 	if err != nil {
-		return fmt.Errorf("append to %q in %s: %w", name, d.path, err)
+		return fmt.Errorf("append to %q in %s: %w", name, d.Path(), err)
 	}
 	return nil
 }
@@ -109,9 +113,9 @@ func (d *Dir) add(name string, data []byte) error {
 
 // openAdding opens an additional file for appending, and creates it if necessary.
 func (d *Dir) openAdding(name string) (*os.File, error) {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return d.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		return d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	}
 	if err == nil {
 		d.owner.giveFile(f)
@@ -143,8 +147,12 @@ func checkName(name string) error {
 // write replaces a file atomically: it writes a new one in the same directory, flushes it
 // to disk, then renames it.
 func (d *Dir) write(name string, data []byte) error {
-	if err := d.replace(name, data); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(d.path, name), err)
+	err := d.followOpen()
+	if err == nil {
+		err = d.replace(name, data)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(d.Path(), name), err)
 	}
 	return nil
 }

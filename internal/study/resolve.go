@@ -78,8 +78,8 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
 	}
-	if n := s.Trials(); n > MaxTrials {
-		return Study{}, &Error{Text: s.tooMany(n)}
+	if why := s.tooLarge(); why != "" {
+		return Study{}, &Error{Text: why}
 	}
 	return s, nil
 }

@@ -170,22 +170,25 @@ workloads: [tcp_rr]
 
 // A study of more trials than a report is made for is refused, with what to reduce.
 func TestTooManyTrials(t *testing.T) {
-	many := func(blocks, workloads int) string {
-		text := fmt.Sprintf("blocks: %d\nmodes: [host, netns/bridge]\nworkloads:\n", blocks)
+	const two = "host, netns/bridge"
+	many := func(modes string, blocks, workloads int) string {
+		text := fmt.Sprintf("blocks: %d\nmodes: [%s]\nworkloads:\n", blocks, modes)
 		for i := range workloads {
 			text += fmt.Sprintf("  - {workload: tcp_rr, id: w%d}\n", i)
 		}
 		return text
 	}
 	for _, c := range []struct {
+		modes             string
 		blocks, workloads int
 		want              string
 	}{
-		{1000, 25, ""},
-		{1000, 26, "the study has 52000 trials (2 modes x 26 workloads x 1000 blocks), more than the maximum of 50000: set at most 961 blocks, or fewer modes or workloads"},
-		{1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 50000: set at most 25 blocks, or fewer modes or workloads"},
+		{two, 1000, 25, ""},
+		{two, 1000, 26, "the study has 52000 trials (2 modes x 26 workloads x 1000 blocks), more than the maximum of 50000: set at most 961 blocks, or fewer modes or workloads"},
+		{two + ", netns/macvlan", 3, 3334, "the study has 3 modes and 3334 workloads, 10002 pairs of them, more than the maximum of 10000: set fewer modes or workloads"},
+		{two, 1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 50000: set at most 25 blocks, or fewer modes or workloads"},
 	} {
-		_, err := study.Resolve(decode(t, many(c.blocks, c.workloads)), studytest.Catalog())
+		_, err := study.Resolve(decode(t, many(c.modes, c.blocks, c.workloads)), studytest.Catalog())
 		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && got != c.want {
 			t.Errorf("%d blocks of %d workloads: %s", c.blocks, c.workloads, got)
 		}

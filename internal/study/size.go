@@ -1,6 +1,10 @@
 package study
 
-import "fmt"
+import (
+	"fmt"
+
+	"tare/internal/result"
+)
 
 // MaxTrials is the maximum number of trials of a study, without its pilots. A run of them
 // takes more than a day, and a report of them stays below 256 MB of memory, also if the run
@@ -18,6 +22,27 @@ func (s Study) Trials() int {
 	return n * len(s.Modes)
 }
 
+// variants is under how many names workloads are in results.
+func (s Study) variants() int {
+	n := 0
+	for _, w := range s.Workloads {
+		n += w.variants()
+	}
+	return n
+}
+
+// tooLarge is why the study is refused, or empty.
+func (s Study) tooLarge() string {
+	if n := s.Trials(); n > MaxTrials {
+		return s.tooMany(n)
+	}
+	if n := len(s.Modes) * s.variants(); n > result.MaxPairs {
+		return fmt.Sprintf("the study has %d modes and %d workloads, %d pairs of them, more than the maximum of %d: set fewer modes or workloads",
+			len(s.Modes), s.variants(), n, result.MaxPairs)
+	}
+	return ""
+}
+
 // variants is under how many names a workload is in results.
 func (w Workload) variants() int {
 	_, list := w.Concurrency()
@@ -30,14 +55,10 @@ func (w Workload) variants() int {
 
 // tooMany is why a study of n trials is refused, with what to reduce.
 func (s Study) tooMany(n int) string {
-	workloads := 0
-	for _, w := range s.Workloads {
-		workloads += w.variants()
-	}
 	fix := "fewer modes or workloads"
 	if most := int(int64(s.Blocks) * MaxTrials / int64(n)); most >= 2 {
 		fix = fmt.Sprintf("at most %d blocks, or %s", most, fix)
 	}
 	return fmt.Sprintf("the study has %d trials (%d modes x %d workloads x %d blocks), more than the maximum of %d: set %s",
-		n, len(s.Modes), workloads, s.Blocks, MaxTrials, fix)
+		n, len(s.Modes), s.variants(), s.Blocks, MaxTrials, fix)
 }

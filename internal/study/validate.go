@@ -163,9 +163,6 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 			fail("verify_with", "verify_with and tool are both %q; want two different tools", t)
 		}
 	}
-	if w.ZeroCopy == On && (w.VerifyWith != "" || w.Tool != "" && w.Tool != BuiltIn) {
-		fail("zero_copy", "zero_copy is on, which only the built-in generator supports; remove tool and verify_with, or set zero_copy to off")
-	}
 	if w.Rate > 0 && w.PacketRate > 0 {
 		fail("packet_rate", "packet_rate and rate both set the load; remove one of them")
 	}

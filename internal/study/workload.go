@@ -22,7 +22,7 @@ type Workload struct {
 	MaxSearch                                         Duration
 	TransactionRate, Burst                            int
 	Wait, Scheduling                                  string
-	Offload, Fragment, Close, ZeroCopy                string
+	Offload, Fragment, Close                          string
 	NoDelay                                           *bool
 	Direction, Family, Congestion                     string
 	SendBuffer, ReceiveBuffer                         BufferSize
@@ -78,7 +78,6 @@ func (w *Workload) Fields() []Field {
 		key("offload", choice(&w.Offload, On, Off), "UDP segmentation and receive offload, on or off: on sends super-packets over the path"),
 		key("fragment", choice(&w.Fragment, On, Off), "on or off: whether IP may fragment what exceeds the path MTU"),
 		key("close", choice(&w.Close, FIN, RST), "how a connection ends: fin (orderly) or rst (reset)"),
-		key("zero_copy", choice(&w.ZeroCopy, On, Off), "on or off: whether the sender's kernel sends from its buffers in place (MSG_ZEROCOPY); off when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),

@@ -120,7 +120,7 @@ func TestSeesNothingElse(t *testing.T) {
 	}
 	run := must.Get(runid.New())(t)
 	defer run.Release()
-	ns := must.Get(linuxnet.NewNS(outsideName, true))(t)
+	ns := must.Get(linuxnet.NewPinnedNS(outsideName, ""))(t)
 	defer ns.Close()
 	must.Do(t, os.WriteFile(outsideFile, nil, 0o600))
 	defer os.RemoveAll(outsideFile)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // Compatible returns an error if the values of two endpoints cannot be combined: mixed versions of
@@ -27,13 +29,13 @@ func Compatible(client, server traffic.Report) error {
 
 // Check compares the reports of both endpoints of a tool's trial. An error means that the values
 // are impossible; notes are what a reader must know.
-func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, error) {
+func Check(p traffic.Params, client, server traffic.Report) ([]result.Note, error) {
 	if err := Compatible(client, server); err != nil || client.Tool == nil {
 		return nil, err
 	}
-	var notes []traffic.Note
+	var notes []result.Note
 	if c, s := client.Tool, server.Tool; c.Version != s.Version {
-		notes = append(notes, traffic.Note{Code: NoteVersions, Text: fmt.Sprintf("the client ran %s %s and the server %s", c.Name, c.Version, s.Version)})
+		notes = append(notes, warning.NewNote(warning.ToolVersions, "the client ran %s %s and the server %s", c.Name, c.Version, s.Version))
 	}
 	for _, direction := range []struct {
 		on       bool
@@ -52,13 +54,13 @@ func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, err
 	return notes, nil
 }
 
-func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]traffic.Note, error) {
+func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]result.Note, error) {
 	if to.Received == 0 {
 		return nil, fmt.Errorf("%s: %s received nothing", name, to.Tool.Name)
 	}
 	if HasOwnWindow(to.Tool.Name) { // its endpoints count over their own windows
 		if p.Kind == udpStream && loss(from, to) == nil {
-			return []traffic.Note{{Code: NoteNoLoss, Text: "ntttcp received more in its window than it sent in its own, so the loss is unknown"}}, nil
+			return []result.Note{warning.NewNote(warning.ToolNoLoss, "ntttcp received more in its window than it sent in its own, so the loss is unknown")}, nil
 		}
 		return nil, nil
 	}
@@ -71,11 +73,11 @@ func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]t
 	sent, received := datagrams(from, to)
 	missing, gaps := sent-received, *to.Tool.Lost
 	if gaps < 0 || gaps > sent {
-		return []traffic.Note{lossNote(to.Tool.Name, to.Tool.Version, float64(gaps), float64(sent))}, nil
+		return []result.Note{lossNote(to.Tool.Name, to.Tool.Version, float64(gaps), float64(sent))}, nil
 	}
 	if missing-gaps > max(tailDatagrams, sent/tailShare) {
-		return []traffic.Note{{Code: NoteTailLoss, Text: fmt.Sprintf(
-			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps. The rest were lost, or still queued, at the end", name, missing, sent, to.Tool.Name, gaps)}}, nil
+		return []result.Note{warning.NewNote(warning.TailLoss,
+			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps. The rest were lost, or still queued, at the end", name, missing, sent, to.Tool.Name, gaps)}, nil
 	}
 	return nil, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/must"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // end returns a report of one endpoint of a UDP trial.
@@ -26,19 +27,20 @@ func TestCheck(t *testing.T) {
 		name           string
 		p              traffic.Params
 		client, server traffic.Report
-		code, err      string
+		code           warning.Code
+		err            string
 	}{
 		{"consistent", forward, end(iperf3Name, "3.12", 1000, 995, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", ""},
 		{"mixed versions of iperf3", forward, end(iperf3Name, "3.21", 1000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), "", "install the same version on both"},
-		{"mixed versions of iperf2", forward, end(iperf2Name, "2.2.1", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), NoteVersions, ""},
+		{"mixed versions of iperf2", forward, end(iperf2Name, "2.2.1", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), warning.ToolVersions, ""},
 		{"two tools", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), "", "the client ran iperf3 and the server iperf2"},
 		{"one built-in endpoint", forward, end(iperf3Name, "3.12", 1000, 0, nil), traffic.Report{}, "", "one endpoint used an external tool"},
 		{"both built in", forward, traffic.Report{}, traffic.Report{}, "", ""},
 		{"more than was sent", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", "which is impossible"},
 		{"nothing arrived", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 0, nil), "", "received nothing"},
-		{"more lost than was sent", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, &beyond), NoteLossCount, ""},
-		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), NoteTailLoss, ""},
-		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), NoteNoLoss, ""},
+		{"more lost than was sent", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, &beyond), warning.ToolLossCount, ""},
+		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), warning.TailLoss, ""},
+		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), warning.ToolNoLoss, ""},
 		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},
 	} {
 		notes, err := Check(c.p, c.client, c.server)
@@ -47,7 +49,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.err)
 		case c.err == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)
-		case (c.code == "") != (len(notes) == 0) || c.code != "" && notes[0].Code != c.code:
+		case (c.code == "") != (len(notes) == 0) || c.code != "" && notes[0].Code != string(c.code):
 			t.Errorf("%s: notes %v, want %q", c.name, notes, c.code)
 		}
 	}
@@ -128,14 +130,14 @@ func TestTruncateOutput(t *testing.T) {
 func TestNotes(t *testing.T) {
 	j := job{grantedBuffer: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
 	j.Params = traffic.Params{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: -1, ReceiveBuffer: 1 << 20, Burst: 16, Rate: 1e9, PayloadSize: 1400}
-	codes := map[string]bool{}
+	codes := map[warning.Code]bool{}
 	for _, n := range append(j.notes(), versionNotes(j)...) {
-		codes[n.Code] = true
+		codes[warning.Code(n.Code)] = true
 	}
-	want := map[string]bool{NoteBuffers: true, NoteIgnored: true, NoteOneThread: true, NotePacing: true}
+	want := map[warning.Code]bool{warning.ToolBuffers: true, warning.ToolIgnored: true, warning.ToolOneThread: true, warning.ToolPacing: true}
 	must.Equal(t, want, codes)
 	r := traffic.Report{Window: traffic.Window{Seconds: 1, Sent: 100e6}}
-	if n := rateNote(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the requested 1000 Mbit/s") {
+	if n := rateNote(j, r); len(n) != 1 || n[0].Code != string(warning.GeneratorLimited) || !strings.Contains(n[0].Text, "800 of the requested 1000 Mbit/s") {
 		t.Errorf("notes %v", n)
 	}
 	r.Window.Sent = 125e6

@@ -9,7 +9,8 @@ import (
 	"math"
 	"strings"
 
-	"tare/internal/traffic"
+	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // iperf3Doc is the part of the output of iperf3 -J that is read.
@@ -245,7 +246,7 @@ func count(v float64, of string) (int64, error) {
 
 // datagrams checks iperf3's count of datagrams against their bytes, which are those passed to or
 // read from the kernel.
-func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
+func (d iperf3Doc) datagrams(j job, flows []flow) ([]result.Note, error) {
 	if got := int(d.Start.TestStart.Blksize); got != 0 && got != j.PayloadSize {
 		return nil, fmt.Errorf("it sent datagrams of %d bytes instead of the requested %d", got, j.PayloadSize)
 	}
@@ -275,8 +276,8 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 		return nil, fmt.Errorf("its intervals have %.0f bytes received, but its total %.0f", received, sum.Bytes)
 	}
 	if sent := math.Round(sentBytes / float64(j.PayloadSize)); j.sends() && saidSent > sent {
-		notes = append(notes, traffic.Note{Code: NotePhantomLoss, Text: fmt.Sprintf(
-			"iperf3 %s counts %.0f datagrams that it did not send (its bytes correspond to %.0f), so the bytes are used", j.build.version, saidSent-sent, sent)})
+		notes = append(notes, warning.NewNote(warning.ToolPhantomLoss,
+			"iperf3 %s counts %.0f datagrams that it did not send (its bytes correspond to %.0f), so the bytes are used", j.build.version, saidSent-sent, sent))
 	}
 	if missing < 0 || missing > highest || highest >= math.MaxInt32 {
 		notes = append(notes, lossNote(j.Tool, j.build.version, missing, highest))

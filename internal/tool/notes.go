@@ -3,68 +3,53 @@ package tool
 import (
 	"fmt"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
 
-// The codes of the notes on tools. docs/tools.md explains each.
-const (
-	NoteStderr      = string(warning.ToolSays)         // what the tool wrote to its standard error
-	NotePacing      = string(warning.ToolPacing)       // the tool paces unevenly
-	NoteLossCount   = string(warning.ToolLossCount)    // the tool's own loss is impossible
-	NotePhantomLoss = string(warning.ToolPhantomLoss)  // the tool counts datagrams that it did not send
-	NoteTailLoss    = string(warning.TailLoss)         // loss at the end that the tool does not notice
-	NoteWarmupLoss  = string(warning.ToolWholeTrial)   // loss is of the whole trial
-	NoteOneThread   = string(warning.ToolOneThread)    // all streams on one thread
-	NoteBuffers     = string(warning.ToolBuffers)      // buffers differ from the requested ones
-	NoteIgnored     = string(warning.ToolIgnored)      // a parameter that the tool does not support
-	NoteLimited     = string(warning.GeneratorLimited) // the tool did not reach the requested load
-	NoteNoLoss      = string(warning.ToolNoLoss)       // loss is unknown
-	NoteVersions    = string(warning.ToolVersions)     // client and server run different versions
-)
-
 // versionNotes returns the notes on how a version of iperf3 sends datagrams.
-func versionNotes(j job) []traffic.Note {
-	var notes []traffic.Note
+func versionNotes(j job) []result.Note {
+	var notes []result.Note
 	if j.sends() && j.requestedRate() > 0 {
 		text := fmt.Sprintf("iperf3 %s paces with a clock of 1 ms, so it sends in bursts, which may cause loss", j.build.version)
 		if !j.build.before(3, 18) {
 			text = fmt.Sprintf("iperf3 %s catches up at full speed after a stall, without a limit, which may cause loss", j.build.version)
 		}
-		notes = append(notes, traffic.Note{Code: NotePacing, Text: text})
+		notes = append(notes, warning.NewNote(warning.ToolPacing, "%s", text))
 	}
 	return notes
 }
 
 // notes returns the notes that follow from the parameters, for any tool.
-func (j job) notes() []traffic.Note {
-	var notes []traffic.Note
-	add := func(code, format string, args ...any) {
-		notes = append(notes, traffic.Note{Code: code, Text: fmt.Sprintf(format, args...)})
+func (j job) notes() []result.Note {
+	var notes []result.Note
+	add := func(code warning.Code, format string, args ...any) {
+		notes = append(notes, warning.NewNote(code, format, args...))
 	}
 	want := max(j.SendBuffer, j.ReceiveBuffer)
 	if j.Tool != ntttcpName && want > 0 {
 		if j.grantedBuffer < want {
-			add(NoteBuffers, "%s got buffers of %d bytes instead of %d, limited by net.core.rmem_max and net.core.wmem_max", j.Tool, j.grantedBuffer, want)
+			add(warning.ToolBuffers, "%s got buffers of %d bytes instead of %d, limited by net.core.rmem_max and net.core.wmem_max", j.Tool, j.grantedBuffer, want)
 		}
 		if min(j.SendBuffer, j.ReceiveBuffer) < 0 {
-			add(NoteBuffers, "%s set both buffers to %d bytes, although one was to be left to the kernel", j.Tool, j.grantedBuffer)
+			add(warning.ToolBuffers, "%s set both buffers to %d bytes, although one was to be left to the kernel", j.Tool, j.grantedBuffer)
 		}
 	}
 	if j.Burst > 1 {
-		add(NoteIgnored, "%s does not support a limit on bursts, so burst %d is ignored", j.Tool, j.Burst)
+		add(warning.ToolIgnored, "%s does not support a limit on bursts, so burst %d is ignored", j.Tool, j.Burst)
 	}
 	if j.Spin {
-		add(NoteIgnored, "%s waits for its schedule in its own way, so wait spin is ignored", j.Tool)
+		add(warning.ToolIgnored, "%s waits for its schedule in its own way, so wait spin is ignored", j.Tool)
 	}
 	if j.FIFO {
-		add(NoteIgnored, "%s runs without real-time priority, so scheduling fifo is ignored", j.Tool)
+		add(warning.ToolIgnored, "%s runs without real-time priority, so scheduling fifo is ignored", j.Tool)
 	}
 	if j.Tool == iperf3Name && j.side == atClient && j.Streams > 1 && j.build.before(3, 16) {
-		add(NoteOneThread, "iperf3 %s runs all %d streams on one thread; from 3.16 on each has its own", j.build.version, j.Streams)
+		add(warning.ToolOneThread, "iperf3 %s runs all %d streams on one thread; from 3.16 on each has its own", j.build.version, j.Streams)
 	}
 	if j.udp() && j.receives() {
-		add(NoteWarmupLoss, "loss is of the whole trial including the warm-up: %s does not report which datagrams were sent within the window", j.Tool)
+		add(warning.ToolWholeTrial, "loss is of the whole trial including the warm-up: %s does not report which datagrams were sent within the window", j.Tool)
 	}
 	return notes
 }
@@ -73,7 +58,7 @@ func (j job) notes() []traffic.Note {
 const minReachedShare = 0.99
 
 // rateNote returns a note if the sender did not reach the requested load.
-func rateNote(j job, r traffic.Report) []traffic.Note {
+func rateNote(j job, r traffic.Report) []result.Note {
 	if !j.sends() || j.requestedRate() == 0 || r.Window.Seconds <= 0 {
 		return nil
 	}
@@ -81,12 +66,12 @@ func rateNote(j job, r traffic.Report) []traffic.Note {
 	if reached >= minReachedShare*j.requestedRate() {
 		return nil
 	}
-	return []traffic.Note{{Code: NoteLimited, Text: fmt.Sprintf(
-		"%s offered %.4g of the requested %.4g Mbit/s: it was too slow", j.Tool, reached/1e6, j.requestedRate()/1e6)}}
+	return []result.Note{warning.NewNote(warning.GeneratorLimited,
+		"%s offered %.4g of the requested %.4g Mbit/s: it was too slow", j.Tool, reached/1e6, j.requestedRate()/1e6)}
 }
 
 // lossNote returns the note that a tool's own loss is impossible.
-func lossNote(tool, version string, lost, of float64) traffic.Note {
-	return traffic.Note{Code: NoteLossCount, Text: fmt.Sprintf(
-		"%s %s reports %.0f of %.0f datagrams lost, which is impossible, so loss is what was sent less what was received", tool, version, lost, of)}
+func lossNote(tool, version string, lost, of float64) result.Note {
+	return warning.NewNote(warning.ToolLossCount,
+		"%s %s reports %.0f of %.0f datagrams lost, which is impossible, so loss is what was sent less what was received", tool, version, lost, of)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // ntttcpDoc is the part of both tools' output that is read.
@@ -87,7 +87,7 @@ func (d ntttcpDoc) seen(j job) (parsedOutput, error) {
 	f.rows = []row{v}
 	s := parsedOutput{interval: seconds, flows: []flow{f}, merged: true}
 	if !j.udp() {
-		s.notes = append(s.notes, traffic.Note{Code: NoteIgnored, Text: "ntttcp sets neither the congestion control nor, on Linux, the buffers, so the kernel's defaults apply"})
+		s.notes = append(s.notes, warning.NewNote(warning.ToolIgnored, "ntttcp sets neither the congestion control nor, on Linux, the buffers, so the kernel's defaults apply"))
 	}
 	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
 )
 
@@ -17,7 +18,7 @@ type parsedOutput struct {
 	mss        int
 	sendBuffer int // granted, bytes, 0 unknown
 	recvBuffer int
-	notes      []traffic.Note
+	notes      []result.Note
 }
 
 // flow is one connection or flow in one direction.

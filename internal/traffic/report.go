@@ -5,28 +5,29 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tare/internal/result"
 )
 
 // Report is what one endpoint measured in a trial. Counts are over the whole trial unless stated
 // otherwise; Window is the timed part after the warm-up.
 type Report struct {
-	Connections   int        `json:"connections"`
-	Sent          int64      `json:"sent"`     // payload bytes handed to the kernel
-	Received      int64      `json:"received"` // payload bytes read
-	Messages      int64      `json:"messages"` // requests or datagrams sent, or responses
-	Refused       int        `json:"refused"`  // peers without the token
-	Traffic       float64    `json:"traffic"`  // seconds during which payload was sent or received
-	Window        Window     `json:"window"`
-	TCP           TCP        `json:"tcp"`
-	Datagrams     *Datagrams `json:"datagrams,omitempty"` // of the UDP workloads
-	ZeroCopy      *ZeroCopy  `json:"zero_copy,omitempty"` // of a sender with Params.ZeroCopy
-	SendBuffer    int        `json:"send_buffer"`         // granted, bytes
-	ReceiveBuffer int        `json:"receive_buffer"`      // granted, bytes
-	Held          *Held      `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
-	CPU           int        `json:"cpu"`                 // pinned to, -1 for none
-	CPUWait       *float64   `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
-	Tool          *ToolRun   `json:"tool,omitempty"`      // of an external generator
-	Notes         []Note     `json:"notes,omitempty"`     // circumstances that matter for reading the values
+	Connections   int           `json:"connections"`
+	Sent          int64         `json:"sent"`     // payload bytes handed to the kernel
+	Received      int64         `json:"received"` // payload bytes read
+	Messages      int64         `json:"messages"` // requests or datagrams sent, or responses
+	Refused       int           `json:"refused"`  // peers without the token
+	Traffic       float64       `json:"traffic"`  // seconds during which payload was sent or received
+	Window        Window        `json:"window"`
+	TCP           TCP           `json:"tcp"`
+	Datagrams     *Datagrams    `json:"datagrams,omitempty"` // of the UDP workloads
+	SendBuffer    int           `json:"send_buffer"`         // granted, bytes
+	ReceiveBuffer int           `json:"receive_buffer"`      // granted, bytes
+	Held          *Held         `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
+	CPU           int           `json:"cpu"`                 // pinned to, -1 for none
+	CPUWait       *float64      `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
+	Tool          *ToolRun      `json:"tool,omitempty"`      // of an external generator
+	Notes         []result.Note `json:"notes,omitempty"`     // circumstances that matter for reading the values
 }
 
 // Held is what the path of a bulk transfer still held when its window ended: in the sender's buffer, in
@@ -56,19 +57,6 @@ func (h *Held) Plus(g *Held) *Held {
 		return h
 	}
 	return &Held{Streams: h.Streams + g.Streams, Bytes: h.Bytes + g.Bytes, Delivered: h.Delivered + g.Delivered, Elapsed: max(h.Elapsed, g.Elapsed), RTT: max(h.RTT, g.RTT)}
-}
-
-// ZeroCopy counts the sends of a sender that lets its kernel send from its buffers.
-type ZeroCopy struct {
-	Completed int64 `json:"completed"` // the kernel returned their buffers
-	Copied    int64 `json:"copied"`    // of Completed, copied by the kernel after all
-	Refused   int64 `json:"refused"`   // by the kernel for lack of memory, and repeated
-}
-
-// Note is a circumstance of a trial that affects its values. The codes are in docs/warnings.md.
-type Note struct {
-	Code string `json:"code"`
-	Text string `json:"text"`
 }
 
 // ToolRun is how an external generator was run at one endpoint.

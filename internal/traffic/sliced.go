@@ -40,7 +40,7 @@ const (
 	StreamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
 	// ExchangeSlice is short compared with the seconds over which the speed of a virtual machine varies.
 	// Its uncounted part is about as long as the 4.5 ms for which a CPU that was idle may be slower by
-	// a third (docs/performance.md).
+	// a third (bench/README.md).
 	ExchangeSlice = study.Duration(20 * time.Millisecond)
 )
 

@@ -1,6 +1,10 @@
 package traffic
 
-import "slices"
+import (
+	"slices"
+
+	"tare/internal/result"
+)
 
 // AddSlice adds the report of the next slice of the same trial. The windows are consecutive.
 func (r *Report) AddSlice(s Report) {
@@ -33,7 +37,6 @@ func Sum(a, b Report) Report {
 	b.CPUWait = sumKnown(a.CPUWait, b.CPUWait)
 	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
-	b.ZeroCopy = a.ZeroCopy.Plus(b.ZeroCopy)
 	b.Held = a.Held.Plus(b.Held)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
@@ -55,19 +58,8 @@ func Sum(a, b Report) Report {
 	return b
 }
 
-// Plus returns the sum of both. Nil counts nothing.
-func (z *ZeroCopy) Plus(y *ZeroCopy) *ZeroCopy {
-	switch {
-	case z == nil:
-		return y
-	case y == nil:
-		return z
-	}
-	return &ZeroCopy{Completed: z.Completed + y.Completed, Copied: z.Copied + y.Copied, Refused: z.Refused + y.Refused}
-}
-
 // mergeNotes returns both lists of notes without duplicates.
-func mergeNotes(a, b []Note) []Note {
+func mergeNotes(a, b []result.Note) []result.Note {
 	all := slices.Clone(a)
 	for _, n := range b {
 		if !slices.Contains(all, n) {

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"tare/internal/must"
+	"tare/internal/result"
 )
 
 // Slices are consecutive: seconds and series grow, and the streams stay the same.
 func TestReportAdd(t *testing.T) {
-	one := Report{Sent: 10, Traffic: 1, TCP: TCP{Wire: 12, Resent: 2, Received: 1}, Notes: []Note{{"a", "b"}},
+	one := Report{Sent: 10, Traffic: 1, TCP: TCP{Wire: 12, Resent: 2, Received: 1}, Notes: []result.Note{{Code: "a", Text: "b"}},
 		Window: Window{Seconds: 1, Series: []float64{5}, Interval: 1, Streams: []int64{3, 4}, Slots: 7, Missed: 1}}
 	got := one
 	got.AddSlice(one)
-	want := Report{Sent: 20, Traffic: 2, TCP: TCP{Wire: 24, Resent: 4, Received: 2}, Notes: []Note{{"a", "b"}},
+	want := Report{Sent: 20, Traffic: 2, TCP: TCP{Wire: 24, Resent: 4, Received: 2}, Notes: []result.Note{{Code: "a", Text: "b"}},
 		Window: Window{Seconds: 2, Series: []float64{5, 5}, Interval: 1, Streams: []int64{6, 8}, Slots: 14, Missed: 2}}
 	must.Equal(t, want, got)
 	must.EqualFor(t, "the summand", int64(3), one.Window.Streams[0])

@@ -73,7 +73,6 @@ type Params struct {
 	Offload         bool   `json:"offload,omitempty"`          // UDP segmentation and receive offload: super-packets
 	Fragment        bool   `json:"fragment,omitempty"`         // let IP fragment what exceeds the path MTU
 	Reset           bool   `json:"reset,omitempty"`            // tcp_crr: close with RST instead of FIN
-	ZeroCopy        bool   `json:"zero_copy,omitempty"`        // tcp_stream: the sender's kernel sends from its buffers (MSG_ZEROCOPY)
 
 	NoDelay       bool   `json:"no_delay,omitempty"`
 	Congestion    string `json:"congestion_control"`

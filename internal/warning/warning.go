@@ -53,10 +53,9 @@ type Entry struct {
 	Section  Section
 	Scope    string // what the scope of such a warning names: "run", or words of "mode workload metric"
 
-	// Short is the warning in one line of at most 80 columns. Braces enclose the part that
-	// is replaced by the value of a warning where its text matches the regular expression
-	// Seen: by Say, in which $1 is the first submatch.
-	Short, Seen, Say string
+	// Short is the warning in one line of at most 80 columns. Braces enclose the part that Say
+	// replaces where a warning has values; in it $1 is the first value.
+	Short, Say string
 
 	When   string // what was seen
 	Effect string // what it does to the result; empty for notes of tools
@@ -92,6 +91,7 @@ const (
 	DeviceOffloads     Code = "device_offloads"
 	LargePacketsLost   Code = "large_packets_lost"
 	PacketsDamaged     Code = "packets_damaged"
+	PathLossy          Code = "path_lossy"
 	DirectionBlocked   Code = "direction_blocked"
 	PathMTUSmaller     Code = "path_mtu_smaller"
 	LinkPaused         Code = "link_paused"
@@ -152,6 +152,7 @@ const (
 	SearchNoResult     Code = "search_no_result"
 	SearchUnfinished   Code = "search_unfinished"
 	LossInversion      Code = "loss_inversion"
+	TCPLoss            Code = "tcp_loss"
 	GeneratorLimited   Code = "generator_limited"
 	LossUnexplained    Code = "loss_unexplained"
 	LostExchanges      Code = "lost_exchanges"
@@ -161,7 +162,6 @@ const (
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"
 	ThreadsNotSet      Code = "threads_not_set"
-	ZeroCopyRefused    Code = "zero_copy_refused"
 	BaselineMissing    Code = "baseline_missing"
 	BeatsBaseline      Code = "beats_baseline"
 	ControlDiffers     Code = "control_differs"

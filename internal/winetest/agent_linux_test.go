@@ -38,7 +38,7 @@ func begin(t *testing.T) bench {
 
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
-	ns := must.Get(linuxnet.NewNS("tare-test-wine-"+name, false))(must.Named(t, "make a network namespace"))
+	ns := must.Get(linuxnet.NewNS("tare-test-wine-" + name))(must.Named(t, "make a network namespace"))
 	t.Cleanup(func() {
 		must.Do(t, ns.Close())
 	})

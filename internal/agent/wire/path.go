@@ -40,6 +40,10 @@ type PathSizes struct {
 	// Refused means that the sender's system refused a packet larger than the MTU of its
 	// device; nil if the probe did not come that far.
 	Refused *bool `json:"refused,omitempty"`
+	// Unanswered are how many of Probed packets each had no answer, whichever way was lost: of a small size and of
+	// Largest. Probed is 0 if the probe did not come that far.
+	Probed     int    `json:"probed,omitempty"`
+	Unanswered [2]int `json:"unanswered,omitzero"`
 }
 
 // PathStream is what became of a TCP stream.

@@ -62,7 +62,7 @@ type plugin struct {
 func (d Driver) load(name string, v values) (conflist, error) {
 	if strings.Contains(name, "/") || slices.Contains(extensions(), filepath.Ext(name)) {
 		if !d.trusts(name, configDirs()) {
-			return conflist{}, fmt.Errorf("the CNI configuration %s is not in %s (%s): a study must not choose which programs are executed; name the mode with --modes of tare run, or the file's directory there", name, configVariable, strings.Join(configDirs(), ":"))
+			return conflist{}, fmt.Errorf("the CNI configuration %s is not in %s (%s): a study must not choose which programs are executed; name the mode with --modes of tare run, or add the file's directory there, also for --resume", name, configVariable, strings.Join(configDirs(), ":"))
 		}
 		text, err := readFile(name)
 		if err != nil {

@@ -93,7 +93,7 @@ func (p *path) checkMesh(ctx context.Context) error {
 	if err := linuxnet.ProbeIPVS(); err != nil {
 		return lacks(err)
 	}
-	ns, err := linuxnet.NewNS("tare-try", false)
+	ns, err := linuxnet.NewNS("tare-try")
 	if err != nil {
 		return err
 	}

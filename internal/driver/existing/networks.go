@@ -162,6 +162,7 @@ func (p *path) noSwarm(s *host, why, fix string) error {
 // awaitGossip waits until the endpoints of a pair on an existing Swarm's network reach each
 // other, and returns them, because either may have been recreated.
 func (p *path) awaitGossip(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
+	watch := p.read.Watch(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint})
 	meet := func(ctx context.Context, wait time.Duration) error {
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
 		return remote.CheckReachable(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)
@@ -188,7 +189,7 @@ func (p *path) awaitGossip(ctx context.Context, network string, from, to *endpoi
 	times, err := containers.AwaitGossip(ctx, containers.GossipTimeout, meet, again)
 	p.facts = append(p.facts, containers.RejoinFacts(times)...)
 	if remote.IsUnreachable(err) {
-		err = fmt.Errorf("%s: %w", remote.UnreachableText, err)
+		err = fmt.Errorf("%s: %w", remote.UnreachableText, driver.WithCause(err, watch.Cause(ctx, 0)))
 	}
 	return from, to, err
 }

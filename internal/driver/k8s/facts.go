@@ -103,8 +103,8 @@ func agentFacts(ctx context.Context, h *remote.Host, node, toward kube.Node, fac
 	if used <= busyNode*all {
 		return facts, nil
 	}
-	return facts, &result.Warning{Code: string(warning.NodeBusy), Scope: "run", Text: fmt.Sprintf(
-		"before the first trial others use %.1f of %.0f CPUs of node %s: they share its CPUs and its network, so values are lower and vary more. Choose other nodes (--nodes), or a quieter time.", used, all, node.Name)}
+	return facts, new(warning.New(warning.NodeBusy, "run",
+		"before the first trial others use %.1f of %.0f CPUs of node %s: they share its CPUs and its network, so values are lower and vary more. Choose other nodes (--nodes), or a quieter time.", warning.Said(used), all, node.Name))
 }
 
 // cpusUsed returns how many CPUs were busy between two samples of a machine, and how many it has.
@@ -172,8 +172,8 @@ func (p *path) noteInjected(ctx context.Context, e *endpoint) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.injected = append(p.injected, names)
-	p.warnings = append(p.warnings, result.Warning{Code: string(warning.InjectedContainers), Scope: p.order.Name, Text: fmt.Sprintf(
-		"the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode, and they may carry its traffic. Exclude the pods from injection, or use another namespace (--namespace).", e.Name, names)})
+	p.warnings = append(p.warnings, warning.New(warning.InjectedContainers, p.order.Name,
+		"the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode, and they may carry its traffic. Exclude the pods from injection, or use another namespace (--namespace).", e.Name, names))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 )
 
 // open returns a driver for a cluster, which is left as it was.
@@ -95,6 +96,7 @@ func TestModes(t *testing.T) {
 		checkOtherDevice(t, c, d, run)
 		c.StartMetalLB(t)
 		c.DefineNetwork(t)
+		t.Setenv(timelimit.Variable, "3") // some modes wait in vain
 		t.Run("no load balancer", func(t *testing.T) {
 			t.Parallel()
 			checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/result"
@@ -155,9 +156,10 @@ func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
 	if denies := p.restriction(ctx, x); denies != "" {
 		wait, hint = policyTimeout(), denies
 	}
+	watch := p.read.Watch(ctx, x)
 	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
 	if err != nil {
-		return fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, err, hint)
+		return fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, driver.WithCause(err, watch.Cause(ctx, 0)), hint)
 	}
 	p.sourceKept = met.Seen.Addr() == met.From.Addr()
 	if !p.seen.IsValid() {

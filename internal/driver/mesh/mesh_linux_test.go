@@ -20,6 +20,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/must"
 	"tare/internal/testneed"
+	"tare/internal/timelimit"
 )
 
 func TestMain(m *testing.M) {
@@ -169,6 +170,7 @@ func TestStartedAgain(t *testing.T) {
 // reported last, in one line.
 func TestCiphersDiffer(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
+	t.Setenv(timelimit.Variable, "2") // they wait for each other in vain
 	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
 	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
 	must.FailLine(t, "the error", err, "packets routed into it do not arrive; nebula of host a reported last: ", "; nebula of host b reported last: ")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"tare/internal/driver"
@@ -56,7 +57,8 @@ func (p *Path) CheckSizes(ctx context.Context, passed int) error {
 	if !through {
 		p.Sizes = driver.PacketSizes{Passed: passed, Dropped: mtu, Cause: watch.Cause(ctx, 0)}
 		p.Warnings = append(p.Warnings, result.Warning{Code: string(warning.LargeDropped), Scope: p.Mode,
-			Text: p.Sizes.String() + ": TCP streams and large datagrams cannot cross this path. Remove the filter, or set the MTU of the endpoints to what passes."})
+			Text:   p.Sizes.String() + ": TCP streams and large datagrams cannot cross this path. Remove the filter, or set the MTU of the endpoints to what passes.",
+			Values: result.NewValues(strconv.Itoa(p.Sizes.Dropped), strconv.Itoa(p.Sizes.Passed))})
 	}
 	return nil
 }

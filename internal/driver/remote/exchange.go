@@ -82,14 +82,24 @@ const exchangeAttempts = 3
 // UnreachableText is the error text for endpoints that ran and got no reply.
 const UnreachableText = "client and server cannot reach each other (check the firewalls of the hosts)"
 
+// Watch reads the counters of the network stacks of an exchange before it.
+func (p *Path) Watch(ctx context.Context, x Exchange) *driver.Watch {
+	var own pathspec.Path
+	own.AddPairPorts(x.Client.Spec(), x.Server.Spec(), nil, nil)
+	own.AddStack(p.A.Place)
+	own.AddStack(p.B.Place)
+	return driver.WatchStacks(ctx, own.Stacks(), own.Pairs())
+}
+
 // CheckExchange lets the endpoints of a pair exchange data over TCP and UDP, and repeats
 // the TCP exchange at every snapshot. It returns an *UnexpectedConnectivity if the result
 // is not what x expects.
 func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
+	watch := p.Watch(ctx, x)
 	for _, network := range []string{"tcp", "udp"} {
 		fits, met, err := p.exchange(ctx, x, network, setupTimeout())
 		if err != nil {
-			return fmt.Errorf("%s: %w", UnreachableText, err)
+			return fmt.Errorf("%s: %w", UnreachableText, driver.WithCause(err, watch.Cause(ctx, 0)))
 		}
 		if !fits {
 			return &UnexpectedConnectivity{x, network, met}
@@ -133,6 +143,7 @@ type Found struct {
 // data, and returns what is between them. It returns an *Unreachable if both ran and nothing
 // arrived over TCP.
 func (p *Path) FindConnectivity(ctx context.Context, x Exchange) (found Found, err error) {
+	watch := p.Watch(ctx, x)
 	kind := func(network string) (Connectivity, error) {
 		x.Want = OneConnection
 		fits, _, err := p.exchange(ctx, x, network, setupTimeout())
@@ -143,7 +154,7 @@ func (p *Path) FindConnectivity(ctx context.Context, x Exchange) (found Found, e
 			return TwoConnections, nil
 		}
 		if err != nil {
-			err = &Unreachable{err}
+			err = &Unreachable{driver.WithCause(err, watch.Cause(ctx, 0))}
 		}
 		return OneConnection, err
 	}

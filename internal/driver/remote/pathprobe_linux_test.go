@@ -102,7 +102,7 @@ func newRouted(t *testing.T) routed {
 	drivertest.NeedLab(t)
 	var ns [4]*linuxnet.NS // a, r1, r2, b
 	for i, name := range []string{"a", "r1", "r2", "b"} {
-		n, err := linuxnet.NewNS("tare-test-"+name, false)
+		n, err := linuxnet.NewNS("tare-test-" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,5 +236,28 @@ func TestProbePathFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Packets that a path loses are counted before any trial, in the direction in which a host sends them, large ones
+// apart from small ones.
+func TestLossyPath(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	// Every twelfth datagram of the probes, but those that show which have arrived: 256 bytes and no answer.
+	rules(t, l.B.NS, "table inet lossy {\nchain in { type filter hook input priority 0; policy accept; meta l4proto udp meta length 257 numgen inc mod 12 0 counter drop; "+
+		"meta l4proto udp meta length > 1400 numgen inc mod 4 0 counter drop; }\n}\n")
+	r := probe(t, read(t, l, l.A), read(t, l, l.B), remote.Ends{A: l.A.Addr[0], B: l.B.Addr[0]})
+	if r.Err() != nil || codes(r) != "path_lossy" {
+		t.Fatalf("%v, %s", r.Err(), codes(r))
+	}
+	w := r.Warnings()[0]
+	if small := r.Legs[0].Sizes.Unanswered[0]; small < 200/12-1 || !strings.Contains(w.Text, fmt.Sprintf("%d of 200 small packets", small)) || w.Values == "" {
+		t.Errorf("%+v: %+v", r.Legs[0].Sizes, w)
+	}
+	if large := r.Legs[0].Sizes.Unanswered[1]; large < 200/4-1 || large < 2*r.Legs[0].Sizes.Unanswered[0] {
+		t.Errorf("%+v", r.Legs[0].Sizes)
+	}
+	if text := r.FactsOf("a")[0].Value; !strings.Contains(text, "small packets and") {
+		t.Error(text)
 	}
 }

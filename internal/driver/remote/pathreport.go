@@ -46,6 +46,9 @@ func (l *Leg) text() string {
 		if s.Lost > 0 {
 			parts = append(parts, l.largerOnes())
 		}
+		if lost := l.lost(); lost != "" {
+			parts = append(parts, lost)
+		}
 	}
 	switch s := l.Stream; {
 	case s == nil:
@@ -62,6 +65,18 @@ func (l *Leg) text() string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// leastLost is from how many unanswered packets of a probe, of both sizes together, on a path is lossy: 1 %.
+const leastLost = 4
+
+// lost says how many packets were lost there or back, empty if none were.
+func (l *Leg) lost() string {
+	s := l.Sizes
+	if s == nil || s.Unanswered == [2]int{} {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d small packets and %d of %d of %d bytes lost there or back", s.Unanswered[0], s.Probed, s.Unanswered[1], s.Probed, s.Largest)
 }
 
 func passes(err error) string {
@@ -149,7 +164,7 @@ func cannotListen(err error) bool {
 // Warnings returns what the probes found that a reader of the results must know.
 func (r PathReport) Warnings() (out []result.Warning) {
 	warn := func(code warning.Code, format string, args ...any) {
-		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
+		out = append(out, warning.New(code, "run", format, args...))
 	}
 	for i := range r.Legs {
 		l := &r.Legs[i]
@@ -177,10 +192,14 @@ func (r PathReport) Warnings() (out []result.Warning) {
 				tcp = "TCP passes only because its segments are smaller"
 			}
 			warn(warning.LargePacketsLost, "packets above %d bytes from %s are lost without a report although the device%s has an MTU of %d: datagrams and tunnels of that size lose everything, "+
-				"and %s. Set the MTU of both hosts to %d.", s.Largest, l, orEmpty(l.Device), l.MTU, tcp, s.Largest)
+				"and %s. Set the MTU of both hosts to %d.", warning.Said(s.Largest), l, orEmpty(l.Device), l.MTU, tcp, s.Largest)
 		default:
 			warn(warning.PathMTUSmaller, "the path from %s passes packets of at most %d bytes, and the device%s has an MTU of %d: routers report it, so the first large packets are lost "+
-				"and then smaller ones are sent. Set the MTU of both hosts to %d.", l, s.Largest, orEmpty(l.Device), l.MTU, s.Largest)
+				"and then smaller ones are sent. Set the MTU of both hosts to %d.", l, warning.Said(s.Largest), orEmpty(l.Device), l.MTU, s.Largest)
+		}
+		if s := l.Sizes; s != nil && s.Unanswered[0]+s.Unanswered[1] >= leastLost {
+			warn(warning.PathLossy, "the path from %s loses packets before any trial: %s, %.3g %% of all. TCP slows down and exchanges wait for retransmissions in every mode, so values are those of the loss. "+
+				"Look for full queues, bad cables and rate limits between the hosts.", l, l.lost(), warning.Said(100*float64(s.Unanswered[0]+s.Unanswered[1])/float64(2*s.Probed)))
 		}
 		if l.UDP == nil && l.NoSizes != nil {
 			warn(warning.NotObserved, "cannot probe the path from %s with large packets: %v", l, l.NoSizes)

@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
 	"tare/internal/must"
+	"tare/internal/timelimit"
 )
 
 // read opens a lab host as a machine of which only the launcher is known.
@@ -157,6 +158,29 @@ func TestSessions(t *testing.T) {
 	}
 	if _, err := x.Enter(t.Context(), "bad", 0, 1); !errors.Is(err, broken) || !slices.Equal(ended, []string{"one", "bad"}) {
 		t.Errorf("%v, ended %v", err, ended)
+	}
+}
+
+// A failed exchange tells where its packets were dropped, as far as the hosts' agents can see.
+func TestExchangeCause(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a, b := read(t, l, l.A), read(t, l, l.B)
+	from := &remote.Endpoint{Place: a.Place, Name: "client", Client: true, Host: a, Launcher: a.Launcher, Agent: a.Monitor}
+	to := &remote.Endpoint{Place: b.Place, Name: "server", Host: b, Launcher: b.Launcher, Agent: b.Monitor}
+	p := remote.Path{Spec: &pathspec.Path{Mode: "host", PairCount: 1}, A: a, B: b}
+	on := netip.AddrPortFrom(l.B.Addr[0], pathspec.FirstPort)
+	t.Setenv(timelimit.Variable, "1") // it fails in any case
+	for name, c := range map[string]struct{ rules, want string }{
+		"a filter refuses": {chain("input", "meta l4proto tcp reject with tcp reset"), "connection refused"},
+		"a filter drops":   {chain("input", "meta l4proto tcp drop"), "dropped on b by the packet filter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules(t, l.B.NS, "flush ruleset\n"+c.rules)
+			_, err := p.FindConnectivity(t.Context(), remote.Exchange{Client: from, Server: to, Listen: on, Dial: on})
+			if !remote.IsUnreachable(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 

@@ -58,7 +58,7 @@ func benchOf() (b *bench, end func(), err error) {
 		run.Release()
 	}
 	for i, name := range []string{"one", "two"} {
-		if b.ns[i], err = linuxnet.NewNS("machine-"+name, false); err != nil {
+		if b.ns[i], err = linuxnet.NewNS("machine-" + name); err != nil {
 			return b, end, err
 		}
 		if err = b.ns[i].Sysctl("net/ipv6/conf/default/accept_dad", "0"); err != nil {

@@ -232,16 +232,19 @@ func JoinCPUGroup(run string) (leave func() error, err error) {
 	if err != nil || h == "" || own != "/" {
 		return nothing, err
 	}
-	name := lab.Prefix + run + cpuGroupSuffix
-	group := filepath.Join(h, name)
-	if err := os.Mkdir(group, 0o755); err != nil {
+	name := run + cpuGroupSuffix
+	if err := claim(name); err != nil {
 		return nothing, fmt.Errorf("create a CPU group for client and server: %w", err)
+	}
+	group := filepath.Join(h, lab.Prefix+name)
+	if err := os.Mkdir(group, 0o755); err != nil {
+		return nothing, errors.Join(fmt.Errorf("create a CPU group for client and server: %w", err), unclaim(name))
 	}
 	self := []byte(strconv.Itoa(os.Getpid()))
 	if err := os.WriteFile(filepath.Join(group, groupProcesses), self, 0); err != nil {
-		return nothing, errors.Join(fmt.Errorf("join a CPU group for client and server: %w", err), removeCgroup(group))
+		return nothing, errors.Join(fmt.Errorf("join a CPU group for client and server: %w", err), removeClaimed(name))
 	}
 	return func() error {
-		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), removeCgroup(group))
+		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), removeClaimed(name))
 	}, nil
 }

@@ -62,3 +62,50 @@ func TestForeignProcess(t *testing.T) {
 	must.EqualFor(t, "engines of another user's process", 0, engines(nobody))
 	must.EqualFor(t, "engines of root's process, each time", 2, engines(0))
 }
+
+// A directory and a control group that have only the name of an engine's stay; with the mark of a run they go, also if
+// the mark is all that a run had made when it was killed, or all that was left to remove.
+func TestOnlyMarkedEngines(t *testing.T) {
+	drivertest.NeedLab(t)
+	drivertest.NeedRoot(t, "to make control groups")
+	claim := must.Get(runid.New())(t)
+	claim.Release() // it is dead
+	name := claim.ID + "-notes"
+	groups := must.Get(private.Hierarchies())(t)
+	dir, mark, group := filepath.Join(enginesDir, name), filepath.Join(enginesDir, name+".run"), filepath.Join(groups[0], "tare-"+name)
+	must.Do(t, os.MkdirAll(dir, 0o700))
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	must.Do(t, os.WriteFile(filepath.Join(dir, "file"), []byte("notes"), 0o600))
+	must.Do(t, os.Mkdir(group, 0o755))
+	t.Cleanup(func() { _ = syscall.Rmdir(group) })
+	remove := func() (unmarked, marked []string) {
+		for _, l := range leftOf(t, claim.ID) {
+			if l.Unmarked {
+				unmarked = append(unmarked, l.What)
+			} else {
+				marked = append(marked, l.What)
+			}
+			must.Do(t, l.Remove(t.Context()))
+		}
+		return unmarked, marked
+	}
+	own := []string{"directory " + dir, "control group " + group}
+	for _, text := range []string{"", "notes", "tare 0badcafe\n"} {
+		if text != "" {
+			must.Do(t, os.WriteFile(mark, []byte(text), 0o600))
+		}
+		unmarked, marked := remove()
+		must.EqualFor(t, "left alone", own, unmarked)
+		must.EqualFor(t, "removed", []string(nil), marked)
+		must.Get(os.Stat(filepath.Join(dir, "file")))(t)
+		must.Get(os.Stat(group))(t)
+	}
+	for range 2 { // the second time the mark is all that there is
+		must.Do(t, os.MkdirAll(enginesDir, 0o755))
+		must.Do(t, os.WriteFile(mark, []byte("tare "+claim.ID+"\n"), 0o600))
+		unmarked, marked := remove()
+		must.EqualFor(t, "left alone", []string(nil), unmarked)
+		must.EqualFor(t, "removed", []string{"engine " + name}, marked)
+		must.EqualFor(t, "left", []string(nil), traces(t, claim.ID))
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,35 +27,57 @@ import (
 // of it is root's, because only root can start an engine; what other users have of the same name
 // is ignored. It does not find what this user cannot read.
 func Leftovers(alive runid.Claims) ([]engine.Leftover, error) {
-	names, err := privateNames()
+	paths, err := privatePaths()
 	if err != nil {
 		return nil, err
 	}
+	processes := initProcesses()
+	for name := range processes {
+		if _, found := paths[name]; !found {
+			paths[name] = nil // it has nothing else
+		}
+	}
 	var found []engine.Leftover
-	for _, name := range names {
-		run, _, _ := strings.Cut(name, "-")
-		if alive.Hold(run, 0) {
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		run, _, ok := strings.Cut(name, "-")
+		if !ok || !runid.IsID(run) || alive.Hold(run, 0) {
 			continue
 		}
-		what := "engine " + name
-		if strings.HasSuffix(name, cpuGroupSuffix) {
-			what = "control group " + lab.Prefix + name
+		remove := func(ctx context.Context) error { return removePrivate(ctx, name) }
+		_, runs := processes[name]
+		switch {
+		case !isClaimed(name) && !runs:
+			for _, path := range paths[name] {
+				found = append(found, engine.Leftover{Run: run, What: kindOf(path) + path, Remove: remove, Unmarked: true})
+			}
+		case strings.HasSuffix(name, cpuGroupSuffix):
+			found = append(found, engine.Leftover{Run: run, What: "control group " + lab.Prefix + name, Remove: remove})
+		default:
+			found = append(found, engine.Leftover{Run: run, What: "engine " + name, Remove: remove})
 		}
-		found = append(found, engine.Leftover{Run: run, What: what, Remove: func(ctx context.Context) error { return removePrivate(ctx, name) }})
 	}
 	return found, nil
 }
 
-// privateNames returns the sorted names of all engines with any remains.
-func privateNames() ([]string, error) {
-	var names []string
+// kindOf says what is at one of privatePaths.
+func kindOf(path string) string {
+	if strings.HasPrefix(path, privateBase) {
+		return "directory "
+	}
+	return "control group "
+}
+
+// privatePaths returns the directories, control groups and marks that have the names of engines, by name.
+func privatePaths() (map[string][]string, error) {
+	paths := map[string][]string{}
 	entries, err := os.ReadDir(privateBase)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("list private engines: %w", err)
 	}
 	for _, e := range entries {
-		if isRoots(filepath.Join(privateBase, e.Name())) {
-			names = append(names, e.Name())
+		path := filepath.Join(privateBase, e.Name())
+		if name, ok := strings.CutSuffix(e.Name(), markSuffix); ok && isClaimed(name) || isRoots(path) {
+			paths[name] = append(paths[name], path)
 		}
 	}
 	all, err := Hierarchies()
@@ -67,21 +90,13 @@ func privateNames() ([]string, error) {
 			return nil, err
 		}
 		for _, g := range groups {
-			if !isRoots(g) {
-				continue
+			if isRoots(g) {
+				name := strings.TrimPrefix(filepath.Base(g), lab.Prefix)
+				paths[name] = append(paths[name], g)
 			}
-			names = append(names, strings.TrimPrefix(filepath.Base(g), lab.Prefix))
 		}
 	}
-	for name := range initProcesses() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return slices.DeleteFunc(names, func(name string) bool {
-		run, _, ok := strings.Cut(name, "-")
-		return !ok || !runid.IsID(run)
-	}), nil
+	return paths, nil
 }
 
 // isRoots reports whether a directory is root's, without following a symbolic link.
@@ -120,13 +135,15 @@ func engineOf(proc string) (name string, ok bool) {
 	return filepath.Base(args[5]), true
 }
 
-// removePrivate kills the processes of an engine and removes its remains.
+// removePrivate kills the processes of an engine and removes its remains, if it has a mark.
 func removePrivate(ctx context.Context, name string) error {
 	var errs []error
 	if pid, ok := initProcesses()[name]; ok {
 		errs = append(errs, endInit(ctx, name, pid))
 	}
-	errs = append(errs, RemoveCgroups(lab.Prefix+name), removeDir(filepath.Join(privateBase, name)))
+	if isClaimed(name) {
+		errs = append(errs, removeClaimed(name))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove engine %s: %w", name, err)
 	}

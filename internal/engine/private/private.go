@@ -23,7 +23,7 @@ const InitCommand = "engine-init"
 // socketFile is the file name of an engine's API socket.
 const socketFile = "docker.sock"
 
-// privateBase has one directory per running private engine, named after its run, so that tare gc
+// privateBase has one directory and one mark per running private engine, named after its run, so that tare gc
 // finds what a dead run has left.
 const privateBase = "/var/lib/tare/engines"
 

@@ -235,22 +235,16 @@ func addressesOf(l *lab.Lab, h *lab.Host) (gateway, pool netip.Prefix) {
 	return l.Addresses(lab.NetA, 1)[0], l.Pool(lab.PoolA)
 }
 
-// makeDir creates the engine's directory. Another run that ends may at that moment be removing its
-// parent, because it is empty.
+// makeDir creates the engine's directory.
 func (p *Engine) makeDir() error {
-	for tries := 0; ; tries++ {
-		if err := os.MkdirAll(privateBase, 0o755); err != nil {
-			return err
-		}
-		err := os.Mkdir(p.dir, 0o700)
-		if err == nil {
-			p.made = true
-			break
-		}
-		if !errors.Is(err, os.ErrNotExist) || tries > 10 {
-			return err
-		}
+	name := filepath.Base(p.dir)
+	if err := claim(name); err != nil {
+		return err
 	}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return errors.Join(err, unclaim(name)) // one that was there is somebody's
+	}
+	p.made = true
 	return os.Mkdir(p.Plugins(), 0o700)
 }
 
@@ -334,22 +328,10 @@ func (p *Engine) end() error {
 		}
 	}
 	if p.made { // else they belong to another engine
-		errs = append(errs, RemoveCgroups(p.cgroup), removeDir(p.dir))
+		errs = append(errs, removeClaimed(filepath.Base(p.dir)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("end the %s on host %s: %w", p.kind, p.host, err)
-	}
-	return nil
-}
-
-// removeDir removes an engine's directory, and its parents if it was the last.
-func removeDir(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	// They stay if they are not empty.
-	if os.Remove(privateBase) == nil {
-		_ = os.Remove(filepath.Dir(privateBase))
 	}
 	return nil
 }

@@ -82,6 +82,9 @@ func child(t *testing.T, pid int, name string) process {
 	return process{}
 }
 
+// enginesDir has the directories and marks of all private engines.
+const enginesDir = "/var/lib/tare/engines"
+
 // traces returns what a run has on this machine besides its lab: mounts, control groups and
 // directories.
 func traces(t *testing.T, run string) []string {
@@ -100,7 +103,7 @@ func traces(t *testing.T, run string) []string {
 	for _, h := range all {
 		found = append(found, must.Get(filepath.Glob(filepath.Join(h, lab.Prefix+run+"*")))(t)...)
 	}
-	return append(found, must.Get(filepath.Glob("/var/lib/tare/engines/"+run+"*"))(t)...)
+	return append(found, must.Get(filepath.Glob(filepath.Join(enginesDir, run+"*")))(t)...)
 }
 
 // eventually waits for a condition, for half a minute at most.

@@ -38,7 +38,9 @@ func TestKernelPaths(t *testing.T) {
 			t.Parallel()
 			programs := map[string]string{"tare": tare}
 			for _, tt := range g.tests {
-				programs[tt.name] = build(t, "test", "./"+tt.folder)
+				if programs[tt.program()] == "" {
+					programs[tt.program()] = build(t, "test", "./"+tt.folder)
+				}
 			}
 			m := g.boot(t, k, programs)
 			if g.engine {
@@ -53,7 +55,7 @@ func TestKernelPaths(t *testing.T) {
 				t.Errorf("something remains in the guest: exit code %d\n%s", code, said)
 			}
 			for _, tt := range g.tests {
-				t.Run(tt.name, func(t *testing.T) { tt.holds(t, m, programs[tt.name]) })
+				t.Run(tt.name, func(t *testing.T) { tt.holds(t, m, programs[tt.program()]) })
 			}
 		})
 	}
@@ -73,6 +75,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 	}
 	for _, tt := range g.tests {
 		s.Modules = append(s.Modules, tt.modules...)
+		carried = append(carried, tt.carried...)
 	}
 	carried = needs(t, carried)
 	s.AddFiles = func(a *initramfs.Archive) error {
@@ -117,10 +120,13 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 	return m
 }
 
+// program is the name of the tests of its package in the guest.
+func (tt tested) program() string { return strings.ReplaceAll(tt.folder, "/", ".") }
+
 // holds runs a test in the guest and on this machine.
 func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	args := []string{"-test.v", "-test.run", "^" + tt.run + "$"}
-	code, said := in(t, m, append([]string{"/bin/" + tt.name}, args...)...)
+	code, said := in(t, m, append([]string{"/bin/" + tt.program()}, args...)...)
 	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.missing) {
 		t.Errorf("in the guest: exit code %d\n%s", code, said)
 	}

@@ -45,6 +45,8 @@ var guests = []guest{
 	{name: "tunnels", tests: []tested{
 		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, missing: "add an IPsec ESP association"},
 		{name: "conntrack", folder: "internal/runner", run: "TestGuestFullTracking", missing: "needs another machine"},
+		{name: "netem", folder: "internal/runner", run: "TestGuestNetem", modules: []string{"veth", "sch_netem"}, carried: []string{"/sbin/tc"}, missing: "needs another machine"},
+		{name: "clock", folder: "internal/runner", run: "TestGuestClock", modules: []string{"veth"}, missing: "needs another machine"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -161,7 +163,7 @@ func (m mode) name() string {
 // the text missing, and on one with the feature it must not.
 type tested struct {
 	name, folder, run string
-	modules           []string
+	modules, carried  []string
 	missing           string
 }
 

@@ -136,7 +136,7 @@ func bootSSH(t *testing.T) *sshGuest {
 		installed(t, testneed.SSH, program)
 	}
 	g := &sshGuest{log: serverLog{listened: make(chan struct{})}}
-	g.near = must.Get(linuxnet.NewNS("inside-ssh", false))(t)
+	g.near = must.Get(linuxnet.NewNS("inside-ssh"))(t)
 	t.Cleanup(func() { must.Do(t, g.near.Close()) })
 	const tap = "tap0"
 	file := must.Get(g.near.TapDevice(linuxnet.Device{Name: tap}))(t)

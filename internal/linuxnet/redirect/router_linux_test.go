@@ -34,7 +34,7 @@ func needRouter(t *testing.T) {
 
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
-	ns := must.Get(linuxnet.NewNS("tare-redirect-"+name, false))(t)
+	ns := must.Get(linuxnet.NewNS("tare-redirect-" + name))(t)
 	t.Cleanup(func() { ns.Close() })
 	return ns
 }

@@ -68,6 +68,8 @@ func (l *Listener) Handle(e live.Event) {
 		l.lines(e.Text)
 	case live.WarningRaised:
 		l.lines(warned(e.Warning))
+	case live.Moved:
+		l.lines("the run's directory was moved: from now on it is " + e.Dir)
 	case live.Ended:
 		erase := l.erase()
 		l.progress = ""

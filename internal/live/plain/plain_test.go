@@ -60,7 +60,8 @@ func enough() []live.Event {
 			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "retransmits", Ratio: &ratio},
 		}},
 		live.Provisional{Blocks: 2},
-		live.Ended{Status: result.RunComplete, Dir: "d"},
+		live.Moved{Dir: "/runs/d"},
+		live.Ended{Status: result.RunComplete, Dir: "/runs/d"},
 	}
 }
 
@@ -75,6 +76,7 @@ func evil() []live.Event {
 		live.WarningRaised{Warning: result.Warning{Code: s, Scope: s}},
 		live.Decision{Text: s},
 		live.Recreated{Modes: []string{s}},
+		live.Moved{Dir: s},
 		live.Ended{},
 	}
 }

@@ -109,6 +109,8 @@ func (s *state) note(e live.Event, now time.Time) {
 		s.decision = text(e.Text)
 	case live.Decision:
 		s.decision = text(e.Text)
+	case live.Moved:
+		s.decision = text("the run's directory was moved: from now on it is " + e.Dir)
 	}
 }
 

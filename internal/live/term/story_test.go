@@ -85,6 +85,7 @@ func evil() []live.Event {
 		live.Provisional{Blocks: -3, Cells: []result.Cell{{Mode: s, Workload: s, Metric: "goodput", Value: p(-1), Ratio: p(-5)}}},
 		live.WarningRaised{Warning: result.Warning{Code: s, Scope: s}},
 		live.Decision{Text: long},
+		live.Moved{Dir: s},
 	}
 }
 

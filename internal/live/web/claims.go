@@ -20,7 +20,7 @@ type studyClaims struct {
 const mostBroken = 10
 
 // claims shows the published claims with their outcomes in the runs.
-func (s Server) claims(w http.ResponseWriter, _ *http.Request) {
+func (s Server) claims(w *pending, _ *http.Request) {
 	all, broken, err := s.Claims()
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err.Error())

@@ -26,7 +26,7 @@ type listedStudy struct {
 }
 
 // histories lists the studies, each with a link to its history.
-func (s Server) histories(w http.ResponseWriter, _ *http.Request) {
+func (s Server) histories(w *pending, _ *http.Request) {
 	studies, err := s.Studies()
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err.Error())
@@ -50,7 +50,7 @@ func (s Server) histories(w http.ResponseWriter, _ *http.Request) {
 }
 
 // history shows how the results of a study changed over time.
-func (s Server) history(w http.ResponseWriter, r *http.Request) {
+func (s Server) history(w *pending, r *http.Request) {
 	h, err := s.History(r.PathValue("hash"))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.fail(w, http.StatusNotFound, "no run is of this study; its runs may have been removed")

@@ -18,7 +18,7 @@ type listed struct {
 }
 
 // list shows the runs, newest first, or those that match a search.
-func (s Server) list(w http.ResponseWriter, r *http.Request) {
+func (s Server) list(w *pending, r *http.Request) {
 	runs, err := store.List(s.Runs)
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err.Error())

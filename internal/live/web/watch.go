@@ -35,7 +35,7 @@ type watchedRow struct {
 }
 
 // watch shows a run in progress. The page subscribes to events and shows their content.
-func (s Server) watch(w http.ResponseWriter, found store.Summary, in report.Input) {
+func (s Server) watch(w *pending, found store.Summary, in report.Input) {
 	s.page(w, func(b *bytes.Buffer) error {
 		return render(b, "watch", struct {
 			frame
@@ -110,7 +110,7 @@ func trialText(t result.Trial) string {
 }
 
 // events sends the matrix whenever there are more trials, until the run has ended.
-func (s Server) events(w http.ResponseWriter, r *http.Request) {
+func (s Server) events(w http.ResponseWriter, r *http.Request, pages *work) {
 	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
@@ -129,16 +129,18 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		ended := !underWay(found.Path)
 		if size := sizeOf(found.Path); size != seen {
+			end, free := pages.begin(r.Context())
+			if !free && r.Context().Err() == nil {
+				continue // begin has waited
+			}
+			if !free {
+				return
+			}
 			seen = size
-			in, err := s.Load(found.Path)
-			if err != nil {
-				// It may have been removed, or a line may be incomplete.
-				_ = send("trouble", err.Error())
-			} else {
-				var b bytes.Buffer
-				if render(&b, "matrix", matrixSoFar(in)) != nil || send("matrix", b.String()) != nil {
-					return
-				}
+			name, data := s.now(found.Path)
+			end()
+			if send(name, data) != nil {
+				return
 			}
 		}
 		if ended {
@@ -151,6 +153,20 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// now is the event with the matrix so far, or with why the run cannot be read.
+func (s Server) now(dir string) (name, data string) {
+	in, err := s.Load(dir)
+	var b bytes.Buffer
+	if err == nil {
+		err = render(&b, "matrix", matrixSoFar(in))
+	}
+	if err != nil {
+		// It may have been removed, or a line may be incomplete.
+		return "trouble", err.Error()
+	}
+	return "matrix", b.String()
 }
 
 // event is one event of a stream. Each line of data has a field of its own: CR, LF and CRLF all end a

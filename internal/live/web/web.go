@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +43,8 @@ type Server struct {
 	Interval time.Duration
 	// WriteTimeout is how long a browser may take to receive a part of a page; 0 is 30 s.
 	WriteTimeout time.Duration
+	// MakeTimeout is how long a request waits for others whose pages are being made; 0 is 10 s.
+	MakeTimeout time.Duration
 }
 
 // watchers is the maximum number of pages that watch runs at the same time.
@@ -53,21 +54,22 @@ const watchers = 64
 func (s Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	busy := make(chan struct{}, watchers)
-	mux.HandleFunc("GET /{$}", s.list)
-	mux.HandleFunc("GET /run/{path...}", s.run)
+	pages := newWork(cmp.Or(s.MakeTimeout, makeTimeout))
+	mux.HandleFunc("GET /{$}", s.made(pages, s.list))
+	mux.HandleFunc("GET /run/{path...}", s.made(pages, s.run))
 	mux.HandleFunc("GET /events/{path...}", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case busy <- struct{}{}:
 			defer func() { <-busy }()
-			s.events(w, r)
+			s.events(w, r, pages)
 		default:
-			s.fail(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already watch runs: close one", watchers))
+			s.busy(w, fmt.Sprintf("%d pages already watch runs: close one", watchers))
 		}
 	})
-	mux.HandleFunc("GET /compare", s.compare)
-	mux.HandleFunc("GET /claims", s.claims)
-	mux.HandleFunc("GET /history", s.histories)
-	mux.HandleFunc("GET /history/{hash}", s.history)
+	mux.HandleFunc("GET /compare", s.made(pages, s.compare))
+	mux.HandleFunc("GET /claims", s.made(pages, s.claims))
+	mux.HandleFunc("GET /history", s.made(pages, s.histories))
+	mux.HandleFunc("GET /history/{hash}", s.made(pages, s.history))
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, http.StatusNotFound, "page not found")
 	})
@@ -105,20 +107,6 @@ func (s Server) guard(next http.Handler) http.Handler {
 // link is the address of a page.
 func link(parts ...string) string { return "/" + strings.Join(parts, "/") }
 
-// find looks up a run by its path below the directory of runs. It finds only runs that
-// the list shows, whatever the path contains.
-func (s Server) find(name string) (store.Summary, error) {
-	runs, err := store.List(s.Runs)
-	if err != nil {
-		return store.Summary{}, fmt.Errorf("list the runs: %w", err)
-	}
-	i := slices.IndexFunc(runs, func(r store.Summary) bool { return s.name(r) == name })
-	if i < 0 {
-		return store.Summary{}, fs.ErrNotExist
-	}
-	return runs[i], nil
-}
-
 // name is the name of a listed run.
 func (s Server) name(r store.Summary) string { return s.below(r.Path) }
 
@@ -133,7 +121,7 @@ func (s Server) below(path string) string {
 }
 
 // run shows a report, or the current state of a run in progress.
-func (s Server) run(w http.ResponseWriter, r *http.Request) {
+func (s Server) run(w *pending, r *http.Request) {
 	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
@@ -160,7 +148,7 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 
 // requestedRun finds a run, or answers that there is none.
 func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary, bool) {
-	found, err := s.find(name)
+	found, err := store.Find(s.Runs, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.fail(w, http.StatusNotFound, fmt.Sprintf("run %s does not exist; it may have been removed", name))
@@ -174,7 +162,7 @@ func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary,
 	return found, false
 }
 
-func (s Server) compare(w http.ResponseWriter, r *http.Request) {
+func (s Server) compare(w *pending, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("before") == "" || q.Get("after") == "" || q.Get("before") == q.Get("after") {
 		s.fail(w, http.StatusBadRequest, "select two different runs, one as before and one as after")
@@ -196,13 +184,12 @@ func (s Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.page(w, func(b *bytes.Buffer) error { return report.ChangesHTML(b, changes) })
 }
 
-// page renders a page completely before it sends any of it.
-func (s Server) page(w http.ResponseWriter, make func(*bytes.Buffer) error) {
-	var b bytes.Buffer
-	if err := make(&b); err != nil {
+// page makes a page, or an error page in its place.
+func (s Server) page(w *pending, make func(*bytes.Buffer) error) {
+	if err := make(&w.body); err != nil {
+		w.body.Reset()
 		s.fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }

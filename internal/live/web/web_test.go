@@ -97,6 +97,16 @@ func asked(s Server, path string) *httptest.ResponseRecorder {
 
 func TestPages(t *testing.T) {
 	s, _ := site(t, "")
+	files := func() (all []string) {
+		must.Do(t, filepath.WalkDir(s.Runs, func(path string, e fs.DirEntry, err error) error {
+			info, _ := e.Info()
+			all = append(all, fmt.Sprint(path, info.ModTime(), info.Size()))
+			return err
+		}))
+		return all
+	}
+	before := files()
+	defer func() { must.EqualFor(t, "files", before, files()) }()
 	for _, c := range []struct {
 		name, method, path, host string
 		code                     int

@@ -161,7 +161,7 @@ func (b *Bench) Connect(name string) *machine.Machine {
 
 func (b *Bench) namespace(name string) *linuxnet.NS {
 	b.t.Helper()
-	ns, err := linuxnet.NewNS("bench-"+name, false)
+	ns, err := linuxnet.NewNS("bench-" + name)
 	if err != nil {
 		b.t.Fatal(err)
 	}

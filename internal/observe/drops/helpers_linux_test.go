@@ -36,7 +36,7 @@ func watcher(t *testing.T) *drops.Watcher {
 func namespace(t *testing.T, name string) *linuxnet.NS {
 	t.Helper()
 	testneed.NotShort(t)
-	ns, err := linuxnet.NewNS("tare-test-drops-"+name, false)
+	ns, err := linuxnet.NewNS("tare-test-drops-" + name)
 	if err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}

@@ -163,8 +163,12 @@ func TestInsideVXLAN(t *testing.T) {
 	for _, d := range flows[0] {
 		attributed[drops.Place(d)] += d.Count
 	}
-	if all := attributed[result.PlaceQdisc] + attributed[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || attributed[result.PlaceQdisc] < n/4 || len(flows[1]) > 0 {
-		t.Errorf("%d of %d arrived, found %+v", got, n, flows)
+	var counted int64 // a few are of the namespace itself
+	for _, q := range must.Get(a.QdiscDrops())(t) {
+		counted += int64(q.Drops)
+	}
+	if all := attributed[result.PlaceQdisc] + attributed[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || attributed[result.PlaceQdisc] > counted || attributed[result.PlaceQdisc] < counted*9/10 || counted == 0 || len(flows[1]) > 0 {
+		t.Errorf("%d of %d arrived, the limit dropped %d, found %+v", got, n, counted, flows)
 	}
 }
 

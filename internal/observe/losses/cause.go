@@ -37,6 +37,9 @@ const (
 	minOfLargest = 0.1
 )
 
+// superPacket is how many segments a super-packet of 64 KiB carries at most. A place that drops it counts one.
+const superPacket = 45
+
 // Cause names where the packets were dropped and why, as in "4,227 of 4,227 datagrams of 1,428
 // bytes dropped on b by rule 2 of ip filter FORWARD". It is empty if nothing was lost.
 func (f Failure) Cause() string {
@@ -53,6 +56,9 @@ func (f Failure) Cause() string {
 		if float64(p.Count) < max(l.share(), minOfLargest*float64(places[0].Count)) || len(parts) == mostPlaces {
 			break
 		}
+		if p.Counter == vanished && float64(p.Count) < minOfLargest*float64(l.Lost) {
+			continue // the edges of IP's counters
+		}
 		explained += p.Count
 		parts = append(parts, f.count(p.Count, l.Sent, what, len(parts) == 0)+" dropped "+f.place(p))
 	}
@@ -63,7 +69,11 @@ func (f Failure) Cause() string {
 			parts = append(parts, "no neighbour answers for "+n+" of "+s.Name)
 		}
 	}
-	if lost := l.Lost - explained; !silent && float64(lost) > l.share() && float64(lost) > float64(explained)*doubt {
+	switch lost := l.Lost - explained; {
+	case silent || float64(lost) <= l.share() || float64(lost) <= float64(explained)*doubt:
+	case what != datagrams && lost <= explained*(superPacket-1):
+		parts = append(parts, f.count(lost, l.Sent, what, false)+" more were lost: there too if those were super-packets, of which each counts as one, or where no counter is")
+	default:
 		parts = append(parts, f.unexplained(lost, l.Losses, what, len(parts) == 0))
 	}
 	if len(parts) == 0 {
@@ -87,8 +97,9 @@ func (f Failure) losses() (l counted, what string) {
 		return counted{*f.Counted}, datagrams
 	}
 	own := func(s Stack) bool { return s.Sockets != nil && !s.Shared }
-	if !slices.ContainsFunc(f.Stacks, own) { // then what others send is counted, too
-		own = func(s Stack) bool { return s.Sockets != nil }
+	what = "packets"
+	if !slices.ContainsFunc(f.Stacks, own) {
+		own, what = func(s Stack) bool { return s.Sockets != nil }, "packets of all programs"
 	}
 	var sent, received uint64
 	for _, s := range f.Stacks {
@@ -98,7 +109,7 @@ func (f Failure) losses() (l counted, what string) {
 		}
 	}
 	in := Input{Stacks: f.Stacks, Sent: int64(min(sent, math.MaxInt64)), Received: int64(min(sent, received, math.MaxInt64))} //nolint:gosec // bounded
-	return counted{Attribute(in)}, "packets"
+	return counted{Attribute(in)}, what
 }
 
 // Totals are the losses by the counts of the endpoints' network stacks.
@@ -190,8 +201,8 @@ func (f Failure) unexplained(lost int64, l result.Losses, what string, first boo
 			policies = append(policies, chain+" of "+s.Name)
 		}
 	}
-	text := fmt.Sprintf("%s (%.2g %%) lost where none of the counters of %s shows it: on the link, or by a filter or bridge without a counter",
-		f.count(lost, l.Sent, what, first), 100*float64(lost)/float64(l.Sent), strings.Join(names, ", "))
+	text := fmt.Sprintf("%s (%s %%) lost where none of the counters of %s shows it: on the link, or by a filter or bridge without a counter",
+		f.count(lost, l.Sent, what, first), Percent(float64(lost)/float64(l.Sent)), strings.Join(names, ", "))
 	if len(policies) > 0 {
 		text += "; packets are dropped by the policy of " + strings.Join(policies, ", ")
 	}
@@ -216,6 +227,14 @@ func (f Failure) icmp() (parts []string) {
 
 // minICMP is the number of ICMP errors that the end of a trial may cause, when ports close.
 const minICMP = 2
+
+// Percent is a share from 0 to 1 in percent, to two digits, and to three from 10 % on.
+func Percent(share float64) string {
+	if share >= 0.1 {
+		return fmt.Sprintf("%.3g", 100*share)
+	}
+	return fmt.Sprintf("%.2g", 100*share)
+}
 
 // cutLast cuts a text at the last separator.
 func cutLast(s, sep string) (before, after string) {

@@ -159,12 +159,13 @@ const vanished = "vanished within IP"
 // uncounted returns how many packets entered IP, or were to be forwarded, and neither left
 // it nor were counted on the way: a filter dropped them, by a chain's policy or a rule
 // without a counter. Kernels count forwarded packets before or after their filters; those
-// that count before also count what was sent (OutTransmits, Linux 6.7).
+// that count before also count what was sent (OutTransmits, Linux 6.7). Multicast packets that nobody on the host wants,
+// such as those by which IPv6 looks for routers, are not counted when they are dropped, and no filter drops them.
 func (s Stack) uncounted() uint64 {
 	in := subtractFloor(s.delta("Ip.InReceives"), s.delta("Ip.InDelivers", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards",
-		"Ip.InUnknownProtos", "IpExt.InNoRoutes", "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter"))
+		"Ip.InUnknownProtos", "IpExt.InNoRoutes", "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter", "IpExt.InMcastPkts"))
 	in += subtractFloor(s.delta("Ip6.InReceives"), s.delta("Ip6.InDelivers", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes",
-		"Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts", "Ip6.InDiscards"))
+		"Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts", "Ip6.InDiscards", "Ip6.InMcastPkts"))
 	in = subtractFloor(in, subtractFloor(s.delta("Ip.ReasmReqds", "Ip6.ReasmReqds"), s.delta("Ip.ReasmOKs", "Ip6.ReasmOKs")))
 	for _, ip := range [][4]string{{"Ip.ForwDatagrams", "Ip.OutRequests", "Ip.OutTransmits", "Ip.OutDiscards"}, {"Ip6.OutForwDatagrams", "Ip6.OutRequests", "Ip6.OutTransmits", "Ip6.OutDiscards"}} {
 		if _, counts := s.Deltas.Counters[ip[2]]; counts && s.delta(ip[0]) > 0 {

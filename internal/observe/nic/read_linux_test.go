@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // and one that does not exist is a gap.
 func TestRead(t *testing.T) {
 	drivertest.NeedLab(t)
-	ns := must.Get(linuxnet.NewNS("tare-test-nic", false))(t)
+	ns := must.Get(linuxnet.NewNS("tare-test-nic"))(t)
 	defer ns.Close()
 	must.Do(t, ns.Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}))
 	var r netstack.Reading

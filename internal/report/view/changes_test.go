@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -93,4 +94,14 @@ func TestBasisGolden(t *testing.T) {
 	if o := ChangesOverview(nothing, ""); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
 		t.Errorf("%q, %v", o.Sentence, o.Notes)
 	}
+}
+
+// A clear change from two blocks is shown, as one that has no verdict for that reason.
+func TestChangeOfTwoBlocks(t *testing.T) {
+	c := result.Change{Mode: "m", Metric: "transaction_rate", BeforeN: 2, AfterN: 5, Ratio: new(0.25), RatioCI: &result.Interval{0.2, 0.32}, P: new(0.001),
+		Verdict: result.CannotTell, Detectable: new(0.34)}
+	got := changeCell(c)
+	must.EqualFor(t, "of two", "0.25x (0.20 .. 0.32)", got.Change+" "+got.Interval)
+	c.BeforeN = 3
+	must.EqualFor(t, "of three", "(sees 34 %)", changeCell(c).Change)
 }

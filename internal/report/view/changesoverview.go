@@ -156,6 +156,8 @@ func changeCell(c result.Change) doc.OverviewCell {
 		out.Change = "(new)"
 	case c.Ratio == nil:
 		out.Change = "(0 in one)"
+	case wording.TooFew(c.Cell()) != "":
+		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
 	case c.Verdict == result.CannotTell && finite(c.Detectable):
 		out.Change = "(sees " + sees(*c.Detectable) + ")"
 	case c.Verdict == result.CannotTell:

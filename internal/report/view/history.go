@@ -15,9 +15,9 @@ import (
 )
 
 // HistoryOptions say how a history is shown. Full shows all of it on a terminal, and Command is
-// what prints that. Version is that of tare.
+// what prints that. Version is that of tare. Terminal makes only what a terminal shows.
 type HistoryOptions struct {
-	Full             bool
+	Full, Terminal   bool
 	Command, Version string
 }
 
@@ -32,13 +32,18 @@ const (
 // and of the most important others. The tables have all series.
 const mostHistoryFigures = 60
 
+// mostDrawn is how many points all figures of a page have together, but for the first figure: each is drawn and listed.
+const mostDrawn = 30_000
+
 // History is how the results of a study changed over time, as a document.
 func History(h result.History, opt HistoryOptions) doc.Document {
 	v := newHistoryView(printable.Value(h), opt)
 	d := doc.Document{Title: "History of " + v.study(), Generator: wording.Clean(opt.Version), Particulars: v.particulars()}
 	d.Blocks = append(d.Blocks, v.answer())
 	d.Blocks = append(d.Blocks, v.terminal()...)
-	d.Blocks = append(d.Blocks, v.pages()...)
+	if !opt.Terminal {
+		d.Blocks = append(d.Blocks, v.pages()...)
+	}
 	return d
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,4 +199,16 @@ func TestHistoryAxis(t *testing.T) {
 			}
 		}
 	}
+}
+
+// However many runs a history has, its figures have a bounded number of points together; one is always drawn.
+func TestFiguresOfManyRuns(t *testing.T) {
+	h := result.History{Machines: []result.MachineHistory{{Machine: "Xeon", Runs: []result.HistoryRun{{ID: "r"}}}}}
+	points := func(n int) []result.HistoryPoint { return slices.Repeat([]result.HistoryPoint{{Ratio: 0.5}}, n) }
+	for i := range 4 {
+		h.Machines[0].Series = append(h.Machines[0].Series, result.HistorySeries{Mode: fmt.Sprint("m", i), Baseline: "host", Workload: "tcp_rr", Metric: "transaction_rate", Points: points(mostDrawn / 2)})
+	}
+	must.EqualFor(t, "figures", 2, len(newHistoryView(h, HistoryOptions{}).drawn()))
+	h.Machines[0].Series[0].Points = points(2 * mostDrawn)
+	must.EqualFor(t, "figures beside a very long one", 1, len(newHistoryView(h, HistoryOptions{}).drawn()))
 }

@@ -24,7 +24,7 @@ func (v *historyView) pages() []doc.Block {
 			s.Nav = wording.Cut(k.workload+": "+noun(k.metric), 60)
 		}
 		var figures []doc.Block
-		for n, f := range v.figures(k) {
+		for n, f := range k.figures() {
 			if drawn[f.key()] {
 				figures = append(figures, v.figure(f, fmt.Sprintf("history-%d-%d", i+1, n+1)))
 			}
@@ -80,30 +80,36 @@ func (f historyFigure) key() string {
 }
 
 // figures are those of a metric in the order of their modes.
-func (v *historyView) figures(k historyKey) []historyFigure {
+func (k historyKey) figures() []historyFigure {
 	var out []historyFigure
-	for i := range v.series {
-		s := &v.series[i]
-		if !k.has(s) {
-			continue
+	at := map[[2]string]int{}
+	for _, s := range k.series {
+		name := [2]string{s.Mode, s.Baseline}
+		i, known := at[name]
+		if !known {
+			i = len(out)
+			at[name], out = i, append(out, nil)
 		}
-		at := slices.IndexFunc(out, func(f historyFigure) bool { return f[0].Mode == s.Mode && f[0].Baseline == s.Baseline })
-		if at < 0 {
-			at, out = len(out), append(out, nil)
-		}
-		out[at] = append(out[at], s)
+		out[i] = append(out[i], s)
 	}
 	return out
 }
 
 // drawn are the figures that a page has, by their keys.
 func (v *historyView) drawn() map[string]bool {
-	out := map[string]bool{}
+	out, points := map[string]bool{}, 0
 	for _, changed := range []bool{true, false} {
 		for _, k := range v.keys() {
-			for _, f := range v.figures(k) {
+			for _, f := range k.figures() {
 				has := slices.ContainsFunc(f, func(s *historySeries) bool { return len(s.Changes) > 0 })
-				if has == changed && len(out) < mostHistoryFigures {
+				if has != changed || len(out) == mostHistoryFigures {
+					continue
+				}
+				n := 0
+				for _, s := range f {
+					n += len(s.Points)
+				}
+				if points += n; points <= mostDrawn || len(out) == 0 {
 					out[f.key()] = true
 				}
 			}
@@ -121,11 +127,7 @@ func (v *historyView) table(k historyKey, by string) doc.Table {
 	}
 	t.Columns = append(t.Columns, doc.Column{Head: "Runs", Number: true}, doc.Column{Head: "First", Number: true}, doc.Column{Head: "Last", Number: true},
 		doc.Column{Head: "Spread", Title: "relative standard deviation from run to run, between changes", Number: true}, doc.Column{Head: "Changes", Verdict: true})
-	for i := range v.series {
-		s := &v.series[i]
-		if !k.has(s) {
-			continue
-		}
+	for _, s := range k.series {
 		row := doc.Row{Cells: []doc.Cell{{Text: s.Mode}, {Text: s.Baseline}}}
 		if several {
 			row.Cells = append(row.Cells, doc.Cell{Text: v.machine(s.machine)})

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"tare/internal/report/doc"
@@ -23,16 +22,8 @@ func (v *historyView) terminal() []doc.Block {
 			text += "; " + wording.Cut(facts, 160)
 		}
 		out = append(out, doc.Paragraph{Role: doc.Lead, Text: text})
-		for _, k := range v.keys() {
-			var rows []*historySeries
-			for j := range v.series {
-				if s := &v.series[j]; s.machine == i && shown[j] && k.has(s) {
-					rows = append(rows, s)
-				}
-			}
-			if len(rows) > 0 {
-				out = append(out, doc.Section{Head: doc.Heading{Text: k.heading()}, Blocks: []doc.Block{v.grid(rows)}})
-			}
+		for _, k := range keysOf(shown[i]) {
+			out = append(out, doc.Section{Head: doc.Heading{Text: k.heading()}, Blocks: []doc.Block{v.grid(k.series)}})
 		}
 	}
 	if more > 0 {
@@ -48,31 +39,34 @@ func (v *historyView) terminal() []doc.Block {
 	return []doc.Block{doc.Only{For: doc.Terminal, Blocks: out}}
 }
 
-// rows chooses the series that a terminal shows, and counts the others: of each machine those that
+// rows chooses the series of each machine that a terminal shows, and counts the others: those that
 // changed, then the most important ones.
-func (v *historyView) rows() (shown map[int]bool, more int) {
-	shown = map[int]bool{}
+func (v *historyView) rows() (shown [][]*historySeries, more int) {
+	chosen := map[int]bool{}
 	of := make([]int, len(v.Machines))
 	most := max(mostHistoryRows/max(1, len(v.Machines)), 4)
 	for _, changed := range []bool{true, false} {
 		for i, s := range v.series {
 			if len(s.Changes) > 0 == changed && (v.opt.Full || of[s.machine] < most) {
-				shown[i] = true
+				chosen[i] = true
 				of[s.machine]++
 			}
 		}
 	}
-	return shown, len(v.series) - len(shown)
+	shown = make([][]*historySeries, len(v.Machines))
+	for i := range v.series {
+		if s := &v.series[i]; chosen[i] {
+			shown[s.machine] = append(shown[s.machine], s)
+		}
+	}
+	return shown, len(v.series) - len(chosen)
 }
 
-// historyKey is a metric of a workload.
+// historyKey is a metric of a workload, with its series.
 type historyKey struct {
 	workload string
 	metric   result.Metric
-}
-
-func (k historyKey) has(s *historySeries) bool {
-	return s.Workload == k.workload && s.metric.Name == k.metric.Name
+	series   []*historySeries
 }
 
 func (k historyKey) heading() string {
@@ -83,13 +77,27 @@ func (k historyKey) heading() string {
 	return text
 }
 
-// keys are the metrics of the series in their order.
+// keys are the metrics of all series in their order.
 func (v *historyView) keys() []historyKey {
-	var out []historyKey
+	all := make([]*historySeries, len(v.series))
 	for i := range v.series {
-		if s := &v.series[i]; !slices.ContainsFunc(out, func(k historyKey) bool { return k.has(s) }) {
-			out = append(out, historyKey{s.Workload, s.metric})
+		all[i] = &v.series[i]
+	}
+	return keysOf(all)
+}
+
+// keysOf are the metrics of series in their order.
+func keysOf(series []*historySeries) []historyKey {
+	var out []historyKey
+	at := map[[2]string]int{}
+	for _, s := range series {
+		name := [2]string{s.Workload, s.metric.Name}
+		i, known := at[name]
+		if !known {
+			i = len(out)
+			at[name], out = i, append(out, historyKey{workload: s.Workload, metric: s.metric})
 		}
+		out[i].series = append(out[i].series, s)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -238,7 +239,7 @@ func (t table) drift() string {
 		}
 		text += wording.Cut(r.Mode.ID, 60) + ": " + wording.Count(len(ok), "valid trial", "valid trials")
 		if n := len(ok); n >= 4 {
-			slices.SortStableFunc(ok, func(a, b *result.Trial) int { return a.Started.Compare(b.Started) })
+			slices.SortStableFunc(ok, func(a, b *result.Trial) int { return cmp.Compare(a.Seq, b.Seq) })
 			early, late := row{Trials: ok[:n/2]}, row{Trials: ok[n-n/2:]}
 			a, _ := early.middle(t.Metric.Name)
 			b, _ := late.middle(t.Metric.Name)

@@ -103,8 +103,10 @@ func newView(in Input) view {
 			v.order = append(v.order, m.ID)
 		}
 	}
-	for _, id := range workloadsOf(in) {
-		v.Workloads = append(v.Workloads, newWorkload(in, cells, rankings, families, id))
+	workloads := workloadsOf(in)
+	sparse := len(v.order)*len(workloads) > mostAbsent
+	for _, id := range workloads {
+		v.Workloads = append(v.Workloads, newWorkload(in, cells, rankings, families, sparse, id))
 	}
 	v.addEvidence(families)
 	v.Concurrencies = concurrenciesOf(in.Run, v.Workloads)
@@ -115,6 +117,10 @@ func newView(in Input) view {
 	v.Summaries = modeSummaries(v, families)
 	return v
 }
+
+// mostAbsent is up to how many pairs of a mode and a workload a table also has the modes that were not measured
+// with its workload: in a table of numbers with many names, hardly any mode was.
+const mostAbsent = 2500
 
 // workloadsOf lists the workloads in the order in which they first appear.
 func workloadsOf(in Input) []string {
@@ -135,7 +141,7 @@ func workloadsOf(in Input) []string {
 	return ids
 }
 
-func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []family, id string) workload {
+func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []family, sparse bool, id string) workload {
 	w := workload{ID: id, ECDFs: in.Run.ECDFs}
 	trials := map[string][]*result.Trial{}
 	for _, t := range tabled(in.Trials, id) {
@@ -149,11 +155,15 @@ func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []fa
 			g := group{Heading: f.heading(len(families))}
 			for _, mode := range f.modes {
 				no++
+				cell := cells.of(mode, id, m.Name)
+				if sparse && cell == nil && trials[mode.ID] == nil {
+					continue
+				}
 				g.Rows = append(g.Rows, row{
 					Mode:     mode,
 					No:       no,
 					Baseline: mode.ID == f.base && f.compared(),
-					Cell:     cells.of(mode, id, m.Name),
+					Cell:     cell,
 					Trials:   trials[mode.ID],
 					Base:     trials[f.base],
 					Noisy:    in.Run.Noisy != "",
@@ -202,8 +212,12 @@ func metricsOf(in Input, workload string) []result.Metric {
 	if len(known) == 0 {
 		known = result.MetricsOf(in.Trials)
 	}
+	at := make(map[string]int, len(known))
+	for i, k := range slices.Backward(known) {
+		at[k.Name] = i
+	}
 	rank := func(m result.Metric) int {
-		if i := slices.IndexFunc(known, func(k result.Metric) bool { return k.Name == m.Name }); i >= 0 {
+		if i, is := at[m.Name]; is {
 			return i
 		}
 		return len(known)

@@ -153,6 +153,8 @@ func TestVerdict(t *testing.T) {
 			"cannot tell: between -9 % and -3 %; indicative: fewer than three values of each"},
 		{"cannot tell, wide", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.1, 12}},
 			"cannot tell: between 0.10 and 12.0 times host"},
+		{"cannot tell, nearly anything", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{2.2e-8, 530703}},
+			"cannot tell: from less than a hundredth to more than a hundred times host"},
 		{"cannot tell, far away", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.01098, 0.01167}},
 			"cannot tell: between 0.011 and 0.012 of host; not after correction for several comparisons"},
 		{"cannot tell, near each other", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.71012, 0.71049}},

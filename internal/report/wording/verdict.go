@@ -133,13 +133,16 @@ func TooFew(c result.Cell) string {
 }
 
 // Range formats a cell's ratio interval as a range of differences, "between -9 % and +4 %", or
-// of multiples where it is wide, or where both limits have the same text. It is empty when
-// unknown.
+// of multiples where it is wide, or where both limits have the same text. The limits of one that says nearly nothing, as
+// of two blocks that differ, are not told. It is empty when unknown.
 func Range(c result.Cell) string {
 	if c.RatioCI == nil || !known(c.RatioCI[0]) || !known(c.RatioCI[1]) {
 		return ""
 	}
 	lo, hi := c.RatioCI[0], c.RatioCI[1]
+	if lo < 0.01 && hi > 100 {
+		return "from less than a hundredth to more than a hundred times " + Clean(c.Baseline)
+	}
 	if hi > 3 || lo != hi && Change(lo) == Change(hi) {
 		from, to := Apart(lo, hi)
 		of := " times "

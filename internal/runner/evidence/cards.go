@@ -5,7 +5,6 @@ import (
 
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
-	"tare/internal/result"
 	"tare/internal/warning"
 )
 
@@ -30,7 +29,7 @@ func (t *Trial) NoteCards() {
 
 func (t *Trial) noteCard(host string, c nic.Card) {
 	note := func(code warning.Code, format string, args ...any) {
-		t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(code), Text: fmt.Sprintf("the network card %s of host %s ", c.Device, host) + fmt.Sprintf(format, args...)})
+		t.Record.Notes = append(t.Record.Notes, warning.NewNote(code, "the network card %s of host %s %s", warning.Said(c.Device), warning.Said(host), fmt.Sprintf(format, args...)))
 	}
 	received, _, _ := c.Count(nic.PausedRx)
 	sent, _, _ := c.Count(nic.PausedTx)

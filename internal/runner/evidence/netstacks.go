@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"tare/internal/driver"
@@ -55,16 +54,17 @@ func (t *Trial) ReadStacksAfter(ctx context.Context) {
 }
 
 // Shaper is the slowest token bucket that at least half of the given bytes have passed, with the network stack
-// that it is in; nil if none is known.
-func (t *Trial) Shaper(bytes int64) (slowest *netstack.Shaper, in string) {
+// that it is in and the bytes that passed it, headers and what others sent included; nil if none is known.
+func (t *Trial) Shaper(bytes int64) (slowest *netstack.Shaper, in string, passed uint64) {
 	for _, s := range t.stacks {
 		for _, b := range s.before.Shapers {
-			if 2*s.moved.Counters[b.Passed()] >= uint64(max(1, bytes)) && (slowest == nil || b.Rate < slowest.Rate) {
-				slowest, in = &b, s.place.Name
+			n := s.moved.Counters[b.Passed()]
+			if 2*n >= uint64(max(1, bytes)) && (slowest == nil || b.Rate < slowest.Rate) {
+				slowest, in, passed = &b, s.place.Name, n
 			}
 		}
 	}
-	return slowest, in
+	return slowest, in, passed
 }
 
 // Account is the datagram counts of both endpoints of a pair over a whole trial.
@@ -127,8 +127,8 @@ func (t *Trial) NoteUnexplained() {
 	if len(x.Reasons) > 0 {
 		then = "the trial has the kernel's drop reasons"
 	}
-	t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
-		"no counter shows where %d of %d lost datagrams (%.3g %%) were dropped; %s", x.Unexplained, x.Lost, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
+	t.Record.Notes = append(t.Record.Notes, warning.NewNote(warning.LossUnexplained,
+		"no counter shows where %d of %d lost datagrams (%.3g %%) were dropped; %s", x.Unexplained, x.Lost, warning.Said(100*(float64(x.Unexplained)/float64(x.Lost))), then))
 }
 
 // The TCP counters of an endpoint's network stack add two things to the reports: why

@@ -1,6 +1,12 @@
 package evidence
 
-import "tare/internal/result"
+import (
+	"slices"
+
+	"tare/internal/observe/losses"
+	"tare/internal/result"
+	"tare/internal/warning"
+)
 
 // retransmitCauses attributes the retransmissions of one network namespace to their
 // causes from the increments of its counters; nil if it has no counters. Counters of
@@ -38,4 +44,37 @@ func retransmitCauses(moved map[string]uint64) map[string]int64 {
 	book(result.RetransmitProbe, moved["TcpExt.TCPLossProbes"])
 	book(result.RetransmitOther, uint64(left)) //nolint:gosec // never below 0
 	return out
+}
+
+// A loss is noted from that share of the segments and that number on: a busy machine explains fewer.
+const (
+	lostShare = 0.001
+	minLost   = 5
+)
+
+// NoteLost adds a note to a trial of exchanges or connections over TCP that lost packets, with where and why as far
+// as counters show it. A bulk transfer loses packets on most paths, which is how TCP finds its rate. Segments that
+// were sent again although they had arrived are not lost (duplicate selective acknowledgements, RFC 2883).
+func (t *Trial) NoteLost() {
+	if t.Failed() || OverUDP(t.Planned.Workload) || t.Planned.Workload.Kind == "tcp_stream" {
+		return
+	}
+	var sent, lost uint64
+	stacks := slices.DeleteFunc(t.lossStacks(), func(s losses.Stack) bool { return s.Sockets != nil && s.Shared })
+	for _, s := range stacks {
+		if c := s.Deltas.Counters; s.Sockets != nil {
+			again := c["Tcp.RetransSegs"]
+			sent += c["Tcp.OutSegs"] + again
+			lost += again - min(again, c["TcpExt.TCPDSACKRecv"])
+		}
+	}
+	if lost < minLost || float64(lost) < lostShare*float64(sent) {
+		return
+	}
+	text := ""
+	if cause := (losses.Failure{Stacks: stacks}).Cause(); cause != "" {
+		text = ": " + cause
+	}
+	t.Record.Notes = append(t.Record.Notes, warning.NewNote(warning.TCPLoss, "%s %% of the packets were lost and sent again%s",
+		warning.Said(losses.Percent(float64(lost)/float64(sent))), text))
 }

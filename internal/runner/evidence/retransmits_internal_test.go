@@ -3,7 +3,11 @@ package evidence
 import (
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/must"
+	"tare/internal/observe/netstack"
+	"tare/internal/plan"
+	"tare/internal/study"
 )
 
 // A retransmission is attributed once, to the most certain cause, and the rest is not
@@ -30,5 +34,38 @@ func TestRetransmitCauses(t *testing.T) {
 		if c.want != nil && sum != int64(c.moved["Tcp.RetransSegs"]) {
 			t.Errorf("%s: %d are attributed", what, sum)
 		}
+	}
+}
+
+// Only exchanges over TCP that lost packets have a note, with the place.
+func TestNoteLost(t *testing.T) {
+	moved := func(sent, again, inVain uint64) netstack.Deltas {
+		return netstack.Deltas{Counters: map[string]uint64{"Tcp.OutSegs": sent, "Tcp.RetransSegs": again, "TcpExt.TCPDSACKRecv": inVain}}
+	}
+	drops := netstack.Deltas{Counters: map[string]uint64{"rule/ip fld f 2.packets": 26}}
+	for name, c := range map[string]struct {
+		kind   string
+		client netstack.Deltas
+		shared bool
+		want   string
+	}{
+		"loss":                 {"tcp_rr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f"},
+		"connections":          {"tcp_crr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f"},
+		"bulk transfer":        {"tcp_stream", moved(474, 26, 0), false, ""},
+		"datagrams":            {"udp_rr", moved(474, 26, 0), false, ""},
+		"late, and not lost":   {"tcp_rr", moved(474, 26, 22), false, ""},
+		"few":                  {"tcp_rr", moved(20, 4, 0), false, ""},
+		"a small share":        {"tcp_rr", moved(100_000, 26, 0), false, ""},
+		"those of others, too": {"tcp_rr", moved(474, 26, 0), true, ""},
+	} {
+		path := &driver.Path{Pairs: []driver.Pair{{Client: driver.Endpoint{Stack: "a"}, Server: driver.Endpoint{Stack: "c"}}}}
+		trial := trialOf(Config{}, mode{path: path}, plan.Trial{Workload: study.Workload{Kind: c.kind}})
+		trial.stacks = []stackReading{{place: driver.NetworkStack{Name: "a", Shared: c.shared}, moved: c.client}, {place: driver.NetworkStack{Name: "b"}, moved: drops}}
+		trial.NoteLost()
+		said := ""
+		for _, n := range trial.Record.Notes {
+			said += n.Text
+		}
+		must.EqualFor(t, name, c.want, said)
 	}
 }

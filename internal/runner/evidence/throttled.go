@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"fmt"
 	"time"
 
 	"tare/internal/observe/netstack"
@@ -23,9 +22,9 @@ func (t *Trial) NoteThrottled() {
 		took := time.Duration(s.moved.Counters[netstack.ThrottledTime]) //nolint:gosec // far below 2^63
 		stopped += took
 		if periods > 0 {
-			t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(warning.Throttled), Text: fmt.Sprintf(
+			t.Record.Notes = append(t.Record.Notes, warning.NewNote(warning.Throttled,
 				"the kernel stopped %s in %d periods, for %.3g s in all, because its CPU limit was used up: rates show the limit, and the longest round trips are these pauses; raise the limit",
-				s.place.Name, periods, took.Seconds())})
+				warning.Said(s.place.Name), periods, took.Seconds()))
 		}
 	}
 	if known && t.Record.Machine != nil {

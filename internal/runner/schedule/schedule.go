@@ -120,10 +120,10 @@ func (sc *Schedule) UpdateEstimates() {
 	sc.choosePass()
 }
 
-// RecordTime records how long trials took relative to the estimate, to correct later
-// estimates.
-func (sc *Schedule) RecordTime(took, estimate time.Duration) {
-	sc.pace = max(sc.pace, float64(took)/float64(max(estimate, 1)))
+// RecordTime records how long trials took relative to the estimate before them, to correct later
+// estimates. Those of BlockTrials that were made longer meanwhile are compared with the estimate of what they became.
+func (sc *Schedule) RecordTime(trials []plan.Trial, took, before time.Duration) {
+	sc.pace = max(sc.pace, float64(took)/float64(max(before, sc.Plan.Estimate(trials), 1)))
 }
 
 // Rest lists the trials that have not run.

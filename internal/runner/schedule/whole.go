@@ -15,7 +15,7 @@ import (
 
 // A slice that is short against what the path can hold measures the filling of buffers and buckets instead of
 // the path: on a link of 1 Mbit/s the send buffer alone holds 8 s of data. A mode with such a path has its
-// trials of bulk transfers over TCP in one piece, as long as the path requires (docs/method.md, "Slow and shaped paths").
+// trials of bulk transfers over TCP in one piece, as long as the path requires (docs/method/trials.md, "Slow and shaped paths").
 const (
 	// slicePackets and wholePackets are what a counted slice and a window must carry at least: with fewer
 	// packets, the one that just misses the end matters.
@@ -98,11 +98,15 @@ type Seen struct {
 	Series      []float64     // of the goodput
 	Held        *traffic.Held // at the end, nil if unknown
 	Rate, Burst float64       // of the slowest token bucket that its data has passed: bit/s, 0 without one, and bytes
+	Overhead    float64       // bytes that passed that bucket for a byte of payload, less than 1 if they are counted elsewhere
 }
+
+// passed is the rate at which the goodput passed the shaper, headers included, in bit/s.
+func (s Seen) passed() float64 { return s.Goodput * max(1, s.Overhead) }
 
 // bursts reports whether a shaper's bucket still let more pass than its rate.
 func (s Seen) bursts() bool {
-	return s.Rate > 0 && s.Goodput > s.Rate*(1+shaperSlack)
+	return s.Rate > 0 && s.passed() > s.Rate*(1+shaperSlack)
 }
 
 // Judge decides whether a trial was long enough: by what its path held at the end, by the rate of a shaper on
@@ -127,7 +131,7 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 			return t, Bursting
 		}
 		// The bucket empties by what passes above its rate.
-		empties := s.Burst * 8 / (s.Goodput - s.Rate)
+		empties := s.Burst * 8 / (s.passed() - s.Rate)
 		more := time.Duration(min(empties, longestWindow.Seconds()) * float64(time.Second))
 		return t.InOnePiece(max(t.Held, 1), max(warmup, upTo(warmup+max(more, leastWarmup))), max(now, firstWindow)), StillBursting
 	}

@@ -19,12 +19,13 @@ type path struct {
 	bucket, queue float64 // bytes
 	buffer        float64 // of the sender
 	rtt           float64 // s
+	overhead      float64 // bytes that pass for a byte that arrives
 	tokens        float64
 	hidden        bool // no shaper can be read
 }
 
 // own is the goodput that the path sustains: a window per round trip at most.
-func (p *path) own() float64 { return min(p.rate, p.buffer/p.rtt) }
+func (p *path) own() float64 { return min(p.rate/p.overhead, p.buffer/p.rtt) }
 
 // idle lets the bucket fill while nothing is sent.
 func (p *path) idle(d time.Duration) { p.tokens = min(p.bucket, p.tokens+p.rate*d.Seconds()) }
@@ -44,8 +45,8 @@ func (p *path) transfer(warmup, window time.Duration) (series []float64, mean fl
 		cwnd = min(p.buffer, cwnd*math.Exp2(dt/p.rtt))
 		p.tokens = min(max(p.bucket, p.rate*dt), p.tokens+p.rate*dt)
 		// What is in flight limits the rate to a window per round trip.
-		moved := min(cwnd/p.rtt*dt, p.line*dt, p.tokens)
-		p.tokens -= moved
+		moved := min(cwnd/p.rtt*dt, p.line/p.overhead*dt, p.tokens/p.overhead)
+		p.tokens -= moved * p.overhead
 		if at < p.rtt { // nothing has arrived yet
 			continue
 		}
@@ -108,7 +109,7 @@ func (p *path) measured() (goodput float64, counts bool, trials int) {
 func (p *path) seen(mean float64, series []float64, h *traffic.Held) Seen {
 	s := Seen{Goodput: 8 * mean, Series: series, Held: h}
 	if !p.hidden {
-		s.Rate, s.Burst = 8*p.rate, p.bucket
+		s.Rate, s.Burst, s.Overhead = 8*p.rate, p.bucket, p.overhead
 	}
 	return s
 }
@@ -119,14 +120,14 @@ func TestGoodputOfAnyPath(t *testing.T) {
 		log := func(name string, from, to float64) float64 {
 			return math.Exp(rapid.Float64Range(math.Log(from), math.Log(to)).Draw(t, name))
 		}
-		p := &path{rate: log("rate", 64e3/8, 10e9/8), buffer: log("buffer", 4<<10, 8<<20), rtt: log("rtt", 30e-6, 0.2)}
+		p := &path{rate: log("rate", 64e3/8, 10e9/8), buffer: log("buffer", 4<<10, 8<<20), rtt: log("rtt", 30e-6, 0.2), overhead: log("overhead", 1, 2)}
 		p.line = max(p.rate, 20e9/8)
 		// A bucket of up to a second, and a queue of a packet up to an eighth of the buffer.
 		p.bucket = log("bucket", 3000, max(3001, p.rate))
 		p.queue = log("queue", 1448, max(1449, p.buffer/16))
 		p.tokens = p.bucket
 		// A bucket that nobody can read is only left out if it empties in the uncounted part of a slice.
-		p.hidden = rapid.Bool().Draw(t, "hidden") && p.bucket < (min(p.line, p.buffer/p.rtt)-p.rate)/1000
+		p.hidden = rapid.Bool().Draw(t, "hidden") && p.bucket < (min(p.line, p.buffer/p.rtt*p.overhead)-p.rate)/1000
 		goodput, counts, trials := p.measured()
 		if trials > 12 {
 			t.Fatalf("%d trials", trials)
@@ -135,4 +136,30 @@ func TestGoodputOfAnyPath(t *testing.T) {
 			t.Errorf("%+v: %.4g bytes/s, %+.1f %% of the path's own", *p, goodput, 100*off)
 		}
 	})
+}
+
+// A block whose trials were made longer, because their path is slow, does not lengthen the estimate of later blocks once more.
+func TestEstimateOfSlowPath(t *testing.T) {
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.Duration(50 * time.Millisecond), Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}
+	sc := New(config(study.Study{}), plan.Plan{Blocks: 3, Workloads: []study.Workload{w}})
+	for block := 1; block <= 3; block++ {
+		for _, m := range sc.cfg.Modes() {
+			sc.Todo = append(sc.Todo, plan.Trial{Block: block, Mode: m.ID, Workload: w})
+		}
+	}
+	rest := sc.BlockTrials(1)
+	before := sc.Plan.Estimate(rest)
+	for _, trial := range rest {
+		sc.Lengthen(trial.InOnePiece(20*time.Second, 20*time.Second, time.Minute), "")
+	}
+	took := sc.Plan.Estimate(rest)
+	sc.Done = len(rest)
+	sc.RecordTime(rest, took, before)
+	if left := sc.Estimate(sc.Rest()); took < time.Minute || left != 2*took {
+		t.Errorf("two trials took %v, four more take %v", took, left)
+	}
+	sc.RecordTime(rest, 3*took, before) // a busy machine does lengthen it
+	if left := sc.Estimate(sc.Rest()); left != 6*took {
+		t.Errorf("at a third of the pace four trials take %v of %v", left, took)
+	}
 }

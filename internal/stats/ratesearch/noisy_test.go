@@ -33,7 +33,7 @@ func (w weather) half(seconds float64) float64 {
 
 // Method 5, items 11 and 13: what a search costs and how well it repeats, on a sharp
 // knee and on one beyond which less arrives the more is sent. The seconds are the
-// table of docs/method.md.
+// table of docs/rate-search.md.
 func TestSearchNoisy(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -38,7 +38,7 @@ type neighbour struct {
 
 func moveIn(t *testing.T, s *drivertest.Setup) *neighbour {
 	t.Helper()
-	ns := must.Get(linuxnet.NewNS("neighbour", false))(t)
+	ns := must.Get(linuxnet.NewNS("neighbour"))(t)
 	t.Cleanup(func() { ns.Close() })
 	host := s.Lab.A.NS
 	must.Do(t, errors.Join(host.Veth(linuxnet.Device{Name: port}, ns, linuxnet.Device{Name: eth}), host.Attach(port, bridge), host.Up(port), ns.Up(eth), ns.Up("lo")))

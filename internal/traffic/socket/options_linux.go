@@ -28,9 +28,6 @@ func setOptions(fd int, o TCPOptions) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
 		return fmt.Errorf("set TCP_NODELAY: %w", err)
 	}
-	if o.ZeroCopy {
-		return setZeroCopy(fd)
-	}
 	return nil
 }
 

@@ -25,7 +25,6 @@ type TCPOptions struct {
 	SendBuffer    int    // bytes, -1 leaves it to the kernel
 	ReceiveBuffer int    // bytes, -1 leaves it to the kernel
 	Reset         bool   // dialled connections end with RST instead of FIN
-	ZeroCopy      bool   // allow MSG_ZEROCOPY; only the fast implementation of Linux has it
 }
 
 // Port is an open port.

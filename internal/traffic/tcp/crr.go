@@ -70,7 +70,7 @@ func newCRRTrial(p traffic.Params) (crrTrial, error) {
 
 // options returns the socket options of the data connections.
 func (t crrTrial) options() socket.TCPOptions {
-	o := optionsOf(t.Params, true)
+	o := optionsOf(t.Params)
 	o.Reset = t.Reset
 	return o
 }

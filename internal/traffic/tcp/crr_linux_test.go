@@ -98,7 +98,7 @@ func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helpe
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns := must.Get(linuxnet.NewNS("tare-test-crr", false))(t)
+	ns := must.Get(linuxnet.NewNS("tare-test-crr"))(t)
 	defer ns.Close()
 	for name, value := range sysctls {
 		must.Do(t, ns.Sysctl(name, value))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
@@ -158,26 +159,26 @@ func (s *crrSession) Close() traffic.Report {
 }
 
 // notes reports which resources ran out.
-func (s *crrSession) notes(now kernelTCP) []traffic.Note {
-	var notes []traffic.Note
+func (s *crrSession) notes(now kernelTCP) []result.Note {
+	var notes []result.Note
 	if n := s.window.Failed; n > 0 {
-		notes = append(notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d connections had no response within %s", n, n+s.window.Messages, serverReplyTimeout())})
+		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d connections had no response within %s", n, n+s.window.Messages, serverReplyTimeout()))
 	}
 	const advice = "to avoid it, set close: rst, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1"
 	switch {
 	case s.portMisses > 0:
-		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
+		notes = append(notes, warning.NewNote(warning.PortsExhausted,
 			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one. %d connections were opened in total, and the connection rate is that of the remaining time; %s",
-			s.window.Seconds, s.stalled.Seconds(), s.made, advice)})
+			s.window.Seconds, s.stalled.Seconds(), s.made, advice))
 	// The kernel assigns every other port first, so it becomes slow at half of them.
 	case s.searching*searchingShare > s.driven && now.timeWait*5 > now.sourcePorts*2:
-		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
+		notes = append(notes, warning.NewNote(warning.PortsExhausted,
 			"source ports were nearly used up: %d sockets in TIME_WAIT at the end, of %d ports, and the search for a free one took %.3g s of %.3g s. This lowers the connection rate of the %d connections; %s",
-			now.timeWait, now.sourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice)})
+			now.timeWait, now.sourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice))
 	}
 	if n := now.timeWaitOverflows - s.kernel.timeWaitOverflows; n > 0 {
-		notes = append(notes, traffic.Note{Code: string(warning.TimeWaitFull), Text: fmt.Sprintf(
-			"the kernel's table of TIME_WAIT sockets was full: %d connections were closed without TIME_WAIT, which is cheaper; raise net.ipv4.tcp_max_tw_buckets", n)})
+		notes = append(notes, warning.NewNote(warning.TimeWaitFull,
+			"the kernel's table of TIME_WAIT sockets was full: %d connections were closed without TIME_WAIT, which is cheaper; raise net.ipv4.tcp_max_tw_buckets", n))
 	}
 	return notes
 }

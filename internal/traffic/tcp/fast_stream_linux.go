@@ -61,9 +61,6 @@ func (l *poll) add(i int, e *streamEnd) error {
 	if err := unix.SetNonblock(s, true); err != nil {
 		return fmt.Errorf("make socket non-blocking: %w", err)
 	}
-	if e.zeroCopy != nil {
-		e.zeroCopy.NeverWait()
-	}
 	l.armed[i] = e.interest(0)
 	// The descriptor field of the event is free for our use: it has the index.
 	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, s, &unix.EpollEvent{Events: l.armed[i], Fd: int32(i)}); err != nil {
@@ -78,19 +75,10 @@ func (l *poll) step(i int) error {
 	if e.done {
 		return nil
 	}
-	if e.zeroCopy != nil {
-		// A message on the error queue is an event until it is read.
-		if _, err := e.zeroCopy.Reap(); err != nil {
-			return err
-		}
-	}
 	if err := e.step(); err != nil {
 		return err
 	}
 	at := e.start.Since()
-	if e.full() {
-		e.retryAt = at + fullRetry
-	}
 	l.wake = min(l.wake, e.nextStep(at))
 	if e.done {
 		l.left--
@@ -143,7 +131,7 @@ func (e *streamEnd) interest(at time.Duration) uint32 {
 	case at >= e.bins.End: // the receiver's stop byte may arrive
 		want = unix.EPOLLIN
 	}
-	if !e.idle() && !e.full() {
+	if !e.idle() {
 		want |= unix.EPOLLOUT
 	}
 	return want

@@ -115,10 +115,10 @@ func TestStreamAllocatesNothing(t *testing.T) {
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
 	p := params("tcp_stream")
-	l := must.Get(socket.Fast{}.ListenTCP(p.Address, optionsOf(p, false)))(t)
+	l := must.Get(socket.Fast{}.ListenTCP(p.Address, optionsOf(p)))(t)
 	defer l.Close()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.Port())}
-	c := must.Get(socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p, true)))(t)
+	c := must.Get(socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p)))(t)
 	t.Cleanup(c.Close)
 	s := must.Get(l.Accept(nil))(t)
 	t.Cleanup(s.Close)

@@ -44,12 +44,6 @@ type threads struct {
 	threadedStream func(s socket.Stream, threads int) threadStream
 	// driveGroup drives a group of connections on the calling thread until all of them are done.
 	driveGroup func(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
-	// zeroCopy returns s with writes that the kernel sends from memory, for writes of size bytes.
-	// Nil, as for all other systems, if the kernel cannot.
-	zeroCopy func(s threadStream, memory []byte, size int) zeroCopyStream
-	// mapZeroCopy returns the memory for it, which unmapZeroCopy frees.
-	mapZeroCopy   func(size int) ([]byte, error)
-	unmapZeroCopy func([]byte)
 }
 
 // threadStream is a stream with control over the thread that drives it.
@@ -59,29 +53,13 @@ type threadStream interface {
 	Pause(d time.Duration)
 }
 
-// zeroCopyStream is a stream whose writes are sent from buffers of its own, which it keeps until the
-// kernel returns them.
-type zeroCopyStream interface {
-	threadStream
-	// Reap takes the buffers that the kernel returned, without waiting, and returns their number.
-	Reap() (freed int, err error)
-	// Pending returns how many buffers the kernel still uses.
-	Pending() int
-	// Full reports whether a write waits for a buffer.
-	Full() bool
-	// NeverWait makes Write return ErrAgain at once if no buffer is free.
-	NeverWait()
-	Counted() traffic.ZeroCopy
-}
-
 func portablePath() path {
 	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(socket.Portable{}), serveCRR: serveCRRPortable}
 }
 
-// optionsOf returns the socket options of the client or the server.
-func optionsOf(p traffic.Params, client bool) socket.TCPOptions {
-	return socket.TCPOptions{NoDelay: p.NoDelay, Congestion: p.Congestion, SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer,
-		ZeroCopy: p.ZeroCopy && isSender(p, client)}
+// optionsOf returns the socket options of an endpoint.
+func optionsOf(p traffic.Params) socket.TCPOptions {
+	return socket.TCPOptions{NoDelay: p.NoDelay, Congestion: p.Congestion, SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer}
 }
 
 // All returns the workloads over TCP with the fastest implementation on this system.

@@ -215,9 +215,9 @@ func (s *rrSession) Close() traffic.Report {
 		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
 	}
 	if s.window.Missed > 0 {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
+		r.Notes = append(r.Notes, warning.NewNote(warning.GeneratorLimited,
 			"%d of %d requests of the schedule at %d/s were not sent: %d flows reached %.0f/s. The round trips are those of the sent requests only, so the true ones are longer",
-			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
+			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds))
 	}
 	return r
 }

@@ -120,7 +120,7 @@ func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
 		if len(c) >= p.Streams {
 			role = roleReverse
 		}
-		s, err := n.net.DialTCP(ctx, addr, optionsOf(p, true))
+		s, err := n.net.DialTCP(ctx, addr, optionsOf(p))
 		if err == nil {
 			c = append(c, s)
 			err = writeFull(ctx, s, handshakeBytes(p, role))
@@ -211,7 +211,7 @@ type server struct {
 
 // listen opens the port of a TCP workload.
 func listen(n path, p traffic.Params, serve func(context.Context, conns, traffic.Params) (traffic.Report, error)) (traffic.Server, error) {
-	a, err := n.net.ListenTCP(p.Address, optionsOf(p, false))
+	a, err := n.net.ListenTCP(p.Address, optionsOf(p))
 	if err != nil {
 		return nil, err
 	}

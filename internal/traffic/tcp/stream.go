@@ -24,12 +24,12 @@ func (stream) Spec() traffic.Spec {
 		Bulk:   true,
 		Params: []string{"streams", "write_size", "rate", "no_delay", "direction", "family", "congestion_control",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional:   []string{"threads", "zero_copy", "pairs", "tool", "verify_with"},
+		Optional:   []string{"threads", "pairs", "tool", "verify_with"},
 		Directions: []string{study.Forward, study.Reverse, study.Both},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 			// Mostly the values with the least variation of those measured: see
-			// docs/performance.md.
+			// bench/README.md.
 			SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore,
 		},
 		// As in the published studies that this profile follows.
@@ -43,15 +43,15 @@ func (stream) Spec() traffic.Spec {
 }
 
 // streamSlice makes each counted 40 ms another connection. Of 10, 25, 50 and 125 ms it gives the narrowest
-// intervals for the time (docs/performance.md).
+// intervals for the time (bench/README.md).
 const streamSlice = study.Duration(50 * time.Millisecond)
 
 // streamLimit is how many threads an endpoint may have if each connection has its own. Beyond it
 // the system may refuse the process another thread, which crashes a Go program.
 const streamLimit = 2048
 
-// check refuses invalid parameters, and those that the client or the server does not support.
-func (w stream) check(p traffic.Params, client bool) error {
+// check refuses invalid parameters, and those that this endpoint does not support.
+func (w stream) check(p traffic.Params) error {
 	switch {
 	case p.Streams < 1:
 		return fmt.Errorf("tcp_stream: %d streams: use at least 1", p.Streams)
@@ -70,9 +70,6 @@ func (w stream) check(p traffic.Params, client bool) error {
 	}
 	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
 		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads to let that many drive the %d connections", n, streamLimit, connections(p))
-	}
-	if p.ZeroCopy && isSender(p, client) {
-		return w.checkZeroCopy(p)
 	}
 	return nil
 }
@@ -95,7 +92,7 @@ func threadCount(p traffic.Params) int {
 }
 
 func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
-	if err := w.check(p, false); err != nil {
+	if err := w.check(p); err != nil {
 		return nil, err
 	}
 	own := new(buffers)
@@ -117,7 +114,6 @@ type streamServer struct {
 }
 
 func (s streamServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
-	defer s.own.free(s.work.path)
 	r, err := s.Server.Serve(ctx, peer)
 	if err != nil {
 		return traffic.Report{}, err
@@ -127,12 +123,11 @@ func (s streamServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Rep
 }
 
 func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
-	if err := w.check(p, true); err != nil {
+	if err := w.check(p); err != nil {
 		return traffic.Report{}, err
 	}
 	defer thread.PauseGC()()
 	own := new(buffers)
-	defer own.free(w.path)
 	c, err := connect(ctx, w.path, p)
 	if err != nil {
 		return traffic.Report{}, err
@@ -156,7 +151,7 @@ type streamSession struct {
 }
 
 func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
-	if err := w.check(p, true); err != nil {
+	if err := w.check(p); err != nil {
 		return nil, err
 	}
 	s := &streamSession{work: w, p: p, restore: thread.PauseGC()}
@@ -190,7 +185,6 @@ func (s *streamSession) Held() *traffic.Held { return s.total.Held }
 
 func (s *streamSession) Close() traffic.Report {
 	s.restore()
-	s.own.free(s.work.path)
 	s.total.Notes = s.work.notes(s.p, s.total)
 	return s.total
 }

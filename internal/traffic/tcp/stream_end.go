@@ -51,12 +51,9 @@ type streamEnd struct {
 	start  clock.Instant
 	bins   *traffic.BinCounter
 	send   bool
-	buf    []byte  // with zeroCopy, only its length matters
+	buf    []byte
 	small  [1]byte // allocated once, for the stop byte
 	done   bool
-
-	zeroCopy zeroCopyStream // sender: the same stream if the kernel sends from its buffers, else nil
-	retryAt  time.Duration  // when to try again, while zeroCopy is full
 
 	stopSent       bool          // receiver: the stop byte was sent
 	held           *traffic.Held // when the window ended; nil if that is unknown
@@ -135,8 +132,6 @@ func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 		return never
 	case e.draining:
 		return e.drainDeadline
-	case e.full():
-		return e.retryAt
 	case e.idle() && at < e.bins.End:
 		return min(e.pace.wakeAt, e.bins.End)
 	case e.idle(): // and check for the receiver's stop byte
@@ -300,10 +295,6 @@ func (e *streamEnd) finish() error {
 	if err := e.CloseWrite(); err != nil {
 		return fmt.Errorf("end the stream: %w", err)
 	}
-	if e.zeroCopy != nil && e.zeroCopy.Counted().Refused > 0 && e.bins.Total == 0 {
-		return errors.New("the kernel refused each send without copying for lack of memory (ENOBUFS); " +
-			"raise net.core.optmem_max and the process's limit of locked memory, or set zero_copy to off")
-	}
 	var known bool
 	e.draining, e.drainDeadline = true, e.start.Since()+acknowledgeTimeout()
 	if e.unacknowledged, known = e.Unacknowledged(); known {
@@ -322,8 +313,6 @@ func (e *streamEnd) finish() error {
 func (e *streamEnd) drain() error {
 	n, err := e.Read(e.small[:])
 	switch {
-	case err == nil && n == 0 && e.zeroCopy != nil:
-		return e.release()
 	case err == nil && n == 0:
 		e.done = true
 	case err != nil && !socket.IsAgain(err):

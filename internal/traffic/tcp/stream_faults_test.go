@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/must"
+	"tare/internal/result"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -214,5 +215,5 @@ func TestStreamThreadsNote(t *testing.T) {
 }
 
 func noted(r traffic.Report, code string) bool {
-	return slices.ContainsFunc(r.Notes, func(n traffic.Note) bool { return n.Code == code })
+	return slices.ContainsFunc(r.Notes, func(n result.Note) bool { return n.Code == code })
 }

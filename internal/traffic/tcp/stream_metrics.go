@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -47,9 +46,6 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 	if n, ok := retransmits(senders); ok {
 		m["retransmits"] = float64(n)
 	}
-	if share, ok := copied(senders); ok {
-		m["copied_ratio"] = share
-	}
 	bits := make([]float64, len(bytes))
 	for i, v := range bytes {
 		bits[i] = v * 8
@@ -72,16 +68,6 @@ func retransmits(senders []traffic.Report) (int64, bool) {
 	return sum, true
 }
 
-// copied returns the share of the senders' writes that their kernels copied although they were to send them
-// from the senders' buffers.
-func copied(senders []traffic.Report) (float64, bool) {
-	var sum traffic.ZeroCopy
-	for _, r := range senders {
-		sum = *r.ZeroCopy.Plus(&sum)
-	}
-	return float64(sum.Copied) / float64(sum.Completed), sum.Completed > 0
-}
-
 // fairness is Jain's index of the streams' shares, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n
 // if one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984). Without payload it is unknown.
 func fairness(streams []int64) (float64, bool) {
@@ -97,19 +83,15 @@ func fairness(streams []int64) (float64, bool) {
 }
 
 // notes returns the notes of one endpoint.
-func (w stream) notes(p traffic.Params, r traffic.Report) []traffic.Note {
+func (w stream) notes(p traffic.Params, r traffic.Report) []result.Note {
 	notes := slices.Clone(r.Notes)
 	if p.Threads > 0 && w.path.threads == nil {
-		notes = append(notes, traffic.Note{Code: string(warning.ThreadsNotSet), Text: fmt.Sprintf(
-			"%d threads were requested, but this endpoint used the portable implementation, which gives each connection a goroutine", p.Threads)})
-	}
-	if z := r.ZeroCopy; z != nil && z.Refused > 0 {
-		notes = append(notes, traffic.Note{Code: string(warning.ZeroCopyRefused), Text: fmt.Sprintf(
-			"the kernel of %s refused sends without copying %d times for lack of memory to account for them, and the sender waited; %d were completed", side(p), z.Refused, z.Completed)})
+		notes = append(notes, warning.NewNote(warning.ThreadsNotSet,
+			"%d threads were requested, but this endpoint used the portable implementation, which gives each connection a goroutine", p.Threads))
 	}
 	if n := r.Window; n.Slots > 0 && float64(n.Missed) > tolerance*float64(n.Slots) {
-		notes = append(notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
-			"%s missed %d of %d writes of the requested rate of %d bit/s: TCP or this machine was slower", side(p), n.Missed, n.Slots, p.Rate)})
+		notes = append(notes, warning.NewNote(warning.GeneratorLimited,
+			"%s missed %d of %d writes of the requested rate of %d bit/s: TCP or this machine was slower", side(p), n.Missed, n.Slots, p.Rate))
 	}
 	return notes
 }

@@ -12,9 +12,8 @@ import (
 // buffers are what the connections of an endpoint send from and read into. They are kept from slice
 // to slice of a trial, during which the garbage collector does not run. The zero value is ready.
 type buffers struct {
-	payload  []byte
-	read     [][]byte
-	zeroCopy [][]byte // by sending connection
+	payload []byte
+	read    [][]byte
 }
 
 // sent returns the data to send.
@@ -39,11 +38,6 @@ func (b *buffers) received(i, size int) []byte {
 // transfer runs one endpoint of the trial, sending or receiving on all connections.
 func (b *buffers) transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
 	defer c.close()
-	if p.ZeroCopy && isSender(p, client) {
-		if err := b.mapZeroCopy(n, p); err != nil {
-			return traffic.Report{}, fmt.Errorf("tcp_stream: %w", err)
-		}
-	}
 	ends := streamEnds(n, c, p, client, b)
 	if err := driveStreams(ctx, n, ends, p); err != nil {
 		return traffic.Report{}, fmt.Errorf("tcp_stream: %w", err)
@@ -70,10 +64,6 @@ func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*s
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
-			if p.ZeroCopy {
-				e.zeroCopy = n.threads.zeroCopy(e.thread, b.zeroCopy[i%p.Streams], p.WriteSize)
-				e.Stream = e.zeroCopy
-			}
 		case n.threads != nil && p.CPU >= 0 && shareScratch:
 			// Threads on the same CPU read into one buffer, which then stays in its cache. The
 			// contents are not used.
@@ -89,9 +79,6 @@ func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*s
 	}
 	return ends
 }
-
-// isSender reports whether an endpoint sends on any connection.
-func isSender(p traffic.Params, client bool) bool { return p.Both || client != p.Reverse }
 
 // sends reports whether an endpoint sends on its i-th connection. Connections with payload from the
 // client come first.
@@ -200,10 +187,6 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 		if e.pace != nil {
 			r.Window.Slots += e.pace.slots
 			r.Window.Missed += e.pace.missed
-		}
-		if e.zeroCopy != nil {
-			counted := e.zeroCopy.Counted()
-			r.ZeroCopy = r.ZeroCopy.Plus(&counted)
 		}
 	}
 	if len(sent) > 0 && known {

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +21,7 @@ type dnsServer struct {
 	senders []socket.Messenger
 	answer  []byte
 	counts  []traffic.FlowCount
+	queries []sequenceTracker // by flow; the client numbers the queries of a flow one after another
 	foreign int64
 }
 
@@ -27,18 +29,23 @@ type dnsServer struct {
 func (s *dnsServer) serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
 	s.senders, s.answer = sendersOf(s.wire, s.p.Streams), make([]byte, s.p.ResponseSize)
 	s.counts = make([]traffic.FlowCount, s.p.Streams)
+	for range s.p.Streams {
+		s.queries = append(s.queries, newSequenceTracker(s.p.Streams))
+	}
 	start := s.clock.now()
 	if err := s.p.Threading().Run(1, func(int) error { return s.run(ctx, peer) }); err != nil {
 		return traffic.Report{}, err
 	}
 	var all traffic.FlowCount
-	for _, f := range s.counts {
+	var duplicates int64
+	for i, f := range s.counts {
+		duplicates += s.queries[i].duplicates
 		all.Sent, all.Received = all.Sent+f.Sent, all.Received+f.Received
 	}
 	st := s.wire.State()
 	r := s.report(s.p, all.Sent*int64(s.p.ResponseSize), all.Received*int64(s.p.RequestSize), all.Sent)
 	r.Traffic = time.Duration(s.clock.now() - start).Seconds()
-	r.Datagrams = &traffic.Datagrams{Flows: s.counts, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Datagrams = &traffic.Datagrams{Flows: s.counts, Duplicates: duplicates, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
 	return r, nil
 }
 
@@ -93,6 +100,9 @@ func (s *dnsServer) arrived(flow int, b []byte) (ended bool, err error) {
 			_ = s.wire.SendOne(0, s.message(msgGo, 0, 1)) // the first one was lost; this one may be lost, too
 		}
 		return false, nil
+	}
+	if q := &s.queries[flow]; q.arrive(q.extend(binary.BigEndian.Uint16(b)), 0, false) == duplicate {
+		return false, nil // which the network made
 	}
 	s.counts[flow].Received++
 	switch _, err := s.senders[flow].Send(s.answer); {

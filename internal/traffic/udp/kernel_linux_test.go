@@ -34,7 +34,7 @@ func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Para
 	if err := linuxnet.Try(); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
-	ns, err := linuxnet.NewNS("tare-udp", false)
+	ns, err := linuxnet.NewNS("tare-udp")
 	must.Do(t, err)
 	defer ns.Close()
 	must.Do(t, ns.Do(func() error { return setMTU("lo", mtu) }))

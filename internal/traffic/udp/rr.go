@@ -86,7 +86,7 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 	if err != nil {
 		return nil, err
 	}
-	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), request: make([]byte, p.RequestSize), response: make([]byte, max(p.PayloadSize, maxMessage)+1), restore: thread.PauseGC()}
+	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), lost: map[uint64]bool{}, request: make([]byte, p.RequestSize), response: make([]byte, max(p.PayloadSize, maxMessage)+1), restore: thread.PauseGC()}
 	if s.endpoint, err = connectClient(ctx, w.net, p, to, true); err != nil {
 		s.restore()
 		return nil, err
@@ -128,6 +128,8 @@ type rrSession struct {
 	seq               uint64
 	hist              *traffic.Distribution
 	flow              traffic.FlowCount
+	lost              map[uint64]bool // exchanges that timed out, a few a second at most, until their response comes
+	duplicates        int64
 	late, foreign     int64
 	driven            time.Duration
 	window            traffic.Window
@@ -234,6 +236,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 		switch {
 		case socket.IsAgain(err): // interrupted or timed out
 			if s.clock.now()-now >= int64(replyTimeout) {
+				s.lost[s.seq] = true
 				s.seq++
 				return false, nil
 			}
@@ -247,7 +250,12 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 		case !ok:
 			s.foreign++
 		case seq < s.seq:
-			s.late++ // of an exchange that timed out, or a duplicate
+			if s.lost[seq] {
+				delete(s.lost, seq)
+				s.late++
+			} else {
+				s.duplicates++
+			}
 		case seq == s.seq:
 			s.seq++
 			s.flow.Received++
@@ -298,18 +306,18 @@ func (s *rrSession) Close() traffic.Report {
 	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Duplicates: s.duplicates, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
 	r.Notes = exchangeNotes(s.flow, r.Window)
 	return r
 }
 
 // exchangeNotes are the notes on lost and missed exchanges of a client with these counts.
-func exchangeNotes(all traffic.FlowCount, w traffic.Window) (notes []traffic.Note) {
+func exchangeNotes(all traffic.FlowCount, w traffic.Window) (notes []result.Note) {
 	if lost := all.Sent - all.Received; lost > 0 {
-		notes = append(notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, all.Sent, replyTimeout)})
+		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d exchanges had no response within %s", lost, all.Sent, replyTimeout))
 	}
 	if w.Missed*1000 > w.Slots {
-		notes = append(notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not started: each waits for the response of the previous one", w.Missed, w.Slots)})
+		notes = append(notes, warning.NewNote(warning.GeneratorLimited, "%d of %d transactions were not started: each waits for the response of the previous one", w.Missed, w.Slots))
 	}
 	return notes
 }
@@ -327,6 +335,7 @@ func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traf
 // finished.
 func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
 	var got, sent, foreign int64
+	requests := newSequenceTracker(1)
 	start := e.clock.now()
 	err := p.Threading().Run(1, func(int) error {
 		m := e.wire.Messenger(0)
@@ -368,6 +377,9 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 				}
 				continue
 			}
+			if requests.arrive(binary.LittleEndian.Uint64(b[8:]), 0, false) == duplicate {
+				continue // which the network made: the client sends no request twice
+			}
 			got++
 			copy(answer, b[:rrHeaderSize])
 			if _, err := m.Send(answer); err == nil {
@@ -383,6 +395,6 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 	st := e.wire.State()
 	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
 	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Duplicates: requests.duplicates, Foreign: foreign + st.UnknownPeers, SocketDrops: st.Dropped}
 	return r, nil
 }

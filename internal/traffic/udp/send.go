@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -28,7 +29,7 @@ type sender struct {
 	window      traffic.Window
 	departure   *traffic.Distribution
 	largest     int64 // burst, in datagrams
-	notes       []traffic.Note
+	notes       []result.Note
 	offload     bool
 	driven      time.Duration
 	deniedInRow int // sends in a row that a packet filter refused
@@ -85,7 +86,7 @@ func (s *sender) burst() int { return max(1, s.p.Burst) }
 
 func (s *sender) noOffload(why error) {
 	s.offload = false
-	s.notes = append(s.notes, traffic.Note{Code: string(warning.OffloadUnavailable), Text: fmt.Sprintf("UDP segmentation offload is unavailable (%v), so datagrams were sent one at a time", why)})
+	s.notes = append(s.notes, warning.NewNote(warning.OffloadUnavailable, "UDP segmentation offload is unavailable (%v), so datagrams were sent one at a time", why))
 }
 
 // drive sends for warmup + timed. It marks the datagrams of the second part as counted, in intervals
@@ -305,7 +306,7 @@ func (s *sender) report() traffic.Report {
 	r.TCP.Wire, r.TCP.Segments = uint64(r.Sent), uint64(r.Messages)
 	r.Datagrams = d
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d slots were missed: the sender could not reach the requested rate", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, warning.NewNote(warning.GeneratorLimited, "%d of %d slots were missed: the sender could not reach the requested rate", w.Missed, w.Slots))
 	}
 	return r
 }

@@ -82,6 +82,19 @@ func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 	return arrivedInTime
 }
 
+// extend returns the sequence number nearest to the newest one that ends in these 16 bits.
+func (l *sequenceTracker) extend(low uint16) uint64 {
+	if l.next == 0 {
+		return uint64(low)
+	}
+	newest := l.next - 1
+	seq := int64(newest) + int64(int16(low-uint16(newest)))
+	if seq < 0 {
+		return uint64(low)
+	}
+	return uint64(seq)
+}
+
 // advance makes seq the newest and clears the bits that the ring reuses.
 func (l *sequenceTracker) advance(seq uint64) {
 	if seq-l.next >= l.size {

@@ -144,3 +144,15 @@ func FuzzHeader(f *testing.F) {
 		}
 	})
 }
+
+// Of a number of which only the last 16 bits are known, the nearest to the newest one is meant.
+func TestExtend(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		l := newSequenceTracker(1)
+		newest := rapid.Uint64Range(0, 1<<40).Draw(r, "newest")
+		must.Equal(t, newest&0xffff, l.extend(uint16(newest))) // the first
+		l.arrive(newest, 0, false)
+		seq := uint64(max(0, int64(newest)+rapid.Int64Range(-1<<15, 1<<15-1).Draw(r, "distance")))
+		must.Equal(t, seq, l.extend(uint16(seq)))
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,6 +126,14 @@ func consistent(t *testing.T, name string, p traffic.Params, sender, receiver tr
 	}
 }
 
+// countedOf is how many datagrams of the timed window a receiver has.
+func countedOf(r traffic.Report) (n int64) {
+	for _, f := range r.Datagrams.Flows {
+		n += f.ReceivedCounted
+	}
+	return n
+}
+
 func TestUDPStream(t *testing.T) {
 	for i, c := range []struct {
 		name   string
@@ -159,8 +168,10 @@ func TestUDPStream(t *testing.T) {
 			must.EqualFor(t, name, len(intervals(p)), len(series.Values))
 			for metric, v := range m {
 				known, ok := result.MetricNamed(metric)
-				if !ok || v < 0 || v == 0 && known.Primary {
-					t.Errorf("%s: metric %s = %g", name, metric, v)
+				// Without a rate a busy machine may lose all of a short window: what was counted decides.
+				nothing := c.lossy && countedOf(receiver) == 0
+				if !ok || v < 0 || known.Primary && (v == 0) != nothing {
+					t.Errorf("%s: metric %s = %g of %d datagrams", name, metric, v, countedOf(receiver))
 				}
 			}
 			if !c.lossy && m["loss_ratio"] != 0 {
@@ -238,9 +249,6 @@ func TestUDPRR(t *testing.T) {
 			p.TransactionRate, p.ResponseSize = rate, 600
 			name := fmt.Sprintf("%s, rate %d", pairing, rate)
 			client, server, err := trial(t, ends[0], ends[1], p)
-			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // this machine was not scheduled
-				client, server, err = trial(t, ends[0], ends[1], p)
-			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -249,10 +257,12 @@ func TestUDPRR(t *testing.T) {
 			if client.Sent != server.Received || server.Sent != client.Received || client.Messages != server.Messages || m["loss_ratio"] != 0 {
 				t.Errorf("%s: client %+v, server %+v", name, client, server)
 			}
-			if len(series.Values) != 3 || m["transaction_rate"] <= 0 || m["rtt_p50"] <= 0 || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
+			// A machine that schedules nothing for longer than the trial has no exchange in the window.
+			w := client.Window
+			if len(series.Values) != 3 || (m["transaction_rate"] > 0) != (w.Messages > 0) || (m["rtt_p50"] > 0) != (w.RTT.Count() > 0) || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
 				t.Errorf("%s: %v, %v", name, m, series)
 			}
-			if w := client.Window; rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
+			if rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
 				t.Errorf("%s: %d exchanges and %d missed in %d slots, want 125", name, w.RTT.Count(), w.Missed, w.Slots)
 			}
 		}
@@ -323,7 +333,7 @@ func TestUDPRRLost(t *testing.T) {
 	if lost == 0 || f.Sent != r.Messages || m["loss_ratio"] != float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) || m["loss_ratio"] <= 0 {
 		t.Errorf("%d lost, %v, %+v", lost, m, r)
 	}
-	if r.Datagrams.Late == 0 || r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
+	if r.Datagrams.Duplicates == 0 || r.Datagrams.Late != 0 || r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
 		t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
 	}
 }
@@ -404,6 +414,62 @@ func TestUDPReplay(t *testing.T) {
 	d := a.r.Datagrams
 	if want := (traffic.FlowCount{Received: 4, ReceivedCounted: 4}); d.Flows[0] != want || d.Duplicates != 2 || d.Reordered != 1 || d.ReorderExtent != 1 || d.Foreign != 3 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// relay passes the datagrams of one client to a server and back, each twice.
+func relay(t *testing.T, server string) (address string) {
+	t.Helper()
+	near := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+	far := must.Get(net.Dial("udp", server))(t)
+	t.Cleanup(func() { near.Close(); far.Close() })
+	var client atomic.Pointer[net.Addr]
+	go func() {
+		for b := make([]byte, 64<<10); ; {
+			n, from, err := near.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			client.Store(&from)
+			for range 2 {
+				_, _ = far.Write(b[:n]) // what is lost is lost
+			}
+		}
+	}()
+	go func() {
+		for b := make([]byte, 64<<10); ; {
+			n, err := far.Read(b)
+			if err != nil {
+				return
+			}
+			for range 2 {
+				_, _ = near.WriteTo(b[:n], *client.Load())
+			}
+		}
+	}()
+	return near.LocalAddr().String()
+}
+
+// Exchanges over a network that doubles every datagram count once, and the copies are known.
+func TestUDPDoubled(t *testing.T) {
+	for kind, w := range map[string]traffic.Workload{"udp_rr": newRR(socket.FastestUDP()), "udp_dns": newDNS(socket.FastestUDP())} {
+		p := params(kind)
+		p.TransactionRate = 200
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		toServer := make(chan traffic.Report, 1)
+		served := begin(ctx, t, w, &p, toServer)
+		p.Address = relay(t, p.Address)
+		client, err := w.Dial(ctx, p, make(chan traffic.Report))
+		must.Do(t, err)
+		toServer <- client
+		s := <-served
+		cancel()
+		must.Do(t, s.err)
+		c, d := sumOf(client.Datagrams), sumOf(s.r.Datagrams)
+		// A copy of the last request may still be on its way when the server ends.
+		if c.Received == 0 || c.Received != c.Sent || d.Received != c.Sent || d.Sent != d.Received || s.r.Datagrams.Duplicates < c.Sent-1 || kind == "udp_rr" && (client.Datagrams.Duplicates == 0 || client.Datagrams.Late != 0) {
+			t.Errorf("%s: client %+v, server %+v", kind, client.Datagrams, s.r.Datagrams)
+		}
 	}
 }
 
@@ -502,7 +568,7 @@ func TestUDPRateTooHigh(t *testing.T) {
 	w := stream{socket.FastestUDP()}
 	client, server := must.Get2(trial(t, w, w, p))(t)
 	consistent(t, "400 Gbit/s", p, client, server)
-	limited := slices.ContainsFunc(client.Notes, func(n traffic.Note) bool { return n.Code == "generator_limited" })
+	limited := slices.ContainsFunc(client.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	if !limited || client.Window.Missed == 0 || client.Datagrams.LargestBurst > 64 {
 		t.Errorf("notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, client.Datagrams.LargestBurst)
 	}

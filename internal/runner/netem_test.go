@@ -1,0 +1,81 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/lab"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// What a network does to packets is measured and named, and makes no trial fail that carried what it needs: a delay is in
+// the round trips, copies and datagrams out of order are counted beside the loss, and damaged ones are lost where their
+// checksum was tested. The kernel of a guest can do all of it: see package guest/inside.
+func TestGuestNetem(t *testing.T) {
+	needGuest(t, "a kernel with netem")
+	paced := datagrams(func(w *study.Workload) { w.Rate, w.Burst, w.Duration = 2e6, 1, study.Duration(time.Second) })
+	stream := study.Workload{
+		ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, Direction: study.Forward, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		Placement: study.Free, WriteSize: 64 << 10, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(2 * time.Second),
+	}
+	for _, tt := range []struct {
+		netem string
+		w     study.Workload
+		holds func(tr result.Trial) bool
+	}{
+		{"delay 1ms", exchanges("tcp_rr"), roundTrips(1e-3)},
+		{"delay 100ms", exchanges("tcp_rr"), roundTrips(100e-3)},
+		{"delay 100ms", exchanges("tcp_crr"), func(tr result.Trial) bool { return tr.Metrics["connect_p50"] >= 100e-3 }},
+		{"delay 20ms reorder 30% 50%", paced, func(tr result.Trial) bool {
+			return tr.Metrics["reordered_ratio"] > 0.05 && tr.Metrics["loss_ratio"] < 0.01 && tr.Metrics["duplicates"] == 0
+		}},
+		{"delay 2ms reorder 5%", stream, func(tr result.Trial) bool { return tr.Metrics["goodput"] > 0 }},
+		{"duplicate 30%", paced, func(tr result.Trial) bool {
+			return tr.Metrics["duplicates"] > 10 && tr.Metrics["loss_ratio"] < 0.01 && tr.Metrics["goodput"] <= 2.01e6
+		}},
+		{"duplicate 30%", exchanges("udp_rr"), func(tr result.Trial) bool { return tr.Metrics["transaction_rate"] > 0 }},
+		{"duplicate 30%", study.Workload{
+			ID: "udp_dns", Kind: "udp_dns", Flows: 2, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Duration: study.Duration(time.Second),
+		}, func(tr result.Trial) bool { return tr.Metrics["transaction_rate"] > 0 }},
+		{"duplicate 5%", stream, func(tr result.Trial) bool { return tr.Metrics["goodput"] > 0 }},
+		{"corrupt 20%", paced, func(tr result.Trial) bool {
+			var damaged int64
+			for _, p := range tr.Losses.Places {
+				if strings.Contains(strings.ToLower(p.Counter), "csum") {
+					damaged += p.Count
+				}
+			}
+			return tr.Metrics["loss_ratio"] > 0.05 && damaged > tr.Losses.Lost/2
+		}},
+		{"corrupt 5%", stream, func(tr result.Trial) bool { return tr.Metrics["goodput"] > 0 && tr.Metrics["retransmits"] > 0 }},
+		{"loss 10%", exchanges("tcp_rr"), func(tr result.Trial) bool { return tr.Metrics["transaction_rate"] > 0 }},
+	} {
+		t.Run(tt.netem+" of "+tt.w.Kind, func(t *testing.T) {
+			_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+				return run(l.A.NS, "", append([]string{"/sbin/tc"}, strings.Fields("qdisc add dev eth0 root netem limit 10000 "+tt.netem)...)...)
+			}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{tt.w} }, nil)
+			for _, tr := range trials {
+				if tr.Status == result.TrialOK {
+					if !tt.holds(tr) {
+						t.Errorf("%v, losses %+v", tr.Metrics, tr.Losses)
+					}
+					return
+				}
+			}
+			t.Errorf("no valid trial: %v", outcomes(trials))
+		})
+	}
+}
+
+// roundTrips expects a round trip to last at least as long as the network delays, in s, and most of them not twice as long
+// and 50 ms, which an emulated CPU may add.
+func roundTrips(delay float64) func(result.Trial) bool {
+	return func(tr result.Trial) bool {
+		p50 := tr.Metrics["rtt_p50"]
+		return p50 >= delay && p50 < 2*delay+50e-3
+	}
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tare/internal/result"
+)
+
+// Every list of run.json has a limit, and its error names the list.
+func TestLongLists(t *testing.T) {
+	seen := 0
+	var walk func(name string, of reflect.Type, path []int)
+	at := func(path []int, n int) result.Run {
+		var run result.Run
+		v := reflect.ValueOf(&run).Elem()
+		for i, field := range path {
+			v = v.Field(field)
+			if v.Kind() == reflect.Pointer {
+				v.Set(reflect.New(v.Type().Elem()))
+				v = v.Elem()
+			}
+			if v.Kind() == reflect.Slice {
+				size := 1
+				if i == len(path)-1 {
+					size = n
+				}
+				v.Set(reflect.MakeSlice(v.Type(), size, size))
+				v = v.Index(0)
+			}
+			if v.Kind() == reflect.Pointer {
+				v.Set(reflect.New(v.Type().Elem()))
+				v = v.Elem()
+			}
+		}
+		return run
+	}
+	walk = func(name string, of reflect.Type, path []int) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			key = strings.TrimPrefix(name+"."+key, ".")
+			below := append(append([]int{}, path...), i)
+			elem := f.Type
+			if elem.Kind() == reflect.Pointer {
+				elem = elem.Elem()
+			}
+			if elem.Kind() == reflect.Slice {
+				if elem = elem.Elem(); elem.Kind() == reflect.Pointer {
+					elem = elem.Elem()
+				}
+				if (elem.Kind() == reflect.Struct || elem.Kind() == reflect.String) && key != "cells" {
+					seen++
+					if err := checkRun(at(below, maxList)); err != nil {
+						t.Errorf("%s of the maximum length: %v", key, err)
+					}
+					want := fmt.Sprintf("too large: %s has %d elements, more than the maximum of %d", key, maxList+1, maxList)
+					if got := fmt.Sprint(checkRun(at(below, maxList+1))); got != want {
+						t.Errorf("%s, want %s", got, want)
+					}
+				}
+			}
+			if elem.Kind() == reflect.Struct && elem.PkgPath() == of.PkgPath() && len(path) < 6 {
+				walk(key, elem, below)
+			}
+		}
+	}
+	walk("", reflect.TypeFor[result.Run](), nil)
+	if seen < 30 {
+		t.Errorf("%d lists were tried", seen)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -183,15 +182,4 @@ func limitProcesses(r *tested) error {
 	}
 	r.note("at most %s processes and threads", strings.TrimSpace(string(count)))
 	return os.WriteFile(filepath.Join(group, "pids.max"), count, 0o644)
-}
-
-// collectBeside runs gc while the run is there: it removes nothing.
-func collectBeside(r *tested) error {
-	for range 3 {
-		code, out := r.call("gc")
-		if code != 0 || !slices.Contains(strings.Split(strings.TrimSpace(out), "\n"), "nothing to remove") {
-			r.t.Errorf("gc beside the run: exit code %d\n%s", code, out)
-		}
-	}
-	return nil
 }

@@ -71,7 +71,7 @@ func kinds() []fault {
 		{name: "files-limited", inject: limitFiles},
 		{name: "processes-limited", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: limitProcesses, end: killed},
 		{name: "port-stolen", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: stealPort},
-		{name: "gc-beside", inject: collectBeside, end: undisturbed},
+		{name: "gc-beside", prepare: usersFiles, inject: collectBeside, end: undisturbed},
 		{name: "guest-kill", groups: []string{"vm"}, inject: killOne(named("qemu-system-x86_64"))},
 		{name: "guest-stop", groups: []string{"vm"}, inject: pauseOne(named("qemu-system-x86_64"), time.Second, 5*time.Second)},
 	}

@@ -23,6 +23,7 @@ var (
 	faultModes  = flag.String("modes", "netns,tunnel,rootless,docker", "groups of modes, separated by commas: netns, tunnel, rootless, docker, vm")
 	faultCase   = flag.Int("case", -1, "only the fault with this number, from 0")
 	soakTrials  = flag.Int("trials", 200, "number of trials of TestFaultsSoak")
+	peerCount   = flag.Int("peers", 60, "number of commands of TestFaultsPeers")
 	pairsAtMost = flag.Int("pairs", 50, "largest number of pairs of endpoints of TestFaultsPairs")
 )
 
@@ -41,6 +42,8 @@ func TestMain(m *testing.M) {
 		app := cli.New(result.Build{Version: "test", Commit: "0123456"})
 		app.Program = os.Args[0]
 		os.Exit(app.Main(context.Background(), os.Args[1:]))
+	case name == peerName:
+		os.Exit(peerMain(os.Args[1:]))
 	case name == hogName:
 		os.Exit(hogMain(os.Args[1:]))
 	}

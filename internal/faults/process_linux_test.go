@@ -32,11 +32,13 @@ type tested struct {
 	home string // the directory of all its files
 	out  string // the run's directory
 
-	before   []string // a command that starts the program, such as unshare
-	terminal bool     // the program has a terminal of its own
-	ptmx     *os.File // the other end of the terminal
-	cmd      *exec.Cmd
-	undo     []func() error // what ends the fault, after the program has ended
+	users      []string // paths of a user's, whose content must stay
+	before     []string // a command that starts the program, such as unshare
+	namespaces uintptr  // new ones that it is in, as flags of clone
+	terminal   bool     // the program has a terminal of its own
+	ptmx       *os.File // the other end of the terminal
+	cmd        *exec.Cmd
+	undo       []func() error // what ends the fault, after the program has ended
 
 	mu     sync.Mutex
 	lines  []string
@@ -55,6 +57,7 @@ func (r *tested) start(args ...string) {
 	command := append(slices.Clone(r.before), append([]string{program}, args...)...)
 	r.cmd = exec.Command(command[0], command[1:]...)
 	r.cmd.Dir = r.home
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: r.namespaces}
 	if len(r.before) == 0 {
 		r.cmd.Args[0] = "tare"
 	}
@@ -180,7 +183,13 @@ func (r *tested) wait() int {
 // call runs the program to its end with other arguments.
 func (r *tested) call(args ...string) (code int, out string) {
 	r.t.Helper()
-	c := &tested{t: r.t, home: r.home, out: r.out, before: r.before}
+	return r.callIn(0, args...)
+}
+
+// callIn is call in new namespaces, by their flags of clone.
+func (r *tested) callIn(namespaces uintptr, args ...string) (code int, out string) {
+	r.t.Helper()
+	c := &tested{t: r.t, home: r.home, out: r.out, before: r.before, namespaces: namespaces}
 	c.start(args...)
 	code = c.wait()
 	return code, c.stdout.String() + c.stderr()

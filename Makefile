@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build agents size share install uninstall image licences vuln fuzz dist dist-check test test-all $(ALL) test-live uninstall-tests clean-cache flaky race check check-all fmt cross lint faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
+.PHONY: run build agents size docs-size share install uninstall image licences vuln fuzz dist dist-check test test-all $(ALL) test-live uninstall-tests clean-cache flaky race check check-all fmt cross lint faults soak bench bench-aa bpf bpf-drops bpf-redirect drawings schema man claims pictures pictures-terminal clean
 
 # Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
 # are in a user namespace.
@@ -167,13 +167,13 @@ lint: $(LINT)
 	scripts/lint-prose
 
 # Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
-# lost and nothing left; see docs/reliability.md. Requires root; about an hour. A case that
-# fails prints the command that repeats it.
+# lost and nothing left; call commands against hostile peers. See docs/reliability.md. Requires
+# root; about an hour. A case that fails prints the command that repeats it.
 FAULTS ?= 200
 FAULTTEST = PATH="$$(scripts/setup-tests $(filter --yes,-$(TESTFLAGS)) faults | tr '\n' ':')$$PATH" go test -tags=$(TAGS) -trimpath -count=1 -vet=off -v
 SEED ?= 1
 faults: agents
-	$(FAULTTEST) -timeout 6h ./internal/faults -run '^TestFaults$$' -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
+	$(FAULTTEST) -timeout 6h ./internal/faults -run '^TestFaults(Peers)?$$' -peers 320 -faults $(FAULTS) -seed $(SEED) -modes netns,tunnel,rootless,docker,vm
 
 # Thousands of short trials in one run, and hundreds of endpoints at once: about half an hour.
 soak: agents
@@ -213,6 +213,13 @@ drawings:
 # Regenerate the study file's JSON Schema after a change of its types.
 schema:
 	go test ./internal/study/studyfile -run 'TestSchema$$' -update
+
+# How many words the pages have that are written by hand, by directory, and those that are generated whole.
+docs-size:
+	@find README.md docs -name '*.md' -exec wc -w {} + | awk '$$2 != "total" { \
+		d = $$2; if (!sub("/[^/]*$$", "", d)) d = "."; \
+		if ($$2 ~ /docs\/(commands|metrics)\.md$$/ || d == "docs/claims") d = "generated"; else all += $$1; n[d] += $$1 } \
+		END { for (d in n) printf "%7d %s\n", n[d], d | "sort -k2"; close("sort -k2"); printf "%7d by hand\n", all }'
 
 # Regenerate the man pages after a change of a command or its flags.
 man:

@@ -46,11 +46,11 @@ func anchors(text string) (out []string) {
 	return out
 }
 
-// pages returns the Markdown pages below docs and beside README.md, by path.
+// pages returns the Markdown pages below bench and docs and beside README.md, by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, dir := range []string{".", "docs"} {
+	for _, dir := range []string{".", "bench", "docs"} {
 		must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if dir == "." && path != dir && e.IsDir() {
 				return fs.SkipDir

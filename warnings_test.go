@@ -85,7 +85,7 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
 		constants[m[2]] = m[1]
 	}
-	used := map[string]bool{}
+	used, valued := map[string]bool{}, map[string]bool{}
 	name := regexp.MustCompile(`warning\.([A-Z]\w*)`)
 	literal := regexp.MustCompile(`(?:warn|warnExisting)\("|(?:Warning|Note)\{(?:Code: )?"`)
 	for _, f := range sources(t) {
@@ -95,6 +95,7 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 		text := must.Get(os.ReadFile(f.path))(t)
 		for _, m := range name.FindAllStringSubmatch(string(text), -1) {
 			used[m[1]] = true
+			valued[m[1]] = valued[m[1]] || strings.Contains(string(text), "warning.Said(") || strings.Contains(string(text), "result.NewValues(")
 		}
 		if m := literal.Find(text); m != nil {
 			t.Errorf("%s: %s... gives a warning with a code that is not in the registry", f.path, m)
@@ -104,6 +105,8 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 	for _, e := range all {
 		if c := constants[string(e.Code)]; !used[c] {
 			t.Errorf("nothing gives %s", e.Code)
+		} else if e.Say != "" && !valued[c] {
+			t.Errorf("nothing gives %s its values", e.Code)
 		}
 	}
 	for code := range constants {

@@ -85,7 +85,7 @@ func parts() []struct{ name, about string } {
 		{"guest", "virtual machines, and what this kernel lacks in one"},
 		{"wine", "the Windows build"},
 		{"browser", "every page in a browser"},
-		{"faults", "faults in real runs, long runs, many endpoints"},
+		{"faults", "faults in real runs, hostile peers, long runs, many endpoints"},
 		{"release", "reproducible builds, licences, vulnerabilities"},
 	}
 }

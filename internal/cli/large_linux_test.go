@@ -52,6 +52,7 @@ func largeInputs(t *testing.T, dir string) {
 
 // Each command takes little memory of whatever it may be given, and says what is wrong in few words.
 func TestEveryCommandOnLargeInput(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	largeInputs(t, dir)
 	studies, tables := "nested.yaml open.yaml alias.yaml modes.yaml sweeps.yaml errors.yaml claims.yaml", "blocks.csv metrics.csv nested.json open.json"

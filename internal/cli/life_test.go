@@ -76,6 +76,7 @@ func TestInterrupted(t *testing.T) {
 	needLab(t)
 	for name, trials := range map[string]int{"in set-up": 0, "in a trial": 2} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := studyIn(t, longStudy)
 			out := filepath.Join(dir, "run")
 			p := start(t, dir, "run", "study.yaml", "--out", out)
@@ -174,6 +175,7 @@ func TestKilled(t *testing.T) {
 
 // Two runs at once share no name, no address and no port, and know of each other.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 3", 1))
 	var ps []*program

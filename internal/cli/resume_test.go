@@ -72,6 +72,7 @@ func recordedLoop(t *testing.T, build result.Build) func() string {
 // A run whose study or program changed does not go on: the error names what differs and
 // with which values, before anything is measured.
 func TestResumeRefusesAnotherExperiment(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0", Commit: "abc"}
 	recorded := recordedLoop(t, build)
 	for name, c := range map[string]struct {
@@ -104,6 +105,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 // What does not decide a trial may change: the run goes on, and only what is missing is
 // measured.
 func TestResumeExtends(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
 	edited(t, dir, store.StudyFile, "blocks: 2", "blocks: 3\ntitle: Longer")
@@ -119,6 +121,7 @@ func TestResumeExtends(t *testing.T) {
 // With --force both experiments are in the directory, and only one in its results; it
 // goes on without --force from then on, and back to the first with it.
 func TestResumeForced(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
 	edited(t, dir, store.StudyFile, "duration: 150ms", "duration: 250ms")
@@ -158,6 +161,7 @@ func TestResumeForced(t *testing.T) {
 // A run of a program that recorded neither settings nor build is read as it always was;
 // it goes on with --force only, beside its trials.
 func TestResumeOfOlderRun(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
 	_, trials := loaded(t, dir)
@@ -183,6 +187,7 @@ func TestResumeOfOlderRun(t *testing.T) {
 // Lines that repeat a trial are named and count once, when a run goes on and when it is
 // read.
 func TestResumeOfDoubledTrials(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
 	path := filepath.Join(dir, store.TrialsFile)
@@ -200,6 +205,7 @@ func TestResumeOfDoubledTrials(t *testing.T) {
 // A study that was edited after its run is named by what reads the run, and refused by
 // what compares it.
 func TestChangedStudyIsNamed(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	recorded := recordedLoop(t, build)
 	dir, same := recorded(), recorded()
@@ -223,6 +229,7 @@ func TestChangedStudyIsNamed(t *testing.T) {
 // A run without run.json is reported as one that has it: what was known at its start and
 // after each block is on disk.
 func TestReportOfKilledRun(t *testing.T) {
+	t.Parallel()
 	build := result.Build{Version: "v0.1.0", Commit: "abc"}
 	dir := recordedLoop(t, build)()
 	whole, _ := loaded(t, dir)
@@ -255,6 +262,7 @@ func TestReportOfKilledRun(t *testing.T) {
 
 // A run whose result cannot be written is not called complete.
 func TestUnwrittenResultIsNotComplete(t *testing.T) {
+	t.Parallel()
 	testneed.NotShort(t)
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "run")

@@ -84,6 +84,7 @@ func TestEndsInOrder(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := studyIn(t, longStudy)
 			out := filepath.Join(dir, "run")
 			cmd := tareIn(dir, "run", "study.yaml", "--out", out, "--verbose")
@@ -109,6 +110,7 @@ func TestEndsInOrder(t *testing.T) {
 
 // A run below nohup goes on after its terminal is closed.
 func TestNohup(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	dir := studyIn(t, longStudy)
 	out := filepath.Join(dir, "run")
@@ -132,6 +134,7 @@ func TestNohup(t *testing.T) {
 
 // A command that tries modes ends in order, too.
 func TestDoctorEndsInOrder(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	cmd := tareIn(t.TempDir(), "doctor", "--modes", "netns/bridge,netns/vxlan,docker/bridge")
 	out := must.Get(cmd.StdoutPipe())(t)
@@ -155,6 +158,7 @@ func TestDoctorEndsInOrder(t *testing.T) {
 
 // A run whose results nobody reads is complete and leaves nothing behind.
 func TestNobodyReadsStdout(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
 	out := filepath.Join(dir, "run")

@@ -47,6 +47,7 @@ workloads:
 
 // An ordinary user measures the same modes inside a user namespace.
 func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	dir := studyIn(t, allModes)
 	out := filepath.Join(dir, "run")
@@ -93,6 +94,7 @@ func TestOrdinaryUserEnds(t *testing.T) {
 	needLab(t)
 	for name, sig := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := studyIn(t, longStudy)
 			out := filepath.Join(dir, "run")
 			p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)

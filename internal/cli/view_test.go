@@ -110,7 +110,10 @@ func TestLiveView(t *testing.T) {
 		},
 		"SIGTERM": func(a *atTerminal) error { return a.cmd.Process.Signal(syscall.SIGTERM) },
 	} {
-		t.Run(name, func(t *testing.T) { testLiveView(t, end) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testLiveView(t, end)
+		})
 	}
 }
 
@@ -149,6 +152,7 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 
 // Where a terminal cannot be drawn on there is a line for each change, and no sequence.
 func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
 	a := runAt(t, 80, 30, []string{"TERM=dumb"}, "run", filepath.Join(dir, "study.yaml"), "--out", filepath.Join(dir, "run"))
@@ -163,6 +167,7 @@ func TestDumbTerminal(t *testing.T) {
 
 // A terminal that goes away ends the run in order.
 func TestTerminalGoesAway(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	dir := studyIn(t, longStudy)
 	out := filepath.Join(dir, "run")

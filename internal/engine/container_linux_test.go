@@ -243,7 +243,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("stuck", func(t *testing.T) {
 		a := b.Agent(t, c, "stuck/limited")
 		t.Setenv(timelimit.Variable, "1") // its whole limit is waited for
-		pause(t, pidOf(t, "stuck/limited"))
+		drivertest.Stop(t, pidOf(t, "stuck/limited"))
 		must.Do(t, a.Close())
 		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {
 			t.Errorf("agents %v still run", left)

@@ -25,11 +25,6 @@ func kill(t *testing.T, pid int) {
 	must.Do(t, unix.Kill(pid, unix.SIGKILL))
 }
 
-func pause(t *testing.T, pid int) {
-	t.Helper()
-	must.Do(t, unix.Kill(pid, unix.SIGSTOP))
-}
-
 // hostPID returns the id of a container's first process on this machine.
 func hostPID(t *testing.T, c *engine.Container) int {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -64,10 +63,10 @@ func TestKilledRun(t *testing.T) {
 		t.Fatalf("it says %q, %v", line, err)
 	}
 	free, stopped := number(t, words[1]), number(t, words[2])
-	must.Do(t, syscall.Kill(stopped, syscall.SIGSTOP))
+	drivertest.Stop(t, stopped)
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	waitGone(t, free)
+	drivertest.WaitEnded(t, free)
 	if text, _ := os.ReadFile(called); strings.Count(string(text), "DEL a-client") != 1 || strings.Count(string(text), "ADD") != 2 {
 		t.Errorf("the plugin was called for %q, want an ADD for each endpoint and the DEL of that of host a", text)
 	}
@@ -82,23 +81,11 @@ func TestKilledRun(t *testing.T) {
 	if !listed {
 		t.Errorf("the stopped process %d is not among what is left: %v", stopped, found)
 	}
-	waitGone(t, stopped)
+	drivertest.WaitEnded(t, stopped)
 }
 
 func number(t *testing.T, word string) int {
 	t.Helper()
 	n := must.Get(strconv.Atoi(word))(t)
 	return n
-}
-
-// waitGone waits until a process has exited, reaped or not.
-func waitGone(t *testing.T, pid int) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Fatalf("process %d has not exited", pid)
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
@@ -207,7 +206,7 @@ func TestKilledRun(t *testing.T) {
 			}
 			_ = cmd.Wait() // it was killed
 			for _, pid := range children {
-				waitGone(t, pid)
+				drivertest.WaitEnded(t, pid)
 			}
 			alive := must.Get(lab.Alive())(t)
 			found, err := private.Leftovers(alive)
@@ -224,18 +223,6 @@ func TestKilledRun(t *testing.T) {
 			nothingLeft(t, id)
 		})
 	}
-}
-
-// waitGone waits until a process has exited, reaped or not.
-func waitGone(t *testing.T, pid int) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Errorf("process %d has not exited", pid)
 }
 
 // nothingLeft checks that a run has left nothing on this machine.

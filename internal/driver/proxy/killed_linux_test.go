@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -69,11 +68,10 @@ func killedRun(t *testing.T, mode string) {
 	}
 	run := words[0]
 	free, stopped := number(t, words[1]), number(t, words[2])
-	must.Do(t, syscall.Kill(stopped, syscall.SIGSTOP))
-	waitState(t, stopped, "T")
+	drivertest.Stop(t, stopped)
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	waitState(t, free, "Z")
+	drivertest.WaitEnded(t, free)
 	found := must.Get(lab.Leftovers())(t)
 	var what []string
 	for _, l := range found {
@@ -86,31 +84,11 @@ func killedRun(t *testing.T, mode string) {
 	if !slices.Contains(what, fmt.Sprintf("process %d", stopped)) || !slices.ContainsFunc(what, func(w string) bool { return strings.HasPrefix(w, "namespace ") }) {
 		t.Errorf("process %d was stopped; what is left is %v", stopped, what)
 	}
-	waitState(t, stopped, "Z")
+	drivertest.WaitEnded(t, stopped)
 }
 
 func number(t *testing.T, word string) int {
 	t.Helper()
 	n := must.Get(strconv.Atoi(word))(t)
 	return n
-}
-
-// waitState waits until all threads of a process have a state; one that has gone has state Z.
-func waitState(t *testing.T, pid int, state string) {
-	t.Helper()
-	at := fmt.Sprintf("/proc/%d/task", pid)
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		threads, err := os.ReadDir(at)
-		if err != nil && state == "Z" {
-			return
-		}
-		other := slices.ContainsFunc(threads, func(e os.DirEntry) bool {
-			stat, err := os.ReadFile(at + "/" + e.Name() + "/stat")
-			return err == nil && !strings.Contains(string(stat), ") "+state+" ")
-		})
-		if err == nil && len(threads) > 0 && !other {
-			return
-		}
-	}
-	t.Fatalf("process %d has not reached state %s", pid, state)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"slices"
-	"syscall"
 	"testing"
 
 	"tare/internal/driver/drivertest"
@@ -59,7 +58,7 @@ func controllerKilled(t *testing.T, what string) {
 	if found := leftOf(t, id); len(found) > 0 {
 		t.Errorf("a live run is considered dead: %v", found)
 	}
-	must.Do(t, syscall.Kill(a, syscall.SIGSTOP))
+	drivertest.Stop(t, a)
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the end of the engine that can", func() bool { return len(running(ofB)) == 0 })

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +20,6 @@ import (
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/timelimit"
 )
 
 // doomed is the environment variable that makes a test binary a run that waits until it is
@@ -87,18 +84,23 @@ func KilledRun(t *testing.T, modes ...string) {
 		_ = cmd.Process.Kill()
 		t.Fatalf("it says %q, %v", line, err)
 	}
-	run, pids := words[0], words[1:]
+	run := words[0]
+	pids := make([]int, 2*len(modes))
+	for i, word := range words[1:] {
+		if pids[i], err = strconv.Atoi(word); err != nil {
+			t.Fatal(err)
+		}
+	}
 	stopped := pids[len(pids)-2:]
 	for _, pid := range stopped {
-		signal(t, pid, syscall.SIGSTOP)
-		stops(t, pid)
+		drivertest.Stop(t, pid)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
 	for _, pid := range pids[:len(pids)-2] {
-		ends(t, pid)
+		drivertest.WaitEnded(t, pid)
 	}
 	found, err := lab.Leftovers()
 	if err != nil {
@@ -115,55 +117,12 @@ func KilledRun(t *testing.T, modes ...string) {
 		}
 	}
 	for _, pid := range stopped {
-		if !slices.Contains(what, "process "+pid) {
-			t.Errorf("process %s was stopped and is not among what is left: %v", pid, what)
+		if !slices.Contains(what, fmt.Sprint("process ", pid)) {
+			t.Errorf("process %d was stopped and is not among what is left: %v", pid, what)
 		}
-		ends(t, pid)
+		drivertest.WaitEnded(t, pid)
 	}
 	if !slices.ContainsFunc(what, func(w string) bool { return strings.HasPrefix(w, "namespace ") }) {
 		t.Errorf("no namespace is left of a run that was killed: %v", what)
 	}
-}
-
-func signal(t *testing.T, pid string, s syscall.Signal) {
-	t.Helper()
-	n, err := strconv.Atoi(pid)
-	if err == nil {
-		err = syscall.Kill(n, s)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stops waits until all threads of a process are stopped: until then one of them can still see
-// that the run has ended.
-func stops(t *testing.T, pid string) {
-	t.Helper()
-	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		threads, err := filepath.Glob("/proc/" + pid + "/task/*/stat")
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs := slices.ContainsFunc(threads, func(thread string) bool {
-			stat, err := os.ReadFile(thread)
-			return err != nil || !strings.Contains(string(stat), ") T ")
-		})
-		if len(threads) > 0 && !runs {
-			return
-		}
-	}
-	t.Fatalf("process %s has not stopped", pid)
-}
-
-// ends waits until a process has exited.
-func ends(t *testing.T, pid string) {
-	t.Helper()
-	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Errorf("process %s has not ended", pid)
 }

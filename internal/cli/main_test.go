@@ -80,6 +80,7 @@ func tare() {
 const peakFile = "TARE_TEST_PEAK"
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Condition: func(cond string) (bool, error) {

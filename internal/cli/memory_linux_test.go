@@ -139,24 +139,26 @@ func TestMemoryOfAnyInput(t *testing.T) {
 		{args: []string{"export", "--format", "md", "20000 metrics"}, exit: fine},
 		{args: []string{"gc", "--engine", engine}, exit: -1, said: "the answer has more than 8 MiB"},
 	} {
-		name := strings.Join(c.args, " ")
-		p := prepared(dir, c.args...)
-		peak := filepath.Join(t.TempDir(), "peak")
-		p.cmd.Env = append(os.Environ(), peakFile+"="+peak)
-		if c.stdin != nil {
-			p.cmd.Stdin = unread(t, c.stdin())
-		}
-		began := time.Now()
-		p.begin(t)
-		exit := p.wait(t)
-		if c.exit >= 0 && exit != c.exit || !strings.Contains(p.stderr.String(), c.said) || exit != fine && strings.Count(p.stderr.String(), "\n") != 1 {
-			t.Errorf("%s: exit %d, %.500s", name, exit, p.stderr.String())
-		}
-		if used := peakOf(t, peak); used > mostMemory {
-			t.Errorf("%s: %d bytes of memory", name, used)
-		} else {
-			t.Logf("%s: %d MB in %s", name, used/1e6, time.Since(began).Round(time.Millisecond))
-		}
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			p := prepared(dir, c.args...)
+			peak := filepath.Join(t.TempDir(), "peak")
+			p.cmd.Env = append(os.Environ(), peakFile+"="+peak)
+			if c.stdin != nil {
+				p.cmd.Stdin = unread(t, c.stdin())
+			}
+			began := time.Now()
+			p.begin(t)
+			exit := p.wait(t)
+			if c.exit >= 0 && exit != c.exit || !strings.Contains(p.stderr.String(), c.said) || exit != fine && strings.Count(p.stderr.String(), "\n") != 1 {
+				t.Errorf("exit %d, %.500s", exit, p.stderr.String())
+			}
+			if used := peakOf(t, peak); used > mostMemory {
+				t.Errorf("%d bytes of memory", used)
+			} else {
+				t.Logf("%d MB in %s", used/1e6, time.Since(began).Round(time.Millisecond))
+			}
+		})
 	}
 }
 

@@ -71,22 +71,27 @@ func stages() []stage {
 		}},
 	}
 	for _, s := range parts() {
-		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, groups: later(s.name)})
+		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, atOnce: s.atOnce, groups: later(s.name)})
 	}
 	return append(all, stage{name: "live", about: "what judges the machine: prints figures", setUp: true, installs: true, groups: []group{named("Alone")}})
 }
 
-// parts lists the stages of make test-all by name, with what they are about.
-func parts() []struct{ name, about string } {
-	return []struct{ name, about string }{
-		{"engines", "current, rootless and sandboxed Docker Engines, Podman, tunnels, Open vSwitch, CNI, Nebula, proxies"},
-		{"kubernetes", "a Kubernetes cluster of two nodes"},
-		{"machines", "machines reached through ssh"},
-		{"guest", "virtual machines, and what this kernel lacks in one"},
-		{"wine", "the Windows build"},
-		{"browser", "every page in a browser"},
-		{"faults", "faults in real runs, hostile peers, long runs, many endpoints"},
-		{"release", "reproducible builds, licences, vulnerabilities"},
+// part is a stage of make test-all.
+type part struct {
+	name, about string
+	atOnce      bool // as of a stage
+}
+
+func parts() []part {
+	return []part{
+		{"engines", "current, rootless and sandboxed Docker Engines, Podman, tunnels, Open vSwitch, CNI, Nebula, proxies", true},
+		{"kubernetes", "a Kubernetes cluster of two nodes", true},
+		{"machines", "machines reached through ssh", true},
+		{"guest", "virtual machines, and what this kernel lacks in one", false},
+		{"wine", "the Windows build", false},
+		{"browser", "every page in a browser", false},
+		{"faults", "faults in real runs, hostile peers, long runs, many endpoints", false},
+		{"release", "reproducible builds, licences, vulnerabilities", false},
 	}
 }
 

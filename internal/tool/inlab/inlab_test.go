@@ -27,6 +27,7 @@ func TestProof(t *testing.T) {
 		rate uint64 // of the underlay, bit/s
 	}{{"host-local", 0}, {"netns/published", 0}, {"netns/vxlan", 0}, {"netns/bridge", 50e6}} {
 		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
 			s := drivertest.Provision(t, netns.Driver{}, c.mode, func(spec *lab.Spec) { spec.Rate = c.rate })
 			for name, executable := range map[string]string{"iperf3": "iperf3", "iperf2": "iperf"} {
 				if _, err := exec.LookPath(executable); err != nil {

@@ -28,7 +28,8 @@ const (
 	// delays across the ends of the window is then at most an eighth of it, in practice far less.
 	timesHeld = 4
 	// firstWindow bounds the first window, because the rate in a slice may be that of a slow start.
-	firstWindow   = 2 * time.Second
+	firstWindow = 2 * time.Second
+	// longestWindow is long enough for a path that requires twice as much.
 	longestWindow = time.Minute
 	leastWarmup   = 500 * time.Millisecond
 	rounded       = 100 * time.Millisecond
@@ -118,7 +119,7 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 	}
 	if h != nil && !t.Sliced() {
 		if need := required(h); need > now+now/4 {
-			if need > longestWindow+longestWindow/2 {
+			if need > 2*longestWindow {
 				return t.InOnePiece(h.Time(), warmup, need), TooSlow
 			}
 			if need = upTo(need); need > now {

@@ -113,7 +113,6 @@ func TestModesAreProven(t *testing.T) {
 		{"netns/ebpf", 1, nil, brief},
 		{"netns/colocated", 1, nil, brief},
 		{"wireguard/userspace", 1, nil, brief},
-		{"wireguard/go-binary", 1, nil, brief},
 		{"mesh/nebula", 1, nil, brief},
 		{"ipsec/userspace", 1, nil, brief},
 		{"ovs/vxlan-netdev", 1, nil, brief},

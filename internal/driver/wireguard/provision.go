@@ -52,8 +52,6 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 		start = startKernel
 	case userspace:
 		start = startLibrary
-	case goBinary:
-		start = startBinary
 	default:
 		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
 	}

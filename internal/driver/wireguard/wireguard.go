@@ -1,6 +1,5 @@
 // Package wireguard builds modes in which WireGuard carries the sandboxes' subnets between
-// two hosts: in the kernel, with the Go library in this program, or with an installed
-// wireguard-go.
+// two hosts: in the kernel, or with the Go library in this program.
 package wireguard
 
 import (
@@ -16,7 +15,6 @@ const Command = "wireguard"
 const (
 	kernel    = "wireguard/kernel"
 	userspace = "wireguard/userspace"
-	goBinary  = "wireguard/go-binary"
 )
 
 // Driver builds the modes of this package.
@@ -27,6 +25,5 @@ func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
 		{ID: kernel, Title: "both endpoints behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true},
 		{ID: userspace, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library", Baseline: "host", MTU: true},
-		{ID: goBinary, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the installed wireguard-go", Baseline: "host", MTU: true},
 	}
 }

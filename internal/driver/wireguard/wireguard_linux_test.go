@@ -3,8 +3,6 @@ package wireguard_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,17 +24,17 @@ func TestConformance(t *testing.T) {
 }
 
 func TestEnginesConformance(t *testing.T) {
-	drivertest.Conformance(t, drivertest.Only(wireguard.Driver{}, "wireguard/kernel", "wireguard/go-binary"), 2)
+	drivertest.Conformance(t, drivertest.Only(wireguard.Driver{}, "wireguard/kernel"), 2)
 }
 
 // modes lists the modes with tests of their own; each test is skipped if the mode cannot be
 // built.
 func modes() []string {
-	return []string{"wireguard/userspace", "wireguard/kernel", "wireguard/go-binary"}
+	return []string{"wireguard/userspace", "wireguard/kernel"}
 }
 
 func TestEnginesShortcutsAreVoid(t *testing.T) {
-	for _, mode := range modes()[:2] { // the third has the first one's device
+	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
 			tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.RouteInClear, "/wireguard.")
 		})
@@ -73,7 +71,7 @@ func TestEnginesFactsAndSecrets(t *testing.T) {
 			if facts["inner MTU"] != "1300" || !strings.Contains(facts["cipher"], "ChaCha20") {
 				t.Errorf("facts %v", facts)
 			}
-			version := map[string]string{"wireguard/userspace": "golang.zx2c4.com/wireguard ", "wireguard/go-binary": "wireguard-go v", "wireguard/kernel": "kernel"}[mode]
+			version := map[string]string{"wireguard/userspace": "golang.zx2c4.com/wireguard ", "wireguard/kernel": "kernel"}[mode]
 			must.Contain(t, facts["WireGuard"], version)
 			client, _ := p.PairNamespaces(1)
 			for _, d := range []struct {
@@ -97,30 +95,6 @@ func TestMTUWithoutRoom(t *testing.T) {
 	for _, mtu := range []int{1441, 1279} {
 		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
 		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
-	}
-}
-
-// A program that is missing, different or fails to start makes the mode unsupported or
-// failed, with one line that says what to do, and nothing is left.
-func TestEnginesBadPrograms(t *testing.T) {
-	drivertest.NeedLab(t)
-	for name, tt := range map[string]struct{ script, want string }{
-		"another program": {"#!/bin/sh\necho something else\n", "read the version of %s/wireguard-go"},
-		"too old":         {"#!/bin/sh\nexit 1\n", "read the version of %s/wireguard-go"},
-		"ends at once":    {"#!/bin/sh\n[ \"$1\" = --version ] && { echo wireguard-go v1; exit; }\necho no luck >&2; exit 7\n", "no luck"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "wireguard-go"), []byte(tt.script), 0o755); err != nil { //nolint:gosec // it is to be run
-				t.Fatal(err)
-			}
-			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/go-binary", Pairs: 1}))
-			must.FailLine(t, "error", err, strings.ReplaceAll(tt.want, "%s", dir))
-			if tt.script[len(tt.script)-2] == '7' && !strings.Contains(err.Error(), "exit status 7") {
-				t.Errorf("how it ended is not told: %v", err)
-			}
-		})
 	}
 }
 

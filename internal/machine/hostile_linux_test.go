@@ -10,12 +10,14 @@ import (
 	"tare/internal/machine"
 	"tare/internal/machine/machinetest"
 	"tare/internal/must"
+	"tare/internal/testneed"
 	"tare/internal/timelimit"
 )
 
 // Another machine that does not stop writing, whatever it writes and when, costs a bounded time and memory, and
 // the error says what it did.
 func TestHostileMachine(t *testing.T) {
+	testneed.NotShort(t) // each peer has seconds to end
 	t.Setenv(timelimit.Variable, "1")
 	t.Setenv("TMPDIR", t.TempDir())
 	for name, tt := range map[string]struct{ script, want string }{

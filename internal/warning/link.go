@@ -20,7 +20,7 @@ func link() []Entry {
 			When:   "TCP or UDP does not pass between the hosts in a direction or an address family. If TCP passes from the client's host in none, the run ends with exit code 3",
 			Effect: "workloads and tunnels that need it fail, and their results are missing",
 			Fix:    "open it in the firewalls of both hosts and between them"},
-		{Code: PathLossy, Severity: Spread, Scope: "run",
+		{Code: PathLossy, Severity: Bias, Scope: "run",
 			Short:  "the path between the hosts loses {some} packets, before any trial",
 			Say:    "$1 % of the",
 			When:   "of the small and large packets of the probes in a direction, up to 200 each, at least 4 had no answer",

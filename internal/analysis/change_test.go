@@ -122,3 +122,18 @@ func TestEnvironment(t *testing.T) {
 		{Scope: "mode docker/bridge", Name: "engine", Before: "20.10", After: "28"}}
 	must.Equal(t, want, Environment(before, after))
 }
+
+// What a later run has no values of is named: a workload of a mode, or of all. A mode that it did not measure is told
+// as a mode.
+func TestMissingCells(t *testing.T) {
+	cell := func(mode, workload string, n int) result.Cell { return result.Cell{Mode: mode, Workload: workload, N: n} }
+	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "bridge", Status: result.ModeMeasured}, {ID: "vxlan", Status: result.ModeFailed}}
+	before := result.Run{Modes: modes, Cells: []result.Cell{
+		cell("host", "rr", 4), cell("bridge", "rr", 4), cell("vxlan", "rr", 4), cell("host", "crr", 4), cell("bridge", "crr", 4), cell("host", "dns", 1), cell("host", "udp", 0),
+	}}
+	after := result.Run{Modes: modes, Cells: []result.Cell{
+		cell("host", "rr", 4), cell("bridge", "rr", 4), cell("host", "crr", 4), cell("bridge", "crr", 0),
+	}}
+	must.Equal(t, []result.Missing{{Mode: "bridge", Workload: "crr"}, {Workload: "dns"}}, MissingCells(before, after))
+	must.Equal(t, 0, len(MissingCells(before, before)))
+}

@@ -86,6 +86,31 @@ func ModeChanges(before, after result.Run) []result.ModeChange {
 	return out
 }
 
+// MissingCells lists the workloads that have values in a run and none in a later one, of the modes that the later one
+// measured.
+func MissingCells(before, after result.Run) []result.Missing {
+	var out []result.Missing
+	for _, w := range workloadsOf(before) {
+		if !slices.Contains(workloadsOf(after), w) && hasValues(before, "", w) {
+			out = append(out, result.Missing{Workload: w})
+			continue
+		}
+		for _, m := range after.Modes {
+			if m.Status == result.ModeMeasured && hasValues(before, m.ID, w) && !hasValues(after, m.ID, w) {
+				out = append(out, result.Missing{Mode: m.ID, Workload: w})
+			}
+		}
+	}
+	return out
+}
+
+// hasValues reports whether a run has values of a workload: of a mode, or of any without one.
+func hasValues(r result.Run, mode, workload string) bool {
+	return slices.ContainsFunc(r.Cells, func(c result.Cell) bool {
+		return c.Workload == workload && (mode == "" || c.Mode == mode) && c.N > 0
+	})
+}
+
 func refTo(r result.Run) result.RunRef {
 	return result.RunRef{ID: r.ID, Started: r.Started.Format(time.RFC3339), Status: r.Status, Profile: r.Profile, Tare: r.Tare}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,10 +45,12 @@ func (a App) checkCommand() *cobra.Command {
 			"--fail-on lists what is a regression:\n" +
 			"  worse        a mode costs more than the noise explains; with worse:5% a change that is\n" +
 			"               shown to be within 5 % does not count\n" +
-			"  lost         a mode was measured before and is not now\n" +
+			"  lost         a mode, or a workload of it, was measured before and is not now\n" +
+			"  refused      something is not comparable, such as a mode with other settings; see\n" +
+			"               --across-settings\n" +
 			"  cannot_tell  the runs are too noisy or too short to exclude a regression\n" +
-			"  refused      something is not comparable",
-		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after\n  tare check --history tare-runs after",
+			"If nothing but lost and refused fails, the exit code is 11.",
+		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused,cannot_tell after\n  tare check --history tare-runs after",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.check(args[0], f)
 		},
@@ -56,7 +59,7 @@ func (a App) checkCommand() *cobra.Command {
 	c.Flags().StringVar(&f.baseline, "baseline", "", "the earlier run")
 	c.Flags().StringArrayVar(&f.history, "history", nil, "earlier runs: a run, or a directory of runs; may be repeated")
 	c.Flags().IntVar(&f.last, "last", defaultLast, "with --history: how many comparable runs count")
-	c.Flags().StringSliceVar(&f.failOn, "fail-on", []string{"worse", "lost"}, "what is a regression, separated by commas")
+	c.Flags().StringSliceVar(&f.failOn, "fail-on", []string{"worse", "lost", "refused"}, "what is a regression, separated by commas")
 	return c
 }
 
@@ -217,6 +220,7 @@ func gateOf(failOn []string) (gate, error) {
 // that cannot be told.
 func (g gate) verdict(c result.Changes) (passed string, err error) {
 	var found []string
+	code := exitIncomplete
 	judged, unsure, needed := 0, 0, 0
 	for _, cell := range c.Cells {
 		if cell.Own || cell.Verdict == "" { // the machine's, or a maximum
@@ -224,6 +228,7 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 		}
 		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
 			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell") {
+			code = exitRegression
 			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeVerdict(cell)))
 		}
 		if cell.Verdict != result.CannotTell {
@@ -247,12 +252,25 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 			found = append(found, fmt.Sprintf("%s was measured and is now %s", m.Mode, orMissing(m.After)))
 		}
 	}
+	if len(c.Missing) > 0 && slices.Contains(g.on, "lost") {
+		m := c.Missing[0]
+		text := strings.TrimSpace(m.Mode+" "+m.Workload) + " was measured and is not now"
+		if more := len(c.Missing) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		found = append(found, text)
+	}
 	if len(c.Refused) > 0 && slices.Contains(g.on, "refused") {
-		found = append(found, fmt.Sprintf("%d parts of the study are not comparable", len(c.Refused)))
+		r := c.Refused[0]
+		text := cmp.Or(strings.TrimSpace(r.Mode+" "+r.Workload), "the whole run") + " is not comparable: " + r.Reason
+		if more := len(c.Refused) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		found = append(found, text)
 	}
 	switch {
 	case len(found) > 0:
-		return "", &codeError{exitRegression, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
+		return "", &codeError{code, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
 	case c.Basis != nil && c.Basis.Reason != "":
 		return "", &codeError{exitUnfit, errors.New("check: cannot tell: " + c.Basis.Reason + leftOut(c.Basis.LeftOut))}
 	case c.Noisy != "":

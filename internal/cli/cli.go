@@ -33,6 +33,7 @@ const (
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
 	exitUnfit       = 4   // measured, but too noisy to judge
 	exitRegression  = 10  // check found one
+	exitIncomplete  = 11  // check cannot compare what the earlier run has
 	exitInterrupted = 130 // after teardown
 )
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type compareFlags struct {
 	most    int // bytes of Markdown, 0 for all
 	margin  string
 	metrics []string
+	across  bool // compare modes whose settings differ
 	shown   shownFlags
 }
 
@@ -33,6 +35,7 @@ func (f *compareFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.most, "max-bytes", 0, "cut Markdown before a section to at most so many bytes; 0 for all of it")
 	c.Flags().StringVar(&f.margin, "margin", "", "the largest change that counts as the same (default: the margin of the later run's study)")
 	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, separated by commas (default: all)")
+	c.Flags().BoolVar(&f.across, "across-settings", false, "compare modes also where the study sets something else for them, such as another number of rules")
 }
 
 func (a App) compareCommand() *cobra.Command {
@@ -92,10 +95,15 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 		}
 	}
 	differences := study.Differences(b.study, n.study)
+	if f.across {
+		for i, d := range differences {
+			differences[i].Decides = d.Decides && !strings.HasPrefix(d.Scope, modeScope)
+		}
+	}
 	out := analysis.Across(b.RunTrials, n.RunTrials, refusals(differences), margin)
 	for _, d := range differences {
 		if !d.Decides {
-			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: d.Before, After: d.After})
+			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: orNotSet(d.Before), After: orNotSet(d.After)})
 		}
 	}
 	if len(f.metrics) > 0 {
@@ -141,6 +149,9 @@ func (a App) takeRun(name string, memory int64) (takenRun, error) {
 	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s, kept}, nil
 }
 
+// modeScope begins the scope of a difference of a mode.
+const modeScope = "mode "
+
 // refusals are the differences between two studies that forbid a comparison.
 func refusals(differences []study.Difference) []result.Refusal {
 	var out []result.Refusal
@@ -148,16 +159,10 @@ func refusals(differences []study.Difference) []result.Refusal {
 		if !d.Decides {
 			continue
 		}
-		value := func(s string) string {
-			if s == "" {
-				return "not set"
-			}
-			return s
-		}
-		r := result.Refusal{Reason: fmt.Sprintf("%s was %s and is %s", d.Key, value(d.Before), value(d.After))}
+		r := result.Refusal{Reason: fmt.Sprintf("%s was %s and is %s", d.Key, orNotSet(d.Before), orNotSet(d.After))}
 		if name, ok := strings.CutPrefix(d.Scope, "workload "); ok {
 			r.Workload = name
-		} else if name, ok := strings.CutPrefix(d.Scope, "mode "); ok {
+		} else if name, ok := strings.CutPrefix(d.Scope, modeScope); ok {
 			r.Mode = name
 		} else {
 			r.Reason = d.Scope + " " + r.Reason
@@ -166,6 +171,9 @@ func refusals(differences []study.Difference) []result.Refusal {
 	}
 	return out
 }
+
+// orNotSet is a value of a study, or that there is none.
+func orNotSet(value string) string { return cmp.Or(value, "not set") }
 
 func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 	switch f.format {

@@ -57,6 +57,7 @@ func Check(runs []Run, checked Run, opt CheckOptions) result.Changes {
 	if n := len(c.earlier); n > 0 {
 		latest := c.earlier[n-1].Run
 		out.Before, out.Environment, out.Modes = refTo(latest), analysis.Environment(latest, checked.Run), analysis.ModeChanges(latest, checked.Run)
+		out.Missing = analysis.MissingCells(latest, checked.Run)
 		out.Machine = analysis.MachineDifferences(latest, checked.Run) // of one machine, by its calibration at most
 		out.Warnings = analysis.MachineWarning(out.Machine)
 	}

@@ -31,7 +31,7 @@ func TestDifferences(t *testing.T) {
 		{"lab", "mtu", "1500", "9000", true},
 		{"workload tcp_stream", "duration", "1s", "4s", false},
 		{"workload udp_stream", "rate", "500Mbit/s", "1Gbit/s", true},
-		{"mode docker/driver:x", "options", "map[o:1]", "map[o:2]", true},
+		{"mode docker/driver:x", "options", "o: 1", "o: 2", true},
 	}
 	must.Equal(t, want, Differences(base(), after))
 	if d := Differences(base(), base()); len(d) != 0 {

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -245,6 +246,15 @@ type Texts struct{ held[map[string]string] }
 
 // IsZero reports whether there are none.
 func (t Texts) IsZero() bool { return *t.at == nil }
+
+// String returns the mapping on one line, by name.
+func (t Texts) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(*t.at)) {
+		parts = append(parts, name+": "+(*t.at)[name])
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Want describes the valid values of the key.
 func (t Texts) Want(string) string { return "a mapping of names to plain values" }

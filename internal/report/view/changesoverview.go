@@ -194,6 +194,9 @@ func (v changesView) notes() []doc.Note {
 		}
 		out = append(out, doc.Note{Text: text})
 	}
+	if missing := v.missing(); len(missing) > 0 {
+		out = append(out, doc.Note{Text: "Measured before and not now: " + strings.Join(missing, ", ")})
+	}
 	if settings := v.settings(); len(settings) > 0 {
 		var parts []string
 		for _, d := range settings {

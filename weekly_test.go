@@ -24,6 +24,7 @@ func TestWeeklyScript(t *testing.T) {
 	}{
 		"steady":      {"0", "0", false, false, "a b", "", "not"},
 		"regression":  {"0", "10", false, true, "a b", "", "not"},
+		"missing":     {"0", "11", false, true, "a b", "", "not"},
 		"too noisy":   {"4", "4", false, false, "a b", "", "not"},
 		"not run":     {"3", "0", true, false, "a", "b was not measured: tare run ended with 3", "not checked"},
 		"not checked": {"0", "2", true, false, "a b", "b was not checked: tare check ended with 2", "not measured"},

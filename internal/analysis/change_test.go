@@ -126,7 +126,9 @@ func TestEnvironment(t *testing.T) {
 // What a later run has no values of is named: a workload of a mode, or of all. A mode that it did not measure is told
 // as a mode.
 func TestMissingCells(t *testing.T) {
-	cell := func(mode, workload string, n int) result.Cell { return result.Cell{Mode: mode, Workload: workload, N: n} }
+	cell := func(mode, workload string, n int) result.Cell {
+		return result.Cell{Mode: mode, Workload: workload, N: n}
+	}
 	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "bridge", Status: result.ModeMeasured}, {ID: "vxlan", Status: result.ModeFailed}}
 	before := result.Run{Modes: modes, Cells: []result.Cell{
 		cell("host", "rr", 4), cell("bridge", "rr", 4), cell("vxlan", "rr", 4), cell("host", "crr", 4), cell("bridge", "crr", 4), cell("host", "dns", 1), cell("host", "udp", 0),

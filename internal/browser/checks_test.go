@@ -24,9 +24,11 @@ func (p *tab) sound(allowed ...string) {
 	for _, scheme := range []string{"dark", "light"} {
 		p.scheme(scheme)
 		p.accessible(scheme)
+		p.drawn(scheme)
 	}
 	p.narrow()
 	p.fits(390)
+	p.drawn("on a telephone")
 	p.wide()
 	p.clean()
 }
@@ -48,6 +50,33 @@ func (p *tab) accessible(where string) {
 	}
 	for _, v := range found.Violations {
 		p.t.Errorf("%s: axe-core: %s", where, v)
+	}
+}
+
+// drawn fails for text of a drawing that cannot be read: with an outline over its letters, cut off by the edge of the
+// drawing, or on top of another.
+func (p *tab) drawn(where string) {
+	p.t.Helper()
+	found := eval[[]string](p, `(() => {
+		const out = [];
+		for (const svg of document.querySelectorAll("svg")) {
+			if (!svg.checkVisibility()) continue;
+			const edge = svg.getBoundingClientRect();
+			const all = [...svg.querySelectorAll("text")].filter(e => e.checkVisibility() && e.textContent.trim()).map(e => ({e, r: e.getBoundingClientRect()}));
+			const say = (what, e) => out.push(what + ": " + e.textContent.slice(0, 60) + " in " + (svg.getAttribute("aria-label") || svg.outerHTML).slice(0, 80));
+			all.forEach(({e, r}, i) => {
+				if (getComputedStyle(e).stroke !== "none") say("outlined", e);
+				if (r.left < edge.left - 1 || r.right > edge.right + 1 || r.top < edge.top - 2 || r.bottom > edge.bottom + 2) say("cut off by " + Math.round(Math.max(edge.left - r.left, r.right - edge.right, edge.top - r.top, r.bottom - edge.bottom)) + " px", e);
+				for (const {e: other, r: o} of all.slice(i + 1)) {
+					const wide = Math.min(r.right, o.right) - Math.max(r.left, o.left), high = Math.min(r.bottom, o.bottom) - Math.max(r.top, o.top);
+					if (wide > 1 && high > Math.min(r.height, o.height) / 2) say("over " + other.textContent.slice(0, 40), e);
+				}
+			});
+		}
+		return out;
+	})()`)
+	for _, b := range found[:min(len(found), 12)] {
+		p.t.Errorf("%s: text of a drawing: %s", where, b)
 	}
 }
 

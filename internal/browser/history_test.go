@@ -31,7 +31,7 @@ func testHistory(t *testing.T, b browser) {
 		t.Errorf("the page says:\n%s", text)
 	}
 	// The value of a run is under the pointer.
-	must.Contain(t, eval[string](p, `document.querySelector(".reading title").textContent`), "run 00000000")
+	must.Contain(t, eval[string](p, `document.querySelector(".run-mark title").textContent`), "run 00000000")
 
 	p = b.tab(t)
 	home := p.enter(serve(t, top))

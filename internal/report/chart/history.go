@@ -74,7 +74,7 @@ func (c *canvas) series(s Series, xs, ys scale, top, tall float64) {
 		}
 	}
 	for _, r := range s.Points {
-		c.printf("<path class=\"reading\" d=\"M%sh0\"><title>%s</title></path>\n", pair(xs.x(r.X), top+ys.x(r.Y)), esc(wording.Cut(r.Tip, 300)))
+		c.printf("<path class=\"run-mark\" d=\"M%sh0\"><title>%s</title></path>\n", pair(xs.x(r.X), top+ys.x(r.Y)), esc(wording.Cut(r.Tip, 300)))
 	}
 	c.printf("</g>\n")
 	for _, m := range s.Changes {

@@ -110,7 +110,9 @@ type Flag struct {
 // Measures of a plane, in pixels of the drawing.
 const (
 	laneTall  = 44.0
-	laneInset = 48.0 // from the panel's left edge to the horizontal axis: room for the vertical one's labels
+	laneInset = 48.0 // from the panel's left edge to the horizontal axis, at least: room for the vertical one's labels
+	levelGap  = 10.0 // between those labels and the axis
+	tickWidth = 7.5  // of a letter beside an axis, in the widest of the usual fonts
 	lanePad   = 5.0  // from a lane's edges to the vertical axis
 )
 
@@ -209,7 +211,12 @@ func (p Plane) scales(x float64) (xs, ys scale) {
 	}) {
 		right -= 10 // for the letters
 	}
-	return bounded(p.X, h, x+laneInset, right), bounded(p.Y, v, p.tall()-lanePad, lanePad)
+	ys = bounded(p.Y, v, p.tall()-lanePad, lanePad)
+	left := laneInset
+	for _, t := range levels(p.Y, ys) {
+		left = max(left, float64(wording.Width(t.Label))*tickWidth+levelGap)
+	}
+	return bounded(p.X, h, x+left, right), ys
 }
 
 // bounded is the scale of a dimension without air around: what is drawn has its own.
@@ -303,7 +310,7 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	for _, t := range levels(p.Y, ys) {
 		at := y + ys.x(t.At)
 		grid.WriteString("M" + pair(xs.x0-6, at) + "H" + n(xs.x1+6))
-		c.text(xs.x0-10, at+4, "tick", "end", t.Label)
+		c.text(xs.x0-levelGap, at+4, "tick", "end", t.Label)
 	}
 	if grid.Len() > 0 {
 		c.printf("<path class=\"grid\" d=\"%s\"/>\n", grid.String())

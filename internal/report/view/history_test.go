@@ -173,7 +173,7 @@ func TestHistoryAnswer(t *testing.T) {
 func TestHistoryPage(t *testing.T) {
 	out := string(page.Write(History(sampleHistory(2, 60, 20), HistoryOptions{})))
 	must.Equal(t, 40, strings.Count(out, "<figure"))
-	must.Equal(t, 2*60*40, strings.Count(out, `class="reading"`))
+	must.Equal(t, 2*60*40, strings.Count(out, `class="run-mark"`))
 	must.ContainFor(t, "the page", out, `class="series k0"`, `class="series k1"`, "host a kernel 6.8.0, now 6.9.1", "run.json is cut short", "2026-09-11")
 	if len(out) > 4<<20 {
 		t.Errorf("the page has %d bytes", len(out))

@@ -220,15 +220,34 @@ func probe(ctx context.Context, req wire.Request) wire.Reply {
 	if k.Network == "udp" {
 		patience = probeInterval
 	}
-	for ; ; patience = min(2*patience, maxProbeTimeout()) {
+	err := tried(ctx, func() error {
 		err := probeOnce(ctx, &k, patience)
+		patience = min(2*patience, maxProbeTimeout())
+		return err
+	})
+	if err != nil {
+		return errorReply(req.ID, fmt.Errorf("cannot reach %s over %s: no answer within %s: %w", k.Address, k.Network, req.Wait, err))
+	}
+	return wire.Reply{ID: req.ID, Probe: &k}
+}
+
+// tried repeats an attempt until it succeeds or ctx, which has a deadline, ends, and returns the error of the last one.
+// One that the end cut short tells only that, and not what those before it met.
+func tried(ctx context.Context, attempt func() error) error {
+	end, _ := ctx.Deadline()
+	var met error
+	for {
+		err := attempt()
 		if err == nil {
-			return wire.Reply{ID: req.ID, Probe: &k}
+			return nil
+		}
+		if met == nil || time.Until(end) > probeInterval {
+			met = err
 		}
 		select {
 		case <-time.After(probeInterval):
 		case <-ctx.Done():
-			return errorReply(req.ID, fmt.Errorf("cannot reach %s over %s: no answer within %s: %w", k.Address, k.Network, req.Wait, err))
+			return met
 		}
 	}
 }

@@ -203,7 +203,7 @@ bpf-drops bpf-redirect: bpf-%:
 	{ clang --version | sed -n '1s/^/# /p'; sha256sum $*.bpf.c $*_bpfel.go $*_bpfel.o; } >$*.sha256
 
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
-# from them, the list of modes in docs/README.md, the pages of docs/modes/templates and
+# from them, the list of modes in docs/README.md and
 # docs/metrics.md. Of modes that cannot be built here
 # graph and drawing stay as they are.
 drawings:

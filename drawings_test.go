@@ -47,6 +47,15 @@ func svgOf(mode string) string {
 	return strings.TrimSuffix(topologygolden.File(mode), ".json") + ".svg"
 }
 
+// pageOf is the page of a mode below docs/modes: that of its driver, or one of its own.
+func pageOf(mode string) string {
+	driver, _, _ := strings.Cut(mode, "/")
+	if _, err := os.Stat(filepath.Join("docs/modes", driver+".md")); err == nil {
+		return driver + ".md"
+	}
+	return strings.TrimSuffix(svgOf(mode), ".svg") + ".md"
+}
+
 func drawing(t *testing.T, m driver.Mode) {
 	t.Helper()
 	p, err := topologygolden.ForMode(m.ID)
@@ -57,7 +66,7 @@ func drawing(t *testing.T, m driver.Mode) {
 	svg := report.PathFigure(p.UnmeasuredMode(m.ID, m.Title))
 	file := filepath.Join("docs/modes/figures", svgOf(m.ID))
 	generated(t, file, string(svg))
-	page, err := os.ReadFile(filepath.Join("docs/modes", strings.TrimSuffix(svgOf(m.ID), ".svg")+".md"))
+	page, err := os.ReadFile(filepath.Join("docs/modes", pageOf(m.ID)))
 	if err != nil {
 		t.Error(err)
 	}
@@ -66,7 +75,7 @@ func drawing(t *testing.T, m driver.Mode) {
 	}
 }
 
-// The index of the documentation lists every mode with the driver's description.
+// The index of the documentation lists every page with its modes.
 func TestModesIndex(t *testing.T) {
 	const file, head, after = "docs/README.md", "## Modes\n\n", "\n## Workloads\n"
 	page := must.Get(os.ReadFile(file))(t)
@@ -75,13 +84,18 @@ func TestModesIndex(t *testing.T) {
 	if !found || !foundEnd {
 		t.Fatalf("%s has no part between %q and %q", file, head, after)
 	}
-	table := "| page | what is built | baseline |\n|---|---|---|\n"
+	table := "| page | modes |\n|---|---|\n"
+	pages, modes := []string{}, map[string][]string{}
 	for _, m := range target.Modes() {
-		baseline := m.Baseline
-		if baseline != "" {
-			baseline += " "
+		p := pageOf(m.ID)
+		if modes[p] == nil {
+			pages = append(pages, p)
 		}
-		table += fmt.Sprintf("| [%s](modes/%s.md) | %s | %s|\n", m.ID, strings.TrimSuffix(svgOf(m.ID), ".svg"), m.Title, baseline)
+		modes[p] = append(modes[p], "`"+m.ID+"`")
+	}
+	for _, p := range pages {
+		title, _, _ := strings.Cut(string(must.Get(os.ReadFile(filepath.Join("docs/modes", p)))(t)), "\n")
+		table += fmt.Sprintf("| [%s](modes/%s) | %s |\n", strings.TrimPrefix(title, "# "), p, strings.Join(modes[p], ", "))
 	}
 	generated(t, file, begin+head+table+after+end)
 }

@@ -21,7 +21,7 @@ type RunTrials struct {
 // has no verdict ([Maximum]).
 func Across(before, after RunTrials, refused []result.Refusal, margin float64) result.Changes {
 	out := result.Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
-		Refused: append([]result.Refusal{}, refused...), Modes: ModeChanges(before.Run, after.Run), Missing: MissingCells(before.Run, after.Run), Cells: []result.Change{}}
+		Refused: append([]result.Refusal{}, refused...), Modes: ModeChanges(before.Run, after.Run), Missing: Missing(pairsOf(before.Run), pairsOf(after.Run), after.Run.Modes), Cells: []result.Change{}}
 	out.Machine = MachineDifferences(before.Run, after.Run)
 	out.Warnings = MachineWarning(out.Machine)
 	for _, t := range []struct{ which, noisy string }{{"earlier", before.Run.Noisy}, {"later", after.Run.Noisy}} {

@@ -125,7 +125,7 @@ func TestEnvironment(t *testing.T) {
 
 // What a later run has no values of is named: a workload of a mode, or of all. A mode that it did not measure is told
 // as a mode.
-func TestMissingCells(t *testing.T) {
+func TestMissing(t *testing.T) {
 	cell := func(mode, workload string, n int) result.Cell {
 		return result.Cell{Mode: mode, Workload: workload, N: n}
 	}
@@ -136,6 +136,9 @@ func TestMissingCells(t *testing.T) {
 	after := result.Run{Modes: modes, Cells: []result.Cell{
 		cell("host", "rr", 4), cell("bridge", "rr", 4), cell("host", "crr", 4), cell("bridge", "crr", 0),
 	}}
-	must.Equal(t, []result.Missing{{Mode: "bridge", Workload: "crr"}, {Workload: "dns"}}, MissingCells(before, after))
-	must.Equal(t, 0, len(MissingCells(before, before)))
+	across := func(before, after result.Run) []result.Pair {
+		return Across(RunTrials{Run: before}, RunTrials{Run: after}, nil, 0.1).Missing
+	}
+	must.Equal(t, []result.Pair{{Mode: "bridge", Workload: "crr"}, {Workload: "dns"}}, across(before, after))
+	must.Equal(t, 0, len(across(before, before)))
 }

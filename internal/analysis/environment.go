@@ -86,29 +86,44 @@ func ModeChanges(before, after result.Run) []result.ModeChange {
 	return out
 }
 
-// MissingCells lists the workloads that have values in a run and none in a later one, of the modes that the later one
-// measured.
-func MissingCells(before, after result.Run) []result.Missing {
-	var out []result.Missing
-	for _, w := range workloadsOf(before) {
-		if !slices.Contains(workloadsOf(after), w) && hasValues(before, "", w) {
-			out = append(out, result.Missing{Workload: w})
+// Missing lists the pairs of a mode and a workload that are among those before and not among those after, if the later
+// run measured the mode; without the mode if none of the pairs after has the workload.
+func Missing(before, after []result.Pair, later []result.Mode) []result.Pair {
+	measured, now, workloads := map[string]bool{}, map[result.Pair]bool{}, map[string]bool{}
+	for _, m := range later {
+		measured[m.ID] = m.Status == result.ModeMeasured
+	}
+	for _, p := range after {
+		now[p], workloads[p.Workload] = true, true
+	}
+	var out []result.Pair
+	told := map[result.Pair]bool{}
+	for _, p := range before {
+		switch {
+		case now[p]:
+			continue
+		case !workloads[p.Workload]:
+			p.Mode = ""
+		case !measured[p.Mode]:
 			continue
 		}
-		for _, m := range after.Modes {
-			if m.Status == result.ModeMeasured && hasValues(before, m.ID, w) && !hasValues(after, m.ID, w) {
-				out = append(out, result.Missing{Mode: m.ID, Workload: w})
-			}
+		if !told[p] {
+			told[p] = true
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// hasValues reports whether a run has values of a workload: of a mode, or of any without one.
-func hasValues(r result.Run, mode, workload string) bool {
-	return slices.ContainsFunc(r.Cells, func(c result.Cell) bool {
-		return c.Workload == workload && (mode == "" || c.Mode == mode) && c.N > 0
-	})
+// pairsOf lists the pairs that have values in a run, in the order of its cells.
+func pairsOf(r result.Run) []result.Pair {
+	var out []result.Pair
+	for _, c := range r.Cells {
+		if c.N > 0 {
+			out = append(out, result.Pair{Mode: c.Mode, Workload: c.Workload})
+		}
+	}
+	return out
 }
 
 func refTo(r result.Run) result.RunRef {

@@ -73,6 +73,8 @@ func (a App) check(name string, f checkFlags) error {
 		return usage(errors.New("check: --baseline and --history are missing: name the earlier run, or the directory of earlier runs, to compare with"))
 	case f.baseline != "" && len(f.history) > 0:
 		return usage(errors.New("check: --baseline and --history are two kinds of comparison; use one"))
+	case f.across && len(f.history) > 0:
+		return usage(errors.New("check: --across-settings is for --baseline: a history has runs of the same study only"))
 	case f.last < history.MinEarlier:
 		return usage(fmt.Errorf("check: --last is %d; at least %d runs are required", f.last, history.MinEarlier))
 	}
@@ -252,21 +254,13 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 			found = append(found, fmt.Sprintf("%s was measured and is now %s", m.Mode, orMissing(m.After)))
 		}
 	}
-	if len(c.Missing) > 0 && slices.Contains(g.on, "lost") {
-		m := c.Missing[0]
-		text := strings.TrimSpace(m.Mode+" "+m.Workload) + " was measured and is not now"
-		if more := len(c.Missing) - 1; more > 0 {
-			text += fmt.Sprintf(", and %d more", more)
-		}
-		found = append(found, text)
+	if n := len(c.Missing); n > 0 && slices.Contains(g.on, "lost") {
+		found = append(found, c.Missing[0].String()+" was measured and is not now"+andMore(n))
 	}
-	if len(c.Refused) > 0 && slices.Contains(g.on, "refused") {
+	if n := len(c.Refused); n > 0 && slices.Contains(g.on, "refused") {
 		r := c.Refused[0]
-		text := cmp.Or(strings.TrimSpace(r.Mode+" "+r.Workload), "the whole run") + " is not comparable: " + r.Reason
-		if more := len(c.Refused) - 1; more > 0 {
-			text += fmt.Sprintf(", and %d more", more)
-		}
-		found = append(found, text)
+		what := cmp.Or(strings.TrimSpace(r.Mode+" "+r.Workload), "the whole run")
+		found = append(found, what+" is not comparable: "+r.Reason+andMore(n))
 	}
 	switch {
 	case len(found) > 0:
@@ -279,6 +273,14 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 		return "", &codeError{exitUnfit, errors.New("check: no mode could be judged" + open + "; the table and the notes above say why")}
 	}
 	return fmt.Sprintf("check passed: %s, no regression%s", wording.Count(judged, "change judged", "changes judged"), open), nil
+}
+
+// andMore counts all of n but the first, which is told.
+func andMore(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n-1)
 }
 
 // leftOut says how many runs were left out, and why the last of them.

@@ -97,7 +97,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 	differences := study.Differences(b.study, n.study)
 	if f.across {
 		for i, d := range differences {
-			differences[i].Decides = d.Decides && !strings.HasPrefix(d.Scope, modeScope)
+			differences[i].Decides = d.Decides && (!strings.HasPrefix(d.Scope, modeScope) || d.Key == "mode") // which is another network
 		}
 	}
 	out := analysis.Across(b.RunTrials, n.RunTrials, refusals(differences), margin)

@@ -57,12 +57,21 @@ func Check(runs []Run, checked Run, opt CheckOptions) result.Changes {
 	if n := len(c.earlier); n > 0 {
 		latest := c.earlier[n-1].Run
 		out.Before, out.Environment, out.Modes = refTo(latest), analysis.Environment(latest, checked.Run), analysis.ModeChanges(latest, checked.Run)
-		out.Missing = analysis.MissingCells(latest, checked.Run)
+		out.Missing = analysis.Missing(pairsOf(c.earlier[n-1], opt.Metrics), pairsOf(checked, opt.Metrics), checked.Run.Modes)
 		out.Machine = analysis.MachineDifferences(latest, checked.Run) // of one machine, by its calibration at most
 		out.Warnings = analysis.MachineWarning(out.Machine)
 	}
 	if c.basis.Reason == "" {
 		out.Cells = c.judge(checked, out.Noisy)
+	}
+	return out
+}
+
+// pairsOf lists the pairs of a mode and a workload whose ratios a run has in the metrics.
+func pairsOf(r Run, metrics []string) []result.Pair {
+	var out []result.Pair
+	for _, p := range points(r, metrics) {
+		out = append(out, result.Pair{Mode: p.key.mode, Workload: p.key.workload})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -75,6 +76,25 @@ func models() []simulated {
 			return r.NormFloat64() / math.Sqrt(chi/6) / math.Sqrt(6.0/4)
 		}},
 	}
+}
+
+// A workload of which the last of the earlier runs has ratios and the checked one none is missing, also if of the earlier
+// ones only what a history needs is kept.
+func TestCheckMissing(t *testing.T) {
+	lost := func(run int) float64 {
+		if run == 6 {
+			return 0
+		}
+		return 0.8
+	}
+	level := func(int) float64 { return 0.8 }
+	runs := made(7, lane{"netns/bridge", "tcp_rr", "transaction_rate", level}, lane{"netns/bridge", "tcp_crr", "connection_rate", lost}, lane{"netns/vxlan", "tcp_crr", "connection_rate", level})
+	var k Kept
+	for _, r := range runs[:6] {
+		must.Do(t, k.Add(r))
+	}
+	must.Equal(t, []result.Pair{{Mode: "netns/bridge", Workload: "tcp_crr"}}, Check(k.Runs(), runs[6], CheckOptions{Last: 20, Margin: 0.05}).Missing)
+	must.Equal(t, 0, len(Check(k.Runs()[:5], runs[5], CheckOptions{Last: 20, Margin: 0.05}).Missing))
 }
 
 // Of series of twenty runs without a change, at least 95 of 100 have no alarm in any of their

@@ -98,6 +98,9 @@ type Waiting struct{ Text string }
 // Moved reports that somebody moved the run's directory: where it is and is written from now on.
 type Moved struct{ Dir string }
 
+// String says so.
+func (m Moved) String() string { return "the run's directory was moved: from now on it is " + m.Dir }
+
 // Ended is the last event of a run.
 type Ended struct {
 	Status result.RunStatus

@@ -9,7 +9,7 @@ type Changes struct {
 	Environment []Difference `json:"environment"`       // differences between their environments
 	Refused     []Refusal    `json:"refused"`           // parts that must not be compared
 	Modes       []ModeChange `json:"modes"`             // modes whose status changed
-	Missing     []Missing    `json:"missing,omitempty"` // what was measured and is not now, of modes that are
+	Missing     []Pair       `json:"missing,omitempty"` // what was measured and is not now, of modes that are; without a mode, of all
 	Noisy       string       `json:"noisy,omitempty"`   // why there are no verdicts: a run was too noisy
 	Cells       []Change     `json:"cells"`
 	// Basis is what a run was judged by if not by one other run: the last of its history. Before is
@@ -47,11 +47,18 @@ type Refusal struct {
 	Reason   string `json:"reason"`
 }
 
-// Missing is a workload of a mode that has values in the earlier run and none in the later one. Without a mode, the
-// later run does not have the workload at all.
-type Missing struct {
+// Pair is a workload of a mode, or of every mode if it names none.
+type Pair struct {
 	Mode     string `json:"mode,omitempty"`
 	Workload string `json:"workload"`
+}
+
+// String returns "MODE WORKLOAD", or "WORKLOAD of every mode".
+func (p Pair) String() string {
+	if p.Mode == "" {
+		return p.Workload + " of every mode"
+	}
+	return p.Mode + " " + p.Workload
 }
 
 // ModeChange is a mode whose status changed. An empty status means that the run does not

@@ -129,13 +129,13 @@ func checkLists(name string, v reflect.Value) error {
 		default:
 			return nil
 		}
-		if v.Len() > maxList && v.Type() != reflect.TypeFor[[]result.Cell]() {
+		if v.Type() == reflect.TypeFor[[]result.Cell]() {
+			return nil // checkPairs bounds them, and they have no long lists
+		}
+		if v.Len() > maxList {
 			return fmt.Errorf("%w: %s has %d elements, more than the maximum of %d", errTooLarge, name, v.Len(), maxList)
 		}
 		for i := range v.Len() {
-			if v.Type() == reflect.TypeFor[[]result.Cell]() {
-				break // they have no long lists
-			}
 			if err := checkLists(name, v.Index(i)); err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func values(args []any) result.Values {
 	return result.NewValues(list...)
 }
 
-// Words is what the short form says of the values of a warning, empty if it says nothing of any or there are none.
+// Words is the part of the short form that the values of a warning replace, empty if it has none or there are none.
 func (e Entry) Words(values result.Values) string {
 	list := values.List()
 	if e.Say == "" || len(list) == 0 {

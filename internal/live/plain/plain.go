@@ -69,7 +69,7 @@ func (l *Listener) Handle(e live.Event) {
 	case live.WarningRaised:
 		l.lines(warned(e.Warning))
 	case live.Moved:
-		l.lines("the run's directory was moved: from now on it is " + e.Dir)
+		l.lines(e.String())
 	case live.Ended:
 		erase := l.erase()
 		l.progress = ""

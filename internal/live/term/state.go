@@ -110,7 +110,7 @@ func (s *state) note(e live.Event, now time.Time) {
 	case live.Decision:
 		s.decision = text(e.Text)
 	case live.Moved:
-		s.decision = text("the run's directory was moved: from now on it is " + e.Dir)
+		s.decision = text(e.String())
 	}
 }
 

@@ -108,7 +108,11 @@ func (v changesView) sections() []doc.Notes {
 		lines = append(lines, text)
 	}
 	add("Modes whose status changed", lines)
-	add("Measured before and not now", v.missing())
+	lines = nil
+	for _, m := range v.Missing {
+		lines = append(lines, m.String())
+	}
+	add("Measured before and not now", lines)
 	lines = nil
 	for _, r := range v.Refused {
 		where := strings.TrimSpace(r.Mode + " " + r.Workload)
@@ -129,19 +133,6 @@ func (v changesView) settings() []result.Difference {
 	return slices.DeleteFunc(slices.Clone(v.Environment), func(d result.Difference) bool {
 		return slices.ContainsFunc(v.Machine, func(m result.Difference) bool { return m.Scope == d.Scope && m.Name == d.Name })
 	})
-}
-
-// missing are the workloads that have no values any more.
-func (v changesView) missing() []string {
-	var lines []string
-	for _, m := range v.Missing {
-		where := m.Workload + " of every mode"
-		if m.Mode != "" {
-			where = m.Mode + " " + m.Workload
-		}
-		lines = append(lines, where)
-	}
-	return lines
 }
 
 func fateWord(s result.ModeStatus) string {

@@ -194,8 +194,8 @@ func (v changesView) notes() []doc.Note {
 		}
 		out = append(out, doc.Note{Text: text})
 	}
-	if missing := v.missing(); len(missing) > 0 {
-		out = append(out, doc.Note{Text: "Measured before and not now: " + strings.Join(missing, ", ")})
+	if n := len(v.Missing); n > 0 {
+		out = append(out, doc.Note{Text: fmt.Sprintf("Measured before and not now: %s, such as %s", wording.Count(n, "workload", "workloads of modes"), v.Missing[0])})
 	}
 	if settings := v.settings(); len(settings) > 0 {
 		var parts []string

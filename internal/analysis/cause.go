@@ -266,13 +266,13 @@ func (x explainer) title(parts []string) string {
 // replaces the cause by the larger of the two if that is shown.
 func (x explainer) apart(out *result.Explanation, cause, seen *string) bool {
 	w := x.in.Study.Ladder.Within
-	i := slices.IndexFunc(ladderUnits(), func(u ladderUnit) bool { return u.metric == x.cost.Metric })
+	i := slices.IndexFunc(timeUnits(), func(u timeUnit) bool { return u.metric == x.cost.Metric })
 	if w == nil || i < 0 {
 		return false
 	}
 	l := ladder{table: tabulate(x.run.Modes, []string{x.cost.Workload}, x.in.Trials)}
 	of := func(mode string) []reading {
-		return l.values(mode, x.cost.Workload, x.cost.Metric, ladderUnits()[i].rate)
+		return timesOf(l.table.values(mode, x.cost.Workload, x.cost.Metric), timeUnits()[i].rate)
 	}
 	within, across := between(of(w.Mode), of(w.Baseline)), between(of(w.Across), of(x.ladder.Baseline))
 	inside, rest := amount(plain(within)), amount(plain(between(across, within)))

@@ -5,6 +5,7 @@ package analysis
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"tare/internal/result"
 	"tare/internal/stats"
@@ -184,6 +185,7 @@ func (f *family) judge() {
 		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true}
 		if f.rule.Pairing == PairBlocks {
 			c.N = l.N
+			c.Added = f.added(i, base)
 		}
 		if f.control[i] {
 			judge([]judged{j}, f.rule)
@@ -192,6 +194,24 @@ func (f *family) judge() {
 		}
 	}
 	judge(modes, f.rule)
+}
+
+// added is the time that a cell adds to its baseline; nil for a metric that is no time, or a lower bound.
+func (f *family) added(i, base int) *result.Added {
+	unit, rate := f.metric.Unit, 0.0
+	for _, u := range timeUnits() {
+		if u.metric == f.metric.Name {
+			unit, rate = u.unit, u.rate
+		}
+	}
+	if unit != "s" && !strings.HasPrefix(unit, "s/") || rate > 1 || f.cells[i].AtLeast || f.cells[base].AtLeast {
+		return nil
+	}
+	a := amount(differences(timesOf(f.values[i], rate), timesOf(f.values[base], rate)))
+	if a == nil || !finite(a.Value) {
+		return nil
+	}
+	return &result.Added{Amount: *a, Unit: unit}
 }
 
 // baseOf is the index of the cell that a cell is compared with, -1 if there is none.

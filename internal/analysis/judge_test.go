@@ -41,6 +41,30 @@ func join(parts ...[]result.Trial) []result.Trial {
 
 var approx = cmpopts.EquateApprox(1e-4, 0)
 
+// What a mode adds in time is the mean of the differences of each block, of a rate by its inverse; a rate of bits is no time, and
+// values without blocks have none.
+func TestAdded(t *testing.T) {
+	trials := func(metric string) []result.Trial {
+		return join(rows("host", metric, 1e5, 2e5, 1e5), rows("veth", metric, 5e4, 1e5, 5e4))
+	}
+	added := func(metric string, rule Rule) *result.Added {
+		cells, _ := Cells(hostAnd, []string{"stream"}, trials(metric), rule)
+		return cells[1].Added
+	}
+	got := added("transaction_rate", Rule{Margin: 0.05})
+	if got == nil || got.CI == nil || got.Unit != "s/transaction" || got.N != 3 || math.Abs(got.Value-25e-6/3) > 1e-9 || got.CI[0] > got.Value || got.CI[1] < got.Value {
+		t.Fatalf("added %+v", got)
+	}
+	if got := added("rtt_p50", Rule{Margin: 0.05}); got == nil || got.Unit != "s" || got.Value >= 0 {
+		t.Errorf("round trip: %+v", got)
+	}
+	for metric, rule := range map[string]Rule{"goodput": {Margin: 0.05}, "loss_ratio": {Margin: 0.05}, "transaction_rate": {Margin: 0.05, Pairing: PairNone}} {
+		if got := added(metric, rule); got != nil {
+			t.Errorf("%s: added %+v", metric, got)
+		}
+	}
+}
+
 // Student's sleep data (R: t.test(..., paired = TRUE)) as logarithms of Gbit/s.
 func TestCellsKnownAnswer(t *testing.T) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}

@@ -11,17 +11,17 @@ import (
 	"tare/internal/study"
 )
 
-// ladderUnit is a metric with the unit of the parts. rate is how many units of a rate are in
+// timeUnit is a metric with the unit in which it is a time. rate is how many units of a rate are in
 // one of unit; 0 for a cost.
-type ladderUnit struct {
+type timeUnit struct {
 	metric, unit string
 	rate         float64
 }
 
-// ladderUnits are the metrics whose values can be divided among parts, with the units of
+// timeUnits are the metrics whose values can be divided among parts, with the units of
 // the parts: costs, and rates, which are converted to the time of one unit.
-func ladderUnits() []ladderUnit {
-	return []ladderUnit{
+func timeUnits() []timeUnit {
+	return []timeUnit{
 		{"transaction_rate", "s/transaction", 1},
 		{"connection_rate", "s/connection", 1},
 		{"query_rate", "s/query", 1},
@@ -41,7 +41,7 @@ func ExplainLadder(in Input, asked *study.Ladder, breakdowns []result.Breakdown)
 	l := ladder{in: in, table: tabulate(in.Modes, in.Workloads, in.Trials), breakdowns: breakdowns}
 	l.out = result.Ladder{Mode: asked.Of, Baseline: asked.Rungs[0].Mode, Rungs: l.rungs(asked.Rungs), Removals: l.rungs(asked.Removals)}
 	for _, w := range in.Workloads {
-		for _, u := range ladderUnits() {
+		for _, u := range timeUnits() {
 			if c, ok := l.cost(w, u.metric, u.unit, u.rate); ok {
 				l.out.Costs = append(l.out.Costs, c)
 			}
@@ -76,9 +76,8 @@ func (l *ladder) rungs(of []study.Rung) []result.Rung {
 	return out
 }
 
-// values are the values of a mode in the unit of the parts, by block.
-func (l *ladder) values(mode, workload, metric string, rate float64) []reading {
-	own := l.table.values(mode, workload, metric)
+// timesOf are values of a rate as times; rate is that of a timeUnit, and 0 leaves them as they are.
+func timesOf(own []reading, rate float64) []reading {
 	if rate == 0 {
 		return own
 	}
@@ -94,7 +93,7 @@ func (l *ladder) values(mode, workload, metric string, rate float64) []reading {
 // cost is the ladder in one metric, without verdicts. ok is false if the baseline or the
 // explained mode has no value of it.
 func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.LadderCost, ok bool) {
-	of := func(mode string) []reading { return l.values(mode, workload, metric, rate) }
+	of := func(mode string) []reading { return timesOf(l.table.values(mode, workload, metric), rate) }
 	base, whole := of(l.out.Baseline), of(l.out.Mode)
 	if len(base) == 0 || len(whole) == 0 {
 		return out, false

@@ -74,6 +74,16 @@ func Contain(t testing.TB, text string, words ...string) {
 	ContainFor(t, "the text", text, words...)
 }
 
+// NotContain fails the test for each of these words that a text has, and lets it go on.
+func NotContain(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			t.Errorf("%q has %q", text, w)
+		}
+	}
+}
+
 // ContainFor is Contain for one case of several, which it names.
 func ContainFor(t testing.TB, name any, text string, words ...string) {
 	t.Helper()

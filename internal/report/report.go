@@ -19,6 +19,16 @@ import (
 // escaped by the writers.
 type Input = view.Input
 
+// Units are in what the first screen shows changes.
+type Units = view.Units
+
+// The units.
+const (
+	UnitBoth    = view.UnitBoth
+	UnitPercent = view.UnitPercent
+	UnitTime    = view.UnitTime
+)
+
 // TextOptions says how to write for a terminal.
 type TextOptions = text.Options
 

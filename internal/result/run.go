@@ -138,7 +138,8 @@ const (
 
 // Mode is one network mode of a run. Reason is set unless Status is measured. Baseline is
 // the id of the mode that it is compared with, empty for a baseline. Mode is the drivers'
-// name for it, if the study gives it another id.
+// name for it, if the study gives it another id. Like is the mode of a real engine with the same
+// devices, to which that engine adds; empty if there is none.
 type Mode struct {
 	ID          string     `json:"id"`
 	Mode        string     `json:"mode,omitempty"`
@@ -147,6 +148,7 @@ type Mode struct {
 	Status      ModeStatus `json:"status"`
 	Reason      string     `json:"reason,omitempty"`
 	Baseline    string     `json:"baseline,omitempty"`
+	Like        string     `json:"like,omitempty"`
 	Control     bool       `json:"control,omitempty"` // a second copy of the baseline: its difference is noise
 	Topology    *Topology  `json:"topology,omitempty"`
 	Proof       *Proof     `json:"proof,omitempty"` // nil: there is none, or an older program ran
@@ -242,9 +244,18 @@ type Cell struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
+	// Added is what the mode adds to the baseline, in time: the mean over the blocks of the difference, with the unit
+	// s, s/transaction, s/connection, s/query or a CPU cost's. Nil for metrics that are no time, and where unknown.
+	Added *Added `json:"added,omitempty"`
 	// Unpaired means that the values have no blocks in which to be compared: N counts the
 	// mode's own values, and BlocksNeeded counts further values of each side.
 	Unpaired bool `json:"unpaired,omitempty"`
+}
+
+// Added is an amount of time that a mode adds; it is below 0 where the mode takes less.
+type Added struct {
+	Amount
+	Unit string `json:"unit"`
 }
 
 // Bands are two levels between which the trials of a cell switch: the number of trials at

@@ -96,12 +96,13 @@ type OverviewRow struct {
 	Cells []OverviewCell
 }
 
-// OverviewCell is a change with its interval, or a value with its unit in Change. Mark and
-// Tone are its verdict's.
+// OverviewCell is a change with its interval, or a value with its unit in Change. Time is the same change or value as a
+// time; it may be empty. Mark and Tone are its verdict's.
 type OverviewCell struct {
 	Tone             chart.Tone
 	Mark             string
 	Change, Interval string
+	Time             string
 }
 
 func (Overview) block() {}

@@ -93,6 +93,9 @@ func (p *page) overviewTable(o doc.Overview) {
 				if c.Interval != "" {
 					p.f(" <i>%s</i>", strings.ReplaceAll(c.Interval, " ", "\u00a0"))
 				}
+				if c.Time != "" {
+					p.f(" <span>%s</span>", tight(c.Time))
+				}
 				p.f("</td>")
 			}
 			p.f("</tr>")

@@ -53,7 +53,7 @@ func overviewCells(r doc.OverviewRow, columns int) string {
 	}
 	var b strings.Builder
 	for _, c := range r.Cells {
-		text := strings.Join(strings.Fields(c.Mark+" "+c.Change+" "+c.Interval), "\u00a0")
+		text := strings.Join(strings.Fields(c.Mark+" "+c.Change+" "+c.Interval+" "+c.Time), "\u00a0")
 		b.WriteString(" " + md(text) + " |")
 	}
 	return b.String()

@@ -115,7 +115,7 @@ func (p *printer) short(text string, width, most int) []string {
 
 // The most lines of the sentence, of one explanation, and of the legend.
 const (
-	sentenceLines    = 4
+	sentenceLines    = 6
 	explanationLines = 7
 	legendLines      = 2
 )
@@ -180,6 +180,7 @@ type laidOut struct {
 	name    int   // the width of the column of modes
 	widths  []int
 	changes []int // the width of what is before the intervals
+	times   []int // the width of the times behind them
 	gap     string
 	space   string // between mark and change
 }
@@ -217,7 +218,7 @@ func (p *printer) layOut(o doc.Overview) laidOut {
 
 // measure finds how wide the columns are, but for the space behind the mark.
 func (t *laidOut) measure() {
-	t.widths, t.changes = make([]int, len(t.o.Columns)), make([]int, len(t.o.Columns))
+	t.widths, t.changes, t.times = make([]int, len(t.o.Columns)), make([]int, len(t.o.Columns)), make([]int, len(t.o.Columns))
 	for i := range t.o.Columns {
 		interval, text := 0, 0
 		for _, g := range t.o.Groups {
@@ -226,6 +227,7 @@ func (t *laidOut) measure() {
 					continue
 				}
 				c := r.Cells[i]
+				t.times[i] = max(t.times[i], wording.Width(c.Time))
 				if c.Interval == "" {
 					text = max(text, wording.Width(c.Change))
 					continue
@@ -236,6 +238,9 @@ func (t *laidOut) measure() {
 		t.widths[i] = text
 		if interval > 0 {
 			t.widths[i] = max(text, t.changes[i]+1+interval)
+		}
+		if t.times[i] > 0 {
+			t.widths[i] += 1 + t.times[i]
 		}
 		head := max(wording.Width(t.o.Columns[i].Metric), min(wording.Width(t.o.Columns[i].Workload), 20))
 		t.widths[i] = max(t.widths[i], min(head, 28)-1)
@@ -333,6 +338,9 @@ func (t *laidOut) row(r doc.OverviewRow) string {
 		text := c.Change
 		if c.Interval != "" {
 			text = fmt.Sprint(strings.Repeat(" ", max(0, t.changes[i]-wording.Width(c.Change))), c.Change, " ", c.Interval)
+		}
+		if c.Time != "" {
+			text = wording.Pad(text, t.widths[i]-t.times[i]) + strings.Repeat(" ", t.times[i]-wording.Width(c.Time)) + c.Time
 		}
 		mark := wording.Pad(c.Mark, 1) + t.space
 		w := min(len(t.space)+1+t.widths[i], max(1, t.p.width-t.name-len(t.gap)))

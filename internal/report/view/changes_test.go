@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/must"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -100,8 +101,7 @@ func TestBasisGolden(t *testing.T) {
 func TestChangeOfTwoBlocks(t *testing.T) {
 	c := result.Change{Mode: "m", Metric: "transaction_rate", BeforeN: 2, AfterN: 5, Ratio: new(0.25), RatioCI: &result.Interval{0.2, 0.32}, P: new(0.001),
 		Verdict: result.CannotTell, Detectable: new(0.34)}
-	got := changeCell(c)
+	got := changeCell(c, wording.FormOf(c.Ratio))
 	must.EqualFor(t, "of two", "0.25x (0.20 .. 0.32)", got.Change+" "+got.Interval)
-	c.BeforeN = 3
-	must.EqualFor(t, "of three", "(sees 34 %)", changeCell(c).Change)
+	must.EqualFor(t, "as a percentage", "-75 %", changeCell(c, wording.InPercent).Change)
 }

@@ -31,8 +31,15 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 			modes = append(modes, cell.Mode)
 		}
 	}
-	for _, k := range columns {
+	for i, k := range columns {
 		o.Columns = append(o.Columns, k.OverviewColumn)
+		var ratios []*float64
+		for _, c := range v.Cells {
+			if c.Workload == k.Workload && c.Metric == k.metric.Name {
+				ratios = append(ratios, c.Ratio)
+			}
+		}
+		columns[i].form = wording.FormOf(ratios...)
 	}
 	g := doc.OverviewGroup{}
 	for _, m := range modes {
@@ -43,7 +50,7 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 			})
 			cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 			if i >= 0 {
-				cell = changeCell(v.Cells[i])
+				cell = changeCell(v.Cells[i], k.form)
 			}
 			r.Cells = append(r.Cells, cell)
 		}
@@ -97,6 +104,7 @@ func (v changesView) measured() string {
 type changeColumn struct {
 	doc.OverviewColumn
 	metric result.Metric
+	form   wording.Form // of all its changes
 }
 
 // mainColumns are the metrics of the first screen, as for a run: main metrics, CPU costs and
@@ -121,7 +129,7 @@ func (v changesView) mainColumns() []changeColumn {
 		case strings.HasSuffix(m.Name, "_p99") && !m.Detail:
 			class = 2
 		}
-		k := changeColumn{doc.OverviewColumn{Workload: c.Workload, Metric: shortTitle(m), Rank: class}, m}
+		k := changeColumn{OverviewColumn: doc.OverviewColumn{Workload: c.Workload, Metric: shortTitle(m), Rank: class}, metric: m}
 		all = append(all, k)
 		if class < others {
 			chosen = append(chosen, k)
@@ -141,7 +149,7 @@ func (v changesView) mainColumns() []changeColumn {
 	return chosen
 }
 
-func changeCell(c result.Change) doc.OverviewCell {
+func changeCell(c result.Change, form wording.Form) doc.OverviewCell {
 	tone := toneOf(c.Verdict)
 	out := doc.OverviewCell{Tone: tone, Mark: markOf(tone)}
 	switch {
@@ -151,19 +159,13 @@ func changeCell(c result.Change) doc.OverviewCell {
 		return doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 	case c.Own:
 		out.Tone, out.Mark = chart.Plain, ""
-		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
+		out.Change, out.Interval = form.Delta(c.Ratio, c.RatioCI)
 	case c.Ratio == nil && c.BeforeN == 0 && c.AfterN > 0:
 		out.Change = "(new)"
 	case c.Ratio == nil:
 		out.Change = "(0 in one)"
-	case wording.TooFew(c.Cell()) != "":
-		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
-	case c.Verdict == result.CannotTell && finite(c.Detectable):
-		out.Change = "(sees " + sees(*c.Detectable) + ")"
-	case c.Verdict == result.CannotTell:
-		out.Change, _ = wording.Delta(c.Ratio, nil)
 	default:
-		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
+		out.Change, out.Interval = form.Delta(c.Ratio, c.RatioCI)
 	}
 	return out
 }

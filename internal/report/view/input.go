@@ -28,7 +28,18 @@ type Input struct {
 	// Page is the file of the report as a page and Full the command that prints the whole
 	// report, as the first screen names them; empty without one. ClaimsCommand prints the claims.
 	Page, Full, ClaimsCommand string
+	Units                     Units // of changes on the first screen
 }
+
+// Units are in what a first screen shows changes.
+type Units string
+
+// The units. The empty one is UnitBoth.
+const (
+	UnitBoth    Units = "both"    // percent, and beside it the time that each exchange takes longer
+	UnitPercent Units = "percent" // percent alone
+	UnitTime    Units = "time"    // time in its place, where a metric has it
+)
 
 // clean returns in with every string cleaned for one line and without values of modes that
 // were not measured: a mode that is void, unsupported or failed has none, whatever a file

@@ -152,7 +152,24 @@ func (b *builder) metricTable(t table, anchor string, told bool) doc.Table {
 		}
 		out.Groups = append(out.Groups, group)
 	}
-	return t.withLetters(out)
+	return t.withLetters(t.withAdded(out))
+}
+
+// withAdded adds the column of the times that modes add behind their ratios, where there are any.
+func (t table) withAdded(out doc.Table) doc.Table {
+	if !slices.ContainsFunc(t.rows(), func(r row) bool { return r.Cell != nil && r.Cell.Added != nil }) {
+		return out
+	}
+	const at = 3
+	out.Columns = slices.Insert(out.Columns, at, doc.Column{For: doc.Pages, Head: "Added", Note: withInterval,
+		Title: "How much longer one exchange takes, or how much more CPU time it costs", Number: true})
+	for i, g := range t.Groups {
+		for j, r := range g.Rows {
+			row := &out.Groups[i].Rows[j]
+			row.Cells = slices.Insert(row.Cells, at, doc.Cell{Text: r.added()})
+		}
+	}
+	return out
 }
 
 // cell is the verdict of a row, for where its ratio is beside it.
@@ -270,6 +287,15 @@ func (r row) ratio() string {
 		return wording.Unknown
 	}
 	return wording.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
+}
+
+func (r row) added() string {
+	if r.Cell == nil || r.Cell.Added == nil {
+		return wording.Unknown
+	}
+	a, _ := wording.Each(*r.Cell.Added)
+	change, interval := wording.ScaleFor("s", a.Value).Added(a)
+	return strings.TrimSpace(change + " " + interval)
 }
 
 func (r row) p() string {

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,10 +149,57 @@ func TestOverviewTable(t *testing.T) {
 	}
 }
 
-// The smallest change that could have been seen is worded as a change, as a factor, or as too large to
-// matter.
-func TestSees(t *testing.T) {
-	for d, want := range map[float64]string{0.19: "19 %", 2.5: "4x", 8: "9x", 11781: "more than 10x"} {
-		must.EqualFor(t, fmt.Sprintf("sees(%g)", d), want, sees(d))
+// All changes of a column have one form, each with the time that the mode adds, and one that cannot be told has its interval.
+func TestOverviewForms(t *testing.T) {
+	in := many(1, 2, "m")
+	seen := map[string]bool{}
+	in.Run.Cells = slices.DeleteFunc(in.Run.Cells, func(c result.Cell) bool {
+		again := seen[c.Mode]
+		seen[c.Mode] = true
+		return again
+	})
+	for i := range in.Run.Cells {
+		c := &in.Run.Cells[i]
+		c.Workload, c.Metric, c.Unit, c.Better, c.Value = in.Run.Cells[0].Workload, "transaction_rate", "1/s", result.Higher, new(1e5)
+		if c.Ratio == nil {
+			continue
+		}
+		c.Added = &result.Added{Amount: result.Amount{Value: 2.41e-6, CI: &result.Interval{2.3e-6, 2.5e-6}, N: 7}, Unit: "s/transaction"}
+		c.Ratio, c.RatioCI, c.Verdict, c.N = new(0.62), &result.Interval{0.61, 0.63}, result.Worse, 7
+	}
+	in.Trials = nil
+	last := &in.Run.Cells[len(in.Run.Cells)-1]
+	cells := func(units Units) (out []string) {
+		in.Units = units
+		for _, g := range New(in).Overview().Groups {
+			for _, r := range g.Rows {
+				c := r.Cells[0]
+				out = append(out, strings.Join(strings.Fields(c.Mark+" "+c.Change+" "+c.Interval+" "+c.Time), " "))
+			}
+		}
+		return out
+	}
+	must.Equal(t, []string{"100 k/s 10.0 us", "▼ -38 % (-39 .. -37) +2.4 us", "▼ -38 % (-39 .. -37) +2.4 us"}, cells(UnitBoth))
+	must.Equal(t, []string{"100 k/s", "▼ -38 % (-39 .. -37)", "▼ -38 % (-39 .. -37)"}, cells(UnitPercent))
+	must.Equal(t, []string{"100 k/s 10.0 us", "▼ +2.4 us (+2.3 .. +2.5)", "▼ +2.4 us (+2.3 .. +2.5)"}, cells(UnitTime))
+	last.Ratio, last.RatioCI, last.Verdict = new(0.05), &result.Interval{0.04, 0.06}, result.Worse
+	must.Equal(t, []string{"100 k/s", "▼ 0.62x (0.61 .. 0.63)", "▼ 0.050x (0.040 .. 0.060)"}, cells(UnitPercent))
+	last.Ratio, last.RatioCI, last.Verdict = new(1.49), &result.Interval{1.04, 2.13}, result.CannotTell
+	must.Equal(t, "? +49 % (+4 .. +113)", cells(UnitPercent)[2])
+	must.Contain(t, strings.Join(New(in).Overview().Legend, "; "), "several modes are compared")
+}
+
+// A run of namespaces says that they are not Docker, and what measures it; one with a mode of an engine does not.
+func TestNoEngine(t *testing.T) {
+	in := many(1, 2, "netns/m")
+	for i, m := range in.Run.Modes {
+		if m.Baseline != "" {
+			in.Run.Modes[i].Like = "docker/macvlan"
+		}
+	}
+	must.Contain(t, New(in).Overview().Notes[0].Text, "namespaces, not Docker", "tare run --modes host,docker/macvlan")
+	in.Run.Modes[2].ID, in.Run.Modes[2].Like = "docker/macvlan", ""
+	for _, n := range New(in).Overview().Notes {
+		must.NotContain(t, n.Text, "not Docker")
 	}
 }

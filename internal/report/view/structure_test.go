@@ -97,7 +97,7 @@ func (w *wanted) overview(o doc.Overview) {
 				cells = append(cells, squeeze(r.Out))
 			}
 			for _, c := range r.Cells {
-				cells = append(cells, squeeze(c.Change+c.Interval))
+				cells = append(cells, squeeze(c.Change+c.Interval+c.Time))
 			}
 			table = append(table, cells)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"tare/internal/must"
 	"tare/internal/result"
 )
 
@@ -46,5 +47,23 @@ func TestDelta(t *testing.T) {
 		if change, interval := Delta(c.ratio, c.ci); change != c.want || interval != "" {
 			t.Errorf("Delta(%v, %v) = %q %q, want %q", c.ratio, c.ci, change, interval, c.want)
 		}
+	}
+}
+
+// An added time has its sign, two digits and the unit of its column, and is of one exchange where the unit is of a thousand.
+func TestAdded(t *testing.T) {
+	for _, c := range []struct {
+		added            result.Added
+		change, interval string
+		of               string
+	}{
+		{result.Added{Amount: result.Amount{Value: 2.41e-6, CI: &result.Interval{2.3e-6, 2.5e-6}}, Unit: "s/transaction"}, "+2.4 us", "(+2.3 .. +2.5)", "transaction"},
+		{result.Added{Amount: result.Amount{Value: -2.2e-5}, Unit: "s"}, "-22 us", "", ""},
+		{result.Added{Amount: result.Amount{Value: 5.2e-3}, Unit: "s/1000 connections"}, "+5.2 us", "", "connection"},
+		{result.Added{Amount: result.Amount{Value: math.NaN()}, Unit: "s"}, Unknown, "", ""},
+	} {
+		a, of := Each(c.added)
+		change, interval := ScaleFor("s", a.Value).Added(a)
+		must.Equal(t, []string{c.change, c.interval, c.of}, []string{change, interval, of})
 	}
 }

@@ -1,0 +1,263 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/analysis"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+	"tare/internal/stats"
+)
+
+// compared is a mode's row in the leading column.
+type compared struct {
+	row
+	cost float64 // ratio to the baseline, so turned that more is worse
+}
+
+// conclusionPrefix is what limits the answer as a whole; empty for a complete run with enough blocks.
+func (b *builder) conclusionPrefix() string {
+	v, prefix := b.view, ""
+	switch {
+	case v.Run.Status == result.RunInterrupted || v.Run.Status == result.RunFailed:
+		prefix = fmt.Sprintf("The run was %s after %s; of these: ", v.Run.Status, wording.Count(v.TrialCounts.OK, "valid trial", "valid trials"))
+		if v.Run.Status == result.RunFailed {
+			prefix = strings.Replace(prefix, "The run was failed", "The run failed", 1)
+		}
+	case slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }):
+		prefix = "Indicative only (" + wording.Count(blocks(v), "block", "blocks") + ", warm-up not verified): "
+	}
+	return prefix
+}
+
+// conclusion is the answer for the run as a whole, in one sentence.
+func (b *builder) conclusion(families []family, columns []mainColumn) string {
+	v, prefix := b.view, b.conclusionPrefix()
+	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {
+		return strings.Replace(prefix, "; of these: ", ": ", 1) + "no trial is valid, so there are no results."
+	}
+	if v.Run.Noisy != "" {
+		return prefix + "the run is too noisy to judge: " + strings.TrimRight(v.Run.Noisy, ".") + "."
+	}
+	if len(columns) == 0 {
+		return prefix + "no workload gave a value."
+	}
+	at := slices.IndexFunc(columns, func(c mainColumn) bool { return c.rank == 0 })
+	against := overviewHead(families)
+	text, ranked := b.ranking(columns[at], columns, against, true)
+	text = columns[at].withTieSentences(text)
+	sentences := 1
+	for i, c := range columns {
+		if !ranked || i == at || !c.Metric.Primary || sentences == mostSentences {
+			continue
+		}
+		if next, ranked := b.ranking(c, columns, against, false); ranked {
+			sentences++
+			text += " " + capital(next)
+		}
+	}
+	return prefix + text
+}
+
+// mostSentences is how many workloads the answer ranks the modes by.
+const mostSentences = 3
+
+// ranking says by a column which modes cost least and most. ranked is false if there are not several to say it of: the
+// text is then about all columns. Only the first sentence of an answer names what the modes are compared with.
+func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string, first bool) (text string, ranked bool) {
+	what := shortTitle(lead.Metric)
+	if slices.ContainsFunc(columns, func(o mainColumn) bool { return o.name != lead.name && o.Metric.Name == lead.Metric.Name }) {
+		what += " in " + lead.name
+	}
+	by := "by " + what
+	if against == "" {
+		against = "against its baseline"
+	}
+	if first {
+		by += " " + against
+	}
+	var told []compared
+	var unsure []row
+	rows := 0
+	for _, r := range lead.rows() {
+		if r.Baseline || r.Mode.Control || unmeasured(r.Mode) || r.Cell == nil || r.Cell.Baseline == "" {
+			continue
+		}
+		rows++
+		if ci := r.Cell.RatioCI; !finite(r.Cell.Ratio) || ci == nil || !(ci[0] <= ci[1]) || r.Cell.Verdict == result.CannotTell || r.Cell.Verdict == "" {
+			unsure = append(unsure, r)
+			continue
+		}
+		c := compared{r, *r.Cell.Ratio}
+		if lead.Metric.Better == result.Higher {
+			c.cost = 1 / c.cost
+		}
+		told = append(told, c)
+	}
+	switch {
+	case rows == 0:
+		return "no mode is compared with a baseline.", false
+	case len(told) == 0 && rows == 1 && wording.TooFew(*unsure[0].Cell) != "":
+		return alone(unsure[0].Mode.ID, against, columns) + ".", false
+	case len(told) == 0:
+		return what + " cannot be told from " + strings.TrimPrefix(against, "against ") + " for " + doc.Note{About: modesOf(unsure)}.Names() + needs(unsure) + ".", rows > 1
+	case rows == 1:
+		return alone(told[0].Mode.ID, against, columns) + ".", false
+	}
+	slices.SortStableFunc(told, func(x, y compared) int {
+		switch {
+		case x.cost < y.cost:
+			return -1
+		case x.cost > y.cost:
+			return 1
+		}
+		return 0
+	})
+	least, most := lead.near(told, told[0]), lead.near(told, told[len(told)-1])
+	slices.Reverse(most)
+	switch {
+	case !slices.ContainsFunc(told, func(c compared) bool { return c.Cell.Verdict != result.Same && c.Cell.Verdict != result.Small }):
+		text = fmt.Sprintf("no mode differs from %s by more than the margin of %s in %s", strings.TrimPrefix(against, "against "), wording.Percent(told[0].Cell.Margin), what)
+	case len(told) == 1:
+		text = by + ", " + modeNames(told) + " costs " + lead.spread(told)
+	case len(least) == len(told) && len(lead.ties) > 0:
+		text = fmt.Sprintf("%s, %s cannot be told apart (%s)", by, modeNames(told), lead.spread(told))
+	case len(least) == len(told):
+		text = fmt.Sprintf("%s, %s cost about the same (%s, with intervals that overlap)", by, modeNames(told), lead.spread(told))
+	default:
+		text = fmt.Sprintf("%s, %s cost%s least (%s) and %s most (%s)", by, modeNames(least), third(least), lead.spread(least), modeNames(most), lead.spread(most))
+	}
+	if len(unsure) > 0 {
+		text += "; " + doc.Note{About: modesOf(unsure)}.Names() + " cannot be told" + needs(unsure)
+	}
+	return text + ".", true
+}
+
+// capital begins a sentence with a capital letter, unless it begins with a name.
+func capital(s string) string {
+	first, rest, _ := strings.Cut(s, " ")
+	if strings.ContainsAny(first, "/-_") || first == "" {
+		return s
+	}
+	return strings.TrimRight(strings.ToUpper(first[:1])+first[1:]+" "+rest, " ")
+}
+
+// near are the modes that cannot be told from one, in their order: those with a letter in
+// common where both are ranked, else those whose intervals overlap.
+func (t table) near(all []compared, of compared) []compared {
+	return slices.DeleteFunc(slices.Clone(all), func(c compared) bool {
+		if tied, known := t.tied(c.Mode.ID, of.Mode.ID); known {
+			return !tied
+		}
+		return c.Cell.RatioCI[1] < of.Cell.RatioCI[0] || c.Cell.RatioCI[0] > of.Cell.RatioCI[1]
+	})
+}
+
+func modeNames(of []compared) string {
+	var ids []string
+	for _, c := range of {
+		ids = append(ids, c.Mode.ID)
+	}
+	return doc.Note{About: ids}.Names()
+}
+
+func third(of []compared) string {
+	if len(of) == 1 {
+		return "s"
+	}
+	return ""
+}
+
+// spread is the changes of modes: one, or from the first to the last.
+func (c mainColumn) spread(of []compared) string {
+	lo, hi := c.told(of[0].Cell), c.told(of[len(of)-1].Cell)
+	if lo == hi {
+		return lo
+	}
+	return lo + " to " + hi
+}
+
+func modesOf(rows []row) []string {
+	var ids []string
+	for _, r := range rows {
+		ids = append(ids, r.Mode.ID)
+	}
+	return ids
+}
+
+// needs says what would tell modes from their baseline.
+func needs(rows []row) string {
+	most, unpaired, single := 0, false, len(rows) > 0
+	few := map[string]bool{}
+	for _, r := range rows {
+		few[wording.TooFew(*r.Cell)] = true
+		by, blocks := analysis.Settle(*r.Cell, r.Bounded, r.Noisy)
+		if by == analysis.SettleBlocks && blocks > most {
+			most, unpaired = blocks, r.Cell.Unpaired
+		}
+		single = single && r.Cell.N == 1
+	}
+	switch {
+	case len(few) == 1 && !few[""]:
+		for reason := range few {
+			return " (indicative: " + reason + ")"
+		}
+		return ""
+	case single:
+		return " (one block gives no interval)"
+	case most == 0:
+		return ""
+	case unpaired:
+		return " (about " + more(most, "value", "values") + " of each needed)"
+	}
+	return " (about " + more(most, "block", "blocks") + " needed)"
+}
+
+// more is a number of further blocks or values.
+func more(n int, one, many string) string {
+	if n >= stats.MaxBlocksNeeded {
+		return fmt.Sprintf("%d or more %s", n, many)
+	}
+	return wording.Count(n, "more "+one, "more "+many)
+}
+
+// alone words the only mode of a run by its main metrics.
+func alone(mode, against string, columns []mainColumn) string {
+	columns = slices.Clone(columns)
+	slices.SortFunc(columns, func(x, y mainColumn) int { return x.rank - y.rank })
+	var parts []string
+	for _, c := range columns {
+		r, ok := c.of(mode)
+		if !ok || r.Cell == nil || r.Cell.Ratio == nil || c.load || len(parts) == 3 {
+			continue
+		}
+		d := c.delta(r.Cell)
+		text, interval := d.Change, d.Interval
+		what := shortTitle(c.Metric)
+		if slices.ContainsFunc(columns, func(o mainColumn) bool { return o.name != c.name && o.Metric.Name == c.Metric.Name }) {
+			what += " in " + c.name
+		}
+		text = what + " " + text
+		switch r.Cell.Verdict {
+		case result.CannotTell:
+			if wording.TooFew(*r.Cell) == "" {
+				text = what + " cannot be told"
+			} else {
+				text = strings.TrimRight(text+" "+interval, " ")
+			}
+			text += needs([]row{r})
+		case result.Same, result.Small:
+			text += ", within the margin"
+		default:
+			text = strings.TrimRight(text+" "+interval, " ")
+			if d.Time != "" {
+				text += ", " + d.Time
+			}
+		}
+		parts = append(parts, text)
+	}
+	return mode + " " + against + ": " + strings.Join(parts, "; ")
+}

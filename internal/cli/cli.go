@@ -50,13 +50,16 @@ type App struct {
 	// again by this name as root of a user namespace. If it is "", such a command fails instead.
 	Program string
 
+	// Look finds out what this machine has, for a run that names neither a study nor hosts.
+	Look func(context.Context) target.Found
+
 	args   []string      // of Main
 	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
 }
 
 // New is the program with all its targets.
 func New(build result.Build) App {
-	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: target.Kinds()}
+	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: target.Kinds(), Look: target.Look}
 	return a.on(study.Target{}, target.Options{})
 }
 
@@ -152,7 +155,7 @@ func (a App) root() *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Measure:", []*cobra.Command{a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.enginesCommand(), a.imageCommand(), a.k8sCommand()}},
+		{"Measure:", []*cobra.Command{a.runCommand(), a.planCommand(), a.whichCommand(), a.modesCommand(), a.workloadsCommand(), a.doctorCommand(), a.enginesCommand(), a.imageCommand(), a.k8sCommand()}},
 		{"Explain:", []*cobra.Command{a.whyCommand(), a.reportCommand(), a.serveCommand(), a.exportCommand(), a.claimsCommand()}},
 		{"Compare:", []*cobra.Command{a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand()}},
 		{manage, []*cobra.Command{a.lsCommand(), a.pruneCommand(), a.gcCommand(), a.versionCommand()}},

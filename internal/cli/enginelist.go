@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -19,6 +18,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/report/wording"
 	"tare/internal/study"
+	"tare/internal/target"
 )
 
 // foundEngine is an entry of `tare engines`. What is not known is absent.
@@ -67,7 +67,7 @@ func (a App) enginesCommand() *cobra.Command {
 
 // enginesHere returns the private engines, then those that run.
 func enginesHere(ctx context.Context) []foundEngine {
-	installed, running := private.Installations(), enginesRunning()
+	installed, running := private.Installations(), target.RunningEngines()
 	all := make([]foundEngine, len(installed)+len(running), len(installed)+len(running)+1)
 	var wg sync.WaitGroup
 	for i, in := range installed {
@@ -77,8 +77,8 @@ func enginesHere(ctx context.Context) []foundEngine {
 			all[i].Current = err == nil && current.Dir == in.Dir
 		})
 	}
-	for i, target := range running {
-		wg.Go(func() { all[len(installed)+i] = describeRunning(ctx, target) })
+	for i, name := range running {
+		wg.Go(func() { all[len(installed)+i] = describeRunning(ctx, name) })
 	}
 	wg.Wait()
 	if f, found := podmanHere(ctx); found {
@@ -115,25 +115,9 @@ func describeInstalled(ctx context.Context, in private.Installation) foundEngine
 	return f
 }
 
-// enginesRunning returns the addresses of engines that may run here: the one that the docker command
-// would use, and the usual sockets that exist.
-func enginesRunning() []string {
-	targets := []string{"docker"}
-	sockets := []string{"/run/docker.sock", "/run/podman/podman.sock"}
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		sockets = append(sockets, filepath.Join(dir, "docker.sock"), filepath.Join(dir, "podman", "podman.sock"))
-	}
-	for _, s := range sockets {
-		if i, err := os.Stat(s); err == nil && i.Mode()&os.ModeSocket != 0 {
-			targets = append(targets, "unix://"+s)
-		}
-	}
-	return targets
-}
-
-func describeRunning(ctx context.Context, target string) foundEngine {
-	f := foundEngine{Use: target}
-	e, err := locate.Connect(ctx, target)
+func describeRunning(ctx context.Context, name string) foundEngine {
+	f := foundEngine{Use: name}
+	e, err := locate.Connect(ctx, name)
 	if err != nil {
 		f.Error = oneLine(err.Error())
 		if u, is := engine.AsUnavailable(err); is {

@@ -149,6 +149,9 @@ func (a App) listPaths(names []string) error {
 		if len(rest) > 0 {
 			fmt.Fprintf(w, "must rest\t%s\n", strings.Join(rest, ", "))
 		}
+		if m, err := a.mode(name); err == nil && m.Like != "" {
+			fmt.Fprintf(w, "like\t%s, to which an engine adds rules, a resolver, seccomp and control groups\n", m.Like)
+		}
 		if err := a.listSettings(w, name); err != nil {
 			return err
 		}

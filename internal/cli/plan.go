@@ -28,6 +28,9 @@ func (a App) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.chosen != "" {
+				fmt.Fprintln(a.Stderr, "tare:", f.chosen)
+			}
 			return a.printPlan(plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s)), s, order)
 		},
 	}

@@ -28,11 +28,34 @@ import (
 )
 
 // shownFlags choose how much of a result is printed.
-type shownFlags struct{ full, quiet, claims bool }
+type shownFlags struct {
+	full, quiet, claims bool
+	unitFlag
+}
 
 func (f *shownFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.full, "full", false, "print the whole report instead of one screen")
 	f.addQuiet(c)
+}
+
+// unitFlag chooses in what the first screen shows changes.
+type unitFlag struct{ unit string }
+
+func (f *unitFlag) addUnit(c *cobra.Command) {
+	c.Flags().StringVar(&f.unit, "unit", string(report.UnitBoth), "how changes are shown: percent, time (how much longer each exchange takes), or both")
+}
+
+// units are those of the flag.
+func (f unitFlag) units() (report.Units, error) {
+	if f.unit == "" { // of a command without the flag
+		return report.UnitBoth, nil
+	}
+	for _, u := range []report.Units{report.UnitBoth, report.UnitPercent, report.UnitTime} {
+		if f.unit == string(u) {
+			return u, nil
+		}
+	}
+	return "", usage(fmt.Errorf("--unit is %q; want percent, time or both", f.unit))
 }
 
 // addClaims adds the flag that shows the claims instead of the modes.
@@ -80,6 +103,9 @@ func (a App) reportCommand() *cobra.Command {
 			if f.claims && len(in.Run.Claims) == 0 {
 				return usage(fmt.Errorf("--claims: the run %s has no claims", args[0]))
 			}
+			if in.Units, err = f.units(); err != nil {
+				return err
+			}
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
 				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table is printed all the same
@@ -88,6 +114,7 @@ func (a App) reportCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
+	f.addUnit(c)
 	addClaims(c, &f.claims)
 	c.Flags().StringVar(&out, "out", "", "with -: directory of the run (default: tare-runs/DATE-STUDY)")
 	return c
@@ -187,7 +214,7 @@ func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 		asked, _ := s.ModeNamed(m.ID)
 		if _, known, err := a.target.Drivers.For(asked.Mode); err == nil {
 			out[i] = analysis.ModeOf(s, m.ID, known.Title, known.Baseline)
-			out[i].Status, out[i].Reason = m.Status, m.Reason
+			out[i].Status, out[i].Reason, out[i].Like = m.Status, m.Reason, known.Like
 		}
 	}
 	return out

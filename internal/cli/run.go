@@ -28,13 +28,16 @@ type runFlags struct {
 	json, verbose, quiet bool
 	claims               bool
 	archive              bool
+	unitFlag
 }
 
 func (a App) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use: "run [STUDY]", Short: "Measure the modes of a study",
-		Long: "Measure the modes of a study file or of a built-in study (default: \"default\").\n" +
+		Long: "Measure the modes of a study file or of a built-in study. Without either, and without --modes, this machine decides: Docker's networks in private engines\n" +
+			"(study docker) if dockerd is installed and you are root, else those of the engine that runs here and that you may use (study engine), else namespaces\n" +
+			"(study default), to which an engine adds.\n\n" +
 			"The results go to stdout, on one screen; progress and warnings go to stderr, and everything\n" +
 			"goes into the run's directory. Requires root or unprivileged user namespaces; docker modes\n" +
 			"require root, or with --engine access to an existing engine.",
@@ -45,6 +48,7 @@ func (a App) runCommand() *cobra.Command {
 	}
 	f.register(c)
 	f.registerOutput(c, "STUDY")
+	f.addUnit(c)
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	addClaims(c, &f.claims)
 	c.Flags().BoolVar(&f.archive, "archive", false, "print the run's files to stdout, too, as text that tare report - reads: for a run whose output is all that is kept")
@@ -62,6 +66,9 @@ func (f *runFlags) registerOutput(c *cobra.Command, study string) {
 }
 
 func (a App) run(c *cobra.Command, args []string, f runFlags) error {
+	if _, err := f.units(); err != nil {
+		return err
+	}
 	if f.claims && (f.json || f.verbose) {
 		return usage(errors.New("--claims prints one screen; --json and --verbose print all, with the claims: leave one of the two out"))
 	}
@@ -101,6 +108,9 @@ func (a App) measure(background context.Context, s study.Study, f runFlags) (at 
 	ctx, stop := a.ending(background)
 	defer stop()
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
+	if f.chosen != "" && !f.quiet {
+		fmt.Fprintln(a.Stderr, "tare:", f.chosen)
+	}
 	dir, done, err := a.openRun(f, s)
 	if err != nil {
 		return "", usage(err)
@@ -209,6 +219,9 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 func (a App) publish(dir *store.Dir, f runFlags) error {
 	in, err := a.input(dir)
 	if err != nil {
+		return err
+	}
+	if in.Units, err = f.units(); err != nil {
 		return err
 	}
 	prepared := report.Prepare(in)

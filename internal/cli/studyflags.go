@@ -14,6 +14,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/study/suggest"
 	"tare/internal/target"
 	"tare/studies"
 )
@@ -22,6 +23,7 @@ import (
 type studyFlags struct {
 	engineFlags
 	modes, workloads []string
+	purpose          string
 	profile          string
 	seed             uint64
 	maxTime          time.Duration
@@ -31,12 +33,15 @@ type studyFlags struct {
 	costPass         string
 	fullRate         bool
 	maxRate          string
+
+	chosen string // why load chose the study itself, for the user; empty if it was named
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
 	f.engineFlags.register(c)
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to measure instead of the study's, separated by commas")
 	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to run instead of the study's, separated by commas")
+	c.Flags().StringVar(&f.purpose, "for", "", "traffic of an application instead of the study's workloads: "+suggest.Either(study.PurposeNames()))
 	c.Flags().StringVar(&f.profile, "profile", "", "profile: quick, standard or paper")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
 	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
@@ -74,9 +79,18 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	if err != nil {
 		return a, study.Study{}, usage(err)
 	}
+	told := c.Flags().Changed("engine") || c.Flags().Changed("host") || c.Flags().Changed("kube")
 	name := kind.Study(flagged)
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0:
 		name = args[0]
+	case !told && len(f.modes) == 0 && a.Look != nil:
+		choice := a.Look(c.Context()).Choice()
+		if kind, err = target.FindKind(a.Targets, choice.Target); err != nil {
+			return a, study.Study{}, usage(err)
+		}
+		choice.Target.Cluster = flagged.Cluster // which is an error without a cluster
+		name, flagged, f.chosen = choice.Study, choice.Target, choice.Text
 	}
 	if kind.InPlace != nil {
 		name = kind.InPlace(flagged, name)
@@ -86,7 +100,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		return a, study.Study{}, usage(contextHint(c, args, err))
 	}
 	named, file := flagged, studyfile.TargetOf(src)
-	if !c.Flags().Changed("engine") && !c.Flags().Changed("host") && !c.Flags().Changed("kube") {
+	if !told && f.chosen == "" {
 		named = file
 	}
 	named.Cluster = flagged.Cluster
@@ -126,7 +140,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s must be more than 0", flag)
 		}
 	}
-	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate} {
+	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "for": f.purpose} {
 		if c.Flags().Changed(flag) && value == "" {
 			return s, fmt.Errorf("--%s has no value", flag)
 		}
@@ -136,7 +150,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
+	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
 		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, FullRate: f.fullRate, MaxRate: f.maxRate}, cat)
 	if err != nil {
 		return s, err

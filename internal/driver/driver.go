@@ -93,6 +93,7 @@ type Mode struct {
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
 	Engine   bool       // is built by a private Docker Engine, which a study can choose
+	Like     string     // the mode of a real engine with the same devices, to which that engine adds; empty if there is none
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.
 	// Workloads over UDP are then left out of the trials of the mode.
 	TCPOnly string

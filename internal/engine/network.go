@@ -173,6 +173,20 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	return out, nil
 }
 
+// Networks lists the networks of the engine by name, without their containers and peers.
+func (e *Engine) Networks(ctx context.Context) ([]Network, error) {
+	found, err := e.api.NetworkList(ctx, client.NetworkListOptions{})
+	if err != nil {
+		return nil, e.fail(err, "list the networks")
+	}
+	var out []Network
+	for _, n := range found.Items {
+		out = append(out, Network{ID: n.ID, Name: n.Name, Driver: n.Driver, Scope: n.Scope, Attachable: n.Attachable, Labels: maps.Clone(n.Labels)})
+	}
+	slices.SortFunc(out, func(a, b Network) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
 // removeNetworkInterval is the interval of RemoveNetwork's attempts while the last containers leave
 // a network.
 const removeNetworkInterval = 20 * time.Millisecond

@@ -137,6 +137,15 @@ func codecs() runtime.NegotiatedSerializer {
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
+// CurrentContext is the current context of the kubeconfig; empty without one, or if it cannot be read.
+func CurrentContext() string {
+	config, err := clientcmd.NewDefaultClientConfigLoadingRules().Load()
+	if err != nil || config.Contexts[config.CurrentContext] == nil {
+		return ""
+	}
+	return config.CurrentContext
+}
+
 // loadError says why no cluster is configured.
 func loadError(rules *clientcmd.ClientConfigLoadingRules, o Options, err error) error {
 	raw, broken := rules.Load()

@@ -47,7 +47,7 @@ type agentPair struct{ client, server *agent.Client }
 func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.study.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
+		Baseline: s.mode.Baseline, Like: s.mode.Like, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
 	}
 	if s.setups > 1 {
 		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.setups)})

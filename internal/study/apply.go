@@ -13,6 +13,7 @@ type Overrides struct {
 	Target    Target   // replaces the study's, engine, hosts and cluster alike; see Target.Check
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
+	For       string   // the name of a Purpose, whose workloads replace the study's
 	Profile   string
 	Seed      uint64
 	MaxTime   Duration
@@ -46,6 +47,16 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 			fail("--modes", p.Text)
 		}
 		s.Modes = modes
+	}
+	if o.For != "" {
+		purpose, known := purposeNamed(o.For)
+		switch {
+		case !known:
+			fail("--for", suggest.Unknown("purpose", o.For, "", PurposeNames()))
+		case len(o.Workloads) > 0:
+			fail("--for", "it chooses the workloads, as --workloads does; leave out one of them")
+		}
+		s.Workloads, s.Title = purpose.Workloads, strings.TrimSpace(s.Title+", for "+purpose.Title)
 	}
 	if len(o.Workloads) > 0 {
 		picked, problems := s.pick(o.Workloads, cat)
@@ -99,7 +110,7 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	if err := Join(errs); err != nil {
 		return Study{}, err
 	}
-	if len(o.Modes)+len(o.Workloads) > 0 && len(s.Modes) > 0 && len(s.Workloads) > 0 {
+	if (len(o.Modes)+len(o.Workloads) > 0 || o.For != "") && len(s.Modes) > 0 && len(s.Workloads) > 0 {
 		s = s.narrow(cat)
 	}
 	return s, nil

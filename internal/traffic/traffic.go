@@ -38,6 +38,8 @@ type Server interface {
 type Spec struct {
 	study.WorkloadSpec
 	Title string
+	// StandsFor is the traffic of users that the workload is like, in a few words.
+	StandsFor string
 	// MadeOf is the workload whose trials this workload consists of; empty if it has its own.
 	MadeOf string
 	// Datagrams is true for a workload over UDP, where lost data is not retransmitted.

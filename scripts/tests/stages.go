@@ -51,7 +51,7 @@ func whole() map[string][]string {
 // daemons lists packages whose tests start engines, a browser or whole programs: one at a time.
 func daemons() []string {
 	return []string{"internal/driver/docker", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
-		"internal/engine/locate", "internal/browser", "internal/tool", "internal/tool/inlab"}
+		"internal/engine/locate", "internal/target", "internal/browser", "internal/tool", "internal/tool/inlab"}
 }
 
 // long lists packages whose tests take longest with labs: they start first.

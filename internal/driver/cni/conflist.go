@@ -58,6 +58,57 @@ type plugin struct {
 	IPAM         struct{ Type, DataDir string }
 }
 
+// Config is a configuration of CNI in one of the directories of NETCONFPATH. Err is why it cannot be read.
+type Config struct {
+	File, Name string
+	Plugins    []string // their types
+	Err        error
+}
+
+// Configs lists the configurations of this machine. A directory that does not exist has none.
+func Configs() []Config {
+	var out []Config
+	for _, dir := range configDirs() {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			out = append(out, Config{File: dir, Name: filepath.Base(dir), Err: err})
+		}
+		for _, e := range entries {
+			if slices.Contains(extensions(), filepath.Ext(e.Name())) {
+				out = append(out, configIn(filepath.Join(dir, e.Name())))
+			}
+		}
+	}
+	return out
+}
+
+func configIn(file string) Config {
+	c := Config{File: file, Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+	text, err := readFile(file)
+	if err != nil {
+		c.Err = err
+		return c
+	}
+	// A template with placeholders is no JSON; its network has a name all the same.
+	var list struct {
+		Name, Type string
+		Plugins    []struct{ Type string }
+	}
+	if json.Unmarshal(text, &list) != nil {
+		return c
+	}
+	if list.Name != "" {
+		c.Name = list.Name
+	}
+	if list.Type != "" {
+		c.Plugins = append(c.Plugins, list.Type)
+	}
+	for _, p := range list.Plugins {
+		c.Plugins = append(c.Plugins, p.Type)
+	}
+	return c
+}
+
 // load finds a conflist by its path or by its network's name, and fills in its placeholders.
 func (d Driver) load(name string, v values) (conflist, error) {
 	if strings.Contains(name, "/") || slices.Contains(extensions(), filepath.Ext(name)) {

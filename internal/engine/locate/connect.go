@@ -93,6 +93,15 @@ func Local(target string) bool {
 	return err == nil && IsLocal(s.host)
 }
 
+// Socket returns the path of the Unix socket of a target, as Connect takes it; empty if it has none. It opens no connection.
+func Socket(target string) string {
+	s, err := resolve(target)
+	if path, is := strings.CutPrefix(s.host, "unix://"); err == nil && is {
+		return path
+	}
+	return ""
+}
+
 // IsLocal is Local for the address of an engine.
 func IsLocal(address string) bool {
 	scheme, rest, _ := strings.Cut(address, "://")

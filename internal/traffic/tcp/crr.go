@@ -24,7 +24,7 @@ type crr struct{ path path }
 const crrSlice = study.Duration(50 * time.Millisecond)
 
 func (crr) Spec() traffic.Spec {
-	return traffic.Spec{Title: "TCP connect/request/response", WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "TCP connect/request/response", StandsFor: "a client without keep-alive: a connection for each request", WorkloadSpec: study.WorkloadSpec{
 		Kind:   "tcp_crr",
 		Metric: "connection_rate",
 		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",

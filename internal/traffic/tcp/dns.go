@@ -29,7 +29,7 @@ type dnsQueries struct{ rr }
 
 func (w dnsQueries) Spec() traffic.Spec {
 	s := w.rr.Spec()
-	s.Title, s.Kind = "DNS queries over TCP", "tcp_dns"
+	s.Title, s.Kind, s.StandsFor = "DNS queries over TCP", "tcp_dns", "names, over connections: large answers, DNS over TLS without its encryption"
 	s.Params = []string{"flows", "family", "congestion_control", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
 	s.Optional = []string{"transaction_rate", "wait", "scheduling", "pairs"}
 	s.Defaults.RequestSize, s.Defaults.ResponseSize = 0, 0

@@ -24,7 +24,7 @@ type rr struct{ path path }
 var errPeerClosed = errors.New("the peer closed the connection")
 
 func (rr) Spec() traffic.Spec {
-	return traffic.Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "TCP request/response", StandsFor: "a cache, a database or HTTP keep-alive: requests over open connections", WorkloadSpec: study.WorkloadSpec{
 		Kind:   "tcp_rr",
 		Metric: "transaction_rate",
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",

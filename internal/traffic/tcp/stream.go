@@ -18,7 +18,7 @@ type stream struct{ path path }
 // goroutine; a trial that requested threads then has the note threads_not_set.
 func (stream) Spec() traffic.Spec {
 	on := true
-	return traffic.Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "TCP bulk transfer", StandsFor: "a backup, an image, replication: bulk over one connection or several", WorkloadSpec: study.WorkloadSpec{
 		Kind:   "tcp_stream",
 		Metric: "goodput",
 		Bulk:   true,

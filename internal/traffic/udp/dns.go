@@ -20,7 +20,7 @@ type dnsQueries struct{ rr }
 
 func (w dnsQueries) Spec() traffic.Spec {
 	s := w.rr.Spec()
-	s.Title, s.Kind = "DNS queries over UDP", "udp_dns"
+	s.Title, s.Kind, s.StandsFor = "DNS queries over UDP", "udp_dns", "names: a resolver, CoreDNS"
 	s.Params = []string{"flows", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
 	s.Defaults.RequestSize, s.Defaults.ResponseSize, s.Defaults.Flows = 0, 0, 1
 	s.Defaults.Family = study.IPv4

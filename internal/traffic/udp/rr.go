@@ -28,7 +28,7 @@ const rrHeaderSize = 16
 const replyTimeout = 200 * time.Millisecond
 
 func (rr) Spec() traffic.Spec {
-	return traffic.Spec{Title: "UDP request/response", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "UDP request/response", StandsFor: "request and response without connections: QUIC's handshake, game state, NTP", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:     "udp_rr",
 		Metric:   "transaction_rate",
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},

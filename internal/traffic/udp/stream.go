@@ -16,7 +16,7 @@ import (
 type stream struct{ net socket.UDP }
 
 func (stream) Spec() traffic.Spec {
-	return traffic.Spec{Title: "UDP stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "UDP stream", StandsFor: "voice, video, telemetry at a given rate: loss and delay", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:   "udp_stream",
 		Metric: "goodput",
 		Bulk:   true,
@@ -199,7 +199,7 @@ type sweep struct{ stream }
 
 func (w sweep) Spec() traffic.Spec {
 	s := w.stream.Spec()
-	s.Title, s.Kind, s.MadeOf = "UDP sweep", "udp_sweep", s.Kind
+	s.Title, s.Kind, s.MadeOf, s.StandsFor = "UDP sweep", "udp_sweep", s.Kind, "where loss and delay begin: the same stream at several rates"
 	s.Params = []string{"rates", "flows", "payload_size", "burst", "offload", "fragment", "direction", "family",
 		"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
 	s.Optional = []string{"wait", "scheduling"}
@@ -219,7 +219,7 @@ type search struct{ stream stream } // not embedded: it cannot run in slices
 
 func (w search) Spec() traffic.Spec {
 	const second = study.Duration(time.Second)
-	return traffic.Spec{Title: "UDP rate search", MadeOf: "udp_stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
+	return traffic.Spec{Title: "UDP rate search", StandsFor: "how much it can take: the highest rate without loss", MadeOf: "udp_stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:   "udp_search",
 		Metric: traffic.ThroughputMetric(0, false),
 		Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search",

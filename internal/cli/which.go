@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/report/wording"
+	"tare/internal/target"
+)
+
+func (a App) whichCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "which", Short: "List the networks of this machine, each with the command that measures it",
+		Long: "List the networks found here, each with the command that measures it: those of the engines that run and that this user may use, the\n" +
+			"configurations of CNI plugins, and the cluster of the kubeconfig. Nothing is started or changed.",
+		Example: "  tare which\n  tare which --json",
+		Args:    exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			found := target.Networks(c.Context())
+			if asJSON {
+				e := json.NewEncoder(raw(a.Stdout))
+				e.SetIndent("", "  ")
+				return e.Encode(append([]target.Network{}, found...))
+			}
+			return printNetworks(a.Stdout, found)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printNetworks(out io.Writer, found []target.Network) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "no engine that runs, no CNI configuration and no kubeconfig was found here; tare engines lists the engines that tare can start, tare modes what it can build")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var unread []string
+	if slices.ContainsFunc(found, func(n target.Network) bool { return n.Name != "" }) {
+		fmt.Fprintln(w, "WHERE\tNETWORK\tKIND\tMEASURE IT")
+	}
+	for _, n := range found {
+		if n.Name == "" {
+			unread = append(unread, n.Where+": "+n.Note)
+			continue
+		}
+		try := orDash(n.Try)
+		if n.Note != "" {
+			try += " (" + n.Note + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", wording.Clean(n.Where), wording.Clean(n.Name), orDash(wording.Clean(n.Kind)), wording.Clean(try))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, text := range unread {
+		if _, err := fmt.Fprintln(out, wording.Clean(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

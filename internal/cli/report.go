@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 
@@ -296,13 +297,26 @@ func (a App) lsCommand() *cobra.Command {
 	}
 }
 
+// whatOf says what a run measured: the title of its study and its modes.
+func whatOf(r store.Summary) string {
+	title, _ := titles(r.Path)
+	modes := strings.Join(r.Modes, ", ")
+	switch {
+	case title == "":
+		title = modes
+	case modes != "":
+		title += ": " + modes
+	}
+	return wording.Cut(wording.Clean(title), 90)
+}
+
 func (a App) list(runs []store.Summary) error {
 	if len(runs) == 0 {
 		fmt.Fprintln(a.Stderr, "no runs here")
 		return nil
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STARTED\tSTATUS\tPROFILE\tTRIALS\tMODES\tDIRECTORY")
+	fmt.Fprintln(w, "STARTED\tSTATUS\tPROFILE\tTRIALS\tWHAT\tDIRECTORY")
 	for _, r := range runs {
 		if r.Problem != "" {
 			fmt.Fprintf(w, "unknown\tunreadable: %s\t\t\t\t%s\n", wording.Clean(r.Problem), wording.Clean(r.Path))
@@ -312,8 +326,11 @@ func (a App) list(runs []store.Summary) error {
 		if !r.Started.IsZero() {
 			started = r.Started.Local().Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", started,
-			wording.Clean(string(r.Status)), orDash(wording.Clean(r.Profile)), r.Trials, len(r.Modes), wording.Clean(r.Path))
+		status := string(r.Status)
+		if r.Valid == 0 {
+			status += ", nothing valid"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", started, wording.Clean(status), orDash(wording.Clean(r.Profile)), r.Trials, orDash(whatOf(r)), wording.Clean(r.Path))
 	}
 	return w.Flush()
 }

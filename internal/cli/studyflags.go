@@ -24,6 +24,8 @@ type studyFlags struct {
 	engineFlags
 	modes, workloads []string
 	purpose          string
+	name, title      string
+	unnamed          bool // load was given no study
 	profile          string
 	seed             uint64
 	maxTime          time.Duration
@@ -42,6 +44,8 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to measure instead of the study's, separated by commas")
 	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to run instead of the study's, separated by commas")
 	c.Flags().StringVar(&f.purpose, "for", "", "traffic of an application instead of the study's workloads: "+suggest.Either(study.PurposeNames()))
+	c.Flags().StringVar(&f.name, "name", "", "name of the run, in its directory and in lists (default: the study's, or the modes of --modes)")
+	c.Flags().StringVar(&f.title, "title", "", "title of the run's report")
 	c.Flags().StringVar(&f.profile, "profile", "", "profile: quick, standard or paper")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
 	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
@@ -81,6 +85,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	}
 	told := c.Flags().Changed("engine") || c.Flags().Changed("host") || c.Flags().Changed("kube")
 	name := kind.Study(flagged)
+	f.unnamed = len(args) == 0
 	switch {
 	case len(args) > 0:
 		name = args[0]
@@ -140,7 +145,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s must be more than 0", flag)
 		}
 	}
-	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "for": f.purpose} {
+	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "for": f.purpose, "name": f.name, "title": f.title} {
 		if c.Flags().Changed(flag) && value == "" {
 			return s, fmt.Errorf("--%s has no value", flag)
 		}
@@ -150,7 +155,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
+	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Name: f.name, Title: f.title, AdHoc: f.unnamed, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
 		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, FullRate: f.fullRate, MaxRate: f.maxRate}, cat)
 	if err != nil {
 		return s, err

@@ -92,6 +92,7 @@ type Mode struct {
 	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
+	Headers  int        // bytes that its tunnel adds, as of study.ModeSpec
 	Engine   bool       // is built by a private Docker Engine, which a study can choose
 	Like     string     // the mode of a real engine with the same devices, to which that engine adds; empty if there is none
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.

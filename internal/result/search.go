@@ -52,6 +52,9 @@ type Step struct {
 // throughputs is the prefix of the metrics of a rate search.
 const throughputs = "throughput_"
 
+// Searched reports whether a metric is the rate that a search found for a loss goal.
+func Searched(metric string) bool { return strings.HasPrefix(metric, throughputs) }
+
 // throughput is the metric of that name if it belongs to a rate search: its loss goal in
 // percent, with an underscore as decimal point, and "_strict" if no step may lose more.
 func throughput(name string) (Metric, bool) {

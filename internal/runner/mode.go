@@ -164,9 +164,27 @@ func (r *run) setUpAll(ctx context.Context) error {
 		}
 	}
 	if !slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool { return s.status == result.ModeMeasured }) {
-		return ErrNothing
+		return fmt.Errorf("%w: no mode could be set up; the reasons are above", ErrNothing)
 	}
-	return nil
+	return r.lonely()
+}
+
+// lonely returns an error if of the modes to compare none could be set up: trials of the baselines alone would answer nothing.
+func (r *run) lonely() error {
+	var why []string
+	for _, s := range r.tested {
+		switch {
+		case s.mode.Baseline == "" || s.control:
+		case s.status == result.ModeMeasured, s.status == result.ModeVoid: // void ones had trials before this run was resumed
+			return nil
+		default:
+			why = append(why, s.mode.ID+" is "+string(s.status)+": "+s.reason)
+		}
+	}
+	if len(why) == 0 {
+		return nil // baselines are all that was asked for
+	}
+	return fmt.Errorf("%w: no mode is left to compare with a baseline: %s", ErrNothing, strings.Join(why, "; "))
 }
 
 // dropUnsupported leaves out the workloads that the mode cannot carry. If none is left, the mode
@@ -207,8 +225,8 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
-// ErrNothing means that no mode could be set up.
-var ErrNothing = errors.New("no mode could be set up; the reasons are above")
+// ErrNothing means that no mode could be set up, or none of those that are compared.
+var ErrNothing = errors.New("nothing can be measured")
 
 // setUp sets up the path and the agents of one mode.
 func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {

@@ -84,7 +84,7 @@ func TestVoidIsRemembered(t *testing.T) {
 // A mode that is unsupported or cannot be built is told with its reason; the others are measured. A run
 // of nothing but such is an error.
 func TestModesThatCannotBeBuilt(t *testing.T) {
-	s := scriptOf("host", "elsewhere", "netns/bridge")
+	s := scriptOf("host", "elsewhere", "netns/bridge", "netns/macvlan")
 	s.provide = func(mode string, _ int) error {
 		if mode == "netns/bridge" {
 			return errors.New("no more bridges")
@@ -92,9 +92,19 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 		return nil
 	}
 	must.Do(t, s.runs(t))
-	s.became(t, "elsewhere", result.ModeUnsupported, "it is not to be had", result.Tally{OK: 2})
-	s.became(t, "netns/bridge", result.ModeFailed, "no more bridges", result.Tally{OK: 2})
+	s.became(t, "elsewhere", result.ModeUnsupported, "it is not to be had", result.Tally{OK: 4})
+	s.became(t, "netns/bridge", result.ModeFailed, "no more bridges", result.Tally{OK: 4})
 	must.Equal(t, result.RunComplete, s.run.Status)
+	s = scriptOf("host", "netns/bridge")
+	s.provide = func(mode string, _ int) error {
+		if mode == "netns/bridge" {
+			return errors.New("no more bridges")
+		}
+		return nil
+	}
+	err := s.runs(t)
+	must.FailFor(t, "nothing to compare with host", err, "no mode is left to compare with a baseline", "netns/bridge is failed: no more bridges")
+	must.Equal(t, 0, len(s.trials))
 	s = scriptOf("elsewhere")
 	if err := s.runs(t); !errors.Is(err, ErrNothing) || s.run.Status != result.RunFailed {
 		t.Errorf("status %s, error %v", s.run.Status, err)

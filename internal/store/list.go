@@ -16,7 +16,7 @@ import (
 )
 
 // Summary is a run in a list. Problem says why only the path is known, for example
-// because a later version of tare wrote run.json. Trials counts trials of any status.
+// because a later version of tare wrote run.json. Trials counts trials of any status, Valid those that count.
 // Study is the name in study.yaml, and Hash that of what decides the results: of the
 // settings of the last session, or of study.yaml without the seed if none is recorded.
 // Both are empty if unknown.
@@ -27,6 +27,7 @@ type Summary struct {
 	Status      result.RunStatus
 	Profile     string
 	Trials      int
+	Valid       int
 	Modes       []string
 	Study, Hash string
 	Problem     string

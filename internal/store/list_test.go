@@ -39,11 +39,11 @@ func TestList(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o644))
 
 	summary := func(path, id string, minutes int) Summary {
-		return Summary{Path: path, ID: id, Started: noon.Add(time.Duration(minutes) * time.Minute), Status: result.RunComplete, Profile: "standard", Trials: 2, Modes: []string{"host"}}
+		return Summary{Path: path, ID: id, Started: noon.Add(time.Duration(minutes) * time.Minute), Status: result.RunComplete, Profile: "standard", Trials: 2, Valid: 2, Modes: []string{"host"}}
 	}
 	want := []Summary{
 		summary("study/new", "new", 2), summary("old", "old", 1), summary("a/b/deepest", "deepest", 0),
-		{Path: "killed", Started: noon, Status: result.RunInterrupted, Trials: 1, Modes: []string{"m"}},
+		{Path: "killed", Started: noon, Status: result.RunInterrupted, Trials: 1, Valid: 1, Modes: []string{"m"}},
 		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the version that wrote it, or a later one`},
 	}
 	link := filepath.Join(t.TempDir(), "link")

@@ -85,7 +85,7 @@ func readListed(path string, alone bool, parse func([]byte) (result.Run, error))
 }
 
 func summarize(path string, run result.Run) Summary {
-	s := Summary{Path: path, ID: run.ID, Started: run.Started.UTC(), Status: run.Status, Profile: run.Profile, Trials: run.Trials.Total()}
+	s := Summary{Path: path, ID: run.ID, Started: run.Started.UTC(), Status: run.Status, Profile: run.Profile, Trials: run.Trials.Total(), Valid: run.Trials.OK}
 	for _, m := range run.Modes {
 		s.Modes = append(s.Modes, m.ID)
 	}

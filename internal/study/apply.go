@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tare/internal/study/suggest"
 )
@@ -14,6 +15,9 @@ type Overrides struct {
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	For       string   // the name of a Purpose, whose workloads replace the study's
+	Name      string   // of the run; empty: the study's, or what it measures if Modes are given without a study
+	Title     string
+	AdHoc     bool // no study was named: the run is named by its modes
 	Profile   string
 	Seed      uint64
 	MaxTime   Duration
@@ -65,8 +69,11 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		}
 		s.Workloads = picked
 	}
-	given := Study{Profile: o.Profile, Seed: o.Seed, MaxTime: o.MaxTime}
-	for _, key := range []string{"profile", "seed", "max_time"} {
+	if o.AdHoc && len(s.Modes) > 0 && len(o.Modes) > 0 {
+		s.Name, s.Title, s.Description = adHoc(s.Modes), "What "+strings.Join(o.Modes, ", ")+" costs", ""
+	}
+	given := Study{Name: o.Name, Title: o.Title, Profile: o.Profile, Seed: o.Seed, MaxTime: o.MaxTime}
+	for _, key := range []string{"name", "title", "profile", "seed", "max_time"} {
 		from, _ := Find(given.Fields(), key)
 		if from.Value.IsZero() {
 			continue
@@ -115,6 +122,29 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	}
 	return s, nil
 }
+
+// adHoc is a name for a run of modes: theirs, but for the baselines.
+func adHoc(modes []Mode) string {
+	var parts []string
+	for _, m := range modes {
+		if name := m.Name(); name != "host" && name != "host-local" {
+			parts = append(parts, name)
+		}
+	}
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_.-", r)) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.Join(parts, "_")))
+	if name = strings.Trim(name[:min(len(name), mostAdHoc)], "-_."); name == "" {
+		return "host"
+	}
+	return name
+}
+
+// mostAdHoc is how long such a name may be.
+const mostAdHoc = 48
 
 // pickModes resolves names to modes: the study's mode of that name, else all of the
 // study's that are that mode, else the mode itself.

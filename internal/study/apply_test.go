@@ -43,6 +43,13 @@ func TestApply(t *testing.T) {
 		"an id of its kind's name": {"workloads: [{workload: tcp_rr, id: x}, {workload: tcp_rr, family: ipv6}]", study.Overrides{Workloads: []string{"tcp_rr"}}, func(s *study.Study) {
 			s.Workloads = s.Workloads[1:]
 		}},
+		"an application": {base, study.Overrides{For: "dns"}, func(s *study.Study) {
+			s.Title, s.Workloads = ", for name resolution", []study.Workload{{Kind: "udp_dns"}, {Kind: "tcp_dns"}}
+		}},
+		"a name": {base, study.Overrides{Name: "mine", Title: "Mine"}, func(s *study.Study) { s.Name, s.Title = "mine", "Mine" }},
+		"named by its modes": {base, study.Overrides{AdHoc: true, Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) {
+			s.Modes, s.Name, s.Title = study.ModesOf("host", "netns/vxlan"), "netns-vxlan", "What host, netns/vxlan costs"
+		}},
 		"the others": {base, study.Overrides{Profile: study.Paper, Seed: 9, MaxTime: study.Duration(time.Minute)}, func(s *study.Study) {
 			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, study.Duration(time.Minute)
 		}},

@@ -29,6 +29,7 @@ type ModeSpec struct {
 	Limits   Ends // endpoints that can be limited, because an engine creates their sandboxes
 	Options  bool // takes options
 	MTU      bool // takes an MTU for the inside of its tunnel
+	Headers  int  // bytes that its tunnel adds to a packet, which have to fit into the underlay's MTU; 0 if larger ones are carried, too
 	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
 	// Absent says why a known mode is not available on the engine that the study names,

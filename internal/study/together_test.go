@@ -41,6 +41,23 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// A tunnel that the lab's underlay cannot carry is known before anything is built.
+func TestTunnelFits(t *testing.T) {
+	for text, want := range map[string]string{
+		"modes: [{mode: netns/vxlan, mtu: 9000}]":                                        "s.yaml:1: mtu is 9000 inside netns/vxlan, which adds 50 bytes, but that of the underlay is 1500; want at most 1450",
+		"lab: {mtu: 9000}\nmodes: [{mode: netns/vxlan, mtu: 8950}]":                      "",
+		"modes: [{mode: netns/vxlan, mtu: 8000, lab: {mtu: 8049}}]":                      "want at most 7999",
+		"modes: [{mode: netns/vxlan, mtu: 1450}, {mode: netns/vxlan, id: b, mtu: 1451}]": "mtu is 1451",
+	} {
+		_, err := studyfile.Decode("s.yaml", []byte(text+"\nworkloads: [tcp_rr]\n"), studytest.Catalog())
+		if want == "" {
+			must.Do(t, err)
+			continue
+		}
+		must.FailFor(t, text, err, want)
+	}
+}
+
 // TestWhole: what cannot take turns is driven at once, and a rate in packets
 // stands in for one in bits, also when a resolved study is read again.
 func TestWhole(t *testing.T) {

@@ -43,6 +43,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	for i, m := range s.Modes {
 		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Target())
 	}
+	v.tunnelMTUs(s)
 	v.workloads(s.Workloads)
 	v.scenarios(s)
 	v.compare(s)

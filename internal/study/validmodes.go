@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -188,4 +189,18 @@ func orElse(s, other, rest string) string {
 		s = other
 	}
 	return s + rest
+}
+
+// tunnelMTUs checks that the underlay of a lab can carry what a mode's tunnel holds.
+func (v *validator) tunnelMTUs(s Study) {
+	if s.Target().Given() {
+		return
+	}
+	for i, m := range s.Modes {
+		spec, known := v.cat.Mode(m.Mode)
+		lab := cmp.Or(s.LabOf(m).MTU, labDefaults().MTU)
+		if path := fmt.Sprintf("modes[%d]", i); known && spec.Headers > 0 && m.MTU > lab-spec.Headers {
+			v.add(v.key(path, "mtu"), "mtu is %d inside %s, which adds %d bytes, but that of the underlay is %d; want at most %d, or raise mtu under lab", m.MTU, m.Mode, spec.Headers, lab, lab-spec.Headers)
+		}
+	}
 }

@@ -15,10 +15,6 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// vxlanOverhead is what VXLAN over IPv4 adds to a packet: outer IPv4 20, UDP 8,
-// VXLAN 8 and the inner Ethernet header 14 (RFC 7348 section 5).
-const vxlanOverhead = 50
-
 // vxlanID is the network identifier; a lab has only one overlay.
 const vxlanID = 4097
 

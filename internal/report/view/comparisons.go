@@ -97,6 +97,43 @@ func (c comparison) heading() string {
 	return text
 }
 
+// mostCompared is how many comparisons the first screen shows.
+const mostCompared = 6
+
+// comparisonNotes are the first comparisons of the study by their main metric, each a line of the first screen.
+func (b *builder) comparisonNotes() []doc.Note {
+	var out []doc.Note
+	for _, c := range b.Comparisons[:min(len(b.Comparisons), mostCompared)] {
+		n := doc.Note{About: []string{c.ID}, Text: "nothing to compare: " + orUnknown(c.Reason)}
+		if len(c.Lines) > 0 {
+			l := c.Lines[0]
+			n.Text = noun(l.Known) + " "
+			if l.Ratio != nil && l.Expect == nil {
+				change, interval := wording.Delta(l.Ratio, l.RatioCI)
+				n.Text += strings.TrimSpace(change+" "+interval) + ", "
+			}
+			n.Text += l.outcome()
+		}
+		if c.Where != "" {
+			n.Text = c.Where + ": " + n.Text
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// outcome is the verdict in few words, for where the change is beside it.
+func (l comparedLine) outcome() string {
+	if l.Expect != nil || l.N == 0 {
+		return l.verdict()
+	}
+	switch l.Verdict {
+	case result.Same, result.Small:
+		return "within " + wording.Percent(l.Margin)
+	}
+	return wording.Word(l.Verdict)
+}
+
 // verdict returns the verdict in words.
 func (l comparedLine) verdict() string {
 	if l.N == 0 && l.Verdict == result.CannotTell {

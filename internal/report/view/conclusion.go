@@ -45,7 +45,7 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	if len(columns) == 0 {
 		return prefix + "no workload gave a value."
 	}
-	at := slices.IndexFunc(columns, func(c mainColumn) bool { return c.rank == 0 })
+	at := leading(columns)
 	against := overviewHead(families)
 	text, ranked := b.ranking(columns[at], columns, against, true)
 	text = columns[at].withTieSentences(text)
@@ -60,6 +60,27 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 		}
 	}
 	return prefix + text
+}
+
+// leading is the index of the column of the first sentence: the highest in rank in which a mode is compared, else the highest.
+func leading(columns []mainColumn) int {
+	at := slices.IndexFunc(columns, func(c mainColumn) bool { return c.rank == 0 })
+	if columns[at].compares() {
+		return at
+	}
+	for i, c := range columns {
+		if c.compares() && c.Metric.Primary && (!columns[at].compares() || c.rank < columns[at].rank) {
+			at = i
+		}
+	}
+	return at
+}
+
+// compares reports whether a mode has a value of the column beside its baseline's.
+func (c mainColumn) compares() bool {
+	return slices.ContainsFunc(c.rows(), func(r row) bool {
+		return !r.Baseline && !r.Mode.Control && !unmeasured(r.Mode) && r.Cell != nil && r.Cell.Baseline != ""
+	})
 }
 
 // mostSentences is how many workloads the answer ranks the modes by.

@@ -100,13 +100,13 @@ func (b *builder) mainColumns() []mainColumn {
 	)
 	var costs []mainColumn
 	for _, w := range b.Workloads {
-		for _, t := range w.Tables {
+		for i, t := range w.Tables {
 			switch {
 			case b.swept(w.ID):
 				if metric, _ := b.curve(w.ID); t.Metric.Name == metric {
 					add(w.ID, t, sweep)
 				}
-			case t.Metric.Primary:
+			case t.Metric.Primary || i == 0 && result.Searched(t.Metric.Name): // a search without the goal 0
 				add(w.ID, t, primary)
 			case t.Metric.Name == "loss_ratio":
 				if t.anyAboveZero() {

@@ -55,7 +55,12 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 	if n := len(grouped(b.Run)) - len(biasNotes(b.Run)); n > 0 {
 		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
 	}
-	if n := len(b.Comparisons); n > 0 {
+	shown := 0
+	if on == doc.Terminal { // a page has a section of them
+		o.Explanations = b.comparisonNotes()
+		shown = len(o.Explanations)
+	}
+	if n := len(b.Comparisons) - shown; n > 0 {
 		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))
 	}
 	return o

@@ -153,6 +153,20 @@ func drawMode(t *rapid.T, spec study.ModeSpec) study.Mode {
 	return m
 }
 
+// fitting is a mode whose tunnel fits into a lab's underlay.
+func fitting(m study.Mode, lab, headers int) study.Mode {
+	if lab == 0 {
+		lab = 1500
+	}
+	if headers > 0 {
+		m.MTU = min(m.MTU, lab-headers)
+	}
+	if m.MTU < 1280 {
+		m.MTU = 0
+	}
+	return m
+}
+
 // studies draws a study that Resolve takes.
 func studies() *rapid.Generator[study.Study] {
 	return rapid.Custom(func(t *rapid.T) study.Study {
@@ -184,7 +198,11 @@ func studies() *rapid.Generator[study.Study] {
 		}
 		modes := studytest.Catalog().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
-			s.Modes = append(s.Modes, drawMode(t, modes[i]))
+			m := drawMode(t, modes[i])
+			if m.ID != "" {
+				m.ID += fmt.Sprint(i) // of one mode alone
+			}
+			s.Modes = append(s.Modes, fitting(m, s.LabOf(m).MTU, modes[i].Headers))
 		}
 		s.Limits = maybe(t, "limits", rapid.Custom(drawLimits))
 		if !rapid.Bool().Draw(t, "on a lab") {

@@ -20,7 +20,7 @@ func Catalog() study.Catalog {
 			{ID: "netns/published", Baseline: "host"},
 			{ID: "netns/bridge", Baseline: "host"},
 			{ID: "netns/macvlan", Baseline: "host"},
-			{ID: "netns/vxlan", Baseline: "host", MTU: true, With: []study.SettingSpec{{Name: "bridge", Values: "off", Valid: func(v string) bool { return v == study.Off }}}},
+			{ID: "netns/vxlan", Baseline: "host", MTU: true, Headers: 50, With: []study.SettingSpec{{Name: "bridge", Values: "off", Valid: func(v string) bool { return v == study.Off }}}},
 			{ID: "netns/ipvlan", Baseline: "host"},
 			{ID: "netns/colocated", Baseline: "host-local"},
 			{ID: "docker/bridge", Baseline: "host", Limits: both},

@@ -28,12 +28,13 @@ type checkFlags struct {
 	history  []string
 	last     int
 	failOn   []string
+	limits   []string
 }
 
 func (a App) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
-		Use: "check (--baseline RUN | --history DIR) RUN", Short: "Fail if a run shows a regression against earlier ones", Args: exactly(1),
+		Use: "check (--baseline RUN | --history DIR | --limit LIMIT) RUN", Short: "Fail if a run shows a regression against earlier ones, or exceeds a limit", Args: exactly(1),
 		Long: "Compare a run with an earlier one of the same study, as tare compare does, or with the last\n" +
 			"runs of its history, and exit with 10 if something is worse. The noise of both runs decides,\n" +
 			"or how much the ratios vary from run to run, not a fixed percentage. Only the primary metrics\n" +
@@ -49,8 +50,13 @@ func (a App) checkCommand() *cobra.Command {
 			"  refused      something is not comparable, such as a mode with other settings; see\n" +
 			"               --across-settings\n" +
 			"  cannot_tell  the runs are too noisy or too short to exclude a regression\n" +
-			"If nothing but lost and refused fails, the exit code is 11.",
-		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused,cannot_tell after\n  tare check --history tare-runs after",
+			"If nothing but lost and refused fails, the exit code is 11.\n\n" +
+			"--limit MODE.WORKLOAD.WHAT <= VALUE, or >=, is a bound without an earlier run: time with a value such\n" +
+			"as +5us (what the mode adds to an exchange), change with one such as +10%, or a metric with one in its\n" +
+			"unit. It may be repeated. The exit code is 10 if an interval is wholly beyond its limit, and 11 if one\n" +
+			"contains it or the run has no such value.",
+		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused,cannot_tell after\n  tare check --history tare-runs after\n" +
+			"  tare check --limit 'docker/published.tcp_rr.time <= +5us' run",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.check(args[0], f)
 		},
@@ -59,6 +65,7 @@ func (a App) checkCommand() *cobra.Command {
 	c.Flags().StringVar(&f.baseline, "baseline", "", "the earlier run")
 	c.Flags().StringArrayVar(&f.history, "history", nil, "earlier runs: a run, or a directory of runs; may be repeated")
 	c.Flags().IntVar(&f.last, "last", defaultLast, "with --history: how many comparable runs count")
+	c.Flags().StringArrayVar(&f.limits, "limit", nil, "a limit of the run alone, such as 'docker/published.tcp_rr.time <= +5us'; may be repeated")
 	c.Flags().StringSliceVar(&f.failOn, "fail-on", []string{"worse", "lost", "refused"}, "what is a regression, separated by commas")
 	return c
 }
@@ -68,9 +75,16 @@ func (a App) checkCommand() *cobra.Command {
 const defaultLast = 20
 
 func (a App) check(name string, f checkFlags) error {
+	limits, err := limitsOf(f.limits)
+	if err != nil {
+		return usage(fmt.Errorf("check: %w", err))
+	}
+	if f.baseline == "" && len(f.history) == 0 && len(limits) > 0 {
+		return a.checkLimits(name, limits, f.format == "text")
+	}
 	switch {
 	case f.baseline == "" && len(f.history) == 0:
-		return usage(errors.New("check: --baseline and --history are missing: name the earlier run, or the directory of earlier runs, to compare with"))
+		return usage(errors.New("check: --baseline and --history are missing: name the earlier run, or the directory of earlier runs, to compare with, or a --limit"))
 	case f.baseline != "" && len(f.history) > 0:
 		return usage(errors.New("check: --baseline and --history are two kinds of comparison; use one"))
 	case f.across && len(f.history) > 0:
@@ -111,6 +125,9 @@ func (a App) check(name string, f checkFlags) error {
 	passed, err := g.verdict(changes)
 	if err == nil && f.format == "text" {
 		fmt.Fprintln(a.Stdout, passed)
+	}
+	if len(limits) > 0 {
+		err = worst(err, a.checkLimits(name, limits, f.format == "text"))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ import (
 // shownFlags choose how much of a result is printed.
 type shownFlags struct {
 	full, quiet, claims bool
-	unitFlag
+	unitFlags
 }
 
 func (f *shownFlags) add(c *cobra.Command) {
@@ -39,15 +40,25 @@ func (f *shownFlags) add(c *cobra.Command) {
 	f.addQuiet(c)
 }
 
-// unitFlag chooses in what the first screen shows changes.
-type unitFlag struct{ unit string }
-
-func (f *unitFlag) addUnit(c *cobra.Command) {
-	c.Flags().StringVar(&f.unit, "unit", string(report.UnitBoth), "how changes are shown: percent, time (how much longer each exchange takes), or both")
+// unitFlags choose in what the first screen shows changes, and for which network.
+type unitFlags struct {
+	unit string
+	rtt  time.Duration
 }
 
+func (f *unitFlags) addUnit(c *cobra.Command) {
+	c.Flags().StringVar(&f.unit, "unit", string(report.UnitBoth), "how changes are shown: percent, time (how much longer each exchange takes), or both")
+	c.Flags().DurationVar(&f.rtt, "rtt", 0, "round trip of your own network, such as 300us: say what modes add as a share of it")
+}
+
+// longestRTT is longer than any round trip of a network.
+const longestRTT = time.Minute
+
 // units are those of the flag.
-func (f unitFlag) units() (report.Units, error) {
+func (f unitFlags) units() (report.Units, error) {
+	if f.rtt < 0 || f.rtt > longestRTT {
+		return "", usage(fmt.Errorf("--rtt is %s; want up to %s", f.rtt, longestRTT))
+	}
 	if f.unit == "" { // of a command without the flag
 		return report.UnitBoth, nil
 	}
@@ -107,6 +118,7 @@ func (a App) reportCommand() *cobra.Command {
 			if in.Units, err = f.units(); err != nil {
 				return err
 			}
+			in.RTT = f.rtt
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
 				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table is printed all the same

@@ -28,7 +28,7 @@ type runFlags struct {
 	json, verbose, quiet bool
 	claims               bool
 	archive              bool
-	unitFlag
+	unitFlags
 }
 
 func (a App) runCommand() *cobra.Command {
@@ -224,6 +224,7 @@ func (a App) publish(dir *store.Dir, f runFlags) error {
 	if in.Units, err = f.units(); err != nil {
 		return err
 	}
+	in.RTT = f.rtt
 	prepared := report.Prepare(in)
 	if err := a.write(dir, prepared); err != nil {
 		return err

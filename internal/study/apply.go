@@ -70,7 +70,7 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		s.Workloads = picked
 	}
 	if o.AdHoc && len(s.Modes) > 0 && len(o.Modes) > 0 {
-		s.Name, s.Title, s.Description = adHoc(s.Modes), "What "+strings.Join(o.Modes, ", ")+" costs", ""
+		s.Name, s.Title, s.Description = adHoc(s.Modes), "The overhead of "+strings.Join(o.Modes, ", "), ""
 	}
 	given := Study{Name: o.Name, Title: o.Title, Profile: o.Profile, Seed: o.Seed, MaxTime: o.MaxTime}
 	for _, key := range []string{"name", "title", "profile", "seed", "max_time"} {

@@ -48,7 +48,7 @@ func TestApply(t *testing.T) {
 		}},
 		"a name": {base, study.Overrides{Name: "mine", Title: "Mine"}, func(s *study.Study) { s.Name, s.Title = "mine", "Mine" }},
 		"named by its modes": {base, study.Overrides{AdHoc: true, Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) {
-			s.Modes, s.Name, s.Title = study.ModesOf("host", "netns/vxlan"), "netns-vxlan", "What host, netns/vxlan costs"
+			s.Modes, s.Name, s.Title = study.ModesOf("host", "netns/vxlan"), "netns-vxlan", "The overhead of host, netns/vxlan"
 		}},
 		"the others": {base, study.Overrides{Profile: study.Paper, Seed: 9, MaxTime: study.Duration(time.Minute)}, func(s *study.Study) {
 			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, study.Duration(time.Minute)

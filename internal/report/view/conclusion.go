@@ -124,7 +124,7 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string,
 	case len(told) == 0 && rows == 1 && wording.TooFew(*unsure[0].Cell) != "":
 		return alone(unsure[0].Mode.ID, against, columns) + ".", false
 	case len(told) == 0:
-		return what + " cannot be told from " + strings.TrimPrefix(against, "against ") + " for " + doc.Note{About: modesOf(unsure)}.Names() + needs(unsure) + ".", rows > 1
+		return what + " cannot be told from " + strings.TrimPrefix(against, "against ") + " for " + doc.Note{About: modesOf(unsure)}.Names() + needs(unsure) + ".", first
 	case rows == 1:
 		return alone(told[0].Mode.ID, against, columns) + ".", false
 	}

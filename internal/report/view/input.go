@@ -8,6 +8,7 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"tare/internal/printable"
 	"tare/internal/report/wording"
@@ -29,6 +30,8 @@ type Input struct {
 	// report, as the first screen names them; empty without one. ClaimsCommand prints the claims.
 	Page, Full, ClaimsCommand string
 	Units                     Units // of changes on the first screen
+	// RTT is a round trip of the reader's own network, for which the first screen translates what modes add; 0 for none.
+	RTT time.Duration
 }
 
 // Units are in what a first screen shows changes.

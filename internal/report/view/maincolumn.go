@@ -207,3 +207,36 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	}
 	return out
 }
+
+// elsewhere translates what modes add to one exchange into shares of the reader's own round trip, a note for each workload.
+// An exchange of this run is a few microseconds long, so that its percentages are not those of any network.
+func (b *builder) elsewhere(columns []mainColumn) []doc.Note {
+	if b.RTT <= 0 {
+		return nil
+	}
+	var out []doc.Note
+	for _, c := range columns {
+		if c.each == "" || c.Metric.Unit != "1/s" {
+			continue
+		}
+		var parts []string
+		for _, r := range c.rows() {
+			if r.Cell == nil || r.Cell.Added == nil || unmeasured(r.Mode) || r.Mode.Control {
+				continue
+			}
+			a, _ := wording.Each(*r.Cell.Added)
+			longer := 1 + a.Value/b.RTT.Seconds()
+			var ci *result.Interval
+			if a.CI != nil {
+				ci = &result.Interval{1 + a.CI[0]/b.RTT.Seconds(), 1 + a.CI[1]/b.RTT.Seconds()}
+			}
+			change, interval := wording.InPercent.Delta(&longer, ci)
+			parts = append(parts, strings.TrimSpace(r.Mode.ID+" "+change+" "+interval))
+		}
+		if len(parts) > 0 {
+			out = append(out, doc.Note{About: []string{"On a round trip of " + wording.Value(b.RTT.Seconds(), "s")},
+				Text: "a " + c.each + " of " + c.name + " takes longer by: " + strings.Join(parts, "; ")})
+		}
+	}
+	return out
+}

@@ -56,9 +56,10 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
 	}
 	shown := 0
+	o.Explanations = b.elsewhere(columns)
 	if on == doc.Terminal { // a page has a section of them
-		o.Explanations = b.comparisonNotes()
-		shown = len(o.Explanations)
+		compared := b.comparisonNotes()
+		o.Explanations, shown = append(o.Explanations, compared...), len(compared)
 	}
 	if n := len(b.Comparisons) - shown; n > 0 {
 		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))

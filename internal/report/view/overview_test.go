@@ -189,6 +189,22 @@ func TestOverviewForms(t *testing.T) {
 	must.Contain(t, strings.Join(New(in).Overview().Legend, "; "), "several modes are compared")
 }
 
+// What modes add to an exchange is translated to a round trip that the reader names, and nothing else is.
+func TestElsewhere(t *testing.T) {
+	in := many(1, 2, "m")
+	for i := range in.Run.Cells {
+		c := &in.Run.Cells[i]
+		c.Metric, c.Unit, c.Better = "transaction_rate", "1/s", result.Higher
+		if c.Ratio != nil {
+			c.Added = &result.Added{Amount: result.Amount{Value: 6e-6, CI: &result.Interval{3e-6, 9e-6}, N: 7}, Unit: "s/transaction"}
+		}
+	}
+	must.Equal(t, 0, len(New(in).Overview().Explanations))
+	in.RTT = 300 * time.Microsecond
+	notes := New(in).Overview().Explanations
+	must.Contain(t, notes[0].String(), "On a round trip of 300 us: a transaction of ", "takes longer by: ", " +2 % (+1 .. +3)")
+}
+
 // A run of namespaces says that they are not Docker, and what measures it; one with a mode of an engine does not.
 func TestNoEngine(t *testing.T) {
 	in := many(1, 2, "netns/m")

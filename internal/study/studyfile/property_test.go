@@ -202,7 +202,7 @@ func studies() *rapid.Generator[study.Study] {
 			if m.ID != "" {
 				m.ID += fmt.Sprint(i) // of one mode alone
 			}
-			s.Modes = append(s.Modes, fitting(m, s.LabOf(m).MTU, modes[i].Headers))
+			s.Modes = append(s.Modes, m)
 		}
 		s.Limits = maybe(t, "limits", rapid.Custom(drawLimits))
 		if !rapid.Bool().Draw(t, "on a lab") {
@@ -210,6 +210,10 @@ func studies() *rapid.Generator[study.Study] {
 				s.Modes[i].Lab = nil
 			}
 			s.Lab, s.Engine = study.Lab{}, maybe(t, "engine", rapid.SampledFrom([]string{"docker", "docker:x", "ssh://me@there"}))
+		}
+		for i, m := range s.Modes {
+			spec, _ := studytest.Catalog().Mode(m.Mode)
+			s.Modes[i] = fitting(m, s.LabOf(m).MTU, spec.Headers)
 		}
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`w[0-9]{1,3}`), 1, 4, rapid.ID[string]).Draw(t, "ids")
 		for _, id := range ids {

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tare/internal/analysis"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// limitsOf reads the limits of a command line.
+func limitsOf(texts []string) ([]analysis.Limit, error) {
+	var out []analysis.Limit
+	for _, text := range texts {
+		l, err := analysis.ParseLimit(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// checkLimits judges the limits of a run and prints a line for each if told is set. The error has the exit code of the worst.
+func (a App) checkLimits(name string, limits []analysis.Limit, told bool) error {
+	dir, err := findRun(name)
+	if err != nil {
+		return notReadable(err)
+	}
+	defer dir.Close()
+	in, err := a.input(dir)
+	if err != nil {
+		return notReadable(err)
+	}
+	var broken, open []string
+	for _, l := range limits {
+		outcome, why, cell := l.Judge(in.Run.Cells)
+		line := l.Text + ": " + string(outcome)
+		if cell != nil {
+			line += ", " + seenBy(l, *cell)
+		}
+		if why != "" {
+			line += "; " + why
+		}
+		if told {
+			fmt.Fprintln(a.Stdout, wording.Clean(line))
+		}
+		switch outcome {
+		case analysis.LimitBroken:
+			broken = append(broken, line)
+		case analysis.LimitOpen:
+			open = append(open, line)
+		}
+	}
+	switch {
+	case len(broken) > 0:
+		return &codeError{exitRegression, errors.New("check: " + strings.Join(broken, "; "))}
+	case len(open) > 0:
+		return &codeError{exitIncomplete, errors.New("check: cannot tell: " + strings.Join(open, "; "))}
+	}
+	return nil
+}
+
+// seenBy is what a limit is about, with its interval.
+func seenBy(l analysis.Limit, c result.Cell) string {
+	text, interval := "", ""
+	switch {
+	case l.IsChange():
+		text, interval = wording.InPercent.Delta(c.Ratio, c.RatioCI)
+	case l.IsTime() && c.Added == nil:
+		return wording.Unknown
+	case l.IsTime():
+		each, _ := wording.Each(*c.Added)
+		text, interval = wording.ScaleFor("s", each.Value).Added(each)
+	case c.Value == nil:
+		return wording.Unknown
+	default:
+		scale := wording.ScaleFor(c.Unit, *c.Value)
+		text = scale.Estimate(c.Value, c.CI) + " " + scale.Unit
+	}
+	return strings.TrimSpace(text + " " + interval)
+}
+
+// worst is the error whose exit code says more: a regression before what cannot be told.
+func worst(a, b error) error {
+	var x, y *codeError
+	if errors.As(b, &y) && (!errors.As(a, &x) || y.code == exitRegression && x.code != exitRegression) {
+		return b
+	}
+	if a == nil {
+		return b
+	}
+	return a
+}

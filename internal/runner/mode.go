@@ -169,20 +169,29 @@ func (r *run) setUpAll(ctx context.Context) error {
 	return r.lonely()
 }
 
-// lonely returns an error if of the modes to compare none could be set up: trials of the baselines alone would answer nothing.
+// lonely returns an error if no mode can be compared with its baseline: trials of the rest would answer nothing.
 func (r *run) lonely() error {
+	// Void ones had trials before this run was resumed.
+	lives := func(id string) bool {
+		return slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool {
+			return s.mode.ID == id && (s.status == result.ModeMeasured || s.status == result.ModeVoid)
+		})
+	}
+	asked := false
 	var why []string
 	for _, s := range r.tested {
-		switch {
-		case s.mode.Baseline == "" || s.control:
-		case s.status == result.ModeMeasured, s.status == result.ModeVoid: // void ones had trials before this run was resumed
-			return nil
-		default:
+		if s.status != result.ModeMeasured && s.status != result.ModeVoid && !s.control {
 			why = append(why, s.mode.ID+" is "+string(s.status)+": "+s.reason)
 		}
+		if s.mode.Baseline == "" || s.control {
+			continue
+		}
+		if asked = true; lives(s.mode.ID) && lives(s.mode.Baseline) {
+			return nil
+		}
 	}
-	if len(why) == 0 {
-		return nil // baselines are all that was asked for
+	if !asked || len(why) == 0 {
+		return nil // baselines are all that was asked for, or a mode is measured without its own
 	}
 	return fmt.Errorf("%w: no mode is left to compare with a baseline: %s", ErrNothing, strings.Join(why, "; "))
 }

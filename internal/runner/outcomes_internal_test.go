@@ -105,6 +105,14 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 	err := s.runs(t)
 	must.FailFor(t, "nothing to compare with host", err, "no mode is left to compare with a baseline", "netns/bridge is failed: no more bridges")
 	must.Equal(t, 0, len(s.trials))
+	s = scriptOf("host", "netns/bridge")
+	s.provide = func(mode string, _ int) error {
+		if mode == "host" {
+			return errors.New("no address")
+		}
+		return nil
+	}
+	must.FailFor(t, "no baseline", s.runs(t), "no mode is left to compare with a baseline", "host is failed: no address")
 	s = scriptOf("elsewhere")
 	if err := s.runs(t); !errors.Is(err, ErrNothing) || s.run.Status != result.RunFailed {
 		t.Errorf("status %s, error %v", s.run.Status, err)

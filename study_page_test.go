@@ -1,0 +1,65 @@
+package tare_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tare/internal/study"
+)
+
+// docs/study-keys.md has every key of a study as it is declared: what it takes, and what it is.
+func TestModeStudyKeysPage(t *testing.T) {
+	var page strings.Builder
+	page.WriteString("# Keys of a study\n\n*Reference. Answers: which keys does a study file have, what does each take, and what is it for?*\n\n" +
+		"This page is generated from the keys as the program declares them; [study files](study.md) explains how they are used, and has the defaults of the\n" +
+		"profiles. `tare workloads NAME` lists the keys of one workload with their defaults.\n")
+	keyTables(&page, "The study", new(study.Study).Fields())
+	generated(t, "docs/study-keys.md", page.String())
+}
+
+// keyTables writes a table of keys, and after it those of the mappings in it.
+func keyTables(page *strings.Builder, title string, fields []study.Field) {
+	type mapping struct {
+		title  string
+		fields []study.Field
+	}
+	var inside []mapping
+	fmt.Fprintf(page, "\n## %s\n\n| key | takes | meaning |\n|---|---|---|\n", title)
+	for _, f := range fields {
+		takes := f.Value.Want(f.Key)
+		var keys []study.Field
+		switch v := f.Value.(type) {
+		case study.Section:
+			keys = v.Fields()
+		case study.Items:
+			keys = v.New()
+			takes = "a list of mappings"
+			if short, _ := v.Short(); short != "" {
+				takes = "a list of mappings, or of values of `" + short + "`"
+			}
+		}
+		if keys != nil {
+			at := "`" + f.Key + "`"
+			if title != "The study" {
+				at = strings.TrimSuffix(title, "`") + "." + f.Key + "`"
+			}
+			inside = append(inside, mapping{at, keys})
+			if _, list := f.Value.(study.Items); !list {
+				takes = "a mapping"
+			}
+			takes += ", [below](#" + strings.ReplaceAll(strings.Trim(at, "`"), ".", "") + ")"
+		}
+		doc := f.Doc
+		if f.Required {
+			doc += "; required"
+		}
+		fmt.Fprintf(page, "| `%s` | %s | %s |\n", f.Key, cell(takes), cell(doc))
+	}
+	for _, m := range inside {
+		keyTables(page, m.title, m.fields)
+	}
+}
+
+// cell is text for a table of Markdown.
+func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }

@@ -216,10 +216,12 @@ schema:
 
 # How many words the pages have that are written by hand, by directory, and those that are generated whole.
 docs-size:
-	@find README.md docs -name '*.md' -exec wc -w {} + | awk '$$2 != "total" { \
-		d = $$2; if (!sub("/[^/]*$$", "", d)) d = "."; \
-		if ($$2 ~ /docs\/(commands|metrics)\.md$$/ || d == "docs/claims") d = "generated"; else all += $$1; n[d] += $$1 } \
-		END { for (d in n) printf "%7d %s\n", n[d], d | "sort -k2"; close("sort -k2"); printf "%7d by hand\n", all }'
+	@find README.md docs -name '*.md' -exec awk ' \
+		/^<!-- generated: / { part = 1 } \
+		{ d = FILENAME; if (!sub("/[^/]*$$", "", d)) d = "."; \
+		if (part || FILENAME ~ /docs\/(commands|metrics|study-keys)\.md$$/ || d == "docs/claims" || FILENAME ~ /docs\/warnings\.md$$/ && /^\|/) d = "generated"; else all += NF; n[d] += NF } \
+		/^<!-- end -->/ { part = 0 } \
+		END { for (d in n) printf "%7d %s\n", n[d], d | "sort -k2"; close("sort -k2"); printf "%7d by hand\n", all }' {} +
 
 # Regenerate the man pages after a change of a command or its flags.
 man:

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/study"
+	"tare/internal/traffic/workloads"
 )
 
 // docs/study-keys.md has every key of a study as it is declared: what it takes, and what it is.
@@ -63,3 +64,28 @@ func keyTables(page *strings.Builder, title string, fields []study.Field) {
 
 // cell is text for a table of Markdown.
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }
+
+// The page of each workload has its keys with their defaults, and its lengths by profile.
+func TestModeWorkloadPages(t *testing.T) {
+	for _, w := range workloads.All() {
+		spec := w.Spec()
+		var page strings.Builder
+		page.WriteString("| key | default | meaning |\n|---|---|---|\n")
+		for _, k := range spec.Described() {
+			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", k.Key, k.Default, cell(k.Doc))
+		}
+		page.WriteString("\n| profile | set by it |\n|---|---|\n")
+		for _, profile := range study.Profiles() {
+			set := spec.Profiles[profile]
+			if l, has := spec.Lengths[profile]; has {
+				set.Warmup, set.Duration, set.Slice = study.WaitOf(l.Warmup.Std()), l.Duration, l.Slice
+			}
+			var of []string
+			for _, s := range set.Settings() {
+				of = append(of, "`"+s.Key+": "+s.Value+"`")
+			}
+			fmt.Fprintf(&page, "| %s | %s |\n", profile, strings.Join(of, ", "))
+		}
+		generatedPart(t, "docs/workloads/"+spec.Kind+".md", page.String())
+	}
+}

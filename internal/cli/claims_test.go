@@ -132,7 +132,7 @@ func TestClaimsRefused(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"the study default has no claims", []string{"run", "--claims", "--out", "out"}},
+		{"the study default has no claims", []string{"run", "default", "--claims", "--out", "out"}},
 		{"--claims prints one screen", []string{"run", "--claims", "--json", "--out", "out"}},
 		{"--claims prints one screen", []string{"run", "--claims", "-v", "--out", "out"}},
 		{"the run none has no claims", []string{"report", "--claims", "none"}},

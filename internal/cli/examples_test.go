@@ -31,7 +31,7 @@ func TestExamplesAreTaken(t *testing.T) {
 				continue
 			}
 			examples++
-			words := strings.Fields(command)
+			words := arguments(command)
 			found, args, err := New(result.Build{}).root().Find(words[1:])
 			if err == nil {
 				err = found.ParseFlags(args)
@@ -50,6 +50,18 @@ func TestExamplesAreTaken(t *testing.T) {
 	if examples < 15 {
 		t.Errorf("only %d examples", examples)
 	}
+}
+
+// arguments are the words of a command line, of which some are within single quotes.
+func arguments(line string) (out []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			out = append(out, part)
+		} else {
+			out = append(out, strings.Fields(part)...)
+		}
+	}
+	return out
 }
 
 // ours is the part of a command line that calls tare, without what shells do with its

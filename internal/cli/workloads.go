@@ -68,24 +68,10 @@ func listWorkloads(out io.Writer, all []traffic.Workload) error {
 // listKeys prints the keys of a workload with their defaults.
 func listKeys(out io.Writer, s traffic.Spec) error {
 	fmt.Fprintf(out, "%s: %s\n%s\n\n", s.Kind, s.Title, s.StandsFor)
-	defaults := map[string]string{}
-	for _, set := range s.Defaults.Settings() {
-		defaults[set.Key] = set.Value
-	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KEY\tDEFAULT\tWHAT IT IS")
-	for _, f := range new(study.Workload).Fields() {
-		if !slices.Contains(s.Keys(), f.Key) || f.Key == "id" || f.Key == "workload" {
-			continue
-		}
-		value := "-"
-		if v := defaults[f.Key]; v != "" {
-			value = v
-		}
-		if _, byProfile := s.Lengths[study.Quick]; byProfile && slices.Contains([]string{"warmup", "duration", "slice"}, f.Key) {
-			value = "by profile"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Key, value, f.Doc)
+	for _, k := range s.Described() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Key, orDash(k.Default), k.Doc)
 	}
 	return w.Flush()
 }

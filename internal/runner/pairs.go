@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -192,36 +191,14 @@ func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pai
 // pairsOf is the number of pairs of endpoints that a workload drives at once.
 func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
 
-// socketBuffer converts a buffer size for the generator: -1 leaves the size to the
-// kernel.
-func socketBuffer(b study.BufferSize) int {
-	if b.Auto {
-		return -1
-	}
-	return int(b.Bytes)
-}
-
-// params converts a workload of the study to the generator's parameters.
+// params are the generator's parameters of a trial.
 func params(t plan.Trial) traffic.Params {
-	w := t.Workload
-	p := traffic.Params{
-		Kind: w.Kind, Streams: cmp.Or(w.Streams, w.Flows), Threads: w.Threads,
-		Reverse: w.Direction == study.Reverse, Both: w.Direction == study.Both,
-		WriteSize: int(w.WriteSize), PayloadSize: int(w.PayloadSize), RequestSize: int(w.RequestSize), ResponseSize: int(w.ResponseSize),
-		Rate: uint64(w.Rate), PacketRate: uint64(w.PacketRate), TransactionRate: uint64(w.TransactionRate), Burst: w.Burst,
-		Offload: w.Offload == study.On, Fragment: w.Fragment == study.On, Reset: w.Close == study.RST,
-		Spin: w.Wait == study.Spin, FIFO: w.Scheduling == study.FIFOScheduling,
-		NoDelay: w.NoDelay != nil && *w.NoDelay, Congestion: w.Congestion,
-		SendBuffer: socketBuffer(w.SendBuffer), ReceiveBuffer: socketBuffer(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),
-	}
-	if w.Rate == study.Unlimited || p.PacketRate > 0 {
-		p.Rate = 0
-	}
-	if plan.External(w) {
-		p.Tool = w.Tool
+	p := traffic.ParamsOf(t.Workload)
+	if plan.External(t.Workload) {
+		p.Tool = t.Workload.Tool
 	}
 	if t.Sliced() {
-		p.Slice, p.Rounds = w.Slice.Std(), t.Rounds()
+		p.Slice, p.Rounds = t.Workload.Slice.Std(), t.Rounds()
 	}
 	return p
 }

@@ -147,3 +147,39 @@ func (w WorkloadSpec) Keys() []string {
 	}
 	return all
 }
+
+// KeyText describes a key of a workload for readers.
+type KeyText struct {
+	Key     string
+	Default string // as a study says it; "by profile", or empty for none
+	Doc     string
+}
+
+// Described lists the keys of the workload but its name, in the order of a study's keys.
+func (s WorkloadSpec) Described() []KeyText {
+	defaults := map[string]string{}
+	for _, set := range s.Defaults.Settings() {
+		defaults[set.Key] = set.Value
+	}
+	byProfile := map[string]bool{"warmup": len(s.Lengths) > 0, "duration": len(s.Lengths) > 0, "slice": len(s.Lengths) > 0}
+	for _, p := range s.Profiles {
+		for _, set := range p.Settings() {
+			byProfile[set.Key] = true
+		}
+	}
+	var out []KeyText
+	for _, f := range new(Workload).Fields() {
+		if !slices.Contains(s.Keys(), f.Key) || f.Key == "id" || f.Key == "workload" {
+			continue
+		}
+		k := KeyText{f.Key, defaults[f.Key], f.Doc}
+		switch {
+		case byProfile[f.Key] && k.Default != "":
+			k.Default += ", or by profile"
+		case byProfile[f.Key]:
+			k.Default = "by profile"
+		}
+		out = append(out, k)
+	}
+	return out
+}

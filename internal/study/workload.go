@@ -87,7 +87,7 @@ func (w *Workload) Fields() []Field {
 		key("placement", choice(&w.Placement, OneCore, TwoCores, Free), "one_core: both endpoints on one CPU; two_cores: one CPU each; free: the scheduler chooses"),
 		key("slice", duration(&w.Slice, 5*time.Millisecond, longestTrial), "slice of a mode before that of the next one; a slice as long as the trial disables interleaving"),
 		key("every", count(&w.Every, 1, 1000), "run in every n-th block, from the first on; in each when absent"),
-		key("times", count(&w.Times, 1, 1000), "driven maximum number of blocks with the pass; unlimited when absent"),
+		key("times", count(&w.Times, 1, 1000), "maximum number of blocks with it; unlimited when absent"),
 		key("warmup", wait(&w.Warmup, 10*time.Minute), "traffic before the timed window"),
 		key("duration", trialLength(&w.Duration), "the timed window"),
 		key("duration_min", trialLength(&w.DurationMin), "minimum timed window that the run may choose from its own variance"),

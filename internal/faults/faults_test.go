@@ -270,7 +270,7 @@ func (h *harness) count(c attempt, t *testing.T, try func() outcome) {
 	}
 }
 
-// print prints the table of docs/reliability.md.
+// print prints the table of README.md.
 func (h *harness) print(t *testing.T) {
 	t.Helper()
 	var total tally

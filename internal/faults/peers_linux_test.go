@@ -226,7 +226,7 @@ func (c peerCase) judge(r peerResult, text string) (wrong []string) {
 	return wrong
 }
 
-// printPeers prints the table of docs/reliability.md.
+// printPeers prints the table of README.md.
 func printPeers(cases []peerCase, results []peerResult) {
 	fmt.Printf("\n| peer | commands | with Ctrl-C | within the bounds | longest | largest | exit code 0 |\n|---|---|---|---|---|---|---|\n")
 	for _, d := range doors() {

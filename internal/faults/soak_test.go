@@ -175,7 +175,7 @@ func TestFaultsSoak(t *testing.T) {
 		atMost float64 // bytes per trial
 	}{
 		// The controller keeps about 300 bytes of a trial, but more stays resident; see
-		// docs/reliability.md.
+		// README.md.
 		{"controller, resident memory", func(u use) int { return u.controller }, 4 << 20, 5000},
 		{"largest agent, resident memory", func(u use) int { return u.agent }, 2 << 20, 1000},
 	} {

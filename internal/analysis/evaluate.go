@@ -36,7 +36,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
 	s, names := in.Study, plan.Names(in.Study)
-	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials)}
+	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials), Serial: serialWorkloads(s)}
 	warnings := e.judge(judged)
 	e.passed()
 	e.ruledOut()
@@ -68,6 +68,17 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.add(warnings)
 	e.add(disagreements)
 	return e.run
+}
+
+// serialWorkloads are the workloads of a study with one flow, one pair and no schedule.
+func serialWorkloads(s study.Study) []string {
+	var out []string
+	for _, w := range plan.Workloads(s) {
+		if max(w.Flows, w.Streams, w.Pairs) <= 1 && w.TransactionRate == 0 {
+			out = append(out, w.ID)
+		}
+	}
+	return out
 }
 
 // EvaluateNumbers returns a run with what follows from values alone: the tally, cells,

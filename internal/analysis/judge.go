@@ -43,6 +43,9 @@ type Input struct {
 	Trials    []result.Trial
 	Values    *Table
 	Rule      Rule
+	// Serial are the workloads in which each exchange begins when the one before has ended, so that the inverse of their
+	// rate is the time of one.
+	Serial []string
 }
 
 // table is the table of the modes with workloads.
@@ -110,7 +113,7 @@ func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []res
 			}
 		}
 		for _, metric := range in.Metrics {
-			f := family{metric: metric, rule: in.Rule, at: map[string]int{}}
+			f := family{metric: metric, rule: in.Rule, serial: slices.Contains(in.Serial, workload), at: map[string]int{}}
 			for _, m := range in.Modes {
 				f.add(tab, m, workload)
 			}
@@ -132,6 +135,7 @@ func Maximum(metric string) bool { return metric == "rtt_max" }
 type family struct {
 	metric  result.Metric
 	rule    Rule
+	serial  bool // as of Input
 	cells   []result.Cell
 	at      map[string]int // the first cell of a mode
 	control []bool
@@ -196,7 +200,8 @@ func (f *family) judge() {
 	judge(modes, f.rule)
 }
 
-// added is the time that a cell adds to its baseline; nil for a metric that is no time, or a lower bound.
+// added is the time that a cell adds to its baseline; nil for a metric that is no time, or a lower bound. A rate is one only
+// if its exchanges follow each other: with several at once, or on a schedule, its inverse is no exchange's time.
 func (f *family) added(i, base int) *result.Added {
 	unit, rate := f.metric.Unit, 0.0
 	for _, u := range timeUnits() {
@@ -204,7 +209,8 @@ func (f *family) added(i, base int) *result.Added {
 			unit, rate = u.unit, u.rate
 		}
 	}
-	if unit != "s" && !strings.HasPrefix(unit, "s/") || rate > 1 || f.cells[i].AtLeast || f.cells[base].AtLeast {
+	time := unit == "s" || strings.HasPrefix(unit, "s/")
+	if !time || rate > 1 || rate == 1 && !f.serial || f.cells[i].AtLeast || f.cells[base].AtLeast {
 		return nil
 	}
 	a := amount(differences(timesOf(f.values[i], rate), timesOf(f.values[base], rate)))

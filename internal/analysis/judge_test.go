@@ -10,6 +10,7 @@ import (
 	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/study"
 )
 
 var hostAnd = []result.Mode{
@@ -47,8 +48,9 @@ func TestAdded(t *testing.T) {
 	trials := func(metric string) []result.Trial {
 		return join(rows("host", metric, 1e5, 2e5, 1e5), rows("veth", metric, 5e4, 1e5, 5e4))
 	}
+	serial := []string{"stream"}
 	added := func(metric string, rule Rule) *result.Added {
-		cells, _ := Cells(hostAnd, []string{"stream"}, trials(metric), rule)
+		cells, _ := Judge(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials(metric), Rule: rule, Serial: serial})
 		return cells[1].Added
 	}
 	got := added("transaction_rate", Rule{Margin: 0.05})
@@ -63,6 +65,14 @@ func TestAdded(t *testing.T) {
 			t.Errorf("%s: added %+v", metric, got)
 		}
 	}
+	// Of several exchanges at once, or on a schedule, the rate tells the time of none; a latency is one all the same.
+	serial = nil
+	if added("transaction_rate", Rule{Margin: 0.05}) != nil || added("rtt_p50", Rule{Margin: 0.05}) == nil {
+		t.Error("the inverse of a rate of concurrent exchanges is no time")
+	}
+	s := study.Study{Workloads: []study.Workload{{ID: "one", Kind: "tcp_rr", Flows: 1}, {ID: "many", Kind: "tcp_rr", Flows: 16}, {ID: "paced", Kind: "tcp_rr", Flows: 1, TransactionRate: 1000},
+		{ID: "pairs", Kind: "tcp_rr", Flows: 1, Pairs: 2}, {ID: "udp", Kind: "udp_rr"}}}
+	must.Equal(t, []string{"one", "udp"}, serialWorkloads(s))
 }
 
 // Student's sleep data (R: t.test(..., paired = TRUE)) as logarithms of Gbit/s.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tare/internal/engine"
@@ -37,8 +37,7 @@ func Look(ctx context.Context) Found {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	f := Found{Private: private.MissingRequirements(ctx), Cluster: kube.CurrentContext()}
-	_, missing := exec.LookPath("dockerd")
-	f.Installed = missing == nil
+	f.Installed = slices.ContainsFunc(private.Installations(), func(i private.Installation) bool { return i.Name == study.PackagedEngine })
 	if f.Private == nil {
 		return f
 	}

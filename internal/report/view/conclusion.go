@@ -33,7 +33,7 @@ func (b *builder) conclusionPrefix() string {
 	return prefix
 }
 
-// conclusion is the answer for the run as a whole, in one sentence.
+// conclusion is the answer for the run as a whole, a sentence for each of its first workloads.
 func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	v, prefix := b.view, b.conclusionPrefix()
 	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {

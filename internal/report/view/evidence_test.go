@@ -85,7 +85,7 @@ func priced() Input {
 	for _, l := range level {
 		tcp(l.mode, "tcp_rr", 0.52, 0, 0, 0.48, nil)
 	}
-	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
+	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
 	run.Cells, run.Warnings = analysis.Judge(in)
 	run.Trials = result.Count(trials)
 	return Input{Run: run, Trials: trials, Title: "What it costs", Command: "tare run --profile standard --seed 12", FiguresDir: "figures"}

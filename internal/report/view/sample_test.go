@@ -31,7 +31,7 @@ func sample() Input {
 	}
 	trials := sampleTrials()
 	run.Trials = result.Count(trials)
-	run.Cells, _ = analysis.Judge(analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.10, Indicative: true}})
+	run.Cells, _ = analysis.Judge(analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Serial: []string{"tcp_rr"}, Rule: analysis.Rule{Margin: 0.10, Indicative: true}})
 	return Input{
 		Run:         run,
 		Trials:      trials,

@@ -47,7 +47,7 @@ func ranking() Input {
 			}
 		}
 	}
-	run = analysis.EvaluateNumbers(run, analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
+	run = analysis.EvaluateNumbers(run, analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
 	run.Metrics = nil
 	return Input{Run: run, Trials: trials, Title: "Which of these networks can be told apart?"}
 }
@@ -73,7 +73,7 @@ func TestRankingDocument(t *testing.T) {
 		modes[i].Baseline = ""
 	}
 	in.Run.Source, in.Run.Pairing, in.Run.Warnings = "numbers.csv", "block", []result.Warning{{Code: "one_value", Scope: "netns/x", Text: "x"}}
-	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
+	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
 	d := New(in).Ranking()
 	golden(t, "ranked.txt", text.Write(d, text.Options{}))
 	golden(t, "ranked.md", markdown.Write(d))

@@ -208,7 +208,7 @@ bpf-drops bpf-redirect: bpf-%:
 # graph and drawing stay as they are.
 drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'Test(Engines)?Conformance$$|TestEnginesPluginConforms|TestEnginesCurrent|TestEnginesRootless$$|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
-	go test -count=1 -run '^TestMode|TestMetricsPage|TestWarningPages|TestReadmeScreen|TestNamespacesPage' . -update-drawings
+	go test -count=1 -run '^TestMode|^Test[A-Z]\w*Pages?$$|TestReadmeScreen' . -update-drawings
 
 # Regenerate the study file's JSON Schema after a change of its types.
 schema:
@@ -219,7 +219,7 @@ docs-size:
 	@find README.md docs -name '*.md' -exec awk ' \
 		/^<!-- generated: / { part = 1 } \
 		{ d = FILENAME; if (!sub("/[^/]*$$", "", d)) d = "."; \
-		if (part || FILENAME ~ /docs\/(commands|metrics|study-keys)\.md$$/ || d == "docs/claims" || FILENAME ~ /docs\/warnings\.md$$/ && /^\|/) d = "generated"; else all += NF; n[d] += NF } \
+		if (part || FILENAME ~ /docs\/(commands|metrics|study-keys|run-files)\.md$$/ || d == "docs/claims" || FILENAME ~ /docs\/warnings\.md$$/ && /^\|/) d = "generated"; else all += NF; n[d] += NF } \
 		/^<!-- end -->/ { part = 0 } \
 		END { for (d in n) printf "%7d %s\n", n[d], d | "sort -k2"; close("sort -k2"); printf "%7d by hand\n", all }' {} +
 

@@ -10,7 +10,7 @@ import (
 )
 
 // docs/study-keys.md has every key of a study as it is declared: what it takes, and what it is.
-func TestModeStudyKeysPage(t *testing.T) {
+func TestStudyKeysPage(t *testing.T) {
 	var page strings.Builder
 	page.WriteString("# Keys of a study\n\n*Reference. Answers: which keys does a study file have, what does each take, and what is it for?*\n\n" +
 		"This page is generated from the keys as the program declares them; [study files](study.md) explains how they are used, and has the defaults of the\n" +
@@ -66,7 +66,7 @@ func keyTables(page *strings.Builder, title string, fields []study.Field) {
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(s) }
 
 // The page of each workload has its keys with their defaults, and its lengths by profile.
-func TestModeWorkloadPages(t *testing.T) {
+func TestWorkloadPages(t *testing.T) {
 	for _, w := range workloads.All() {
 		spec := w.Spec()
 		var page strings.Builder

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
 	"tare/internal/kube"
+	"tare/internal/linuxnet"
 	"tare/internal/study"
 )
 
@@ -37,7 +39,7 @@ func Look(ctx context.Context) Found {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	f := Found{Private: private.MissingRequirements(ctx), Cluster: kube.CurrentContext()}
-	f.Installed = slices.ContainsFunc(private.Installations(), func(i private.Installation) bool { return i.Name == study.PackagedEngine })
+	f.Installed = !errors.Is(f.Private, linuxnet.ErrSystem) && slices.ContainsFunc(private.Installations(), func(i private.Installation) bool { return i.Name == study.PackagedEngine })
 	if f.Private == nil {
 		return f
 	}

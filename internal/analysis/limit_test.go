@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 
 	"tare/internal/must"
@@ -45,14 +46,14 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// No text is read as another limit than it says, and none makes the reader fail otherwise.
+// What is read names its mode and workload, which stand in the text, and a finite bound.
 func FuzzParseLimit(f *testing.F) {
 	for _, text := range []string{"docker/published.tcp_rr.time <= +5us", "a.b.change >= -5%", "..<=", "a.b.goodput>=1Gbit/s"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := ParseLimit(text)
-		if err == nil && (l.Mode == "" || l.Workload == "" || !finite(l.Bound)) {
+		if err == nil && (l.Mode == "" || l.Workload == "" || !strings.HasPrefix(l.Text, l.Mode+"."+l.Workload+".") || !finite(l.Bound)) {
 			t.Errorf("%q: %+v", text, l)
 		}
 	})

@@ -79,9 +79,12 @@ func engineNetworks(ctx context.Context, name string, e *engine.Engine) []Networ
 func cniNetworks(found []cni.Config) []Network {
 	var out []Network
 	for _, c := range found {
-		n := Network{Where: filepath.Dir(c.File), Name: c.Name, Kind: "CNI: " + strings.Join(c.Plugins, ", "), Try: "sudo tare run --modes host,cni/network:" + c.File}
+		n := Network{Where: filepath.Dir(c.File), Name: c.Name, Kind: "CNI", Try: "sudo tare run --modes host,cni/network:" + c.File}
+		if len(c.Plugins) > 0 {
+			n.Kind += ": " + strings.Join(c.Plugins, ", ")
+		}
 		if c.Err != nil {
-			n.Kind, n.Try, n.Note = "CNI", "", c.Err.Error()
+			n.Try, n.Note = "", c.Err.Error()
 		}
 		out = append(out, n)
 	}

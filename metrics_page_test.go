@@ -18,7 +18,7 @@ func TestMetricsPage(t *testing.T) {
 
 This page is generated from the list in ` + "`internal/result`" + ` by ` + "`make drawings`" + `. A metric's name is the same in ` + "`run.json`" + `, in exports and in
 flags such as ` + "`tare compare --metrics`" + `; [results](results.md) has the fields around it. The *main* metric of a workload is the one
-that stopping and ` + "`tare check`" + ` use; ` + "`check`" + ` also uses CPU cost. A *detail* is in the full reports and in ` + "`run.json`" + `. The page of each [workload](README.md#workloads)
+that stopping and ` + "`tare check`" + ` use; ` + "`check`" + ` also uses CPU cost. A *detail* is in the full reports and in ` + "`run.json`" + `. The page of each [workload](workloads/README.md)
 says which metrics it gives.
 
 | metric | meaning | unit | better | shown as |

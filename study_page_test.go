@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic/workloads"
 )
@@ -88,4 +89,18 @@ func TestWorkloadPages(t *testing.T) {
 		}
 		generatedPart(t, "docs/workloads/"+spec.Kind+".md", page.String())
 	}
+}
+
+// The page about all workloads lists them with what each stands for and its main metric.
+func TestWorkloadsPage(t *testing.T) {
+	table := "| workload | stands for | measures |\n|---|---|---|\n"
+	for _, w := range workloads.All() {
+		spec := w.Spec()
+		metric, known := result.MetricNamed(spec.Metric)
+		if !known {
+			t.Errorf("%s has the metric %q, which is none", spec.Kind, spec.Metric)
+		}
+		table += fmt.Sprintf("| [%s](%s.md) | %s | %s |\n", spec.Kind, spec.Kind, cell(spec.StandsFor), strings.ToLower(metric.Title))
+	}
+	generatedPart(t, "docs/workloads/README.md", table)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,4 +92,44 @@ func TestModesIndex(t *testing.T) {
 		table += fmt.Sprintf("| [%s](modes/%s) | %s |\n", strings.TrimPrefix(title, "# "), p, strings.Join(modes[p], ", "))
 	}
 	generatedPart(t, "docs/README.md", table)
+}
+
+// The page of a driver has the parts that can be left out of its modes.
+func TestModePartsPages(t *testing.T) {
+	type part struct{ id, title string }
+	parts, of, all := map[string][]part{}, map[string]map[part][]string{}, map[string][]string{}
+	for _, m := range target.Modes() {
+		page := pageOf(m.ID)
+		if of[page] == nil {
+			of[page] = map[part][]string{}
+		}
+		_, name, _ := strings.Cut(m.ID, "/")
+		all[page] = append(all[page], name)
+		for _, p := range m.Parts {
+			p := part{p.ID, p.Title}
+			if of[page][p] == nil {
+				parts[page] = append(parts[page], p)
+			}
+			of[page][p] = append(of[page][p], name)
+		}
+	}
+	for page, parts := range parts {
+		table := "| part | what it is | of |\n|---|---|---|\n"
+		for _, p := range parts {
+			table += fmt.Sprintf("| `%s` | %s | %s |\n", p.id, cell(p.title), modesIn(of[page][p], all[page]))
+		}
+		generatedBelow(t, filepath.Join("docs/modes", page), "\n## Parts that can be left out\n", table)
+	}
+}
+
+// modesIn names modes among all of a page, by those that are not among them where these are few.
+func modesIn(some, all []string) string {
+	rest := slices.DeleteFunc(slices.Clone(all), func(m string) bool { return slices.Contains(some, m) })
+	switch {
+	case len(rest) == 0:
+		return "all"
+	case len(rest) < len(some)/3:
+		return "all but " + strings.Join(rest, ", ")
+	}
+	return strings.Join(some, ", ")
 }

@@ -29,17 +29,27 @@ func recordedRun(t *testing.T, study string) result.Run {
 	return run
 }
 
-// generatedPart is generated for the part of a file between two marks.
+// generatedPart is generated for the first part of a file between two marks.
 func generatedPart(t *testing.T, file, want string) {
+	t.Helper()
+	generatedBelow(t, file, "", want)
+}
+
+// generatedBelow is generatedPart for the first such part below a heading.
+func generatedBelow(t *testing.T, file, heading, want string) {
 	t.Helper()
 	const begin, end = "<!-- generated: make drawings -->\n", "<!-- end -->\n"
 	text := string(must.Get(os.ReadFile(file))(t))
-	before, rest, one := strings.Cut(text, begin)
+	at := strings.Index(text, heading)
+	if at < 0 {
+		t.Fatalf("%s has no %q", file, heading)
+	}
+	before, rest, one := strings.Cut(text[at:], begin)
 	_, after, two := strings.Cut(rest, end)
 	if !one || !two {
 		t.Fatalf("%s has no %q and %q", file, begin, end)
 	}
-	generated(t, file, before+begin+want+end+after)
+	generated(t, file, text[:at]+before+begin+want+end+after)
 }
 
 // README shows the screen of the recorded run of what tare measures by default.

@@ -3,8 +3,6 @@
 package docker_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,26 +164,6 @@ func TestPartsMakeALadder(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The page of the modes describes every part that can be left out of one, and no other.
-func TestPartsAreDocumented(t *testing.T) {
-	page := must.Get(os.ReadFile(filepath.Join(drivertest.Root(t), "docs/modes/docker.md")))(t)
-	_, section, _ := strings.Cut(string(page), "\n## Parts that can be left out\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	rows, ids := map[string]bool{}, map[string]bool{}
-	for line := range strings.Lines(section) {
-		if id, ok := strings.CutPrefix(line, "| `"); ok {
-			id, _, _ = strings.Cut(id, "`")
-			rows[id] = true
-		}
-	}
-	for _, m := range (docker.Driver{}).Modes() {
-		for _, p := range m.Parts {
-			ids[p.ID] = true
-		}
-	}
-	must.Equal(t, ids, rows)
 }
 
 // Agents of several containers in one network namespace start at the same time: none moves another

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/driver/setting"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/must"
 	"tare/internal/report"
@@ -132,4 +133,13 @@ func modesIn(some, all []string) string {
 		return "all but " + strings.Join(rest, ", ")
 	}
 	return strings.Join(some, ", ")
+}
+
+// The page of the settings lists them with what each does and its values.
+func TestSettingsPage(t *testing.T) {
+	table := "| setting | what it does | values |\n|---|---|---|\n"
+	for _, s := range setting.All() {
+		table += fmt.Sprintf("| [%s](#%s) | %s | %s |\n", s.Name, s.Name, cell(s.Title), cell(s.Values))
+	}
+	generatedPart(t, "docs/settings/README.md", table)
 }

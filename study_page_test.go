@@ -1,13 +1,16 @@
 package tare_test
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic/workloads"
+	"tare/studies"
 )
 
 // docs/study-keys.md has every key of a study as it is declared: what it takes, and what it is.
@@ -103,4 +106,23 @@ func TestWorkloadsPage(t *testing.T) {
 		table += fmt.Sprintf("| [%s](%s.md) | %s | %s |\n", spec.Kind, spec.Kind, cell(spec.StandsFor), strings.ToLower(metric.Title))
 	}
 	generatedPart(t, "docs/workloads/README.md", table)
+}
+
+// The page about study files lists the built-in studies by their titles, and says which judge published claims.
+func TestStudiesPage(t *testing.T) {
+	table := "| study | content | published claims |\n|---|---|---|\n"
+	for _, name := range studies.Names() {
+		src, _ := studies.Builtin(name)
+		title := regexp.MustCompile(`(?m)^title: (.+)$`).FindSubmatch(src)
+		if title == nil {
+			t.Errorf("the study %s has no title", name)
+			continue
+		}
+		claims := ""
+		if bytes.Contains(src, []byte("\nclaims:\n")) {
+			claims = "[yes](claims/" + name + ".md)"
+		}
+		table += fmt.Sprintf("| [%s](../studies/%s.yaml) | %s | %s |\n", name, name, cell(string(title[1])), claims)
+	}
+	generatedPart(t, "docs/study.md", table)
 }

@@ -8,7 +8,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// The command line of each endpoint. docs/tools.md has the same.
+// The command line of each endpoint. README.md has the same.
 func TestCommands(t *testing.T) {
 	const help312 = "--idle-timeout --bidir --udp-counters-64bit --dont-fragment --connect-timeout"
 	base := job{host: "198.18.0.2", port: 5301}

@@ -5,7 +5,7 @@
 // Several counters may count the same drop, and some count drops of other traffic. So there
 // are two kinds of evidence: exact counters are attributed in full; counters that repeat
 // another, or may include other traffic, are attributed only up to the number of datagrams
-// still missing, the more reliable ones first. See docs/loss.md.
+// still missing, the more reliable ones first. See README.md.
 package losses
 
 import (

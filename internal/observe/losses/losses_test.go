@@ -34,7 +34,7 @@ func shared(s losses.Stack) losses.Stack {
 	return s
 }
 
-// Each case is one of the pitfalls in docs/loss.md, or a single place.
+// Each case is one of the pitfalls in README.md, or a single place.
 func TestAttribute(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent, received int64

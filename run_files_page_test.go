@@ -35,6 +35,7 @@ func TestRunFilesPage(t *testing.T) {
 	if len(done) < 40 {
 		t.Fatalf("only %d types", len(done))
 	}
+	page.WriteString(machineSection())
 	generated(t, "docs/run-files.md", page.String())
 }
 

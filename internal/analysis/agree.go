@@ -66,7 +66,7 @@ func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
 	}
 	a.RatioCI = &result.Interval{lo, hi}
 	switch {
-	case rule.Noisy != "":
+	case rule.noisy(a.Workload, a.Twin) != "":
 	case lo >= 1/(1+rule.Margin) && hi <= 1+rule.Margin:
 		a.Agree = result.AgreeYes
 	case (lo > 1 || hi < 1) && math.Abs(l.Mean) > math.Log1p(rule.Margin):

@@ -49,7 +49,7 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 				}
 				modes = append(modes, c)
 			}
-			out.Cells = append(out.Cells, settled(modes, margin, out.Noisy)...)
+			out.Cells = append(out.Cells, settled(modes, margin, out.Noisy != "" || before.Run.NoisyIn(w) || after.Run.NoisyIn(w))...)
 		}
 	}
 	return out
@@ -130,7 +130,7 @@ func ratioOf(l stats.LogRatio) (*float64, *result.Interval, int) {
 
 // settled judges the changes of one workload and metric: the modes as one family, each
 // baseline alone.
-func settled(changes []changed, margin float64, noisy string) []result.Change {
+func settled(changes []changed, margin float64, noisy bool) []result.Change {
 	var together []judged
 	cells := make([]result.Cell, len(changes))
 	for i, c := range changes {
@@ -140,21 +140,21 @@ func settled(changes []changed, margin float64, noisy string) []result.Change {
 			cells[i] = c.Cell()
 			continue
 		}
-		if c.none && noisy == "" {
+		if c.none && !noisy {
 			c.Verdict = result.Same
 		}
 		cells[i] = c.Cell()
 		if !c.known {
 			continue
 		}
-		j := judged{cell: &cells[i], ratio: c.ratio, mayRise: c.mayRise, mayFall: c.mayFall}
+		j := judged{cell: &cells[i], ratio: c.ratio, mayRise: c.mayRise, mayFall: c.mayFall, noisy: noisy}
 		if c.Own {
-			judge([]judged{j}, Rule{Margin: margin, Noisy: noisy})
+			judge([]judged{j}, Rule{Margin: margin})
 		} else {
 			together = append(together, j)
 		}
 	}
-	judge(together, Rule{Margin: margin, Noisy: noisy})
+	judge(together, Rule{Margin: margin})
 	out := make([]result.Change, len(changes))
 	for i, c := range changes {
 		c.Ratio, c.RatioCI, c.P, c.Verdict = cells[i].Ratio, cells[i].RatioCI, cells[i].P, cells[i].Verdict

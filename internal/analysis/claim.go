@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -223,8 +224,8 @@ func (e *claims) measure(c *claimed, p *claimPoint, m result.Metric, a result.Si
 	if n := p.found.N; p.reason == "" && n < stats.MinPairs {
 		p.reason = fmt.Sprintf("%s, and no outcome is possible with fewer than %d", blocks(n), stats.MinPairs)
 	}
-	if e.Rule.Noisy != "" {
-		p.reason = e.Rule.Noisy
+	for _, t := range terms {
+		p.reason = cmp.Or(e.Rule.noisy(t.Workload), p.reason)
 	}
 }
 

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,16 +235,20 @@ func (c *comparer) judge(m result.Metric) {
 			continue
 		}
 		o.Verdict = result.CannotTell
+		noisy := ""
+		for _, t := range slices.Concat(o.A.Terms(), o.B.Terms()) {
+			noisy = cmp.Or(noisy, c.Rule.noisy(t.Workload))
+		}
 		a, b := c.readings(&o.A, m), c.readings(&o.B, m)
 		l, ok := compare(a, b, c.pairing(o))
 		if !ok {
-			if len(o.A.Of) == 0 && o.Expect == nil && c.Rule.Noisy == "" && noneInEither(m.Better, a, b, c.pairing(o)) {
+			if len(o.A.Of) == 0 && o.Expect == nil && noisy == "" && noneInEither(m.Better, a, b, c.pairing(o)) {
 				o.Verdict = result.Same
 			}
 			continue
 		}
 		cell := o.Cell()
-		j := judged{cell: &cell, ratio: l}
+		j := judged{cell: &cell, ratio: l, noisy: noisy != ""}
 		if o.Expect != nil {
 			j.expect = *o.Expect
 		}

@@ -38,7 +38,7 @@ func Crossings(in Input, of plan.Concurrency) (found result.Concurrency, ok bool
 		for i, n := range of.Counts {
 			found.Steps = append(found.Steps, result.ConcurrencyStep{Count: n, Workload: of.Names[i]})
 		}
-		if in.Rule.Noisy == "" {
+		if in.Rule.noisy(of.Names...) == "" {
 			found.Crossings = crossingsOf(tab.duels(in.Modes, of, m))
 		}
 		return found, true

@@ -115,6 +115,13 @@ func (e *evaluation) judge(in Input) []result.Warning {
 	e.run.Rankings = nil
 	cells, warnings := judgeEach(in, func(f family) { e.run.Rankings = append(e.run.Rankings, f.rankings()...) })
 	e.run.Cells, e.run.Trials, e.run.Noisy = cells, result.Count(in.Trials), in.Rule.Noisy
+	e.run.NoisyWorkloads = nil
+	for _, w := range in.Workloads {
+		if why := in.Rule.NoisyIn[w]; why != "" && in.Rule.Noisy == "" {
+			e.run.NoisyWorkloads = append(e.run.NoisyWorkloads, w)
+			e.warn(warning.NoisyWorkload, w, "%s", warning.Said(why))
+		}
+	}
 	return warnings
 }
 

@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -25,12 +26,23 @@ const (
 // Rule is how the cells of a run are judged. Margin is the largest relative difference
 // that counts as the same, 0.05 for 5 %. Indicative marks every cell of a run that is
 // short. Noisy is the reason why no verdict is possible, empty if there is none: values
-// and intervals remain, and every verdict is [result.CannotTell].
+// and intervals remain, and every verdict is [result.CannotTell]. NoisyIn has the reasons of
+// workloads for which that is so while others are judged.
 type Rule struct {
 	Margin     float64
 	Indicative bool
 	Pairing    Pairing
 	Noisy      string
+	NoisyIn    map[string]string
+}
+
+// noisy is the reason why no verdict is possible where values of these workloads are compared.
+func (r Rule) noisy(workloads ...string) string {
+	why := r.Noisy
+	for _, w := range workloads {
+		why = cmp.Or(why, r.NoisyIn[w])
+	}
+	return why
 }
 
 // Input is what is judged: modes and workloads in the order of the cells, and the trials.
@@ -112,8 +124,10 @@ func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []res
 				warnings = append(warnings, baselineMissing(m, in.Modes, workload))
 			}
 		}
+		rule := in.Rule
+		rule.Noisy = rule.noisy(workload)
 		for _, metric := range in.Metrics {
-			f := family{metric: metric, rule: in.Rule, serial: slices.Contains(in.Serial, workload), at: map[string]int{}}
+			f := family{metric: metric, rule: rule, serial: slices.Contains(in.Serial, workload), at: map[string]int{}}
 			for _, m := range in.Modes {
 				f.add(tab, m, workload)
 			}
@@ -320,8 +334,8 @@ type judged struct {
 	expect float64
 	// mayRise and mayFall say that the true ratio may be above or below the measured one,
 	// because a value in it is a lower bound. oneSender says that both values are of the
-	// same traffic and have the same sender.
-	mayRise, mayFall, oneSender bool
+	// same traffic and have the same sender. noisy says that a workload of it is too noisy to judge.
+	mayRise, mayFall, oneSender, noisy bool
 }
 
 // judge fills in the cells that are corrected together.
@@ -347,7 +361,7 @@ func judge(family []judged, rule Rule) {
 		}
 		c.P = known(ps[i])
 		c.Detectable = known(ratios[i].Detectable())
-		if rule.Noisy != "" {
+		if rule.Noisy != "" || j.noisy {
 			c.Verdict = result.CannotTell // more blocks of the same would not help
 			continue
 		}

@@ -50,16 +50,3 @@ func TestPassRate(t *testing.T) {
 	}
 	must.EqualFor(t, "half of NaN", 0.0, passRate(math.NaN()))
 }
-
-// Trials of the pass that were ruled out do not make a run unfit to judge.
-func TestPassIsNotNoise(t *testing.T) {
-	trials := []result.Trial{{Status: result.TrialOK, Workload: "t"}}
-	for range 9 {
-		trials = append(trials, result.Trial{Status: result.TrialInvalid, Workload: study.CostPassID})
-	}
-	must.Equal(t, "", noisy(trials, study.InvalidDefaults()))
-	trials[9].Workload = "t"
-	if noisy(trials, study.InvalidDefaults()) == "" {
-		t.Error("half of the others ruled out, and still fit to judge")
-	}
-}

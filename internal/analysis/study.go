@@ -44,9 +44,28 @@ func asked(s study.Study) []ComparisonRequest {
 	return out
 }
 
-// RuleOf is the rule of a study with these trials: it is noisy if too many are invalid.
+// RuleOf is the rule of a study with these trials: a workload is noisy if too many of its trials are invalid, and
+// all is if every workload is. The trials of the cost pass do not count, because they are usually the only ones that
+// are not interleaved.
 func RuleOf(s study.Study, trials []result.Trial) Rule {
-	return Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, Noisy: noisy(trials, s.Invalid)}
+	r := Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, NoisyIn: map[string]string{}}
+	of := map[string]result.Tally{}
+	for _, t := range Ordinary(trials) {
+		n := of[t.Workload]
+		n.Add(t.Status)
+		of[t.Workload] = n
+	}
+	for w, n := range of {
+		if n.OK+n.Invalid == 0 {
+			delete(of, w) // all failed
+		} else if why := noisy(n, s.Invalid); why != "" {
+			r.NoisyIn[w] = why
+		}
+	}
+	if len(of) > 0 && len(r.NoisyIn) == len(of) {
+		r.Noisy = noisy(result.Count(Ordinary(trials)), s.Invalid)
+	}
+	return r
 }
 
 // Ordinary returns the trials without those of the cost pass.
@@ -54,11 +73,9 @@ func Ordinary(trials []result.Trial) []result.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Workload == study.CostPassID })
 }
 
-// noisy is the reason why a run is too noisy to judge: more of its trials are invalid than
-// the study allows. It is empty otherwise. The trials of the cost pass do not count, because
-// they are usually the only ones that are not interleaved.
-func noisy(trials []result.Trial, rules study.Invalid) string {
-	n := result.Count(Ordinary(trials))
+// noisy is the reason why trials are too noisy to judge: more of them are invalid than the study allows. It is
+// empty otherwise.
+func noisy(n result.Tally, rules study.Invalid) string {
 	all := n.OK + n.Invalid
 	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
 		return ""

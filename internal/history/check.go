@@ -62,7 +62,7 @@ func Check(runs []Run, checked Run, opt CheckOptions) result.Changes {
 		out.Warnings = analysis.MachineWarning(out.Machine)
 	}
 	if c.basis.Reason == "" {
-		out.Cells = c.judge(checked, out.Noisy)
+		out.Cells = c.judge(checked, out.Noisy != "")
 	}
 	return out
 }
@@ -165,7 +165,7 @@ type test struct {
 }
 
 // judge compares each ratio of the run.
-func (c *check) judge(checked Run, noisy string) []result.Change {
+func (c *check) judge(checked Run, noisy bool) []result.Change {
 	at := map[seriesKey]int{}
 	var keys []seriesKey
 	series := [][]point{}
@@ -176,7 +176,7 @@ func (c *check) judge(checked Run, noisy string) []result.Change {
 	}
 	for _, r := range c.earlier {
 		for _, p := range points(r, c.opt.Metrics) {
-			if i, known := at[p.key]; known && !p.bound {
+			if i, known := at[p.key]; known && !p.bound && !r.Run.NoisyIn(p.key.workload) {
 				series[i] = append(series[i], p)
 			}
 		}
@@ -196,7 +196,7 @@ func (c *check) judge(checked Run, noisy string) []result.Change {
 	out := []result.Change{}
 	for _, s := range all {
 		n := len(s.tests)
-		out = append(out, c.decide(s, adjusted[:n], len(ps), noisy))
+		out = append(out, c.decide(s, adjusted[:n], len(ps), noisy || checked.Run.NoisyIn(s.change.Workload)))
 		adjusted = adjusted[n:]
 	}
 	return out
@@ -267,7 +267,7 @@ func errorVariances(ps []point) []float64 {
 
 // decide is the change of a ratio, from its tests with their adjusted p values; of is how many
 // tests there are in all.
-func (c *check) decide(s stretch, adjusted []float64, of int, noisy string) result.Change {
+func (c *check) decide(s stretch, adjusted []float64, of int, noisy bool) result.Change {
 	out := s.change
 	if len(s.tests) == 0 {
 		return out
@@ -294,7 +294,7 @@ func (c *check) decide(s stretch, adjusted []float64, of int, noisy string) resu
 	}
 	within := t.ratio.Equivalent(c.opt.Margin)
 	switch {
-	case noisy != "":
+	case noisy:
 	case shown && within && c.opt.Within:
 		out.Verdict = result.Small
 	case shown && (t.ratio.Mean > 0) == (out.Better == result.Higher):

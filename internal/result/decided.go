@@ -1,6 +1,9 @@
 package result
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Congestion is the TCP congestion control that a run has chosen for all of its trials in which
 // the study leaves it open.
@@ -27,6 +30,11 @@ type Pace struct {
 
 // Limited reports whether the rate is the study's limit, not half of what the first trial reached.
 func (p Pace) Limited() bool { return p.Limit > 0 && p.Rate >= p.Limit }
+
+// NoisyIn reports whether the run is too noisy for a verdict on a workload.
+func (r Run) NoisyIn(workload string) bool {
+	return r.Noisy != "" || slices.Contains(r.NoisyWorkloads, workload)
+}
 
 // PaceOf returns the pace of a workload by its name in results, which for one of several values of
 // a sweep, and for one by another tool, goes on after its name in the study and an @. It is nil

@@ -39,7 +39,10 @@ type Run struct {
 	Profile  string    `json:"profile,omitempty"`
 	// Noisy says why the run is too noisy for verdicts; every verdict is then
 	// cannot_tell.
-	Noisy  string `json:"noisy,omitempty"`
+	Noisy string `json:"noisy,omitempty"`
+	// NoisyWorkloads are the workloads that are too noisy for verdicts while others are judged.
+	NoisyWorkloads []string `json:"noisy_workloads,omitempty"`
+
 	Hosts  []Host `json:"hosts"`
 	Modes  []Mode `json:"modes"`
 	Cells  []Cell `json:"cells"`

@@ -235,3 +235,31 @@ func TestNoisyRun(t *testing.T) {
 		}
 	}
 }
+
+// A workload with too many invalid trials is not repeated and has no verdict; the trials of another are repeated, and it is judged.
+func TestNoisyWorkload(t *testing.T) {
+	s := scriptOf("host", "netns/macvlan")
+	many := exchanges()
+	many.ID, many.Flows = "many", 16
+	s.study.Workloads, s.study.Blocks, s.study.Invalid.Most = append(s.study.Workloads, many), 6, study.ShareOf(0.2)
+	s.give = func(tr *trialRun) {
+		if tr.Workload.ID == "many" && tr.Block > 2 || tr.Block == 2 && !tr.Requeued {
+			tr.invalidReason = "other programs used 90 % of a CPU"
+		}
+	}
+	must.Do(t, s.runs(t))
+	again := map[string]int{}
+	for _, trial := range s.trials {
+		if trial.Requeued {
+			again[trial.Workload]++
+		}
+	}
+	must.Equal(t, map[string]int{"tcp_rr": 2}, again)
+	must.Equal(t, []any{"", []string{"many"}}, []any{s.run.Noisy, s.run.NoisyWorkloads})
+	must.Contain(t, s.warned("noisy_workload"), "10 of 12 trials are invalid")
+	for _, c := range s.run.Cells {
+		if c.Metric == "transaction_rate" && c.Baseline != "" && (c.Workload == "many") != (c.BlocksNeeded == nil && c.Verdict == result.CannotTell) {
+			t.Errorf("%s: verdict %s", c.Workload, c.Verdict)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func summarize(path string, run result.Run) Summary {
 func comparable(run result.Run) result.Run {
 	out := result.Run{
 		Schema: run.Schema, ID: run.ID, Started: run.Started.UTC(), Finished: run.Finished.UTC(), Status: run.Status, Tare: run.Tare,
-		Seed: run.Seed, Profile: run.Profile, Noisy: run.Noisy, Hosts: run.Hosts, Trials: run.Trials,
+		Seed: run.Seed, Profile: run.Profile, Noisy: run.Noisy, NoisyWorkloads: run.NoisyWorkloads, Hosts: run.Hosts, Trials: run.Trials,
 	}
 	for _, m := range run.Modes {
 		out.Modes = append(out.Modes, result.Mode{ID: m.ID, Mode: m.Mode, Status: m.Status, Reason: m.Reason, Baseline: m.Baseline, Control: m.Control, Facts: m.Facts})

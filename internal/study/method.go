@@ -52,7 +52,7 @@ func (i *Invalid) Fields() []Field {
 		key("others", share(&i.Others), "maximum CPU time of programs that are not part of the run, as a share of one CPU"),
 		key("cpu_wait", share(&i.CPUWait), "maximum time in which an endpoint of datagrams at a fixed rate had no CPU because of other programs or the hypervisor, as a share of the trial"),
 		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial without a steady state is invalid"),
-		key("most", share(&i.Most), "maximum share of invalid trials; with more the run gives no verdicts"),
+		key("most", share(&i.Most), "maximum share of invalid trials of a workload; with more it has no verdicts"),
 	}
 }
 

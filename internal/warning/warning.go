@@ -115,6 +115,7 @@ const (
 	NotQuiet           Code = "not_quiet"
 	MaxTime            Code = "max_time"
 	InvalidTrials      Code = "invalid_trials"
+	NoisyWorkload      Code = "noisy_workload"
 	StacksUnavailable  Code = "stacks_unavailable"
 	StacksUnknown      Code = "stacks_unknown"
 	StacksLost         Code = "stacks_lost"

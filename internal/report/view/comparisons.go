@@ -23,7 +23,7 @@ type comparison struct {
 // comparedLine is a comparison in one metric.
 type comparedLine struct {
 	result.Comparison
-	Noisy bool // the run is too noisy to judge
+	Noisy bool // a workload of it is too noisy to judge
 	Known result.Metric
 	Scale wording.Scale
 }
@@ -42,7 +42,7 @@ func comparisonsOf(run result.Run) []comparison {
 			out[i].Reason = c.Reason
 			continue
 		}
-		l := comparedLine{Comparison: c, Noisy: run.Noisy != "", Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
+		l := comparedLine{Comparison: c, Noisy: slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(t *result.Side) bool { return run.NoisyIn(t.Workload) }), Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
 		if m, ok := result.MetricNamed(c.Metric); ok {
 			l.Known = m
 		}
@@ -142,7 +142,7 @@ func (l comparedLine) verdict() string {
 	c := l.Cell()
 	switch {
 	case l.Noisy && l.Verdict == result.CannotTell:
-		return "cannot tell: the run is too noisy" + andRange(c)
+		return "cannot tell: too noisy" + andRange(c)
 	case l.Expect != nil:
 		return l.besideExpected()
 	}

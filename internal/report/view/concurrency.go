@@ -159,7 +159,7 @@ func (b *builder) concurrencies() []doc.Block {
 		drawn := sync.OnceValue(func() []doc.Block { return c.charts(id) })
 		blocks := []doc.Block{forMarkdown(doc.Paragraph{Text: caption + "."}), forHTML(doc.Later(drawn)), forPages(t), forTerminal(g)}
 		if len(c.Modes) > 1 {
-			blocks = append(blocks, c.crossings(b.Run.Noisy != ""))
+			blocks = append(blocks, c.crossings(b.Run.NoisyIn(c.Steps[0].Workload)))
 		}
 		out = append(out, doc.Section{ID: id, Nav: c.Workload + ": " + what,
 			Head:   doc.Heading{Name: c.Workload, Text: what, Terminal: what + ", " + c.Scale.Unit + "; one row for each number of " + c.Key + ", one column for each mode"},

@@ -33,7 +33,7 @@ func (r row) doubt() string {
 	case c == nil || c.Verdict != result.CannotTell:
 		return ""
 	case r.Noisy:
-		return "cannot tell: the run is too noisy" + andRange(*c)
+		return "cannot tell: too noisy" + andRange(*c)
 	case r.Zero && c.Ratio == nil:
 		return "cannot tell: a 0 has no ratio"
 	case r.Bounded && !c.AtLeast:

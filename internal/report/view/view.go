@@ -79,7 +79,7 @@ type row struct {
 	Cell     *result.Cell
 	Trials   []*result.Trial // of this mode and workload, in order, without pilots
 	Base     []*result.Trial // of the baseline it is compared with
-	Noisy    bool            // the run is too noisy to judge
+	Noisy    bool            // the workload is too noisy to judge
 	Bounded  bool            // the baseline's value is only a lower bound
 	Zero     bool            // its own value or the baseline's is 0
 	baseZero bool            // the baseline's value is 0
@@ -166,7 +166,7 @@ func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []fa
 					Cell:     cell,
 					Trials:   trials[mode.ID],
 					Base:     trials[f.base],
-					Noisy:    in.Run.Noisy != "",
+					Noisy:    in.Run.NoisyIn(id),
 					Metric:   m.Name,
 				})
 			}

@@ -45,7 +45,9 @@ func (sc *Schedule) Record(t result.Trial) {
 	sc.outcomes = append(sc.outcomes, o)
 	sc.values.Add(t)
 	if t.Workload != study.CostPassID {
-		sc.ordinary.Add(t.Status)
+		n := sc.tallies[t.Workload]
+		n.Add(t.Status)
+		sc.tallies[t.Workload] = n
 	}
 	if t.Search != nil && t.Status == result.TrialOK {
 		sc.searches[cell{t.Mode, t.Workload}] = t.Search

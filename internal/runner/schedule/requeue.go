@@ -52,19 +52,19 @@ func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial 
 }
 
 // Requeued are the trials to repeat at the end of the session, when the disturbance may
-// have ended. There are none if the run would remain noisy anyway.
+// have ended. There are none of a workload that would remain noisy anyway.
 func (sc *Schedule) Requeued() []plan.Trial {
 	todo := sc.Measurable(requeued(sc.Plan.Block, sc.outcomes))
-	if len(todo) == 0 {
-		return nil
+	again := map[string]int{}
+	for _, t := range todo {
+		again[t.Workload.ID]++
 	}
-	if tooManyInvalid(sc.cfg.Study.Invalid.Most, sc.ordinary, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.InCostPass))) {
-		return nil
-	}
-	return todo
+	return slices.DeleteFunc(todo, func(t plan.Trial) bool {
+		return !t.InCostPass() && tooManyInvalid(sc.cfg.Study.Invalid.Most, sc.tallies[t.Workload.ID], again[t.Workload.ID])
+	})
 }
 
-// tooManyInvalid reports whether the run would be noisy even if every repeated trial were
+// tooManyInvalid reports whether a workload would be noisy even if every repeated trial were
 // valid.
 func tooManyInvalid(most study.Share, n result.Tally, more int) bool {
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)

@@ -47,9 +47,9 @@ type Schedule struct {
 	left    map[cell]bool // modes with a workload that have settled and left
 
 	outcomes   []outcome
-	earlier    int            // number of outcomes of the resumed run
-	values     analysis.Table // of the trials so far
-	ordinary   result.Tally   // without the trials of the cost pass
+	earlier    int                     // number of outcomes of the resumed run
+	values     analysis.Table          // of the trials so far
+	tallies    map[string]result.Tally // of each workload but the cost pass
 	searches   map[cell]*result.Search
 	passFrom   []string // see passFrom
 	passTrials []result.Trial
@@ -61,7 +61,7 @@ type dropped struct{ mode, workload string }
 
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, left: map[cell]bool{}, searches: map[cell]*result.Search{}, passFrom: passFrom(cfg.Study)}
+	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, left: map[cell]bool{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
 	for _, t := range cfg.Earlier {
 		sc.Record(t)
 	}

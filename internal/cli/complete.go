@@ -30,7 +30,7 @@ func (a App) completions(root *cobra.Command) {
 		"fail-on":   func() []string { return []string{"worse", "lost", "cannot_tell", "refused"} },
 	}
 	args := map[string]func() []string{
-		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames,
+		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames, "explain": warningCodes,
 		"report": runNames, "export": runNames, "compare": runNames, "check": runNames,
 	}
 	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": numberFormats(), "history": historyFormats()}

@@ -8,10 +8,11 @@ import (
 	"tare/internal/stats"
 )
 
-// RunTrials is a run with its trials.
+// RunTrials is a run with its trials. Serial is as of [Input]; see [SerialWorkloads].
 type RunTrials struct {
 	Run    result.Run
 	Trials []result.Trial
+	Serial []string
 }
 
 // Across compares a run with a later one: every cell that both have and that no refusal
@@ -47,6 +48,9 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 				if !ok {
 					continue
 				}
+				if len(out.Machine) == 0 { // a time is that of its machine; a ratio is less so
+					c.Added = addedTo(b, a, m, w, metric)
+				}
 				modes = append(modes, c)
 			}
 			out.Cells = append(out.Cells, settled(modes, margin, out.Noisy != "" || before.Run.NoisyIn(w) || after.Run.NoisyIn(w))...)
@@ -60,10 +64,11 @@ type side struct {
 	run     result.Run
 	tab     table
 	metrics []result.Metric
+	serial  []string
 }
 
 func sideOf(t RunTrials) side {
-	return side{run: t.Run, tab: tabulate(t.Run.Modes, workloadsOf(t.Run), t.Trials), metrics: result.MetricsOf(t.Trials)}
+	return side{serial: t.Serial, run: t.Run, tab: tabulate(t.Run.Modes, workloadsOf(t.Run), t.Trials), metrics: result.MetricsOf(t.Trials)}
 }
 
 // workloadsOf lists the workloads of a run's cells, in order.
@@ -118,6 +123,38 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 	c.mayRise = after.tab.limited(m.ID, workload, metric) || before.tab.limited(m.Baseline, workload, metric)
 	c.mayFall = after.tab.limited(m.Baseline, workload, metric) || before.tab.limited(m.ID, workload, metric)
 	return c, true
+}
+
+// addedTo is how much more time a mode adds to its baseline than in the earlier run, or takes if it has none: the difference
+// of two means that share no blocks. Nil for a metric that is no time, a lower bound, or without an interval.
+func addedTo(before, after side, m result.Mode, workload string, metric result.Metric) *result.Added {
+	unit, _, ok := timeOf(metric, slices.Contains(before.serial, workload) && slices.Contains(after.serial, workload))
+	if !ok || Maximum(metric.Name) {
+		return nil
+	}
+	was, known := before.times(m, workload, metric)
+	now, also := after.times(m, workload, metric)
+	if !known || !also {
+		return nil
+	}
+	d, err := stats.MeanDifference(now, was, confidence)
+	if err != nil || !d.HasInterval || !finite(d.Value) || !finite(d.Lo) || !finite(d.Hi) {
+		return nil
+	}
+	return &result.Added{Amount: result.Amount{Value: d.Value, CI: &result.Interval{d.Lo, d.Hi}, N: d.N}, Unit: unit}
+}
+
+// times are what a mode adds to its baseline block by block, or takes if it has none. ok is false if a value is a lower bound.
+func (s side) times(m result.Mode, workload string, metric result.Metric) (times []float64, ok bool) {
+	_, rate, _ := timeOf(metric, true)
+	own := timesOf(s.tab.values(m.ID, workload, metric.Name), rate)
+	if s.tab.limited(m.ID, workload, metric) || m.Baseline != "" && s.tab.limited(m.Baseline, workload, metric) {
+		return nil, false
+	}
+	if m.Baseline == "" {
+		return plain(own), true
+	}
+	return differences(own, timesOf(s.tab.values(m.Baseline, workload, metric.Name), rate)), true
 }
 
 func ratioOf(l stats.LogRatio) (*float64, *result.Interval, int) {

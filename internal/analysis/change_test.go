@@ -16,7 +16,7 @@ func taken(trials []result.Trial, modes ...result.Mode) RunTrials {
 		modes = []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "bridge", Status: result.ModeMeasured, Baseline: "host"}, {ID: "overlay", Status: result.ModeMeasured, Baseline: "host"}}
 	}
 	cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
-	return RunTrials{result.Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: result.RunComplete, Modes: modes, Cells: cells}, trials}
+	return RunTrials{Run: result.Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: result.RunComplete, Modes: modes, Cells: cells}, Trials: trials}
 }
 
 func earlier() []result.Trial {
@@ -49,6 +49,59 @@ func TestAcrossComparesCosts(t *testing.T) {
 	a := stderr([]float64{200. / 500, 202. / 505, 198. / 495, 200. / 500, 201. / 500})
 	if want := math.Hypot(a, b); math.Abs(math.Log(overlay.RatioCI[1]/(*overlay.Ratio))/want-2.5) > 0.5 { // t with 4 to 8 degrees of freedom: 2.3 to 2.8
 		t.Errorf("interval %v is not 2 to 3 standard errors (%.5f) wide", *overlay.RatioCI, want)
+	}
+}
+
+// How much more time a mode adds than before is the difference of the means of what it adds in each block, with Welch's
+// interval; that of a baseline is of its own times. Nothing is told of what is no time, without an interval, of a lower bound
+// or across machines.
+func TestAcrossAddsTime(t *testing.T) {
+	run := func(metric string, host, bridge []float64) RunTrials {
+		r := taken(join(rows("host", metric, host...), rows("bridge", metric, bridge...)))
+		r.Serial = []string{"stream"}
+		return r
+	}
+	rates := func(us ...float64) (out []float64) {
+		for _, t := range us {
+			out = append(out, 1e6/t)
+		}
+		return out
+	}
+	of := func(before, after RunTrials) map[string]*result.Added {
+		out := map[string]*result.Added{}
+		for _, c := range Across(before, after, nil, 0.05).Cells {
+			out[c.Mode] = c.Added
+		}
+		return out
+	}
+	// The mode adds 2, 3 and 4 us before and 5, 7 and 9 us after: 4 us more. By hand: variances 1 and 4, so the standard error
+	// is sqrt(5/3) with 50/17 degrees of freedom, and qt(0.975, 50/17) is 3.21876.
+	before := run("transaction_rate", rates(10, 11, 10), rates(12, 14, 14))
+	after := run("transaction_rate", rates(20, 21, 19), rates(25, 28, 28))
+	got := of(before, after)
+	half := 3.21876 * math.Sqrt(5.0/3) * 1e-6
+	must.Equal(t, &result.Added{Amount: result.Amount{Value: 4e-6, CI: &result.Interval{4e-6 - half, 4e-6 + half}, N: 3}, Unit: "s/transaction"}, got["bridge"], approx)
+	if host := got["host"]; host == nil || math.Abs(host.Value-(20-31.0/3)*1e-6) > 1e-12 {
+		t.Errorf("the baseline: %+v", host)
+	}
+	bounded := run("transaction_rate", rates(20, 21, 19), rates(25, 28, 28))
+	bounded.Trials[0].AtLeast = []string{"transaction_rate"} // the baseline's
+	concurrent, elsewhere := after, after
+	concurrent.Serial = nil
+	before.Run.Hosts = []result.Host{{Name: "a", Facts: []result.Fact{{Name: "microcode", Value: "0x1"}}}}
+	elsewhere.Run.Hosts = []result.Host{{Name: "a", Facts: []result.Fact{{Name: "microcode", Value: "0x2"}}}}
+	for name, pair := range map[string][2]RunTrials{
+		"a lower bound":  {before, bounded},
+		"concurrent":     {before, concurrent},
+		"other machines": {before, elsewhere},
+		"one block":      {before, run("transaction_rate", rates(20), rates(25))},
+		"no time":        {run("goodput", rates(10, 11), rates(12, 14)), run("goodput", rates(10, 11), rates(12, 15))},
+	} {
+		for mode, a := range of(pair[0], pair[1]) {
+			if a != nil {
+				t.Errorf("%s: %s has %+v", name, mode, a)
+			}
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
 	s, names := in.Study, plan.Names(in.Study)
-	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials), Serial: serialWorkloads(s)}
+	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials), Serial: SerialWorkloads(s)}
 	warnings := e.judge(judged)
 	e.passed()
 	e.ruledOut()
@@ -70,8 +70,8 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	return e.run
 }
 
-// serialWorkloads are the workloads of a study with one flow, one pair and no schedule.
-func serialWorkloads(s study.Study) []string {
+// SerialWorkloads are the workloads of a study with one flow, one pair and no schedule: Serial of an [Input].
+func SerialWorkloads(s study.Study) []string {
 	var out []string
 	for _, w := range plan.Workloads(s) {
 		if max(w.Flows, w.Streams, w.Pairs) <= 1 && w.TransactionRate == 0 {

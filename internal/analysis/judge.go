@@ -214,17 +214,10 @@ func (f *family) judge() {
 	judge(modes, f.rule)
 }
 
-// added is the time that a cell adds to its baseline; nil for a metric that is no time, or a lower bound. A rate is one only
-// if its exchanges follow each other: with several at once, or on a schedule, its inverse is no exchange's time.
+// added is the time that a cell adds to its baseline; nil for a metric that is no time, or a lower bound.
 func (f *family) added(i, base int) *result.Added {
-	unit, rate := f.metric.Unit, 0.0
-	for _, u := range timeUnits() {
-		if u.metric == f.metric.Name {
-			unit, rate = u.unit, u.rate
-		}
-	}
-	time := unit == "s" || strings.HasPrefix(unit, "s/")
-	if !time || rate > 1 || rate == 1 && !f.serial || f.cells[i].AtLeast || f.cells[base].AtLeast {
+	unit, rate, ok := timeOf(f.metric, f.serial)
+	if !ok || f.cells[i].AtLeast || f.cells[base].AtLeast {
 		return nil
 	}
 	a := amount(differences(timesOf(f.values[i], rate), timesOf(f.values[base], rate)))
@@ -232,6 +225,19 @@ func (f *family) added(i, base int) *result.Added {
 		return nil
 	}
 	return &result.Added{Amount: *a, Unit: unit}
+}
+
+// timeOf is the unit of a metric as a time, and the rate of [timesOf]; ok is false for one that is no time. A rate is one only
+// if its exchanges follow each other: with several at once, or on a schedule, its inverse is no exchange's time.
+func timeOf(m result.Metric, serial bool) (unit string, rate float64, ok bool) {
+	unit = m.Unit
+	for _, u := range timeUnits() {
+		if u.metric == m.Name {
+			unit, rate = u.unit, u.rate
+		}
+	}
+	time := unit == "s" || strings.HasPrefix(unit, "s/")
+	return unit, rate, time && rate <= 1 && (rate != 1 || serial)
 }
 
 // baseOf is the index of the cell that a cell is compared with, -1 if there is none.

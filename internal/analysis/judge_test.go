@@ -72,7 +72,7 @@ func TestAdded(t *testing.T) {
 	}
 	s := study.Study{Workloads: []study.Workload{{ID: "one", Kind: "tcp_rr", Flows: 1}, {ID: "many", Kind: "tcp_rr", Flows: 16}, {ID: "paced", Kind: "tcp_rr", Flows: 1, TransactionRate: 1000},
 		{ID: "pairs", Kind: "tcp_rr", Flows: 1, Pairs: 2}, {ID: "udp", Kind: "udp_rr"}}}
-	must.Equal(t, []string{"one", "udp"}, serialWorkloads(s))
+	must.Equal(t, []string{"one", "udp"}, SerialWorkloads(s))
 }
 
 // Student's sleep data (R: t.test(..., paired = TRUE)) as logarithms of Gbit/s.

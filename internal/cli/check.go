@@ -248,7 +248,7 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
 			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell") {
 			code = exitRegression
-			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeVerdict(cell)))
+			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeTold(cell)))
 		}
 		if cell.Verdict != result.CannotTell {
 			judged++

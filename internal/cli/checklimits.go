@@ -72,8 +72,7 @@ func seenBy(l analysis.Limit, c result.Cell) string {
 	case l.IsTime() && c.Added == nil:
 		return wording.Unknown
 	case l.IsTime():
-		each, _ := wording.Each(*c.Added)
-		text, interval = wording.ScaleFor("s", each.Value).Added(each)
+		return wording.AddedTime(*c.Added)
 	case c.Value == nil:
 		return wording.Unknown
 	default:

@@ -31,6 +31,7 @@ type compareFlags struct {
 
 func (f *compareFlags) add(c *cobra.Command) {
 	f.shown.add(c)
+	f.shown.addUnit(c)
 	c.Flags().StringVar(&f.format, "format", "text", "output format: text, md or json")
 	c.Flags().IntVar(&f.most, "max-bytes", 0, "cut Markdown before a section to at most so many bytes; 0 for all of it")
 	c.Flags().StringVar(&f.margin, "margin", "", "the largest change that counts as the same (default: the margin of the later run's study)")
@@ -66,6 +67,9 @@ func (f *compareFlags) valid() error {
 	}
 	if f.most < 0 || f.most > 0 && f.format != "md" {
 		return usage(errors.New("--max-bytes is for --format md, which can be cut, and at least 1"))
+	}
+	if _, err := f.shown.units(); err != nil {
+		return err
 	}
 	for _, name := range f.metrics {
 		if _, ok := result.MetricNamed(name); !ok {
@@ -146,7 +150,7 @@ func (a App) takeRun(name string, memory int64) (takenRun, error) {
 		run = a.judge(run, trials, dir.Path())
 	}
 	kept := store.DropJudged(run, trials)
-	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s, kept}, nil
+	return takenRun{analysis.RunTrials{Run: run, Trials: trials, Serial: analysis.SerialWorkloads(s)}, s, kept}, nil
 }
 
 // modeScope begins the scope of a difference of a mode.
@@ -192,14 +196,18 @@ func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
 		_, err := a.Stdout.Write(export.Cut(text.Bytes(), f.most))
 		return err
 	}
+	units, err := f.shown.units()
+	if err != nil {
+		return err
+	}
 	switch {
 	case f.shown.quiet:
 		for _, w := range c.Warnings { // the table has no place for it
 			fmt.Fprintf(a.Stderr, "tare: warning: %s\n", wording.Clean(w.Text))
 		}
-		return report.ChangesTable(a.colours(), c, a.textOptions())
+		return report.ChangesTable(a.colours(), c, units, a.textOptions())
 	case f.shown.full:
 		return report.ChangesText(a.colours(), c, a.textOptions())
 	}
-	return report.ChangesOverview(a.colours(), c, full, a.textOptions())
+	return report.ChangesOverview(a.colours(), c, full, units, a.textOptions())
 }

@@ -48,6 +48,9 @@ type unitFlags struct {
 
 func (f *unitFlags) addUnit(c *cobra.Command) {
 	c.Flags().StringVar(&f.unit, "unit", string(report.UnitBoth), "how changes are shown: percent, time (how much longer each exchange takes), or both")
+}
+
+func (f *unitFlags) addRTT(c *cobra.Command) {
 	c.Flags().DurationVar(&f.rtt, "rtt", 0, "round trip of your own network, such as 300us: say what modes add as a share of it")
 }
 
@@ -128,6 +131,7 @@ func (a App) reportCommand() *cobra.Command {
 	}
 	f.add(c)
 	f.addUnit(c)
+	f.addRTT(c)
 	addClaims(c, &f.claims)
 	c.Flags().StringVar(&out, "out", "", "with -: directory of the run (default: tare-runs/DATE-STUDY)")
 	return c

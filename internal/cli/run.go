@@ -49,6 +49,7 @@ func (a App) runCommand() *cobra.Command {
 	f.register(c)
 	f.registerOutput(c, "STUDY")
 	f.addUnit(c)
+	f.addRTT(c)
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	addClaims(c, &f.claims)
 	c.Flags().BoolVar(&f.archive, "archive", false, "print the run's files to stdout, too, as text that tare report - reads: for a run whose output is all that is kept")

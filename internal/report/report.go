@@ -119,14 +119,14 @@ func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 
 // ChangesOverview writes for a terminal what changed from one run to another on one
 // screen, as [Prepared.Overview] does. The command prints all of it.
-func ChangesOverview(w io.Writer, c result.Changes, command string, opt TextOptions) error {
-	_, err := w.Write(text.Overview(view.ChangesOverview(c, command), opt))
+func ChangesOverview(w io.Writer, c result.Changes, command string, units Units, opt TextOptions) error {
+	_, err := w.Write(text.Overview(view.ChangesOverview(c, command, units), opt))
 	return err
 }
 
 // ChangesTable writes the table of [ChangesOverview] alone.
-func ChangesTable(w io.Writer, c result.Changes, opt TextOptions) error {
-	_, err := w.Write(text.OverviewTable(view.ChangesOverview(c, ""), opt))
+func ChangesTable(w io.Writer, c result.Changes, units Units, opt TextOptions) error {
+	_, err := w.Write(text.OverviewTable(view.ChangesOverview(c, "", units), opt))
 	return err
 }
 
@@ -154,8 +154,9 @@ func PrepareHistory(h result.History, opt HistoryOptions) Prepared {
 // HistoryAnswer is the answer of a history in one sentence: how many changes were found.
 func HistoryAnswer(h result.History) string { return view.HistoryAnswer(h) }
 
-// ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".
-func ChangeVerdict(c result.Change) string { return view.ChangeVerdict(c) }
+// ChangeTold returns the verdict with the change and, where there is one, its time: "worse: -14 % (-17 % to -11 %); +1.2 us
+// (+1.1 .. +1.3)".
+func ChangeTold(c result.Change) string { return view.ChangeTold(c) }
 
 // Style is how pages look, with its source for a Content-Security-Policy that allows nothing
 // else.

@@ -101,6 +101,9 @@ type Change struct {
 	Margin       float64   `json:"margin"`
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"` // of each run
+	// Added is how much more time the mode adds to the baseline than before, or with Own takes, with the unit of
+	// [Cell].Added. Nil for metrics that are no time, between different machines, with a Basis, and where unknown.
+	Added *Added `json:"added,omitempty"`
 	// Spread is the relative standard deviation of the ratio from run to run, if there is a Basis.
 	Spread *float64 `json:"spread,omitempty"`
 }

@@ -1,6 +1,10 @@
 package doc
 
-import "tare/internal/report/chart"
+import (
+	"slices"
+
+	"tare/internal/report/chart"
+)
 
 // Changes is what changed from one run to another.
 type Changes struct {
@@ -24,8 +28,13 @@ type ChangeTable struct {
 	Detail  bool
 }
 
-// ChangeRow is one mode.
+// Times says whether a row has a time.
+func (t ChangeTable) Times() bool {
+	return slices.ContainsFunc(t.Rows, func(r ChangeRow) bool { return r.Time != "" })
+}
+
+// ChangeRow is one mode. Time is how much longer it takes than before, with the interval; it may be empty.
 type ChangeRow struct {
-	Mode, Before, After, Verdict string
-	Tone                         chart.Tone
+	Mode, Before, After, Verdict, Time string
+	Tone                               chart.Tone
 }

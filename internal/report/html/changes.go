@@ -21,11 +21,19 @@ func Changes(c doc.Changes) []byte {
 	}
 	for _, t := range c.Tables {
 		p.f("\n<section class=\"figures\">\n<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>", t.Heading, t.Heading)
-		p.f("\n<thead><tr><th scope=\"col\">Mode</th><th scope=\"col\" class=\"num\">Before</th><th scope=\"col\" class=\"num\">After</th><th scope=\"col\">Change</th></tr></thead>\n<tbody>")
+		p.f("\n<thead><tr><th scope=\"col\">Mode</th><th scope=\"col\" class=\"num\">Before</th><th scope=\"col\" class=\"num\">After</th><th scope=\"col\">Change</th>")
+		if t.Times() {
+			p.f(`<th scope="col" class="num">Time</th>`)
+		}
+		p.f("</tr></thead>\n<tbody>")
 		for _, r := range t.Rows {
 			// The chart escapes all text that it is given.
 			p.f("\n<tr><th scope=\"row\"><bdi>%s</bdi></th><td class=\"num\">%s</td><td class=\"num\">%s</td>", r.Mode, tight(r.Before), tight(r.After))
-			p.f(`<td class="verdict"><div><span class="t-%s">%s</span> %s</div></td></tr>`, string(r.Tone), markup(chart.Mark(r.Tone)), tight(r.Verdict))
+			p.f(`<td class="verdict"><div><span class="t-%s">%s</span> %s</div></td>`, string(r.Tone), markup(chart.Mark(r.Tone)), tight(r.Verdict))
+			if t.Times() {
+				p.f(`<td class="num">%s</td>`, tight(r.Time))
+			}
+			p.f("</tr>")
 		}
 		p.f("\n</tbody>\n</table></div>\n</section>")
 	}

@@ -15,9 +15,16 @@ func Changes(c doc.Changes) []byte {
 		}
 	}
 	for _, t := range c.Tables {
-		p.item("\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|", md(t.Heading))
+		if !t.Times() {
+			p.item("\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|", md(t.Heading))
+			for _, r := range t.Rows {
+				p.item("| %s | %s | %s | %s |", md(r.Mode), md(r.Before), md(r.After), md(r.Verdict))
+			}
+			continue
+		}
+		p.item("\n## %s\n\n| mode | before | after | change | time |\n|---|---|---|---|---|", md(t.Heading))
 		for _, r := range t.Rows {
-			p.item("| %s | %s | %s | %s |", md(r.Mode), md(r.Before), md(r.After), md(r.Verdict))
+			p.item("| %s | %s | %s | %s | %s |", md(r.Mode), md(r.Before), md(r.After), md(r.Verdict), md(r.Time))
 		}
 	}
 	p.item("\n%s", md(c.Legend))

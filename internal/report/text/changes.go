@@ -36,6 +36,14 @@ func spared(t doc.ChangeTable) bool {
 	return t.Detail && !slices.ContainsFunc(t.Rows, func(r doc.ChangeRow) bool { return r.Tone == chart.Worse || r.Tone == chart.Better })
 }
 
+// change is the verdict of a row with its time.
+func change(r doc.ChangeRow) string {
+	if r.Time == "" {
+		return r.Verdict
+	}
+	return r.Verdict + "; " + r.Time
+}
+
 // changes writes a table.
 func (p *printer) changes(t doc.ChangeTable) {
 	p.blank()
@@ -58,7 +66,7 @@ func (p *printer) changes(t doc.ChangeTable) {
 			lead = gap + gap
 		}
 		room = p.width - wording.Width(lead)
-		for i, l := range wording.Wrap(r.Verdict, room) {
+		for i, l := range wording.Wrap(change(r), room) {
 			if i > 0 {
 				lead = strings.Repeat(" ", wording.Width(lead))
 			}

@@ -19,12 +19,18 @@ func Changes(c result.Changes) doc.Changes {
 	if v.Basis != nil {
 		before, legend = v.basis(), basisLegend
 	}
+	if slices.ContainsFunc(v.Cells, func(c result.Change) bool { return c.Added != nil }) {
+		legend += " " + timesLegend
+	}
 	return doc.Changes{Before: before, After: runRef(v.After), Notes: v.sections(), Tables: v.tables(), Legend: legend}
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
 	"both runs gives. A baseline's own values change with the machine. Two runs are one sample each: variation from run to " +
 	"run is in no interval."
+
+const timesLegend = "Beside it is the time, with its 95 % interval: how much more a mode adds to its baseline than before, or a baseline takes. " +
+	"A time changes with the machine more than a ratio does, and has no verdict."
 
 const basisLegend = "Before and after are ratios to the baseline: before is their geometric mean over the earlier runs since the level last changed, " +
 	"after that of the last runs that were compared. A change is that of the ratio, with the 95 % interval that the spread from run to run gives."
@@ -186,6 +192,9 @@ func rowOf(c result.Change) doc.ChangeRow {
 		r.Before, r.After = wording.Ratio(c.Before, c.BeforeCI), wording.Ratio(c.After, c.AfterCI)
 	}
 	r.Verdict = ChangeVerdict(c)
+	if c.Added != nil {
+		r.Time = wording.AddedTime(*c.Added)
+	}
 	if c.Spread != nil {
 		r.Verdict += "; " + ofRuns(c)
 	}
@@ -199,6 +208,14 @@ func ofRuns(c result.Change) string {
 		last = "the last " + wording.Count(c.AfterN, "run", "runs")
 	}
 	return fmt.Sprintf("%s against %s, spread %s", last, wording.Count(c.BeforeN, "run", "runs"), wording.Percent(*c.Spread))
+}
+
+// ChangeTold returns the verdict with the change and, where there is one, its time.
+func ChangeTold(c result.Change) string {
+	if c.Added == nil {
+		return ChangeVerdict(c)
+	}
+	return ChangeVerdict(c) + "; " + wording.AddedTime(*c.Added)
 }
 
 // ChangeVerdict returns the verdict with the change: "worse: -14 % (-17 % to -11 %)".

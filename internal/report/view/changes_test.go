@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/must"
+	"tare/internal/report/html"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 )
@@ -35,6 +36,32 @@ func TestChangesGolden(t *testing.T) {
 	golden(t, "changes.txt", changesText(sampleChanges(), TextOptions{}))
 	golden(t, "changes-narrow.txt", changesText(sampleChanges(), TextOptions{Width: 48}))
 	golden(t, "changes.md", changesMarkdown(sampleChanges()))
+}
+
+// A change of a time stands beside that of the ratio, with its interval where there is room; where a change cannot be told the
+// screen has its interval alone.
+func TestChangesTimes(t *testing.T) {
+	c := sampleChanges()
+	cell := func(mode string, v result.Verdict, added float64) result.Change {
+		return result.Change{Mode: mode, Workload: "tcp_rr", Metric: "transaction_rate", Unit: "1/s", Better: result.Higher, Before: new(0.62), BeforeN: 7, After: new(0.56), AfterN: 7,
+			Ratio: new(0.9), RatioCI: &result.Interval{0.88, 0.92}, Verdict: v, Margin: 0.05,
+			Added: &result.Added{Amount: result.Amount{Value: added, CI: &result.Interval{added - 1e-7, added + 1e-7}, N: 7}, Unit: "s/transaction"}}
+	}
+	c.Cells = []result.Change{cell("docker/bridge", result.Worse, 1.2e-6), cell("netns/vxlan", result.CannotTell, 4.1e-6)}
+	shown := func(units Units) (out []string) {
+		o := ChangesOverview(c, "", units)
+		for _, r := range o.Groups[0].Rows[:2] {
+			out = append(out, strings.Join(strings.Fields(r.Cells[0].Mark+" "+r.Cells[0].Change+" "+r.Cells[0].Interval+" "+r.Cells[0].Time), " "))
+		}
+		return append(out, o.Columns[0].Legend)
+	}
+	must.Equal(t, []string{"▼ -10 % (-12 .. -8) +1.2 us", "? -10 % (-12 .. -8)", "+us for each transaction more than before"}, shown(UnitBoth))
+	must.Equal(t, []string{"▼ -10 % (-12 .. -8)", "? -10 % (-12 .. -8)", ""}, shown(UnitPercent))
+	must.Equal(t, []string{"▼ +1.2 us (+1.1 .. +1.3)", "? +4.1 us (+4.0 .. +4.2)", "+us for each transaction more than before"}, shown(UnitTime))
+	must.Contain(t, strings.Join(strings.Fields(changesText(c, TextOptions{})), " "), "worse: -10 % (-12 % to -8 %); +1.2 us (+1.1 .. +1.3)", "how much more a mode adds")
+	must.Contain(t, changesMarkdown(c), "| change | time |", "| worse: -10 % (-12 % to -8 %) | \\+1.2 us (+1.1 .. +1.3) |")
+	must.Contain(t, string(html.Changes(Changes(c))), `<th scope="col" class="num">Time</th>`, "&#43;1.2\u00a0us\u00a0(&#43;1.1 .. &#43;1.3)")
+	must.NotContain(t, changesMarkdown(sampleChanges()), "| time |", "Beside it is the time")
 }
 
 // Whatever runs hold, nothing of it controls a terminal or passes as HTML.
@@ -92,7 +119,7 @@ func TestBasisGolden(t *testing.T) {
 	golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
 	nothing := sampleBasis()
 	nothing.Cells, nothing.Basis.Reason = nil, "2 comparable earlier runs, and at least 5 are required"
-	if o := ChangesOverview(nothing, ""); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
+	if o := ChangesOverview(nothing, "", UnitBoth); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
 		t.Errorf("%q, %v", o.Sentence, o.Notes)
 	}
 }
@@ -101,7 +128,7 @@ func TestBasisGolden(t *testing.T) {
 func TestChangeOfTwoBlocks(t *testing.T) {
 	c := result.Change{Mode: "m", Metric: "transaction_rate", BeforeN: 2, AfterN: 5, Ratio: new(0.25), RatioCI: &result.Interval{0.2, 0.32}, P: new(0.001),
 		Verdict: result.CannotTell, Detectable: new(0.34)}
-	got := changeCell(c, wording.FormOf(c.Ratio))
+	got := changeCell(c, changeForm{form: wording.FormOf(c.Ratio)})
 	must.EqualFor(t, "of two", "0.25x (0.20 .. 0.32)", got.Change+" "+got.Interval)
-	must.EqualFor(t, "as a percentage", "-75 %", changeCell(c, wording.InPercent).Change)
+	must.EqualFor(t, "as a percentage", "-75 %", changeCell(c, changeForm{}).Change)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // ChangesOverview returns the first screen of what changed from one run to another. The
-// command prints all of it.
-func ChangesOverview(c result.Changes, command string) doc.Overview {
+// command prints all of it; the empty units are [UnitBoth].
+func ChangesOverview(c result.Changes, command string, units Units) doc.Overview {
 	v := changesView{printable.Value(c)}
 	columns := v.mainColumns()
 	o := doc.Overview{
@@ -32,14 +32,18 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 		}
 	}
 	for i, k := range columns {
-		o.Columns = append(o.Columns, k.OverviewColumn)
 		var ratios []*float64
+		var times []*result.Added
 		for _, c := range v.Cells {
-			if c.Workload == k.Workload && c.Metric == k.metric.Name {
-				ratios = append(ratios, c.Ratio)
+			if c.Workload == k.Workload && c.Metric == k.metric.Name && c.Ratio != nil {
+				ratios, times = append(ratios, c.Ratio), append(times, c.Added)
 			}
 		}
-		columns[i].form = wording.FormOf(ratios...)
+		columns[i].changeForm = changeFormOf(units, ratios, times)
+		if k.Legend = columns[i].timeLegend(k.metric); k.Legend != "" {
+			k.Legend += " more than before"
+		}
+		o.Columns = append(o.Columns, k.OverviewColumn)
 	}
 	g := doc.OverviewGroup{}
 	for _, m := range modes {
@@ -50,7 +54,7 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 			})
 			cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 			if i >= 0 {
-				cell = changeCell(v.Cells[i], k.form)
+				cell = changeCell(v.Cells[i], k.changeForm)
 			}
 			r.Cells = append(r.Cells, cell)
 		}
@@ -103,8 +107,8 @@ func (v changesView) measured() string {
 // changeColumn is a metric of a workload on the first screen.
 type changeColumn struct {
 	doc.OverviewColumn
+	changeForm
 	metric result.Metric
-	form   wording.Form // of all its changes
 }
 
 // mainColumns are the metrics of the first screen, as for a run: main metrics, CPU costs and
@@ -149,7 +153,7 @@ func (v changesView) mainColumns() []changeColumn {
 	return chosen
 }
 
-func changeCell(c result.Change, form wording.Form) doc.OverviewCell {
+func changeCell(c result.Change, form changeForm) doc.OverviewCell {
 	tone := toneOf(c.Verdict)
 	out := doc.OverviewCell{Tone: tone, Mark: markOf(tone)}
 	switch {
@@ -157,15 +161,20 @@ func changeCell(c result.Change, form wording.Form) doc.OverviewCell {
 		return doc.OverviewCell{Tone: chart.Plain, Change: "none in either"}
 	case c.Verdict == "" && c.Ratio == nil: // a maximum
 		return doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
-	case c.Own:
-		out.Tone, out.Mark = chart.Plain, ""
-		out.Change, out.Interval = form.Delta(c.Ratio, c.RatioCI)
 	case c.Ratio == nil && c.BeforeN == 0 && c.AfterN > 0:
 		out.Change = "(new)"
-	case c.Ratio == nil:
+		return out
+	case c.Ratio == nil && !c.Own:
 		out.Change = "(0 in one)"
-	default:
-		out.Change, out.Interval = form.Delta(c.Ratio, c.RatioCI)
+		return out
+	}
+	shown := form.cell(c.Ratio, c.RatioCI, c.Added)
+	out.Change, out.Interval, out.Time = shown.Change, shown.Interval, shown.Time
+	switch {
+	case c.Own:
+		out.Tone, out.Mark = chart.Plain, ""
+	case c.Verdict == result.CannotTell:
+		out.Time = ""
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func changesMarkdown(c result.Changes) string { return string(markdown.Changes(C
 
 // changesScreen is the first screen of changes.
 func changesScreen(c result.Changes, command string) string {
-	return string(text.Overview(ChangesOverview(c, command), text.Options{}))
+	return string(text.Overview(ChangesOverview(c, command, UnitBoth), text.Options{}))
 }
 
 func claimsMarkdown(blocks []doc.Block) string { return string(markdown.Blocks(blocks)) }

@@ -13,57 +13,72 @@ import (
 // mainColumn is a metric of a workload that the first screen shows.
 type mainColumn struct {
 	table
+	changeForm
 	name string // of the workload
 	rank int
 	load bool // its loss ratio is shown as it is, not as a change
-	form wording.Form
-	time *wording.Scale // of the times that modes add; nil where the metric has none, or none is asked for
-	each string         // what a time is for, such as a transaction; empty where it is the time itself
-	only bool           // show times in place of changes
 }
 
-// withForms decides how the cells of the column are written: all alike.
+// withForms decides how the cells of the column are written.
 func (c mainColumn) withForms(units Units) mainColumn {
 	var ratios []*float64
-	var times []float64
-	complete := true
+	var times []*result.Added
 	for _, r := range c.rows() {
-		if r.Cell == nil || r.Baseline || r.Cell.Ratio == nil {
-			continue
+		if r.Cell != nil && !r.Baseline && r.Cell.Ratio != nil {
+			ratios, times = append(ratios, r.Cell.Ratio), append(times, r.Cell.Added)
 		}
-		ratios = append(ratios, r.Cell.Ratio)
-		if r.Cell.Added == nil {
-			complete = false
-			continue
-		}
-		a, each := wording.Each(*r.Cell.Added)
-		times, c.each = append(times, a.Value), each
 	}
-	c.form = wording.FormOf(ratios...)
-	if len(times) > 0 && units != UnitPercent {
-		scale := wording.ScaleFor("s", times...)
-		c.time, c.only = &scale, units == UnitTime && complete
-	}
+	c.changeForm = changeFormOf(units, ratios, times)
 	return c
 }
 
 // delta is the change of a cell with its interval and, beside it, its time.
-func (c mainColumn) delta(cell *result.Cell) (out doc.OverviewCell) {
-	if c.time != nil && cell.Added != nil {
-		a, _ := wording.Each(*cell.Added)
+func (c mainColumn) delta(cell *result.Cell) doc.OverviewCell {
+	return c.cell(cell.Ratio, cell.RatioCI, cell.Added)
+}
+
+// changeForm is how the changes of one column of a first screen are written: all alike.
+type changeForm struct {
+	form wording.Form
+	time *wording.Scale // of the times beside them; nil where there are none, or none is asked for
+	each string         // what a time is for, such as a transaction; empty where it is the time itself
+	only bool           // show times in place of changes
+}
+
+// changeFormOf is the form of the changes of a column: their ratios, each with its time or nil.
+func changeFormOf(units Units, ratios []*float64, added []*result.Added) changeForm {
+	c := changeForm{form: wording.FormOf(ratios...)}
+	var times []float64
+	for _, a := range added {
+		if a != nil {
+			seconds, each := wording.Each(*a)
+			times, c.each = append(times, seconds.Value), each
+		}
+	}
+	if len(times) > 0 && units != UnitPercent {
+		scale := wording.ScaleFor("s", times...)
+		c.time, c.only = &scale, units == UnitTime && len(times) == len(added)
+	}
+	return c
+}
+
+// cell is a change with its interval and, beside it, its time.
+func (c changeForm) cell(ratio *float64, ci *result.Interval, added *result.Added) (out doc.OverviewCell) {
+	if c.time != nil && added != nil {
+		a, _ := wording.Each(*added)
 		if c.only {
 			out.Change, out.Interval = c.time.Added(a)
 			return out
 		}
 		out.Time, _ = c.time.Added(a)
 	}
-	out.Change, out.Interval = c.form.Delta(cell.Ratio, cell.RatioCI)
+	out.Change, out.Interval = c.form.Delta(ratio, ci)
 	return out
 }
 
-// timeLegend explains the times of the column; empty without any, or where the metric is the time itself.
-func (c mainColumn) timeLegend() string {
-	if c.time == nil || c.each == "" || c.Metric.Unit != "1/s" {
+// timeLegend explains the times of a column of this metric; empty without any, or where the metric is the time itself.
+func (c changeForm) timeLegend(m result.Metric) string {
+	if c.time == nil || c.each == "" || m.Unit != "1/s" {
 		return ""
 	}
 	return "+" + c.time.Unit + " for each " + c.each

@@ -293,9 +293,7 @@ func (r row) added() string {
 	if r.Cell == nil || r.Cell.Added == nil {
 		return wording.Unknown
 	}
-	a, _ := wording.Each(*r.Cell.Added)
-	change, interval := wording.ScaleFor("s", a.Value).Added(a)
-	return strings.TrimSpace(change + " " + interval)
+	return wording.AddedTime(*r.Cell.Added)
 }
 
 func (r row) p() string {

@@ -37,7 +37,7 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 		Head: overviewHead(families), Page: b.Page, Command: b.Full,
 	}
 	for _, c := range columns {
-		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.name, Metric: shortTitle(c.Metric), Rank: c.rank, To: b.anchorOf(c.table), Legend: c.timeLegend()})
+		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.name, Metric: shortTitle(c.Metric), Rank: c.rank, To: b.anchorOf(c.table), Legend: c.timeLegend(c.Metric)})
 	}
 	for _, f := range families {
 		g := doc.OverviewGroup{Name: f.heading(len(families))}

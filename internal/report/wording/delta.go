@@ -89,6 +89,13 @@ func (s Scale) Added(a result.Amount) (change, interval string) {
 	return change, "(" + signed(a.CI[0]*s.factor, d) + " .. " + signed(a.CI[1]*s.factor, d) + ")"
 }
 
+// AddedTime is an added time alone, for one of what it is for, with its interval: "+2.4 us (+2.3 .. +2.5)".
+func AddedTime(a result.Added) string {
+	each, _ := Each(a)
+	change, interval := ScaleFor("s", each.Value).Added(each)
+	return strings.TrimSpace(change + " " + interval)
+}
+
 // signed is a number with its sign, but for zero.
 func signed(v float64, d int) string {
 	text := fixed(v, d)

@@ -19,7 +19,6 @@ import (
 	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/study/suggest"
 	"tare/internal/target"
 	"tare/internal/tool"
 	"tare/internal/traffic/workloads"
@@ -35,6 +34,7 @@ const (
 	exitRegression  = 10  // check found one
 	exitIncomplete  = 11  // check cannot compare what the earlier run has
 	exitInterrupted = 130 // after teardown
+	exitUnread      = 141 // nobody reads stdout any more: what a shell reports for SIGPIPE, which ends a command that has nothing to remove
 )
 
 // App is the program: its streams, its version and what is registered.
@@ -103,12 +103,16 @@ func (a App) Main(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if !errors.Is(err, errSilent) {
+	unread := a.unread(err)
+	if !errors.Is(err, errSilent) && !unread {
 		fmt.Fprintf(a.Stderr, "tare: %s\n", shown(err))
 	}
 	var coded *codeError
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.code
+	case unread:
+		return exitUnread
 	}
 	return exitFailed
 }
@@ -134,11 +138,7 @@ func (a App) root() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			meant := ""
-			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-				meant = fmt.Sprintf(" (did you mean %s?)", suggest.Either(like))
-			}
-			return usage(fmt.Errorf("unknown command %q%s; see %s --help", args[0], meant, c.CommandPath()))
+			return unknownCommand(c, args[0])
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
@@ -150,7 +150,7 @@ func (a App) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(wrongFlag)
 	for _, g := range []struct {
 		title    string
 		commands []*cobra.Command
@@ -166,8 +166,12 @@ func (a App) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(manage)
 	root.SetCompletionCommandGroupID(manage)
+	if !a.Plugin { // there the program is not the root, whose shells these are
+		completionShells(root)
+	}
 	a.completions(root)
 	return root
 }
@@ -193,18 +197,4 @@ func (a App) Catalog() study.Catalog {
 func unitOf(metric string) (unit string, known bool) {
 	m, known := result.MetricNamed(metric)
 	return m.Unit, known
-}
-
-// exactly and addSaturating are cobra's checks of arguments with an exit code.
-func exactly(n int) cobra.PositionalArgs { return checked(cobra.ExactArgs(n)) }
-func atMostOne() cobra.PositionalArgs    { return checked(cobra.MaximumNArgs(1)) }
-func atLeast(n int) cobra.PositionalArgs { return checked(cobra.MinimumNArgs(n)) }
-
-func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usage(contextHint(c, args, fmt.Errorf("%w; see %s --help", err, c.CommandPath())))
-		}
-		return nil
-	}
 }

@@ -40,7 +40,7 @@ func (a App) plugin(tare *cobra.Command) *cobra.Command {
 		before(c, args)
 		return engine.apply()
 	}
-	docker.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	docker.SetFlagErrorFunc(wrongFlag)
 	docker.SetOut(a.Stdout)
 	docker.SetErr(a.Stderr)
 	docker.AddCommand(tare, &cobra.Command{

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/study"
+	"tare/internal/study/suggest"
 )
 
 // probed is the result of trying a mode.
@@ -106,6 +107,13 @@ func (a App) mode(name string) (driver.Mode, error) {
 	}
 	if spec, known := a.Catalog().Mode(name); known {
 		return m, fmt.Errorf("%s: %s", name, spec.Absent)
+	}
+	var names []string
+	for _, m := range a.target.Drivers.Modes() {
+		names = append(names, m.ID)
+	}
+	if meant := suggest.Meant(name, names); meant != "" {
+		return m, fmt.Errorf("%w; did you mean %s? tare modes lists those there are", err, meant)
 	}
 	return m, fmt.Errorf("%w; tare modes lists those there are", err)
 }

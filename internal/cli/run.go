@@ -193,8 +193,9 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}
-	if rerr := a.publish(dir, f); rerr != nil {
-		rerr = errors.Join(err, rerr)
+	published := a.publish(dir, f)
+	if published != nil && !a.unread(published) {
+		rerr := errors.Join(err, published)
 		if run.Status == result.RunInterrupted { // often because nobody reads the output
 			rerr = &codeError{exitInterrupted, rerr}
 		}
@@ -213,7 +214,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 	case run.Trials.OK == 0:
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), store.RunFile))
 	}
-	return nil
+	return published
 }
 
 // publish writes the reports of a run and prints one.

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/synthetic"
 )
 
 // tareIn returns a command that runs tare in a directory.
@@ -171,12 +172,43 @@ func TestNobodyReadsStdout(t *testing.T) {
 	err = cmd.Start()
 	w.Close()
 	must.Do(t, err)
-	if code := ended(t, cmd); code != 1 || !strings.Contains(words.String(), "broken pipe") {
-		t.Errorf("exit code %d, want 1 and the reason:\n%s", code, words.String())
+	if code := ended(t, cmd); code != 141 || strings.Contains(words.String(), "tare: ") {
+		t.Errorf("exit code %d, want 141 and no message:\n%s", code, words.String())
 	}
 	run := readRun(t, out)
 	must.Equal(t, result.RunComplete, run.Status)
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
+	}
+}
+
+// A pipe that head has closed ends any command without a message: by the signal, or if that would leave something
+// behind, with the exit code that a shell reports for it.
+func TestClosedPipe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must.Do(t, synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 4, Seed: 7}, Runs: 2, Spread: 0.005, Step: 1}.Write(dir))
+	runs := must.Get(filepath.Glob(filepath.Join(dir, "*", "run.json")))(t)
+	if len(runs) != 2 {
+		t.Fatalf("runs: %v", runs)
+	}
+	first, second := filepath.Dir(runs[0]), filepath.Dir(runs[1])
+	for _, args := range [][]string{
+		{"modes"}, {"modes", "netns/vxlan"}, {"workloads"}, {"version"}, {"claims"}, {"plan", "default"}, {"help"}, {"run", "--help"}, {"completion", "bash"},
+		{"ls", dir}, {"report", first}, {"report", "--full", first}, {"export", first}, {"compare", first, second}, {"check", "--baseline", first, second}, {"history", dir},
+		{"doctor", "--machine"}, {"doctor", "--machine", "--json"},
+	} {
+		r, w, err := os.Pipe()
+		must.Do(t, err)
+		r.Close()
+		cmd := tareIn(dir, args...)
+		var words strings.Builder
+		cmd.Stdout, cmd.Stderr = w, &words
+		err = cmd.Run()
+		w.Close()
+		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if words.Len() > 0 || status.ExitStatus() != 141 && (!status.Signaled() || status.Signal() != syscall.SIGPIPE) {
+			t.Errorf("tare %s: %v:\n%s", strings.Join(args, " "), err, words.String())
+		}
 	}
 }

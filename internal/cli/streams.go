@@ -18,15 +18,25 @@ import (
 type output struct {
 	io.Writer
 	broken atomic.Pointer[func()] // called when nobody reads the stream any more
+	closed atomic.Bool            // whether the pipe that it is has no reader any more
 }
 
 // Write tells when nobody reads the stream any more.
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		o.closed.Store(true)
+	}
 	if tell := o.broken.Load(); tell != nil && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EIO)) {
 		(*tell)()
 	}
 	return n, err
+}
+
+// unread reports whether err is only that nobody reads stdout any more, as after head. Whoever closed the pipe knows.
+func (a App) unread(err error) bool {
+	out, ok := raw(a.Stdout).(*output)
+	return ok && out.closed.Load() && errors.Is(err, syscall.EPIPE)
 }
 
 // cleaned returns the program with streams that remove from text what a terminal would

@@ -13,19 +13,26 @@ import (
 // or with all if none is near. What is "key", "mode", "workload" and similar.
 func Unknown(what, name, where string, names []string) string {
 	text := fmt.Sprintf("unknown %s %s%s", what, Quote(name), where)
-	if near, ok := Nearest(name, names); ok {
-		return fmt.Sprintf("%s; did you mean %q?", text, near)
-	}
-	if several := ending(name, names); len(several) > 1 {
-		return fmt.Sprintf("%s; did you mean %s?", text, Either(several))
+	if meant := Meant(name, names); meant != "" {
+		return fmt.Sprintf("%s; did you mean %s?", text, meant)
 	}
 	return fmt.Sprintf("%s; allowed: %s", text, strings.Join(names, ", "))
 }
 
+// Meant is the name that was probably meant, in quotes, or several that end alike; empty if none is near.
+func Meant(name string, names []string) string {
+	if near, ok := Nearest(name, names); ok {
+		return strconv.Quote(near)
+	}
+	return Either(ending(name, names))
+}
+
+// longest is the length of a name up to which another is near, in bytes.
+const longest = 64
+
 // Nearest finds the name that was probably meant: within one edit for each three letters,
-// or the only one that ends in it (bridge for netns/bridge).
+// or the only one that ends in it, or nearly so (bridge for netns/bridge).
 func Nearest(name string, names []string) (string, bool) {
-	const longest = 64
 	if name == "" || len(name) > longest {
 		return "", false
 	}
@@ -48,16 +55,34 @@ func Nearest(name string, names []string) (string, bool) {
 	return "", false
 }
 
-// ending lists the names whose last part is name.
+// ending lists the names whose last part is name, or else, where the parts are separated by a slash, those whose last
+// part is nearest to it, within one edit for each three letters.
 func ending(name string, names []string) []string {
-	var found []string
-	if name == "" {
+	var found, near []string
+	if name == "" || len(name) > longest {
 		return nil
 	}
+	got := fold(name)
+	best := min(len(got)/3, 3)
 	for _, n := range names {
-		if f := fold(n); strings.HasSuffix(f, "/"+fold(name)) || strings.HasSuffix(f, "_"+fold(name)) {
+		f := fold(n)
+		if strings.HasSuffix(f, "/"+got) || strings.HasSuffix(f, "_"+got) {
 			found = append(found, n)
+			continue
 		}
+		at := strings.LastIndexByte(f, '/')
+		if apart := len(f) - at - 1 - len(got); at < 0 || max(apart, -apart) > best {
+			continue
+		}
+		switch d := distance(got, f[at+1:]); {
+		case d < best:
+			best, near = d, []string{n}
+		case d == best && best > 0:
+			near = append(near, n)
+		}
+	}
+	if found == nil {
+		return near
 	}
 	return found
 }

@@ -1,6 +1,9 @@
 package suggest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	modes := []string{"host", "host-local", "netns/bridge", "netns/macvlan", "docker/overlay", "docker/macvlan"}
@@ -30,6 +33,19 @@ func TestNearest(t *testing.T) {
 	} {
 		if got, ok := Nearest(c.name, c.names); got != c.want || ok != (c.want != "") {
 			t.Errorf("Nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
+		}
+	}
+}
+
+// A name that several end in, or nearly so, is suggested with all of them.
+func TestMeant(t *testing.T) {
+	modes := []string{"host", "netns/published", "docker/published", "docker/macvlan", "netns/bridge"}
+	for name, want := range map[string]string{
+		"published": "netns/published or docker/published", "publishd": "netns/published or docker/published", "pubished": "netns/published or docker/published",
+		"birdge": `"netns/bridge"`, "macvlam": `"docker/macvlan"`, "hist": `"host"`, "overlay": "", "x": "", "": "", strings.Repeat("published", 8): "",
+	} {
+		if got := Meant(name, modes); got != want {
+			t.Errorf("Meant(%q) = %s, want %s", name, got, want)
 		}
 	}
 }

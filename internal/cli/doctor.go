@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +17,13 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // diagnosis is the result of doctor, as --json prints it.
 type diagnosis struct {
-	Lab      string           `json:"lab"` // "ok, as root", "ok, in a user namespace", or the reason why no lab can be created
+	Verdicts []suitability    `json:"verdicts"` // for which results this machine is fit
+	Lab      string           `json:"lab"`      // "ok, as root", "ok, in a user namespace", or the reason why no lab can be created
 	Ready    bool             `json:"ready"`
 	Rights   []result.Fact    `json:"rights"`
 	Machine  []result.Fact    `json:"machine"`
@@ -55,8 +58,8 @@ func (a App) doctorCommand() *cobra.Command {
 	var f doctorFlags
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check that this machine can run benchmarks, and what would bias them", Args: exactly(0),
-		Long: "Report the facts and the warnings of this machine, then try to build a lab and each mode.\n" +
-			"The facts come first, within two seconds. Then each mode is built and removed again, four\n" +
+		Long: "Say for which results this machine is fit, with the facts and the warnings of which that follows, then try to build a lab\n" +
+			"and each mode. The verdicts and facts come first, within two seconds. Then each mode is built and removed again, four\n" +
 			"at a time; a docker mode takes some seconds, because its engines are started. The exit code\n" +
 			"is 3 if no lab can be created.\n" +
 			"With --host twice, examine two machines and the path between them: connections, systems, rights,\n" +
@@ -116,10 +119,13 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 		return part(a.Stdout)
 	}
 	d := examine(noLab)
+	d.checkMachine(ctx)
+	if err := show(d.printSuitability); err != nil {
+		return err
+	}
 	if err := show(d.printMachine); err != nil {
 		return err
 	}
-	d.checkMachine(ctx)
 	if err := show(d.printBackgroundLoad); err != nil {
 		return err
 	}
@@ -148,7 +154,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 func examine(noLab error) diagnosis {
 	machine := facts.Collect("/")
 	d := diagnosis{
-		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, groups: machine.Groups, Modes: []probed{},
+		Verdicts: []suitability{}, Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, groups: machine.Groups, Modes: []probed{},
 		Engines:  engines{Programs: []result.Fact{}, Versions: []result.Fact{}},
 		Warnings: append([]result.Warning{}, machine.Warnings...), Existing: append([]result.Warning{}, machine.Existing...),
 	}
@@ -169,11 +175,12 @@ func examine(noLab error) diagnosis {
 	return d
 }
 
-// checkMachine samples the background load for a second.
+// checkMachine samples the background load for a second, after which the verdicts are known.
 func (d *diagnosis) checkMachine(ctx context.Context) {
 	found, warnings := backgroundLoad(ctx, study.InvalidDefaults())
 	d.Machine, d.Warnings = append(d.Machine, found...), append(d.Warnings, warnings...)
 	d.groups = append(d.groups, facts.Group{Title: backgroundLoadGroup, Facts: found})
+	d.Verdicts = suitabilities(d.Warnings, slices.ContainsFunc(found, func(f result.Fact) bool { return f.Name == string(warning.OthersNow) }))
 }
 
 // findEngines finds the programs of private engines, and connects to the engine that the

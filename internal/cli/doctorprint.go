@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,15 +12,14 @@ import (
 	"tare/internal/result"
 )
 
-// The titles of the last groups of facts, which take a second to be known.
+// backgroundLoadGroup is the title of the facts that take a second to be known.
 const backgroundLoadGroup = "others"
 
-// printMachine prints what is known at once: whether labs can be created, the rights and the
-// machine.
+// printMachine prints whether labs can be created, the rights and the machine, but not the background load.
 func (d *diagnosis) printMachine(w io.Writer) error {
 	fmt.Fprintf(w, "lab: %s\n", d.Lab)
 	groups := append([]facts.Group{{Title: "rights", Facts: d.Rights}}, d.groups...)
-	return printGroups(w, groups)
+	return printGroups(w, slices.DeleteFunc(groups, func(g facts.Group) bool { return g.Title == backgroundLoadGroup }))
 }
 
 // printBackgroundLoad prints the background load and the warnings.

@@ -180,7 +180,7 @@ func (a App) root() *cobra.Command {
 func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared, Restricted: a.target.Restricted}
 	for _, m := range a.target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Engine: m.Engine, With: setting.SpecsOf(m)})
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.target.Unavailable)) {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: id, Absent: a.target.Unavailable[id]})

@@ -93,6 +93,8 @@ type Mode struct {
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
 	Headers  int        // bytes that its tunnel adds, as of study.ModeSpec
+	Bounded  bool       // the underlay's MTU bounds its own, as of study.ModeSpec
+	MaxMTU   int        // the largest MTU of its software, as of study.ModeSpec
 	Engine   bool       // is built by a private Docker Engine, which a study can choose
 	Like     string     // the mode of a real engine with the same devices, to which that engine adds; empty if there is none
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.

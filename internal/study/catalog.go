@@ -30,6 +30,8 @@ type ModeSpec struct {
 	Options  bool // takes options
 	MTU      bool // takes an MTU for the inside of its tunnel
 	Headers  int  // bytes that its tunnel adds to a packet, which have to fit into the underlay's MTU; 0 if larger ones are carried, too
+	Bounded  bool // has no tunnel, and its MTU has to fit into the underlay's all the same
+	MaxMTU   int  // the largest MTU that its software carries, whatever the underlay's is; 0 for any
 	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
 	// Absent says why a known mode is not available on the engine that the study names,

@@ -191,16 +191,26 @@ func orElse(s, other, rest string) string {
 	return s + rest
 }
 
-// tunnelMTUs checks that the underlay of a lab can carry what a mode's tunnel holds.
+// tunnelMTUs checks that a mode's software and the underlay of a lab can carry packets of its MTU.
 func (v *validator) tunnelMTUs(s Study) {
 	if s.Target().Given() {
 		return
 	}
 	for i, m := range s.Modes {
 		spec, known := v.cat.Mode(m.Mode)
+		if !known || m.MTU == 0 {
+			continue
+		}
+		at := v.key(fmt.Sprintf("modes[%d]", i), "mtu")
 		lab := cmp.Or(s.LabOf(m).MTU, labDefaults().MTU)
-		if path := fmt.Sprintf("modes[%d]", i); known && spec.Headers > 0 && m.MTU > lab-spec.Headers {
-			v.add(v.key(path, "mtu"), "mtu is %d inside %s, which adds %d bytes, but that of the underlay is %d; want at most %d, or raise mtu under lab", m.MTU, m.Mode, spec.Headers, lab, lab-spec.Headers)
+		switch most := lab - spec.Headers; {
+		case spec.MaxMTU > 0 && m.MTU > spec.MaxMTU && most >= spec.MaxMTU:
+			v.add(at, "mtu is %d, but %s carries packets of at most %d bytes; want at most %d", m.MTU, m.Mode, spec.MaxMTU, spec.MaxMTU)
+		case m.MTU <= most || spec.Headers == 0 && !spec.Bounded:
+		case spec.Headers == 0:
+			v.add(at, "mtu is %d in %s, but that of the underlay is %d; want at most %d, or raise mtu under lab", m.MTU, m.Mode, lab, most)
+		default:
+			v.add(at, "mtu is %d inside %s, which adds %d bytes, but that of the underlay is %d; want at most %d, or raise mtu under lab", m.MTU, m.Mode, spec.Headers, lab, most)
 		}
 	}
 }

@@ -82,8 +82,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: rootlessOutMode, Title: "client in a container of an ordinary user's engine, raw server", Baseline: containers.Host, MTU: true},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: containers.Host},
-		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: containers.Host, MTU: true},
-		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: containers.Host, MTU: true},
+		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: containers.Host, MTU: true, Headers: driver.VXLANHeaders},
+		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: containers.Host, MTU: true, Headers: driver.VXLANHeaders + driver.OverlayESPHeaders},
 		{ID: "docker/network:NAME", Title: "containers on an existing network", Baseline: containers.Host},
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
 	}, setupTime)

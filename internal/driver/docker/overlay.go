@@ -103,21 +103,16 @@ func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait
 	return nil
 }
 
-// What Docker's overlay driver subtracts from the underlay's MTU for VXLAN and for ESP; for
-// an encrypted overlay it rounds the result down to a multiple of 4 (libnetwork,
-// drivers/overlay).
-const (
-	vxlanOverhead = 50
-	espOverhead   = 26
-	espAlignment  = 4
-)
+// espAlignment is what Docker's overlay driver rounds the MTU of an encrypted overlay down to a
+// multiple of (libnetwork, drivers/overlay).
+const espAlignment = 4
 
 // underlayMTU returns the underlay's MTU, or the one that makes the driver set the requested
 // MTU inside the overlay.
 func (p *path) underlayMTU() (int, error) {
-	room := vxlanOverhead
+	room := driver.VXLANHeaders
 	if p.encryptedOverlay {
-		room += espOverhead
+		room += driver.OverlayESPHeaders
 	}
 	want := p.order.MTU
 	switch {

@@ -14,13 +14,16 @@ const (
 	userspace = "ipsec/userspace"
 )
 
+// libipsecMTU is the maximum packet that charon's own ESP reads: it truncates longer ones.
+const libipsecMTU = 1400
+
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
-		{ID: kernel, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in the kernel", Baseline: "host", MTU: true},
-		{ID: userspace, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in userspace: strongSwan's libipsec", Baseline: "host", MTU: true},
+		{ID: kernel, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in the kernel", Baseline: "host", MTU: true, Headers: driver.ESPHeaders},
+		{ID: userspace, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in userspace: strongSwan's libipsec", Baseline: "host", MTU: true, Headers: driver.ESPHeaders, MaxMTU: libipsecMTU},
 	}
 }

@@ -16,17 +16,9 @@ import (
 // port is the UDP port of IKE and ESP (RFC 3948).
 const port = 4500
 
-// overhead is the maximum that ESP in UDP over IPv4 adds to a packet in tunnel mode with
-// AES-GCM: outer IPv4 20, UDP 8, ESP header 8, IV 8, padding up to 3, trailer 2, ICV 16
-// (RFC 4303, RFC 4106).
-const overhead = 65
-
 // mtuReduction is the default difference between the underlay's MTU and the inner MTU, unless the
 // study sets one: charon's default for its device, 1400 on Ethernet.
 const mtuReduction = 100
-
-// libipsecMTU is the maximum packet that charon's own ESP reads: it truncates longer ones.
-const libipsecMTU = 1400
 
 // device is the name of the device that charon creates for ESP in userspace.
 const device = "ipsec0"
@@ -68,7 +60,7 @@ func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*t
 	} else if err := linuxnet.ProbeESP(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
 	}
-	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.ESPHeaders, MTUReduction: mtuReduction, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		b := &build{Path: p, program: in, kernel: o.Mode == kernel, secrets: secrets}
 		if b.kernel {
 			return "", b.setUpTunnel(ctx)

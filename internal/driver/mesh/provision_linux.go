@@ -34,16 +34,9 @@ const counterOwner = "nebula"
 // port is Nebula's usual UDP port.
 const port = 4242
 
-// overhead is what Nebula over IPv4 adds to a packet: outer IPv4 20, UDP 8, its own header 16 and
-// the tag 16.
-const overhead = 60
-
 // mtuReduction is the default difference between the underlay's MTU and the inner MTU: Nebula's
 // default for its device, 1300 on Ethernet.
 const mtuReduction = 200
-
-// maxMTU is the maximum packet that Nebula can send: its buffers have 9001 bytes.
-const maxMTU = 9001 - 16 - 16
 
 // oldest is the first version with certificates for IPv6, as major and minor number.
 func oldest() []int { return []int{1, 10} }
@@ -68,7 +61,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := linuxnet.CheckTUN(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction, MaxMTU: maxMTU}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.NebulaHeaders, MTUReduction: mtuReduction, MaxMTU: maxMTU}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		return device, setUp(ctx, p, in, cmp.Or(o.With[settingCipher], cipherAES))
 	})
 	if err != nil {

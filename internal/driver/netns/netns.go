@@ -14,10 +14,6 @@ const (
 	HostLocal = "host-local"
 )
 
-// vxlanOverhead is what VXLAN over IPv4 adds to a packet: outer IPv4 20, UDP 8,
-// VXLAN 8 and the inner Ethernet header 14 (RFC 7348 section 5).
-const vxlanOverhead = 50
-
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
@@ -34,7 +30,7 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "netns/colocated", Title: "two sandboxes on one bridge", Baseline: HostLocal, Like: "docker/colocated", Parts: colocatedParts()},
 		{ID: "netns/macvlan", Title: "both endpoints on macvlan devices of the underlay", Baseline: Host, Like: "docker/macvlan"},
 		{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host, Like: "docker/ipvlan"},
-		{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, Like: "docker/overlay", MTU: true, Headers: vxlanOverhead, Parts: vxlanParts()},
+		{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, Like: "docker/overlay", MTU: true, Headers: driver.VXLANHeaders, Parts: vxlanParts()},
 		{ID: "netns/ebpf", Title: "both endpoints behind veths, redirected past the host's IP stack by eBPF programs", Baseline: Host, Parts: []driver.Part{namespacePart("each endpoint"), programsPart()}},
 		{ID: "netns/netkit", Title: "both endpoints on netkit devices, redirected past the host's IP stack by eBPF programs", Baseline: Host, Parts: netkitParts()},
 	}

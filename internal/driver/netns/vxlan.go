@@ -34,13 +34,13 @@ func vxlanMTU(o *labdriver.ModeSpec, parts labdriver.PartSet) (int, error) {
 			return 0, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("an MTU of %d is requested, and the part %s, which sets it, is off; leave out one of the two", o.MTU, partMTU)}
 		}
 		if parts[partTunnel] {
-			o.Lab.MTU += vxlanOverhead
+			o.Lab.MTU += driver.VXLANHeaders
 		}
 		return underlay, nil
 	}
-	most := underlay - vxlanOverhead
+	most := underlay - driver.VXLANHeaders
 	if o.MTU > most {
-		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", o.Mode, o.MTU, vxlanOverhead, underlay)
+		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", o.Mode, o.MTU, driver.VXLANHeaders, underlay)
 	}
 	inner := cmp.Or(o.MTU, most)
 	if !parts[partTunnel] && !parts[partNamespace] {

@@ -26,12 +26,12 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	const host = "host"
 	return []driver.Mode{
-		{ID: flat, Title: "both endpoints on Open vSwitch, no tunnel, switched by the kernel", Baseline: host, MTU: true},
-		{ID: vxlan, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched by the kernel", Baseline: host, MTU: true},
-		{ID: geneve, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched by the kernel", Baseline: host, MTU: true},
-		{ID: flat + netdev, Title: "both endpoints on Open vSwitch, no tunnel, switched in userspace", Baseline: host, MTU: true},
-		{ID: vxlan + netdev, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched in userspace", Baseline: host, MTU: true},
-		{ID: geneve + netdev, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched in userspace", Baseline: host, MTU: true},
+		{ID: flat, Title: "both endpoints on Open vSwitch, no tunnel, switched by the kernel", Baseline: host, MTU: true, Bounded: true},
+		{ID: vxlan, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched by the kernel", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
+		{ID: geneve, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched by the kernel", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
+		{ID: flat + netdev, Title: "both endpoints on Open vSwitch, no tunnel, switched in userspace", Baseline: host, MTU: true, Bounded: true},
+		{ID: vxlan + netdev, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched in userspace", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
+		{ID: geneve + netdev, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched in userspace", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
 	}
 }
 

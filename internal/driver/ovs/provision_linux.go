@@ -15,11 +15,6 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// overhead is what either tunnel adds to a packet over IPv4: outer IPv4 20, UDP 8, tunnel
-// header 8 and the inner Ethernet header 14 (RFC 7348 section 5; RFC 8926 section 3.4,
-// without options).
-const overhead = 50
-
 // Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
@@ -33,7 +28,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	switch way {
 	case flat:
 	case vxlan, geneve:
-		most -= overhead
+		most -= driver.VXLANHeaders
 	default:
 		return nil, fmt.Errorf("driver ovs has no mode %q", o.Mode)
 	}

@@ -23,11 +23,6 @@ const counterOwner = "wireguard"
 // port is WireGuard's usual port.
 const port = 51820
 
-// overhead is what WireGuard over IPv4 adds to a packet: outer IPv4 20, UDP 8, its own
-// header 16 and the tag 16. It pads to 16 bytes, but never beyond the MTU (the WireGuard
-// paper, section 5.4.6).
-const overhead = 60
-
 // mtuReduction is the default difference between the underlay's MTU and the inner MTU, as in
 // wg-quick: it leaves space for an outer IPv6 header too.
 const mtuReduction = 80
@@ -55,7 +50,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	default:
 		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.WireGuardHeaders, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		return device, setUpTunnel(ctx, p, start)
 	})
 	if err != nil {

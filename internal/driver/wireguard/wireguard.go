@@ -23,7 +23,7 @@ type Driver struct{ labdriver.LinuxOnly }
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
-		{ID: kernel, Title: "both endpoints behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true},
-		{ID: userspace, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library", Baseline: "host", MTU: true},
+		{ID: kernel, Title: "both endpoints behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true, Headers: driver.WireGuardHeaders},
+		{ID: userspace, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library", Baseline: "host", MTU: true, Headers: driver.WireGuardHeaders},
 	}
 }

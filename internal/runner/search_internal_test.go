@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/live"
 	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -74,5 +75,60 @@ func TestSearchOnAKnownPath(t *testing.T) {
 		if slices.ContainsFunc(tr.out.Steps, func(st result.Step) bool { return st.Received > st.Sent || st.LossRatio < 0 || st.LossRatio > 1 }) {
 			t.Errorf("steps %+v", tr.out.Steps)
 		}
+	}
+}
+
+// The time left of a run with searches follows what its searches took, which is not known beforehand, and
+// leaves the other workloads their own pace. The clock is simulated.
+func TestTimeLeftOfSearches(t *testing.T) {
+	const slow = 3 // how much longer a search takes than estimated
+	s := scriptOf("host", "netns/macvlan")
+	s.study.Blocks = 4
+	s.study.Workloads = append(s.study.Workloads, study.Workload{
+		ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
+		Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1000, Flows: 1, Family: study.IPv4, Placement: study.Free,
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+	})
+	ended := 0 // searches
+	s.give = func(tr *trialRun) {
+		if tr.IsSearch() {
+			time.Sleep(slow * tr.Expected)
+			ended++
+			tr.out.Metrics = map[string]float64{"throughput_0": 5e6}
+		}
+	}
+	type moment struct {
+		at       time.Time
+		searched bool // a search of each mode has ended
+		estimate time.Duration
+	}
+	var said []moment
+	var end time.Time
+	s.on = func(e live.Event) {
+		switch e := e.(type) {
+		case live.TrialStarted:
+			said = append(said, moment{time.Now(), ended >= 2, e.Remaining})
+		case live.Ended:
+			end = time.Now()
+		}
+	}
+	must.Do(t, s.runs(t))
+	before, after := 0, 0
+	for _, m := range said {
+		left := end.Sub(m.at)
+		if !m.searched {
+			before++
+			if m.estimate > left/2 {
+				t.Errorf("before a search %v left, estimated %v: the test shows nothing", left, m.estimate)
+			}
+			continue
+		}
+		after++
+		if ratio := float64(m.estimate) / float64(left); ratio < 0.9 || ratio > 1.15 {
+			t.Errorf("%v left, estimated %v", left, m.estimate)
+		}
+	}
+	if before == 0 || after < 4 {
+		t.Errorf("%d moments before a search ended, %d later", before, after)
 	}
 }

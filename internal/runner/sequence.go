@@ -10,6 +10,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/runner/schedule"
 	"tare/internal/warning"
 )
 
@@ -52,18 +53,25 @@ func (r *run) runBlocks(ctx context.Context) error {
 }
 
 // block runs the rest of one block. The ratio of its duration to the estimate adjusts the
-// estimates of later blocks.
+// estimates of later blocks, and that of each search those of later searches.
 func (r *run) block(ctx context.Context, block int) error {
 	rest := r.schedule.BlockTrials(block)
-	began, patience, estimate := time.Now(), r.patience, r.schedule.Plan.Estimate(rest)
+	estimate := r.schedule.Plan.Estimate(schedule.WithoutSearches(rest))
+	var took time.Duration // of the others
 	for _, group := range plan.Groups(rest) {
+		began, patience := time.Now(), r.patience
 		if err := r.runGroup(ctx, group); err != nil {
 			return err
 		}
 		r.schedule.Done += len(group)
+		long := time.Since(began) - (patience - r.patience)
+		if group[0].IsSearch() {
+			r.schedule.RecordSearch(group, long)
+		} else {
+			took += long
+		}
 	}
-	waited := patience - r.patience
-	r.schedule.RecordTime(rest, time.Since(began)-waited, estimate)
+	r.schedule.RecordTime(schedule.WithoutSearches(rest), took, estimate)
 	r.provisional(block)
 	return r.recordSession()
 }

@@ -40,7 +40,8 @@ type Schedule struct {
 	Announced time.Duration
 
 	cfg     Config
-	pace    float64         // actual divided by estimated duration of a block
+	pace    float64         // actual divided by estimated duration of a block, without its searches
+	paces   map[string]pace // of the searches of each workload
 	timeUp  bool            // the time limit prevented another block
 	chosen  map[string]bool // workloads whose length has been decided
 	dropped []dropped
@@ -59,9 +60,12 @@ type Schedule struct {
 // continue: a missing generator, for example, does not affect them.
 type dropped struct{ mode, workload string }
 
+// pace is how long searches took, and how long they were estimated to take.
+type pace struct{ took, estimate time.Duration }
+
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	sc := &Schedule{cfg: cfg, Plan: p, chosen: map[string]bool{}, left: map[cell]bool{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
+	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
 	for _, t := range cfg.Earlier {
 		sc.Record(t)
 	}
@@ -122,8 +126,24 @@ func (sc *Schedule) UpdateEstimates() {
 
 // RecordTime records how long trials took relative to the estimate before them, to correct later
 // estimates. Those of BlockTrials that were made longer meanwhile are compared with the estimate of what they became.
+// Neither has the searches of the block.
 func (sc *Schedule) RecordTime(trials []plan.Trial, took, before time.Duration) {
-	sc.pace = max(sc.pace, float64(took)/float64(max(before, sc.Plan.Estimate(trials), 1)))
+	if estimate := max(before, sc.Plan.Estimate(trials)); estimate > 0 {
+		sc.pace = max(sc.pace, float64(took)/float64(estimate))
+	}
+}
+
+// RecordSearch records how long the searches of a group took. How many steps a search needs depends on the
+// path and on the machine, so it corrects the estimates of this workload alone.
+func (sc *Schedule) RecordSearch(group []plan.Trial, took time.Duration) {
+	w := group[0].Workload.Name()
+	p := sc.paces[w]
+	sc.paces[w] = pace{p.took + took, p.estimate + sc.Plan.Estimate(group)}
+}
+
+// WithoutSearches are the trials that are no searches.
+func WithoutSearches(trials []plan.Trial) []plan.Trial {
+	return slices.DeleteFunc(slices.Clone(trials), plan.Trial.IsSearch)
 }
 
 // Rest lists the trials that have not run.

@@ -31,9 +31,22 @@ func (sc *Schedule) Enough(block int) bool {
 	return sc.timeUp
 }
 
-// Estimate estimates how long trials will take, corrected by the blocks so far.
+// Estimate estimates how long trials will take, corrected by the blocks and the searches so far.
 func (sc *Schedule) Estimate(trials []plan.Trial) time.Duration {
-	return time.Duration(max(1, sc.pace) * float64(sc.Plan.Estimate(trials)))
+	others, searches := sc.Plan.Estimate(trials), 0.0
+	for _, group := range plan.Groups(trials) {
+		if !group[0].IsSearch() {
+			continue
+		}
+		own := sc.Plan.Estimate(group)
+		others -= own
+		factor := 1.0
+		if p := sc.paces[group[0].Workload.Name()]; p.estimate > 0 {
+			factor = max(1, float64(p.took)/float64(p.estimate))
+		}
+		searches += factor * float64(own)
+	}
+	return time.Duration(max(1, sc.pace)*float64(others) + searches)
 }
 
 // InTime reports whether trials would end before the time limit.

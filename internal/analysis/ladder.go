@@ -63,7 +63,7 @@ type ladder struct {
 func (l *ladder) rungs(of []study.Rung) []result.Rung {
 	var out []result.Rung
 	for _, r := range of {
-		rung := result.Rung{Mode: r.Mode, Part: r.Part, Title: r.Title, Rest: r.Rest, Beyond: r.Beyond}
+		rung := result.Rung{Mode: r.Mode, Part: r.Part, Title: r.Title, Avoid: r.Avoid, Rest: r.Rest, Beyond: r.Beyond}
 		i := slices.IndexFunc(l.in.Modes, func(m result.Mode) bool { return m.ID == r.Mode })
 		switch {
 		case i < 0:

@@ -99,7 +99,7 @@ func (a App) chosen(names []string) ([]string, error) {
 	return names, nil
 }
 
-// mode returns a mode of the target. If only others have it, the error says which.
+// mode returns a mode of the target. If only others have it, the error says which; if none has, what was probably meant.
 func (a App) mode(name string) (driver.Mode, error) {
 	_, m, err := a.target.Drivers.For(name)
 	if err == nil {

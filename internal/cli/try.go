@@ -30,14 +30,41 @@ func (a App) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFla
 	}
 	best := ladder.Pairs(best(ranked))
 	if len(best) == 0 {
+		a.concludeTries(m.ID, ranked)
 		return nil
 	}
 	if f.out != "" {
 		f.out += "-pairs"
 	}
 	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
-	_, err = a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{m.ID}}).tryAll(c, m, best, flagged, f)
+	pairs, err := a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{m.ID}}).tryAll(c, m, best, flagged, f)
+	a.concludeTries(m.ID, slices.Concat(ranked, pairs))
 	return err
+}
+
+// concludeTries prints the answer: what helps a mode most, or that nothing does.
+func (a App) concludeTries(mode string, tried []triedSetting) {
+	var helping []triedSetting
+	harm, same := 0, 0
+	for _, t := range tried {
+		switch {
+		case t.helps():
+			helping = append(helping, t)
+		case t.harms():
+			harm++
+		case t.change.Verdict == result.Same || t.change.Verdict == result.Small:
+			same++
+		}
+	}
+	all := wording.Count(len(tried), "setting or pair was tried", "settings and pairs were tried")
+	if len(helping) == 0 {
+		fmt.Fprintf(a.Stdout, "\nNothing is shown to make %s faster: %s; %d slower, %d without a difference, %d inconclusive.\n", mode, all, harm, same, len(tried)-harm-same)
+		return
+	}
+	best := slices.MaxFunc(helping, func(x, y triedSetting) int { return cmp.Compare(x.gain(), y.gain()) })
+	change, interval := wording.Delta(best.change.Ratio, best.change.RatioCI)
+	fmt.Fprintf(a.Stdout, "\n%s helps %s most: %s of %s %s %s. %s; %s.\n", best.Words(), mode, best.change.Metric, best.change.A.Workload, change, interval,
+		all, wording.Count(len(helping), "helps", "help"))
 }
 
 // triedSetting is a try with what it changed.

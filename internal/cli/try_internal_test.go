@@ -46,4 +46,10 @@ func TestRankTries(t *testing.T) {
 	if strings.Contains(out.String(), "sysctl b") || strings.Contains(out.String(), "sysctl e") {
 		t.Error("a setting that harms is advised")
 	}
+	out.Reset()
+	(App{Stdout: &out}).concludeTries("netns/vxlan", ranked)
+	must.Equal(t, "\nc: on helps netns/vxlan most: transaction_rate of tcp_rr +20 % (+19 .. +21). 5 settings and pairs were tried; 1 helps.\n", out.String())
+	out.Reset()
+	(App{Stdout: &out}).concludeTries("netns/vxlan", ranked[1:])
+	must.Equal(t, "\nNothing is shown to make netns/vxlan faster: 4 settings and pairs were tried; 2 slower, 1 without a difference, 1 inconclusive.\n", out.String())
 }

@@ -113,8 +113,9 @@ type Mode struct {
 	SetupTime time.Duration
 }
 
-// Part is a part of a mode that can be left out. Its ID is its key in a study's with.
-type Part struct{ ID, Title string }
+// Part is a part of a mode that can be left out. Its ID is its key in a study's with. Avoid says what to
+// do on a network of one's own to get its cost back, as an imperative; empty where nothing is known.
+type Part struct{ ID, Title, Avoid string }
 
 // OwnSetting is a setting that only some modes of one driver have.
 type OwnSetting struct {

@@ -20,7 +20,8 @@ const engine = "engine"
 
 // onTop are settings that most hosts have and a lab does not: each is a step beyond the mode.
 func onTop() []study.Rung {
-	return []study.Rung{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off", Beyond: true}}
+	return []study.Rung{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off",
+		Avoid: "turn it off (net.bridge.bridge-nf-call-iptables=0), if no rule or policy is for packets within a bridge", Beyond: true}}
 }
 
 // embedded is the mode that builds the same devices as an engine's mode without the engine.
@@ -67,7 +68,7 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 		}
 	}
 	for _, p := range m.Parts {
-		b.add(&b.ladder.Removals, "no-"+p.ID, mode, without(p), study.Rung{Part: p.ID, Title: p.Title})
+		b.add(&b.ladder.Removals, "no-"+p.ID, mode, without(p), study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
 	if known {
@@ -122,7 +123,7 @@ func (b *builder) parts(m driver.Mode, parts []driver.Part) {
 		if off == nil {
 			id = m.ID
 		}
-		b.add(&b.ladder.Rungs, id, m.ID, off, study.Rung{Part: p.ID, Title: p.Title})
+		b.add(&b.ladder.Rungs, id, m.ID, off, study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 }
 

@@ -51,11 +51,13 @@ type Explanation struct {
 
 // Rung is a mode of the ladder and the part that it adds to the rung before or, for a
 // removal, lacks. Rest marks the step that contains everything that no part explains,
-// Beyond a part that comes on top of the mode. Reason says why it has no values.
+// Beyond a part that comes on top of the mode. Avoid says what to do to get the part's cost back.
+// Reason says why the rung has no values.
 type Rung struct {
 	Mode   string `json:"mode"`
 	Part   string `json:"part,omitempty"`
 	Title  string `json:"title,omitempty"`
+	Avoid  string `json:"avoid,omitempty"`
 	Rest   bool   `json:"rest,omitempty"`
 	Beyond bool   `json:"beyond,omitempty"`
 	Reason string `json:"reason,omitempty"`

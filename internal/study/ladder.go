@@ -44,10 +44,10 @@ func (w *Within) Fields() []Field {
 
 // Rung is one mode of a ladder with the part that it adds or, for a removal, lacks. Rest
 // marks a step that contains all that no part explains, and Beyond one that comes on top of
-// the explained mode.
+// the explained mode. Avoid says what to do to get the cost of the part back.
 type Rung struct {
-	Mode, Part, Title string
-	Rest, Beyond      bool
+	Mode, Part, Title, Avoid string
+	Rest, Beyond             bool
 }
 
 // Fields declares the keys of a Rung and their rules.
@@ -56,6 +56,7 @@ func (r *Rung) Fields() []Field {
 		required("mode", nameOf(&r.Mode), "a mode of this study, by its name in results"),
 		key("part", idText(&r.Part), "the part that it adds, or lacks; none for the baseline"),
 		key("title", titleText(&r.Title), "what that part is"),
+		key("avoid", titleText(&r.Avoid), "what to do to get its cost back"),
 		key("rest", truth(&r.Rest), "the step is what no part explains"),
 		key("beyond", truth(&r.Beyond), "the step comes on top of the explained mode"),
 	}

@@ -44,7 +44,7 @@ func partsOf(mode string) []driver.Part {
 		ids = append(ids, partCgroup)
 	}
 	for _, id := range ids {
-		parts = append(parts, driver.Part{ID: id, Title: partTitle(stem, id)})
+		parts = append(parts, driver.Part{ID: id, Title: partTitle(stem, id), Avoid: partAvoid(id)})
 	}
 	return parts
 }
@@ -74,4 +74,27 @@ func partTitle(mode, id string) string {
 	default:
 		return "the containers' control groups, other than the one of CPU scheduling"
 	}
+}
+
+// partAvoid is what gets the cost of a part back.
+func partAvoid(id string) string {
+	switch id {
+	case partConntrack:
+		return "exempt the ports of one service from connection tracking (notrack), where no rule needs it"
+	case partMasquerade:
+		return "route the containers' subnet on the other hosts instead of masquerading it"
+	case partDNAT:
+		return "route to the container's own address and dial it, instead of a published port"
+	case partChains:
+		return "use a network that the host does not filter, such as macvlan, or rules of your own (\"iptables\": false)"
+	case partProxy:
+		return "publish without a proxy (\"userland-proxy\": false)"
+	case partResolver:
+		return "use a network without the engine's DNS server, such as the default bridge"
+	case partSeccomp:
+		return "run the container without its profile (--security-opt seccomp=unconfined), which gives up the protection"
+	case partCgroup:
+		return "run the program outside of a container: each container has control groups"
+	}
+	return ""
 }

@@ -12,6 +12,7 @@ type Part struct {
 	Key   int     // index into Figure.Keys, or Unsorted
 	Value float64 // below 0 it lies left of the axis's zero
 	Tip   string
+	Plain bool // without a letter: the row's label names it, and no legend does
 }
 
 const (
@@ -94,7 +95,7 @@ func (c *canvas) parts(parts []Part, s scale, y float64) {
 			tip = "<title>" + esc(wording.Cut(p.Tip, 300)) + "</title>"
 		}
 		c.printf("<rect class=\"part %s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\">%s</rect>\n", keyClass(p.Key), n(x0), n(y), n(x1-x0), n(barHeight), tip)
-		if x1-x0 >= 10 {
+		if x1-x0 >= 10 && !p.Plain {
 			c.text((x0+x1)/2, y+barHeight/2+4, "letter "+keyClass(p.Key), "middle", letter(p.Key))
 		}
 	}

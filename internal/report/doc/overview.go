@@ -12,15 +12,16 @@ import (
 // notes that matter most for it. Writers choose how many of its columns, rows and notes
 // fit, and say how many do not.
 type Overview struct {
-	Title    string // what was measured
-	Measured string // how much of it
-	Notes    []Note // what biases the comparison, the most important first
-	Absent   []Note // why modes have no values
-	Head     string // of the column of modes
-	Columns  []OverviewColumn
-	Groups   []OverviewGroup // each is compared with its first row
-	Legend   []string        // what the cells and marks mean
-	Sentence string          // the answer for the run as a whole
+	Title     string // what was measured
+	Measured  string // how much of it
+	Notes     []Note // what biases the comparison, the most important first
+	Absent    []Note // why modes have no values
+	NotesLast bool   // both are below the sentence
+	Head      string // of the column of modes
+	Columns   []OverviewColumn
+	Groups    []OverviewGroup // each is compared with its first row
+	Legend    []string        // what the cells and marks mean
+	Sentence  string          // the answer for the run as a whole
 	// Explanations are why, for each workload: the cause, and what removes it or would tell more.
 	Explanations []Note
 	Claims       string   // how many published claims hold, and what lists them; empty without claims

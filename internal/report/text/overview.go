@@ -72,7 +72,15 @@ func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) 
 		lines = []string{title}
 	}
 	lines = append(lines, "")
-	start := len(lines)
+	notes, more := p.notes(o, each)
+	if len(notes) > 0 && !o.NotesLast {
+		lines = append(append(lines, notes...), "")
+	}
+	return lines, more
+}
+
+// notes are the notes and the reasons for absent modes, each of at most so many lines, with how many are left out.
+func (p *printer) notes(o doc.Overview, each int) (lines, more []string) {
 	add := func(prefix, text string) {
 		indent := wording.Width(prefix)
 		for i, l := range p.short(text, p.width-indent, each) {
@@ -93,9 +101,6 @@ func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) 
 	}
 	if n := len(o.Absent) - mostAbsent; n > 0 {
 		more = append(more, wording.Count(n, "more reason", "more reasons"))
-	}
-	if len(lines) > start {
-		lines = append(lines, "")
 	}
 	return lines, more
 }
@@ -131,6 +136,10 @@ func (p *printer) overviewTail(o doc.Overview, more []string) []string {
 	out = append(out, p.short(o.Sentence, p.width, sentenceLines)...)
 	for _, n := range o.Explanations {
 		out = append(out, p.short(n.String(), p.width, explanationLines)...)
+	}
+	if o.NotesLast {
+		notes, _ := p.notes(o, 2)
+		out = append(out, notes...)
 	}
 	if o.Claims != "" {
 		out = append(out, p.short(o.Claims, p.width, 2)...)

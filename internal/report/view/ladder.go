@@ -87,15 +87,7 @@ func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string
 	if a == nil {
 		return wording.Unknown, ""
 	}
-	v := by * c.scale.In(a.Value)
-	half := math.Abs(v) / 10
-	if a.CI != nil {
-		half = math.Abs(c.scale.In(a.CI[1])-c.scale.In(a.CI[0])) / 2
-	}
-	digits := 3
-	if half > 0 {
-		digits = min(3, max(0, -int(math.Floor(math.Log10(half)))))
-	}
+	v, digits := by*c.scale.In(a.Value), c.digits(a)
 	write := func(v float64) string {
 		text := wording.Fixed(v, digits)
 		if v > 0 {
@@ -110,14 +102,58 @@ func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string
 	return write(v), "(" + write(min(lo, hi)) + " .. " + write(max(lo, hi)) + ")"
 }
 
+// digits is how many decimals of an amount its interval supports.
+func (c ladderCost) digits(a *result.Amount) int {
+	half := math.Abs(c.scale.In(a.Value)) / 10
+	if a.CI != nil {
+		half = c.half(a)
+	}
+	if !(half > 0) {
+		return 3
+	}
+	return min(3, max(0, -int(math.Floor(math.Log10(half)))))
+}
+
+// half is half of an amount's interval, which is symmetric.
+func (c ladderCost) half(a *result.Amount) float64 {
+	return math.Abs(c.scale.In(a.CI[1])-c.scale.In(a.CI[0])) / 2
+}
+
+// removed says in words what the mode is without a part that costs an amount.
+func (c ladderCost) removed(a *result.Amount) (change, interval string) {
+	if a == nil {
+		return wording.Unknown, ""
+	}
+	v, digits := c.scale.In(a.Value), c.digits(a)
+	text, less, more := wording.Fixed(math.Abs(v), digits), "faster", "slower"
+	if strings.HasPrefix(c.Metric, result.CPUCost) {
+		less, more = "less", "more"
+	}
+	switch {
+	case text == wording.Fixed(0, digits):
+		change = "no change"
+	case v > 0:
+		change = text + " " + c.unit() + " " + less
+	default:
+		change = text + " " + c.unit() + " " + more
+	}
+	if a.CI != nil {
+		interval = "±" + wording.Fixed(c.half(a), digits)
+	}
+	return change, interval
+}
+
 // stepName is the parts of a step, as a row names it.
 func stepName(s result.LadderStep) string {
 	text := strings.Join(s.Parts, ", ")
 	if s.Rest {
-		text += " (rest)"
+		text += rest
 	}
 	return text
 }
+
+// rest marks a step that no part explains.
+const rest = " (rest)"
 
 // ofBaseline is a step's part of the baseline, in words.
 func ofBaseline(s result.LadderStep) string {
@@ -140,7 +176,7 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 	l := b.Run.Ladder
 	o := doc.Overview{
 		Title: b.Title, Measured: measuredIn(b.view), Notes: append(ladderNotes(costs), overviewNotes(b.view)...), Absent: absentNotes(b.Run.Modes),
-		Head: "part", Page: b.Page, Command: b.Full,
+		NotesLast: true, Head: "part", Page: b.Page, Command: b.Full,
 	}
 	for i, c := range costs {
 		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: c.title, Rank: 2 * i, To: ladderAnchor(i)})
@@ -189,9 +225,18 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 		o.Groups = append(o.Groups, removed)
 	}
 	o.Legend = overviewLegend(o, b.Run.Cells)
+	if len(removed.Rows) > 0 {
+		o.Legend = append(o.Legend, "± half of a 95 % interval")
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, rest) }) {
+		o.Legend = append(o.Legend, strings.TrimSpace(rest)+" what no part explains")
+	}
 	o.Sentence = ladderSentence(b.Run, costs)
-	if b.Run.Noisy == "" {
-		o.Explanations = explanations(l)
+	if b.Run.Noisy != "" {
+		return o
+	}
+	if o.Explanations = explanations(l); bars && len(o.Explanations) == 0 && len(costs) > 0 { // a page has them in its tables
+		o.Explanations = costs[0].avoidable(l)
 	}
 	return o
 }
@@ -203,21 +248,24 @@ func isBeyond(costs []ladderCost, name string) bool {
 	})
 }
 
-// stepCell is the cost of a step, or what removing it changes with by -1.
-func (c ladderCost) stepCell(s result.LadderStep, by float64) doc.OverviewCell {
+// stepCell is the cost of a step.
+func (c ladderCost) stepCell(s result.LadderStep) doc.OverviewCell {
 	tone := toneOf(s.Verdict)
-	if by < 0 {
-		switch tone {
-		case chart.Worse:
-			tone = chart.Better
-		case chart.Better:
-			tone = chart.Worse
-		}
+	value, interval := c.signed(s.Cost, 1)
+	return doc.OverviewCell{Tone: tone, Mark: markOf(tone), Change: value + " " + c.unit(), Interval: interval}
+}
+
+// removalCell is what removing a part changes.
+func (c ladderCost) removalCell(s result.LadderStep) doc.OverviewCell {
+	tone := toneOf(s.Verdict)
+	switch tone {
+	case chart.Worse:
+		tone = chart.Better
+	case chart.Better:
+		tone = chart.Worse
 	}
-	out := doc.OverviewCell{Tone: tone, Mark: markOf(tone)}
-	value, interval := c.signed(s.Cost, by)
-	out.Change, out.Interval = value+" "+c.unit(), interval
-	return out
+	change, interval := c.removed(s.Cost)
+	return doc.OverviewCell{Tone: tone, Mark: markOf(tone), Change: strings.TrimSpace(change + " " + interval)}
 }
 
 // ladderRow is one step, or the explained mode, in all costs.
@@ -233,7 +281,7 @@ func ladderRow(costs []ladderCost, name, top string, bars bool) doc.OverviewRow 
 		sum := 0.0
 		for _, s := range c.Steps {
 			if "+ "+stepName(s) == name {
-				cell, bar = c.stepCell(s, 1), c.bar(sum, s.Cost)
+				cell, bar = c.stepCell(s), c.bar(sum, s.Cost)
 			}
 			if s.Cost != nil {
 				sum += s.Cost.Value
@@ -249,12 +297,12 @@ func ladderRow(costs []ladderCost, name, top string, bars bool) doc.OverviewRow 
 
 // removalRow is the mode without a part, in all costs.
 func removalRow(costs []ladderCost, part string, bars bool) doc.OverviewRow {
-	row := doc.OverviewRow{Mode: "- " + part}
+	row := doc.OverviewRow{Mode: "without " + part}
 	for i, c := range costs {
 		cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 		for _, s := range c.Removals {
 			if slices.Contains(s.Parts, part) {
-				cell = c.stepCell(s, -1)
+				cell = c.removalCell(s)
 			}
 		}
 		row.Cells = append(row.Cells, cell)
@@ -424,13 +472,7 @@ const ladderLegend = "Each row adds one part to the row before; its cost is the 
 
 // titleOf is what a part is, from the ladder of the run.
 func (b *builder) titleOf(parts []string) string {
-	var out []string
-	for _, r := range slices.Concat(b.Run.Ladder.Rungs, b.Run.Ladder.Removals) {
-		if slices.Contains(parts, r.Part) && r.Title != "" && !slices.Contains(out, r.Title) {
-			out = append(out, r.Title)
-		}
-	}
-	return strings.Join(out, "; ")
+	return ofParts(b.Run.Ladder, parts, func(r result.Rung) string { return r.Title })
 }
 
 // ladderTable is the parts of one cost.
@@ -438,17 +480,17 @@ func (b *builder) ladderTable(c ladderCost, by string) doc.Block {
 	out := doc.Table{Kind: doc.Study, By: by, Headed: true, Most: 3, Columns: []doc.Column{
 		{Head: "Part", Row: true, Names: true}, {For: doc.Pages, Head: "What it is", Names: true}, {Head: "Cost", Note: c.unit(), Number: true},
 		{Head: "Of " + b.Run.Ladder.Baseline, Number: true, Foreign: true}, {Head: "Without it", Number: true}, {Head: "Verdict", Verdict: true},
+		{For: doc.Pages, Head: "To get it back", Names: true},
 	}}
 	blank := doc.Cell{Blank: true}
-	value := func(a *result.Amount, by float64) doc.Cell {
-		text, interval := c.signed(a, by)
+	value := func(text, interval string) doc.Cell {
 		return doc.Cell{Text: strings.TrimSpace(text + " " + interval), Tight: true}
 	}
 	var rows []doc.Row
 	if c.Baseline != nil {
-		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: b.Run.Ladder.Baseline}, {Text: "the baseline"}, {Text: c.scale.Number(c.Baseline.Value)}, blank, blank, blank}})
+		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: b.Run.Ladder.Baseline}, {Text: "the baseline"}, {Text: c.scale.Number(c.Baseline.Value)}, blank, blank, blank, blank}})
 	}
-	whole := doc.Row{Sum: true, Cells: []doc.Cell{{Text: c.mode}, {Text: "all of it"}, value(c.Whole, 1), blank, blank, blank}}
+	whole := doc.Row{Sum: true, Cells: []doc.Cell{{Text: c.mode}, {Text: "all of it"}, value(c.signed(c.Whole, 1)), blank, blank, blank, blank}}
 	placed := false
 	for _, s := range c.Steps {
 		if s.Beyond && !placed {
@@ -457,69 +499,21 @@ func (b *builder) ladderTable(c ladderCost, by string) doc.Block {
 		removed := blank
 		for _, r := range c.Removals {
 			if slices.Equal(r.Parts, s.Parts) {
-				removed = value(r.Cost, -1)
+				removed = value(c.removed(r.Cost))
 			}
 		}
 		verdict := wording.Verdict(judgedStep(s))
-		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: b.titleOf(s.Parts)}, value(s.Cost, 1), {Text: ofBaseline(s)}, removed,
-			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: toneOf(s.Verdict)}}})
+		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: b.titleOf(s.Parts)}, value(c.signed(s.Cost, 1)), {Text: ofBaseline(s)}, removed,
+			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: toneOf(s.Verdict)}, {Text: avoid(b.Run.Ladder, s.Parts)}}})
 	}
 	if !placed {
 		rows = append(rows, whole)
 	}
 	for _, r := range c.Removals {
 		if !slices.ContainsFunc(c.Steps, func(s result.LadderStep) bool { return slices.Equal(r.Parts, s.Parts) }) {
-			rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(r)}, {Text: b.titleOf(r.Parts)}, blank, blank, value(r.Cost, -1), blank}})
+			rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(r)}, {Text: b.titleOf(r.Parts)}, blank, blank, value(c.removed(r.Cost)), blank, {Text: avoid(b.Run.Ladder, r.Parts)}}})
 		}
 	}
 	out.Groups = []doc.Group{{Rows: rows}}
 	return out
-}
-
-// The colours of a waterfall.
-const (
-	keyBaseline = iota
-	keyCosts
-	keySaves
-	keyRest
-	keyBeyond
-)
-
-// figure draws a cost as a waterfall: each bar begins where the one before it ends.
-func (c ladderCost) figure() (chart.Figure, bool) {
-	if c.Whole == nil || c.Baseline == nil || len(c.Steps) == 0 {
-		return chart.Figure{}, false
-	}
-	base := c.scale.In(c.Baseline.Value)
-	panel := chart.Panel{Title: c.title + ", " + c.unit(), Axis: chart.Axis{Zero: true}}
-	add := func(label, note string, from, v float64, key int) {
-		gap := min(from, from+v)
-		panel.Rows = append(panel.Rows, chart.Row{Label: label, Note: note, Parts: []chart.Part{{Key: chart.Gap, Value: gap}, {Key: key, Value: math.Abs(v), Tip: label + ": " + note}}})
-	}
-	add(c.Steps[0].Without, c.scale.Number(c.Baseline.Value), 0, base, keyBaseline)
-	at := base
-	var words []string
-	for _, s := range c.Steps {
-		if s.Cost == nil {
-			continue
-		}
-		value, interval := c.signed(s.Cost, 1)
-		v, key := c.scale.In(s.Cost.Value), keyCosts
-		switch {
-		case s.Beyond:
-			key = keyBeyond
-		case s.Rest:
-			key = keyRest
-		case v < 0:
-			key = keySaves
-		}
-		add(stepName(s), strings.TrimSpace(value+" "+interval), at, v, key)
-		words = append(words, stepName(s)+" "+value)
-		at += v
-	}
-	return chart.Figure{
-		Title: c.Workload + ": " + c.title + " of " + c.mode + ", by part", Desc: strings.Join(words, ", ") + " " + c.unit(),
-		Legend: "Each bar begins where the one before it ends; its cost and 95 % interval are beside it.",
-		Keys:   []string{"baseline", "costs", "saves", "no part explains", "on top of the mode"}, Panels: []chart.Panel{panel},
-	}, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -20,10 +21,10 @@ func explained() Input {
 	}
 	ladder := study.Ladder{Of: "docker/published",
 		Rungs: []study.Rung{{Mode: "host"}, {Mode: "upto-namespace", Part: "namespace", Title: "a network namespace and a veth"},
-			{Mode: "upto-bridge", Part: "bridge", Title: "the bridge"}, {Mode: "netns/published", Part: "dnat", Title: "the rule of the published port"},
+			{Mode: "upto-bridge", Part: "bridge", Title: "the bridge", Avoid: "use a network without a bridge"}, {Mode: "netns/published", Part: "dnat", Title: "the rule of the published port"},
 			{Mode: "upto-engine", Part: "engine", Title: "what the engine adds and no part names", Rest: true},
 			{Mode: "docker/published", Part: "seccomp", Title: "the container's seccomp profile"},
-			{Mode: "and-bridge_nf", Part: "bridge_nf", Title: "bridged packets pass iptables", Beyond: true}},
+			{Mode: "and-bridge_nf", Part: "bridge_nf", Title: "bridged packets pass iptables", Avoid: "turn it off", Beyond: true}},
 		Removals: []study.Rung{{Mode: "no-dnat", Part: "dnat", Title: "the rule of the published port"}, {Mode: "upto-engine", Part: "seccomp", Title: "the container's seccomp profile"}}}
 	micros := map[string]float64{"host": 10, "upto-namespace": 12, "netns/published": 15, "upto-engine": 15.4, "docker/published": 15.4, "and-bridge_nf": 17, "no-dnat": 15.2}
 	var trials []result.Trial
@@ -69,5 +70,25 @@ func TestExplained(t *testing.T) {
 	svg := string(New(explained()).Figures()["tcp_rr-why-transaction_rate.svg"])
 	if n := strings.Count(svg, `<rect class="part k`); n < 6 {
 		t.Errorf("%d bars in the waterfall", n)
+	}
+}
+
+// What removing a part changes is told in words, by the sign of what the part costs.
+func TestRemoved(t *testing.T) {
+	for want, c := range map[string]struct {
+		metric string
+		value  float64
+	}{
+		"0.50 us slower ±0.02": {"transaction_rate", -0.5e-6}, "0.50 us faster ±0.02": {"transaction_rate", 0.5e-6}, "no change ±0.02": {"transaction_rate", 0.001e-6},
+		"0.50 us more ±0.02": {result.CPUCostTransactions, -0.5e-6}, "0.50 us less ±0.02": {result.CPUCostTransactions, 0.5e-6},
+	} {
+		l := ladderCost{LadderCost: result.LadderCost{Metric: c.metric}, scale: wording.ScaleFor("s/transaction", 1e-5)}
+		change, interval := l.removed(&result.Amount{Value: c.value, CI: &result.Interval{c.value - 0.02e-6, c.value + 0.02e-6}})
+		if got := change + " " + interval; got != want {
+			t.Errorf("%g: %q, want %q", c.value, got, want)
+		}
+	}
+	if change, interval := (ladderCost{}).removed(nil); change != wording.Unknown || interval != "" {
+		t.Errorf("unknown: %q %q", change, interval)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -144,7 +145,13 @@ func studiesOf(runs []store.Summary) []web.Study {
 			i, out = len(out), append(out, web.Study{Name: r.Study, Hash: r.Hash, First: r.Started, Latest: r.Started})
 		}
 		s := &out[i]
+		if s.Runs == 0 || s.Valid == 0 && r.Valid > 0 { // the runs are sorted, the newest first
+			s.Newest = r
+		}
 		s.Runs++
+		if r.Valid > 0 {
+			s.Valid++
+		}
 		if r.Started.Before(s.First) && !r.Started.IsZero() {
 			s.First = r.Started
 		}
@@ -201,11 +208,16 @@ func shortHash(hash string) string { return fmt.Sprintf("%.12s", hash) }
 // listStudies lists the studies with the commands that show their histories.
 func (a App) listStudies(all []web.Study, dir string) error {
 	fmt.Fprintln(a.Stdout, "There are several studies. The history of one:")
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	var table bytes.Buffer
+	var about []store.Summary
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, name := range studyNames(all) {
-		runs, latest := 0, time.Time{}
+		runs, latest, newest := 0, time.Time{}, store.Summary{}
 		for _, s := range all {
 			if cmp.Or(s.Name, shortHash(s.Hash)) == name {
+				if runs == 0 {
+					newest = s.Newest
+				}
 				runs += s.Runs
 				if s.Latest.After(latest) {
 					latest = s.Latest
@@ -213,8 +225,13 @@ func (a App) listStudies(all []web.Study, dir string) error {
 			}
 		}
 		fmt.Fprintf(w, "  tare history --study %s %s\t%s\tlatest %s\n", quote(wording.Clean(name)), quote(wording.Clean(dir)), wording.Count(runs, "run", "runs"), wording.Time(latest))
+		about = append(about, newest)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.withAnswers(table.String(), about, func(r store.Summary) []string { return []string{whatOf(r), answerOf(r)} })
+	return nil
 }
 
 // historyOf computes the history of the study with that hash among the runs below a directory.

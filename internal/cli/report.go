@@ -164,7 +164,7 @@ func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 	if err != nil {
 		return fmt.Errorf("render figures: %w", err)
 	}
-	files := map[string][]byte{store.PageFile: page.Bytes(), store.TextFile: text.Bytes()}
+	files := map[string][]byte{store.PageFile: page.Bytes(), store.TextFile: text.Bytes(), store.AnswerFile: []byte(prepared.Answer() + "\n")}
 	for name, svg := range figures {
 		files[store.FiguresDir+"/"+name] = svg
 	}
@@ -294,7 +294,7 @@ func (a App) lsCommand() *cobra.Command {
 		Use: "ls [DIR]", Short: "List the runs below a directory",
 		Example: "  tare ls\n  tare ls results",
 		Args:    atMostOne(),
-		Long:    "List the runs below a directory, newest first. Without one, $TARE_RUNS or tare-runs.",
+		Long:    "List the runs below a directory, newest first, each with its answer. Without one, $TARE_RUNS or tare-runs.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := runsDir()
 			if len(args) > 0 {
@@ -313,17 +313,20 @@ func (a App) lsCommand() *cobra.Command {
 	}
 }
 
-// whatOf says what a run measured: the title of its study and its modes.
+// whatOf says what a run measured: the title of its study, its modes and workloads.
 func whatOf(r store.Summary) string {
 	title, _ := titles(r.Path)
 	modes := strings.Join(r.Modes, ", ")
+	if modes != "" && len(r.Workloads) > 0 {
+		modes += "; " + strings.Join(r.Workloads, ", ")
+	}
 	switch {
 	case title == "":
 		title = modes
 	case modes != "":
 		title += ": " + modes
 	}
-	return wording.Cut(wording.Clean(title), 90)
+	return wording.Cut(wording.Clean(title), 120)
 }
 
 func (a App) list(runs []store.Summary) error {
@@ -331,7 +334,8 @@ func (a App) list(runs []store.Summary) error {
 		fmt.Fprintln(a.Stderr, "no runs here")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "STARTED\tSTATUS\tPROFILE\tTRIALS\tWHAT\tDIRECTORY")
 	for _, r := range runs {
 		if r.Problem != "" {
@@ -342,14 +346,36 @@ func (a App) list(runs []store.Summary) error {
 		if !r.Started.IsZero() {
 			started = r.Started.Local().Format("2006-01-02 15:04")
 		}
-		status := string(r.Status)
-		if r.Valid == 0 {
-			status += ", nothing valid"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", started, wording.Clean(status), orDash(wording.Clean(r.Profile)), r.Trials, orDash(whatOf(r)), wording.Clean(r.Path))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", started, wording.Clean(r.Outcome()), orDash(wording.Clean(r.Profile)), r.Trials, orDash(whatOf(r)), wording.Clean(r.Path))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	head, rows, _ := strings.Cut(table.String(), "\n")
+	fmt.Fprintln(a.Stdout, head)
+	a.withAnswers(rows, runs, func(r store.Summary) []string { return []string{answerOf(r)} })
+	return nil
 }
+
+// withAnswers prints the lines of a table, each with what is told of its run below it.
+func (a App) withAnswers(lines string, runs []store.Summary, told func(store.Summary) []string) {
+	i := 0
+	for line := range strings.Lines(lines) {
+		fmt.Fprint(a.Stdout, line)
+		for _, text := range told(runs[i]) {
+			if text != "" {
+				fmt.Fprintln(a.Stdout, "    "+text)
+			}
+		}
+		i++
+	}
+}
+
+// mostAnswer is how many columns the answer of a run takes in a list.
+const mostAnswer = 300
+
+// answerOf is the answer of a run for a list, empty if it is unknown.
+func answerOf(r store.Summary) string { return wording.Cut(wording.Clean(r.Answer), mostAnswer) }
 
 func orDash(s string) string {
 	if s == "" {

@@ -79,6 +79,7 @@ func (a App) serve(c *cobra.Command, dir, listen string, noToken bool) error {
 		}
 		return takeOutcomes(all, dir)
 	}, Interval: time.Second,
+		Title:   func(path string) string { title, _ := titles(path); return title },
 		Studies: func() ([]web.Study, error) { return servedStudies(dir) },
 		History: func(hash string) (result.History, error) { return servedHistory(dir, hash) },
 	}

@@ -6,12 +6,14 @@ package report
 import (
 	"html/template"
 	"io"
+	"strings"
 
 	"tare/internal/report/doc"
 	"tare/internal/report/html"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/view"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -69,6 +71,11 @@ const MaxWidth = text.MostColumns
 func (r Prepared) Overview(w io.Writer, opt TextOptions) error {
 	_, err := w.Write(text.Overview(r.report.Overview(), opt))
 	return err
+}
+
+// Answer is the sentence of the first screen, cleaned and on one line.
+func (r Prepared) Answer() string {
+	return strings.Join(strings.Fields(wording.Clean(r.report.Overview().Sentence)), " ")
 }
 
 // Table writes the table of [Prepared.Overview] alone, with all its rows.

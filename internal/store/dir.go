@@ -28,7 +28,8 @@ const (
 const (
 	PageFile   = "report.html"
 	TextFile   = "report.md"
-	FiguresDir = "figures" // with files *.svg
+	AnswerFile = "answer.txt" // the sentence of the report's first screen, for lists of runs
+	FiguresDir = "figures"    // with files *.svg
 )
 
 var (

@@ -19,7 +19,8 @@ import (
 // because a later version of tare wrote run.json. Trials counts trials of any status, Valid those that count.
 // Study is the name in study.yaml, and Hash that of what decides the results: of the
 // settings of the last session, or of study.yaml without the seed if none is recorded.
-// Both are empty if unknown.
+// Both are empty if unknown. Workloads are those of the last session, none if unknown. Answer is
+// the sentence of the run's report; empty if none was written since the run was evaluated.
 type Summary struct {
 	Path        string
 	ID          string
@@ -29,8 +30,18 @@ type Summary struct {
 	Trials      int
 	Valid       int
 	Modes       []string
+	Workloads   []string
 	Study, Hash string
+	Answer      string
 	Problem     string
+}
+
+// Outcome is the status of the run, and that none of its trials is valid.
+func (s Summary) Outcome() string {
+	if s.Valid == 0 {
+		return string(s.Status) + ", nothing valid"
+	}
+	return string(s.Status)
 }
 
 // listDepth is how many levels below its directory List searches: enough for

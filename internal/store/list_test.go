@@ -15,6 +15,24 @@ import (
 	"tare/internal/result"
 )
 
+// The answer of a run that was killed is that of a report that was written after its last trial.
+func TestListAnswerOfKilled(t *testing.T) {
+	top := t.TempDir()
+	put := func(name, data string, age time.Duration) {
+		path := filepath.Join(top, name)
+		must.Do(t, os.WriteFile(path, []byte(data), 0o644), os.Chtimes(path, noon.Add(-age), noon.Add(-age)))
+	}
+	put(TrialsFile, lineOf(1)+"\n", time.Minute)
+	for _, c := range []struct {
+		age  time.Duration
+		text string
+		want string
+	}{{0, "interrupted", "interrupted"}, {2 * time.Minute, "stale", ""}, {0, strings.Repeat("x", maxAnswer+1), ""}} {
+		put(AnswerFile, c.text, c.age)
+		must.Equal(t, c.want, must.Get(List(top))(t)[0].Answer)
+	}
+}
+
 func TestList(t *testing.T) {
 	top := t.TempDir()
 	put := func(name, file, data string) {
@@ -27,6 +45,7 @@ func TestList(t *testing.T) {
 		return string(must.Get(EncodeRun(r))(t))
 	}
 	put("old", RunFile, at("old", 1))
+	put("old", AnswerFile, "bridge costs\n most\n")
 	put("study/new", RunFile, at("new", 2))
 	put("study/new/inner", RunFile, at("a run in a run is passed over", 9))
 	put("a/b/deepest", RunFile, at("deepest", 0))
@@ -41,8 +60,10 @@ func TestList(t *testing.T) {
 	summary := func(path, id string, minutes int) Summary {
 		return Summary{Path: path, ID: id, Started: noon.Add(time.Duration(minutes) * time.Minute), Status: result.RunComplete, Profile: "standard", Trials: 2, Valid: 2, Modes: []string{"host"}}
 	}
+	old := summary("old", "old", 1)
+	old.Answer = "bridge costs most"
 	want := []Summary{
-		summary("study/new", "new", 2), summary("old", "old", 1), summary("a/b/deepest", "deepest", 0),
+		summary("study/new", "new", 2), old, summary("a/b/deepest", "deepest", 0),
 		{Path: "killed", Started: noon, Status: result.RunInterrupted, Trials: 1, Valid: 1, Modes: []string{"m"}},
 		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the version that wrote it, or a later one`},
 	}

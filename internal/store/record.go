@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ func readListed(path string, alone bool, parse func([]byte) (result.Run, error))
 	if !alone && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTooLarge) || errors.Is(unread, errTooLarge)) {
 		return Summary{}, result.Run{}, errTooLarge
 	}
+	evaluated := err == nil
 	// Read the trials, which may be many megabytes, only if run.json does not exist.
 	if errors.Is(err, fs.ErrNotExist) {
 		run, _, err = d.load(func(result.Run) parser { return parseSummary })
@@ -74,6 +76,12 @@ func readListed(path string, alone bool, parse func([]byte) (result.Run, error))
 	}
 	s := summarize(d.Path(), run)
 	s.Study = studyName(study)
+	if evaluated || d.answeredLast() {
+		s.Answer = d.answer()
+	}
+	if last != nil {
+		s.Workloads = slices.Sorted(maps.Keys(last.Settings.Workloads))
+	}
 	switch {
 	case unread != nil:
 	case last != nil:
@@ -82,6 +90,25 @@ func readListed(path string, alone bool, parse func([]byte) (result.Run, error))
 		s.Hash = studyHash(study)
 	}
 	return s, run, nil
+}
+
+// answeredLast reports whether the answer was written after the last trial: of a run that was killed, by tare report.
+func (d *Dir) answeredLast() bool {
+	answer, err1 := d.root.Lstat(AnswerFile)
+	trials, err2 := d.root.Lstat(TrialsFile)
+	return err1 == nil && err2 == nil && !answer.ModTime().Before(trials.ModTime())
+}
+
+// maxAnswer is far more than a sentence takes, in bytes.
+const maxAnswer = 8 << 10
+
+// answer is the sentence of the run's report on one line, empty if there is none.
+func (d *Dir) answer() string {
+	text, err := d.read(AnswerFile, maxAnswer)
+	if err != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
 }
 
 func summarize(path string, run result.Run) Summary {

@@ -186,7 +186,7 @@ func isWritten(name string) bool {
 		name = folder + m[1]
 	}
 	return slices.ContainsFunc([]string{
-		StudyFile, SessionsFile, TrialsFile, RunFile, PageFile, TextFile, FiguresDir + "/*.svg", path.Dir(result.StacksFile("", "")) + "/*.folded",
+		StudyFile, SessionsFile, TrialsFile, RunFile, PageFile, TextFile, AnswerFile, FiguresDir + "/*.svg", path.Dir(result.StacksFile("", "")) + "/*.folded",
 	}, func(pattern string) bool {
 		written, err := path.Match(pattern, name)
 		return written && err == nil

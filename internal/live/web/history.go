@@ -5,24 +5,29 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"tare/internal/report"
 	"tare/internal/report/wording"
+	"tare/internal/store"
 )
 
 // Study is a study among the runs, for the list of histories. Its hash is of what decides its
-// results.
+// results. Valid counts the runs that have a valid trial. Newest is the newest of them, or the newest run if there is
+// none.
 type Study struct {
 	Name, Hash    string
-	Runs          int
+	Runs, Valid   int
+	Newest        store.Summary
 	First, Latest time.Time // when its runs started
 }
 
 // listedStudy is a study in the list of histories.
 type listedStudy struct {
 	Name, Hash, Link, First, Latest string
-	Runs                            int
+	Title, Modes, Workloads, Answer string
+	Runs, Valid                     int
 }
 
 // histories lists the studies, each with a link to its history.
@@ -39,7 +44,8 @@ func (s Server) histories(w *pending, _ *http.Request) {
 			name = "without a name"
 		}
 		shown = append(shown, listedStudy{Name: name, Hash: wording.Cut(wording.Clean(found.Hash), 16), Link: link("history", pathEscape(found.Hash)),
-			First: wording.Time(found.First), Latest: wording.Time(found.Latest), Runs: found.Runs})
+			First: wording.Time(found.First), Latest: wording.Time(found.Latest), Runs: found.Runs, Valid: found.Valid,
+			Title: s.titleOf(found.Newest.Path), Modes: short(strings.Join(found.Newest.Modes, ", ")), Workloads: short(strings.Join(found.Newest.Workloads, ", ")), Answer: short(found.Newest.Answer)})
 	}
 	s.page(w, func(b *bytes.Buffer) error {
 		return render(b, "histories", struct {

@@ -29,6 +29,8 @@ type Server struct {
 	// Claims lists the claims of the built-in studies with their outcomes in these runs, and the
 	// runs that cannot be read.
 	Claims func() (all []result.StudyClaims, broken []string, err error)
+	// Title is the title of a run's study, empty if it has none; nil for none at all.
+	Title func(path string) string
 	// Studies lists the studies of the runs, and History returns the history of the one with that
 	// hash, or fs.ErrNotExist.
 	Studies func() ([]Study, error)

@@ -30,13 +30,14 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 	top := t.TempDir()
 	done := must.Get(store.Create(filepath.Join(top, "a b", "done")))(t)
 	must.Do(t, errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
-		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()))
+		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.WriteFile(store.AnswerFile, []byte("<u>bridge</u> costs most\n")), done.Close()))
 	bad := filepath.Join(top, "bad")
 	must.Do(t, errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)))
 	now := must.Get(store.Create(filepath.Join(top, "now")))(t)
 	t.Cleanup(func() { now.Close() })
 	append1(t, now, 1, 9e9)
 	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond, Claims: claimsOf(top),
+		Title: func(path string) string { return "<s>title</s> of " + filepath.Base(path) },
 		Load: func(dir string) (report.Input, error) {
 			d, err := store.Open(dir)
 			if err != nil {
@@ -56,7 +57,8 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 			return result.Changes{Before: result.RunRef{ID: filepath.Base(before)}, After: result.RunRef{ID: filepath.Base(after)}}, nil
 		},
 		Studies: func() ([]Study, error) {
-			return []Study{{Name: "<i>overlays</i>", Hash: "ab12", Runs: 3, Latest: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)}}, nil
+			return []Study{{Name: "<i>overlays</i>", Hash: "ab12", Runs: 3, Valid: 2, Latest: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
+				Newest: store.Summary{Path: "x/newest", Modes: []string{"<b>m</b>"}, Workloads: []string{"tcp_rr"}, Answer: "<u>m</u> costs 3 %"}}}, nil
 		},
 		History: func(hash string) (result.History, error) {
 			if hash != "ab12" {
@@ -280,4 +282,12 @@ func TestClaimsFail(t *testing.T) {
 			t.Errorf("code %d:\n%s", w.Code, w.Body)
 		}
 	}
+}
+
+// Both lists have the title, the workloads and the answer of a run, escaped, and whether anything in it is valid.
+func TestListsTellAnswers(t *testing.T) {
+	s, _ := site(t, "")
+	must.Contain(t, asked(s, "/").Body.String(), "&lt;s&gt;title&lt;/s&gt; of done", "&lt;u&gt;bridge&lt;/u&gt; costs most", "complete, nothing valid")
+	must.Contain(t, asked(s, "/?q=costs+most").Body.String(), "of done")
+	must.Contain(t, asked(s, "/history").Body.String(), "&lt;s&gt;title&lt;/s&gt; of newest", "&lt;b&gt;m&lt;/b&gt;", "tcp_rr", "&lt;u&gt;m&lt;/u&gt; costs 3 %", `<td class="num">2</td>`)
 }

@@ -58,6 +58,10 @@ func TestChangesTimes(t *testing.T) {
 	must.Equal(t, []string{"▼ -10 % (-12 .. -8) +1.2 us", "? -10 % (-12 .. -8)", "+us for each transaction more than before"}, shown(UnitBoth))
 	must.Equal(t, []string{"▼ -10 % (-12 .. -8)", "? -10 % (-12 .. -8)", ""}, shown(UnitPercent))
 	must.Equal(t, []string{"▼ +1.2 us (+1.1 .. +1.3)", "? +4.1 us (+4.0 .. +4.2)", "+us for each transaction more than before"}, shown(UnitTime))
+	c.Cells[0].Added.CI = &result.Interval{-1e-7, 2.5e-6} // no change is possible
+	must.Equal(t, "▼ -10 % (-12 .. -8)", shown(UnitBoth)[0])
+	must.Equal(t, "▼ +1.2 us (-0.1 .. +2.5)", shown(UnitTime)[0])
+	c.Cells[0].Added.CI = &result.Interval{1.1e-6, 1.3e-6}
 	must.Contain(t, strings.Join(strings.Fields(changesText(c, TextOptions{})), " "), "worse: -10 % (-12 % to -8 %); +1.2 us (+1.1 .. +1.3)", "how much more a mode adds")
 	must.Contain(t, changesMarkdown(c), "| change | time |", "| worse: -10 % (-12 % to -8 %) | \\+1.2 us (+1.1 .. +1.3) |")
 	must.Contain(t, string(html.Changes(Changes(c))), `<th scope="col" class="num">Time</th>`, "&#43;1.2\u00a0us\u00a0(&#43;1.1 .. &#43;1.3)")

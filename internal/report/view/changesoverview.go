@@ -170,14 +170,17 @@ func changeCell(c result.Change, form changeForm) doc.OverviewCell {
 	}
 	shown := form.cell(c.Ratio, c.RatioCI, c.Added)
 	out.Change, out.Interval, out.Time = shown.Change, shown.Interval, shown.Time
-	switch {
-	case c.Own:
+	if c.Own {
 		out.Tone, out.Mark = chart.Plain, ""
-	case c.Verdict == result.CannotTell:
-		out.Time = ""
+	}
+	if c.Verdict == result.CannotTell && !c.Own || c.Added != nil && open(c.Added.CI) {
+		out.Time = "" // there is no room for its interval
 	}
 	return out
 }
+
+// open says whether an interval of times is unknown or contains 0.
+func open(ci *result.Interval) bool { return ci == nil || ci[0] <= 0 && ci[1] >= 0 }
 
 // notes are what limits the comparison, the most important first.
 func (v changesView) notes() []doc.Note {

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,10 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/analysis"
 	"tare/internal/history"
-	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -29,6 +26,7 @@ type checkFlags struct {
 	last     int
 	failOn   []string
 	limits   []string
+	junit    string
 }
 
 func (a App) checkCommand() *cobra.Command {
@@ -66,6 +64,7 @@ func (a App) checkCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&f.history, "history", nil, "earlier runs: a run, or a directory of runs; may be repeated")
 	c.Flags().IntVar(&f.last, "last", defaultLast, "with --history: how many comparable runs count")
 	c.Flags().StringArrayVar(&f.limits, "limit", nil, "a limit of the run alone, such as 'docker/published.tcp_rr.time <= +5us'; may be repeated")
+	c.Flags().StringVar(&f.junit, "junit", "", "write what was checked to this file, too, as JUnit XML: a test case for each change and limit")
 	c.Flags().StringSliceVar(&f.failOn, "fail-on", []string{"worse", "lost", "refused"}, "what is a regression, separated by commas")
 	return c
 }
@@ -80,7 +79,8 @@ func (a App) check(name string, f checkFlags) error {
 		return usage(fmt.Errorf("check: %w", err))
 	}
 	if f.baseline == "" && len(f.history) == 0 && len(limits) > 0 {
-		return a.checkLimits(name, limits, f.format == "text")
+		cases, err := a.checkLimits(name, limits, f.format == "text")
+		return a.junit(f.junit, cases, err)
 	}
 	switch {
 	case f.baseline == "" && len(f.history) == 0:
@@ -126,10 +126,23 @@ func (a App) check(name string, f checkFlags) error {
 	if err == nil && f.format == "text" {
 		fmt.Fprintln(a.Stdout, passed)
 	}
+	cases := g.cases(changes, err)
 	if len(limits) > 0 {
-		err = worst(err, a.checkLimits(name, limits, f.format == "text"))
+		kept, lerr := a.checkLimits(name, limits, f.format == "text")
+		cases, err = append(cases, kept...), worst(err, lerr)
 	}
-	return err
+	return a.junit(f.junit, cases, err)
+}
+
+// junit writes the cases of a check to a file, if one is named. The outcome of the check is kept.
+func (a App) junit(path string, cases []checkCase, outcome error) error {
+	if path == "" || len(cases) == 0 { // a run that could not be read has none
+		return outcome
+	}
+	if err := writeFile(path, func(w io.Writer) error { return writeJUnit(w, cases) }); err != nil {
+		return errors.Join(outcome, environment(fmt.Errorf("check --junit: cannot write %s: %w", path, err)))
+	}
+	return outcome
 }
 
 // changesInHistory compares a run with those of its history.
@@ -208,110 +221,4 @@ func readRun(path string) (history.Run, error) {
 		return out, notReadable(err)
 	}
 	return out, nil
-}
-
-// gate is what a check fails on.
-type gate struct {
-	on     []string
-	margin string // of worse, as written
-}
-
-func gateOf(failOn []string) (gate, error) {
-	var g gate
-	for _, text := range failOn {
-		name, margin, has := strings.Cut(strings.TrimSpace(text), ":")
-		if !slices.Contains([]string{"worse", "lost", "cannot_tell", "refused"}, name) || has && name != "worse" {
-			return g, fmt.Errorf("--fail-on is %q; allowed: worse, worse:SHARE such as worse:5%%, lost, cannot_tell, refused", text)
-		}
-		if has {
-			if _, err := share(margin); err != nil {
-				return g, fmt.Errorf("--fail-on %s: the share %w", text, err)
-			}
-			g.margin = margin
-		}
-		g.on = append(g.on, name)
-	}
-	return g, nil
-}
-
-// verdict is how a check ends: the line of one that passed, or the error of a regression
-// or of runs of which nothing could be judged. Either says what would settle the changes
-// that cannot be told.
-func (g gate) verdict(c result.Changes) (passed string, err error) {
-	var found []string
-	code := exitIncomplete
-	judged, unsure, needed := 0, 0, 0
-	for _, cell := range c.Cells {
-		if cell.Own || cell.Verdict == "" { // the machine's, or a maximum
-			continue
-		}
-		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
-			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell") {
-			code = exitRegression
-			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeTold(cell)))
-		}
-		if cell.Verdict != result.CannotTell {
-			judged++
-			continue
-		}
-		unsure++
-		if by, blocks := analysis.Settle(cell.Cell(), false, c.Noisy != ""); by == analysis.SettleBlocks {
-			needed = max(needed, blocks)
-		}
-	}
-	open := ""
-	if unsure > 0 {
-		open = fmt.Sprintf("; %d of %d changes cannot be told", unsure, judged+unsure)
-		if needed > 0 {
-			open += ", which " + wording.Count(needed, "more block", "more blocks") + " in each run would settle"
-		}
-	}
-	for _, m := range c.Modes {
-		if m.Lost() && slices.Contains(g.on, "lost") {
-			found = append(found, fmt.Sprintf("%s was measured and is now %s", m.Mode, orMissing(m.After)))
-		}
-	}
-	if n := len(c.Missing); n > 0 && slices.Contains(g.on, "lost") {
-		found = append(found, c.Missing[0].String()+" was measured and is not now"+andMore(n))
-	}
-	if n := len(c.Refused); n > 0 && slices.Contains(g.on, "refused") {
-		r := c.Refused[0]
-		what := cmp.Or(strings.TrimSpace(r.Mode+" "+r.Workload), "the whole run")
-		found = append(found, what+" is not comparable: "+r.Reason+andMore(n))
-	}
-	switch {
-	case len(found) > 0:
-		return "", &codeError{code, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
-	case c.Basis != nil && c.Basis.Reason != "":
-		return "", &codeError{exitUnfit, errors.New("check: cannot tell: " + c.Basis.Reason + leftOut(c.Basis.LeftOut))}
-	case c.Noisy != "":
-		return "", &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
-	case judged == 0:
-		return "", &codeError{exitUnfit, errors.New("check: no mode could be judged" + open + "; the table and the notes above say why")}
-	}
-	return fmt.Sprintf("check passed: %s, no regression%s", wording.Count(judged, "change judged", "changes judged"), open), nil
-}
-
-// andMore counts all of n but the first, which is told.
-func andMore(n int) string {
-	if n < 2 {
-		return ""
-	}
-	return fmt.Sprintf(", and %d more", n-1)
-}
-
-// leftOut says how many runs were left out, and why the last of them.
-func leftOut(out []result.LeftOut) string {
-	if len(out) == 0 {
-		return ""
-	}
-	last := out[len(out)-1]
-	return fmt.Sprintf("; %s left out, the last one, %s, because %s", wording.Count(len(out), "run was", "runs were"), last.Path, last.Reason)
-}
-
-func orMissing(s result.ModeStatus) string {
-	if s == "" {
-		return "not in the run"
-	}
-	return string(s)
 }

@@ -23,17 +23,19 @@ func limitsOf(texts []string) ([]analysis.Limit, error) {
 	return out, nil
 }
 
-// checkLimits judges the limits of a run and prints a line for each if told is set. The error has the exit code of the worst.
-func (a App) checkLimits(name string, limits []analysis.Limit, told bool) error {
+// checkLimits judges the limits of a run, each a case, and prints a line for each if told is set. The error has the exit
+// code of the worst.
+func (a App) checkLimits(name string, limits []analysis.Limit, told bool) ([]checkCase, error) {
 	dir, err := findRun(name)
 	if err != nil {
-		return notReadable(err)
+		return nil, notReadable(err)
 	}
 	defer dir.Close()
 	in, err := a.input(dir)
 	if err != nil {
-		return notReadable(err)
+		return nil, notReadable(err)
 	}
+	var cases []checkCase
 	var broken, open []string
 	for _, l := range limits {
 		outcome, why, cell := l.Judge(in.Run.Cells)
@@ -47,20 +49,26 @@ func (a App) checkLimits(name string, limits []analysis.Limit, told bool) error 
 		if told {
 			fmt.Fprintln(a.Stdout, wording.Clean(line))
 		}
+		c := checkCase{Group: "limits", Name: l.Text}
 		switch outcome {
 		case analysis.LimitBroken:
 			broken = append(broken, line)
+			c.Kind, c.Failure = "limit", line
 		case analysis.LimitOpen:
 			open = append(open, line)
+			c.Kind, c.Failure = "cannot_tell", line // the check does not pass
+		default:
+			c.Passed = line
 		}
+		cases = append(cases, c)
 	}
 	switch {
 	case len(broken) > 0:
-		return &codeError{exitRegression, errors.New("check: " + strings.Join(broken, "; "))}
+		return cases, &codeError{exitRegression, errors.New("check: " + strings.Join(broken, "; "))}
 	case len(open) > 0:
-		return &codeError{exitIncomplete, errors.New("check: cannot tell: " + strings.Join(open, "; "))}
+		return cases, &codeError{exitIncomplete, errors.New("check: cannot tell: " + strings.Join(open, "; "))}
 	}
-	return nil
+	return cases, nil
 }
 
 // seenBy is what a limit is about, with its interval.

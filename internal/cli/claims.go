@@ -111,6 +111,31 @@ func (a App) builtinClaims(names []string) ([]result.StudyClaims, error) {
 	return out, nil
 }
 
+// claimsOutcome is the error of claims that do not hold, or of which this cannot be told; nil if all hold. The screen has the
+// reasons.
+func claimsOutcome(claims []result.Claim) error {
+	var not, open []string
+	for _, c := range claims {
+		switch c.Outcome {
+		case result.ClaimHolds:
+		case result.ClaimDoesNotHold:
+			not = append(not, c.ID)
+		default:
+			open = append(open, c.ID)
+		}
+	}
+	of := func(ids []string, one, many string) string {
+		return wording.Count(len(claims), "claim", "claims") + ": " + wording.Count(len(ids), one, many) + " (" + strings.Join(ids, ", ") + ")"
+	}
+	switch {
+	case len(not) > 0:
+		return &codeError{exitRegression, errors.New(of(not, "does not hold", "do not hold"))}
+	case len(open) > 0:
+		return &codeError{exitIncomplete, errors.New(of(open, "cannot be told", "cannot be told"))}
+	}
+	return nil
+}
+
 // noClaims is the error for a study without claims.
 func noClaims(name string) error {
 	return fmt.Errorf("the study %s has no claims; tare claims lists those of the built-in studies", orName(name))

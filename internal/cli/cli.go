@@ -31,8 +31,8 @@ const (
 	exitUsage       = 2   // usage or study error; nothing was created
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
 	exitUnfit       = 4   // measured, but too noisy to judge
-	exitRegression  = 10  // check found one
-	exitIncomplete  = 11  // check cannot compare what the earlier run has
+	exitRegression  = 10  // check found one, or a claim does not hold
+	exitIncomplete  = 11  // check cannot compare what the earlier run has, or a claim cannot be told
 	exitInterrupted = 130 // after teardown
 	exitUnread      = 141 // nobody reads stdout any more: what a shell reports for SIGPIPE, which ends a command that has nothing to remove
 )

@@ -40,7 +40,8 @@ func (a App) runCommand() *cobra.Command {
 			"(study default), to which an engine adds.\n\n" +
 			"The results go to stdout, on one screen; progress and warnings go to stderr, and everything\n" +
 			"goes into the run's directory. Requires root or unprivileged user namespaces; docker modes\n" +
-			"require root, or with --engine access to an existing engine.",
+			"require root, or with --engine access to an existing engine.\n\n" +
+			"With --claims the exit code is 10 if a claim of the study does not hold, and 11 if none of these but one cannot be told.",
 		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday\n" +
 			"  tare run overlays\n  tare run --engine docker\n  tare run sdn --engine docker:left=192.0.2.1 --engine docker:right=192.0.2.2",
 		Args: atMostOne(),
@@ -213,6 +214,8 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), store.RunFile))
+	case f.claims:
+		return claimsOutcome(run.Claims)
 	}
 	return published
 }

@@ -232,6 +232,9 @@ func (e *claims) measure(c *claimed, p *claimPoint, m result.Metric, a result.Si
 // leastOffered is the share of its rate that a level must have been offered.
 const leastOffered = 0.98
 
+// Underoffered reports whether a generator offered clearly less than a rate, both in bit/s: no loss is then no loss at that rate.
+func Underoffered(offered, rate float64) bool { return offered < leastOffered*rate }
+
 // underoffered reports whether the generator offered clearly less than the rate of a level: the loss
 // at that rate may be higher than the one that was measured.
 func (e *claims) underoffered(t *result.Side, at *study.Level) bool {
@@ -239,7 +242,7 @@ func (e *claims) underoffered(t *result.Side, at *study.Level) bool {
 		return false
 	}
 	offered := plain(e.table.values(t.Mode, t.Workload, "offered_load"))
-	return len(offered) > 0 && mean(offered) < leastOffered*at.Value
+	return len(offered) > 0 && Underoffered(mean(offered), at.Value)
 }
 
 // measureValue measures the value of one side.

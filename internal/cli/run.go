@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/report"
 	"tare/internal/result"
@@ -214,6 +215,8 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), store.RunFile))
+	case analysis.Empty(run) != "":
+		return fmt.Errorf("nothing can be compared: %s; the reasons are in %s", analysis.Empty(run), filepath.Join(dir.Path(), store.RunFile))
 	case f.claims:
 		return claimsOutcome(run.Claims)
 	}

@@ -42,10 +42,20 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	if v.Run.Noisy != "" {
 		return prefix + "the run is too noisy to judge: " + strings.TrimRight(v.Run.Noisy, ".") + "."
 	}
+	if empty := analysis.Empty(v.Run); empty != "" && v.Run.Status == result.RunComplete && v.Run.Source == "" {
+		return "The run failed: " + empty + "."
+	}
 	if len(columns) == 0 {
 		return prefix + "no workload gave a value."
 	}
 	at := leading(columns)
+	if knees := b.kneeNotes(); len(knees) > 0 && columns[at].load { // only sweeps: no ratio of losses says where a mode begins to lose
+		var texts []string
+		for _, n := range knees {
+			texts = append(texts, n.String()+".")
+		}
+		return prefix + strings.Join(texts, " ")
+	}
 	against := overviewHead(families)
 	text, ranked := b.ranking(columns[at], columns, against, true)
 	text = columns[at].withTieSentences(text)

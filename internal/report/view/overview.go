@@ -58,6 +58,9 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 	shown := 0
 	o.Explanations = b.elsewhere(columns)
 	if on == doc.Terminal { // a page has a section of them
+		if len(columns) > 0 && !columns[leading(columns)].load { // else they are the sentence
+			o.Explanations = append(o.Explanations, b.kneeNotes()...)
+		}
 		compared := b.comparisonNotes()
 		o.Explanations, shown = append(o.Explanations, compared...), len(compared)
 	}

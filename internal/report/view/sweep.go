@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 
+	"tare/internal/analysis"
 	"tare/internal/report/doc"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // sweep is a workload at several loads: one row for each load, one column for each mode.
@@ -18,33 +20,102 @@ type sweep struct {
 	Rows  []sweepRow
 }
 
-// sweepRow is one load: of each mode the loss with its interval, in percent.
+// sweepRow is one load: of each mode the loss with its interval, in percent. short says of which modes the sender offered
+// clearly less than the load.
 type sweepRow struct {
 	Rate  string
 	Loss  []string
 	cells []*result.Cell
+	short []bool
 }
 
-// words describes from which load on a mode loses; empty where it is unknown.
-func (s sweep) words(mode string) string {
+// knee is where a mode begins to lose, as loads of a sweep; each is empty where it is unknown.
+type knee struct {
+	upTo       string // the highest load up to which nothing was lost
+	from, loss string // the lowest load at which something was lost, and how much, in percent
+	short      string // the lowest load that the sender did not offer, without a loss
+}
+
+// knee is that of a mode; ok is false where no load has a value.
+func (s sweep) knee(mode string) (k knee, ok bool) {
 	c := slices.Index(s.Modes, mode)
 	if c < 0 {
-		return ""
+		return k, false
 	}
-	known := ""
 	for _, r := range s.Rows {
 		switch cell := r.cells[c]; {
 		case cell == nil || cell.Value == nil:
 		case *cell.Value > 0:
-			return "loses from " + r.Rate + " on in " + s.ID + " (" + r.Loss[c] + " % there)"
+			k.from, k.loss = r.Rate, r.Loss[c]
+			return k, true
+		case k.short != "":
+		case r.short[c]:
+			k.short = r.Rate
 		default:
-			known = r.Rate
+			k.upTo = r.Rate
 		}
 	}
-	if known == "" {
+	return k, k.upTo+k.short != ""
+}
+
+// words describes from which load on a mode loses; empty where it is unknown.
+func (s sweep) words(mode string) string {
+	k, ok := s.knee(mode)
+	short := "the sender did not reach " + k.short
+	switch {
+	case !ok:
 		return ""
+	case k.from != "":
+		return "loses from " + k.from + " on in " + s.ID + " (" + k.loss + " % there)"
+	case k.upTo == "":
+		return "lost nothing in " + s.ID + ", but " + short
+	case k.short != "":
+		return "loses nothing up to " + k.upTo + " in " + s.ID + "; " + short
 	}
-	return "loses nothing up to " + known + " in " + s.ID
+	return "loses nothing up to " + k.upTo + " in " + s.ID
+}
+
+// brief is the knee for the first screen: "no loss up to 500Mbit/s, 2.0 (1.9-2.1) % at 1Gbit/s".
+func (k knee) brief() string {
+	var parts []string
+	if k.upTo != "" {
+		parts = append(parts, "no loss up to "+k.upTo)
+	}
+	if k.from != "" {
+		parts = append(parts, k.loss+" % at "+k.from)
+	} else if k.short != "" {
+		parts = append(parts, "the sender did not reach "+k.short)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// kneeNotes are the knees of all modes but controls, a line of the first screen for each sweep. Modes with the same one are
+// together.
+func (b *builder) kneeNotes() []doc.Note {
+	var out []doc.Note
+	for _, s := range b.Sweeps {
+		var texts []string
+		modes := map[string][]string{}
+		for _, m := range b.Run.Modes {
+			k, ok := s.knee(m.ID)
+			if !ok || m.Control {
+				continue
+			}
+			text := k.brief()
+			if modes[text] == nil {
+				texts = append(texts, text)
+			}
+			modes[text] = append(modes[text], m.ID)
+		}
+		var parts []string
+		for _, text := range texts {
+			parts = append(parts, doc.Note{About: modes[text]}.Names()+": "+text)
+		}
+		if len(parts) > 0 {
+			out = append(out, doc.Note{About: []string{s.ID}, Text: strings.Join(parts, "; ")})
+		}
+	}
+	return out
 }
 
 // swept reports whether a workload is one value of a sweep.
@@ -79,10 +150,22 @@ func sweepsOf(ws []workload) []sweep {
 		for _, mode := range out[at].Modes {
 			r, _ := w.Tables[i].of(mode)
 			row.Loss, row.cells = append(row.Loss, r.value(scale)), append(row.cells, r.Cell)
+			row.short = append(row.short, w.underoffered(mode, rate))
 		}
 		out[at].Rows = append(out[at].Rows, row)
 	}
 	return slices.DeleteFunc(out, func(s sweep) bool { return len(s.Rows) < 2 })
+}
+
+// underoffered reports whether the sender of a mode offered clearly less than a rate such as 500Mbit/s.
+func (w workload) underoffered(mode, rate string) bool {
+	i := slices.IndexFunc(w.Tables, func(t table) bool { return t.Metric.Name == "offered_load" })
+	var asked study.Rate
+	if i < 0 || asked.UnmarshalText([]byte(rate)) != nil {
+		return false
+	}
+	r, ok := w.Tables[i].of(mode)
+	return ok && r.Cell != nil && r.Cell.Value != nil && analysis.Underoffered(*r.Cell.Value, float64(asked))
 }
 
 // sweeps are a table for each sweep: one row for each load, one column for each mode.

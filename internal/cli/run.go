@@ -203,24 +203,33 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 		}
 		return rerr
 	}
+	if err := a.ended(run, err, dir.Path()); err != nil {
+		return err
+	}
+	if f.claims && published == nil {
+		return claimsOutcome(run.Claims)
+	}
+	return published
+}
+
+// ended is the error of a run that was recorded in a directory, with its exit code, from the error that it ended with.
+func (a App) ended(run result.Run, err error, dir string) error {
 	switch {
 	case run.Status == result.RunInterrupted:
-		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir.Path(), quote(dir.Path()))
+		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir, quote(dir))
 		return &codeError{exitInterrupted, errSilent}
+	case err != nil && run.Trials.OK == 0 && run.Trials.Invalid > 0:
+		return &codeError{exitUnfit, fmt.Errorf("%w; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the trials are in %s", err, dir)}
 	case err != nil:
 		return environment(err)
 	case run.Noisy != "":
 		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the results are in %s\n",
-			run.Noisy, dir.Path())
+			run.Noisy, dir)
 		return &codeError{exitUnfit, errSilent}
-	case run.Trials.OK == 0:
-		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), store.RunFile))
 	case analysis.Empty(run) != "":
-		return fmt.Errorf("nothing can be compared: %s; the reasons are in %s", analysis.Empty(run), filepath.Join(dir.Path(), store.RunFile))
-	case f.claims:
-		return claimsOutcome(run.Claims)
+		return fmt.Errorf("nothing can be compared: %s; the reasons are in %s", analysis.Empty(run), filepath.Join(dir, store.RunFile))
 	}
-	return published
+	return nil
 }
 
 // publish writes the reports of a run and prints one.

@@ -263,3 +263,32 @@ func TestNoisyWorkload(t *testing.T) {
 		}
 	}
 }
+
+// A run without a value at its end has failed, and its error names the cause: every trial is invalid, whatever the
+// study allows, or every mode is void.
+func TestNothingAtTheEnd(t *testing.T) {
+	const load = "other programs used 15 % of a CPU, more than 5 %"
+	for _, most := range []study.Share{study.ShareOf(0.2), study.NotApplied()} {
+		s := scriptOf("host", "netns/macvlan")
+		s.study.Invalid.Most = most
+		s.give = func(tr *trialRun) { tr.invalidReason = load }
+		err := s.runs(t)
+		must.Equal(t, true, errors.Is(err, ErrNothing))
+		must.FailFor(t, "all invalid", err, "trials are invalid; the first, ", "tcp_rr in block 1: "+load)
+		must.Equal(t, []any{result.RunFailed, 0}, []any{s.run.Status, s.run.Trials.OK})
+	}
+	s := scriptOf("host", "netns/macvlan")
+	s.give = func(tr *trialRun) { tr.err = tr.proofError(errors.New("the bridge did not count")) }
+	err := s.runs(t)
+	must.Equal(t, true, errors.Is(err, ErrNothing))
+	must.FailFor(t, "all void", err, "host is void: ", "netns/macvlan is void: ", "the bridge did not count")
+	must.Equal(t, result.RunFailed, s.run.Status)
+	s = scriptOf("host", "netns/macvlan")
+	s.give = func(tr *trialRun) {
+		if tr.Mode != "host" || tr.Block > 1 {
+			tr.invalidReason = load
+		}
+	}
+	must.Do(t, s.runs(t)) // one value is a result
+	must.Equal(t, result.RunComplete, s.run.Status)
+}

@@ -89,6 +89,9 @@ func (r *run) whole(ctx context.Context) (result.Run, error) {
 // conclude evaluates the run and writes its result. A run without one is not complete.
 func (r *run) conclude() error {
 	err := r.evaluate()
+	if err == nil && r.out.Status == result.RunComplete {
+		err = r.empty()
+	}
 	if err != nil {
 		r.out.Status = result.RunFailed
 	}
@@ -110,6 +113,7 @@ type run struct {
 	out      result.Run
 	settings result.Settings // what decides the trials
 	last     int             // number of the last trial
+	invalid  string          // the first invalid trial and its reason
 	kept     string          // congestion control of the trials of the run that is resumed
 	// measure runs a group of trials; tests replay recorded ones instead.
 	measure  func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
@@ -221,10 +225,35 @@ func (r *run) evaluate() error {
 	}
 	told := len(r.out.Warnings)
 	r.out = analysis.Evaluate(r.out, r.evidence(trials))
+	r.invalid = ""
+	if i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid }); i >= 0 {
+		t := trials[i]
+		r.invalid = fmt.Sprintf("%s %s in block %d: %s", t.Mode, t.Workload, t.Block, t.Reason)
+	}
 	for _, w := range r.out.Warnings[told:] {
 		r.tell(live.WarningRaised{Warning: w})
 	}
 	return nil
+}
+
+// empty returns an error if no trial of the run gave a value that counts: a run without a result is not complete.
+func (r *run) empty() error {
+	if len(r.out.Cells) > 0 {
+		return nil
+	}
+	var why []string
+	for _, m := range r.out.Modes {
+		if m.Status != result.ModeMeasured && m.Reason != "" {
+			why = append(why, m.ID+" is "+string(m.Status)+": "+m.Reason)
+		}
+	}
+	if n := r.out.Trials; n.Invalid > 0 {
+		why = append(why, fmt.Sprintf("%d of %d trials are invalid; the first, %s", n.Invalid, n.OK+n.Invalid, r.invalid))
+	}
+	if len(why) == 0 {
+		why = append(why, "no trial gave a value")
+	}
+	return fmt.Errorf("%w: %s", ErrNothing, strings.Join(why, "; "))
 }
 
 // evidence is the input of the evaluation of the run.

@@ -84,6 +84,9 @@ func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []str
 		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}},
 	})
 	_, trials, lerr := dir.Load()
+	if errors.Is(err, runner.ErrNothing) && len(trials) > 0 {
+		err = nil // none of them gave a value, which is for the test to expect
+	}
 	must.Do(t, errors.Join(err, lerr))
 	if pids := agentsOf(claim.ID, ""); len(pids) > 0 {
 		t.Errorf("agents left behind: %v", pids)

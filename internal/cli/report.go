@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,39 +39,6 @@ func (f *shownFlags) add(c *cobra.Command) {
 	f.addQuiet(c)
 }
 
-// unitFlags choose in what the first screen shows changes, and for which network.
-type unitFlags struct {
-	unit string
-	rtt  time.Duration
-}
-
-func (f *unitFlags) addUnit(c *cobra.Command) {
-	c.Flags().StringVar(&f.unit, "unit", string(report.UnitBoth), "how changes are shown: percent, time (how much longer each exchange takes), or both")
-}
-
-func (f *unitFlags) addRTT(c *cobra.Command) {
-	c.Flags().DurationVar(&f.rtt, "rtt", 0, "round trip of your own network, such as 300us: say what modes add as a share of it")
-}
-
-// longestRTT is longer than any round trip of a network.
-const longestRTT = time.Minute
-
-// units are those of the flag.
-func (f unitFlags) units() (report.Units, error) {
-	if f.rtt < 0 || f.rtt > longestRTT {
-		return "", usage(fmt.Errorf("--rtt is %s; want up to %s", f.rtt, longestRTT))
-	}
-	if f.unit == "" { // of a command without the flag
-		return report.UnitBoth, nil
-	}
-	for _, u := range []report.Units{report.UnitBoth, report.UnitPercent, report.UnitTime} {
-		if f.unit == string(u) {
-			return u, nil
-		}
-	}
-	return "", usage(fmt.Errorf("--unit is %q; want percent, time or both", f.unit))
-}
-
 // addClaims adds the flag that shows the claims instead of the modes.
 func addClaims(c *cobra.Command, claims *bool) {
 	c.Flags().BoolVar(claims, "claims", false, "print which published claims of the study hold, instead of the table of modes")
@@ -93,7 +59,7 @@ func (a App) reportCommand() *cobra.Command {
 			"results on one screen, or with --full the whole report. This also works for interrupted runs.\n" +
 			"With - instead of a directory, read a run from stdin, as tare run --archive prints it, and put it into a new\n" +
 			"directory first.",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if args[0] == "-" {
 				path, err := a.importRun(out)
 				if err != nil {
@@ -121,7 +87,11 @@ func (a App) reportCommand() *cobra.Command {
 			if in.Units, err = f.units(); err != nil {
 				return err
 			}
-			in.RTT = f.rtt
+			network, err := a.network(c.Context(), f.unitFlags, f.quiet)
+			if err != nil {
+				return err
+			}
+			in = translated(in, network)
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
 				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table is printed all the same
@@ -200,6 +170,9 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	}
 	in := report.Input{Run: run, Trials: trials, FiguresDir: store.FiguresDir}
 	in.Title, in.Description = titles(dir.Path())
+	if src, err := store.ReadStudy(dir.Path()); err == nil {
+		in = translated(in, studyfile.NetworkOf(src))
+	}
 	in.Page, in.Full = filepath.Join(dir.Path(), store.PageFile), "tare report --full "+quote(dir.Path())
 	in.ClaimsCommand = "tare report --claims " + quote(dir.Path())
 	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))

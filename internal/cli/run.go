@@ -29,6 +29,7 @@ type runFlags struct {
 	json, verbose, quiet bool
 	claims               bool
 	archive              bool
+	network              study.Network // of the flags
 	unitFlags
 }
 
@@ -95,6 +96,12 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	}
 	if f.claims && len(s.Claims) == 0 {
 		return usage(fmt.Errorf("--claims: %w", noClaims(s.Name)))
+	}
+	if f.network, err = a.network(c.Context(), f.unitFlags, f.quiet); err != nil {
+		return err
+	}
+	if f.network.RTT > 0 {
+		s.Network, a = f.network, a.withRTT(f.network.RTT.Std())
 	}
 	_, err = a.measure(c.Context(), s, f)
 	return err
@@ -241,8 +248,7 @@ func (a App) publish(dir *store.Dir, f runFlags) error {
 	if in.Units, err = f.units(); err != nil {
 		return err
 	}
-	in.RTT = f.rtt
-	prepared := report.Prepare(in)
+	prepared := report.Prepare(translated(in, f.network))
 	if err := a.write(dir, prepared); err != nil {
 		return err
 	}

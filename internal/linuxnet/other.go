@@ -2,7 +2,11 @@
 
 package linuxnet
 
-import "os/exec"
+import (
+	"errors"
+	"os/exec"
+	"time"
+)
 
 // NS is a network namespace. They exist on Linux only.
 type NS struct{}
@@ -21,3 +25,9 @@ func RunInUserNamespace(*exec.Cmd) (int, error) { return 0, ErrSystem }
 
 // EndWithParent does nothing.
 func EndWithParent() {}
+
+// ErrNoConnection is the error for a process without an established TCP connection.
+var ErrNoConnection = errors.New("the process has no established TCP connection")
+
+// ShortestRTT returns ErrSystem.
+func ShortestRTT(int) (time.Duration, error) { return 0, ErrSystem }

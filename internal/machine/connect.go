@@ -155,13 +155,9 @@ func Connect(ctx context.Context, run, name string, a Address, o Options) (*Mach
 	if !runid.IsID(run) {
 		return nil, fmt.Errorf("connect to machine %s: %q is no run's id", name, run)
 	}
-	config := cmp.Or(o.Config, os.Getenv(EnvConfig))
-	if config != "" {
-		abs, err := filepath.Abs(config)
-		if err != nil {
-			return nil, fmt.Errorf("find the configuration of ssh: %w", err)
-		}
-		config = abs
+	config, err := configOf(o)
+	if err != nil {
+		return nil, err
 	}
 	r := &remote{name: name, run: run, options: o, ssh: ssh{address: a, config: config, start: o.Start}}
 	m := &Machine{Name: name, Address: a, remote: r}
@@ -170,6 +166,19 @@ func Connect(ctx context.Context, run, name string, a Address, o Options) (*Mach
 		return nil, err
 	}
 	return m, nil
+}
+
+// configOf returns the configuration file of ssh, by its absolute path; empty for the user's.
+func configOf(o Options) (string, error) {
+	config := cmp.Or(o.Config, os.Getenv(EnvConfig))
+	if config == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(config)
+	if err != nil {
+		return "", fmt.Errorf("find the configuration of ssh: %w", err)
+	}
+	return abs, nil
 }
 
 // connect logs in and fills in the machine.

@@ -43,7 +43,7 @@ func Differences(before, after Study) []Difference {
 // told are the keys of a study that do not affect results, or that are compared
 // separately.
 func told() []string {
-	return []string{"name", "title", "description", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "control", "lab"}
+	return []string{"name", "title", "description", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "control", "lab", "network"}
 }
 
 // titles are the descriptive keys of a mode.

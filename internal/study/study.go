@@ -34,6 +34,7 @@ type Study struct {
 	MaxTime                           Duration
 	Limits                            Limits
 	Lab                               Lab
+	Network                           Network
 }
 
 // Fields declares the keys of a study and their rules.
@@ -68,6 +69,7 @@ func (s *Study) Fields() []Field {
 		key("max_time", duration(&s.MaxTime, time.Second, 30*24*time.Hour), "time limit: no block starts that would end later"),
 		key("limits", sectionOf(&s.Limits), "resource limits of the sandboxes of modes that an engine creates"),
 		key("lab", sectionOf(&s.Lab), "the two hosts and their underlay"),
+		key("network", sectionOf(&s.Network), "your own network, for which the report says what modes add"),
 	}
 }
 

@@ -36,6 +36,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.limits(s.Limits, "limits.")
 	v.hosts(s)
 	v.cluster(s)
+	v.network(s)
 	v.method(s)
 	v.all(s.Evidence.Fields(), "evidence.")
 	v.costPass(s)

@@ -32,6 +32,8 @@ type Input struct {
 	Units                     Units // of changes on the first screen
 	// RTT is a round trip of the reader's own network, for which the first screen translates what modes add; 0 for none.
 	RTT time.Duration
+	// RTTOf is the machine to which the RTT was measured; empty if it was given.
+	RTTOf string
 }
 
 // Units are in what a first screen shows changes.
@@ -50,7 +52,7 @@ const (
 func (in Input) clean() Input {
 	in.Title = wording.Cut(wording.Clean(in.Title), 1000)
 	in.Description = wording.Cut(wording.CleanLines(in.Description), printable.MostProse)
-	in.Command = printable.Prose(in.Command)
+	in.Command, in.RTTOf = printable.Prose(in.Command), wording.Clean(in.RTTOf)
 	in.Page, in.Full, in.ClaimsCommand = printable.Prose(in.Page), printable.Prose(in.Full), printable.Prose(in.ClaimsCommand)
 	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
 	if in.Title == "" {

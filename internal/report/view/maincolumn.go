@@ -229,6 +229,10 @@ func (b *builder) elsewhere(columns []mainColumn) []doc.Note {
 	if b.RTT <= 0 {
 		return nil
 	}
+	trip := "On a round trip of " + wording.Value(b.RTT.Seconds(), "s")
+	if b.RTTOf != "" {
+		trip += ", the shortest to " + wording.Cut(b.RTTOf, 60)
+	}
 	var out []doc.Note
 	for _, c := range columns {
 		if c.each == "" || c.Metric.Unit != "1/s" {
@@ -249,7 +253,7 @@ func (b *builder) elsewhere(columns []mainColumn) []doc.Note {
 			parts = append(parts, strings.TrimSpace(r.Mode.ID+" "+change+" "+interval))
 		}
 		if len(parts) > 0 {
-			out = append(out, doc.Note{About: []string{"On a round trip of " + wording.Value(b.RTT.Seconds(), "s")},
+			out = append(out, doc.Note{About: []string{trip},
 				Text: "a " + c.each + " of " + c.name + " takes longer by: " + strings.Join(parts, "; ")})
 		}
 	}

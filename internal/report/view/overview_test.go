@@ -203,6 +203,10 @@ func TestElsewhere(t *testing.T) {
 	in.RTT = 300 * time.Microsecond
 	notes := New(in).Overview().Explanations
 	must.Contain(t, notes[0].String(), "On a round trip of 300 us: a transaction of ", "takes longer by: ", " +2 % (+1 .. +3)")
+	in.RTTOf = "ssh://web1\x1b[31m"
+	measured := New(in).Overview().Explanations[0].String()
+	must.Contain(t, measured, "On a round trip of 300 us, the shortest to ssh://web1")
+	must.NotContain(t, measured, "\x1b")
 }
 
 // A run of namespaces says that they are not Docker, and what measures it; one with a mode of an engine does not.

@@ -284,6 +284,7 @@ func unknownKey(key, where string, fields []study.Field, allowed []string) strin
 	}{
 		{new(study.Study).Fields(), "at the top level"},
 		{new(study.Lab).Fields(), "under lab"},
+		{new(study.Network).Fields(), "under network"},
 		{new(study.Workload).Fields(), "in an entry of workloads"},
 		{new(study.Mode).Fields(), "in an entry of modes"},
 		{new(study.Scenario).Fields(), "in an entry of scenarios"},

@@ -59,6 +59,27 @@ func TargetOf(src []byte) study.Target {
 	return s.Target()
 }
 
+// NetworkOf reads only the network of the reader, as [Titles] reads the title. It is zero if src has none in a valid form.
+func NetworkOf(src []byte) study.Network {
+	var s study.Study
+	r := newReader("", study.Catalog{})
+	for key, val := range topLevel(src) {
+		if key == "network" {
+			f, _ := study.Find(s.Fields(), key)
+			r.value(val, f, key)
+		}
+	}
+	if len(r.errs) > 0 {
+		return study.Network{}
+	}
+	for _, f := range s.Network.Fields() {
+		if !f.Value.IsZero() && f.Check() != "" {
+			return study.Network{}
+		}
+	}
+	return s.Network
+}
+
 // topLevel iterates over the keys of a study file and their values, as far as it is
 // valid.
 func topLevel(src []byte) iter.Seq2[string, *yaml.Node] {

@@ -59,6 +59,10 @@ func shares() *rapid.Generator[study.Share] {
 	return rapid.OneOf(rapid.Just(study.NotApplied()), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.ShareOf(x) }))
 }
 
+func drawNetwork(t *rapid.T) study.Network {
+	return study.Network{RTT: durations(time.Microsecond, study.LongestRTT).Draw(t, "rtt"), Like: maybe(t, "like", rapid.SampledFrom([]string{"ssh://web1", "ssh://me@[2001:db8::1]:2222"}))}
+}
+
 // drawStop draws what goes with any number of blocks.
 func drawStop(t *rapid.T) *study.Stop {
 	if !rapid.Bool().Draw(t, "stop?") {
@@ -195,6 +199,7 @@ func studies() *rapid.Generator[study.Study] {
 			CostPass: maybe(t, "cost pass", rapid.Custom(drawPass)),
 			MaxTime:  maybe(t, "max time", durations(time.Second, 720*time.Hour)),
 			Lab:      drawLab(t),
+			Network:  maybe(t, "network", rapid.Custom(drawNetwork)),
 		}
 		modes := studytest.Catalog().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (a App) runCommand() *cobra.Command {
 		Use: "run [STUDY]", Short: "Measure the modes of a study",
 		Long: "Measure the modes of a study file or of a built-in study. Without either, and without --modes, this machine decides: Docker's networks in private engines\n" +
 			"(study docker) if dockerd is installed and you are root, else those of the engine that runs here and that you may use (study engine), else namespaces\n" +
-			"(study default), to which an engine adds.\n\n" +
+			"(study default), to which an engine adds. The first run at a terminal that is given nothing asks which traffic is yours; Enter takes the study's workloads.\n\n" +
 			"The results go to stdout, on one screen; progress and warnings go to stderr, and everything\n" +
 			"goes into the run's directory. Requires root or unprivileged user namespaces; docker modes\n" +
 			"require root, or with --engine access to an existing engine.\n\n" +
@@ -89,6 +90,14 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	} else if f.force {
 		return usage(errors.New("--force is only for --resume"))
 	} else {
+		if len(args) == 0 && c.Flags().NFlag() == 0 && a.firstRun() {
+			if f.purpose, err = a.askTraffic(c.Context()); err != nil {
+				return err
+			}
+			if f.purpose != "" { // for where this command is run again as root of a user namespace
+				a.args = append(slices.Clone(a.args), "--for="+f.purpose)
+			}
+		}
 		a, s, err = f.load(c, args, a)
 	}
 	if err != nil {

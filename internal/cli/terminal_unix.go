@@ -24,3 +24,13 @@ func terminal(w any) (tty bool, width, height int) {
 	}
 	return true, int(size.Col), int(size.Row)
 }
+
+// inBackground reports whether r is the terminal of this program, which runs in the background: reading would stop it.
+func inBackground(r any) bool {
+	f, ok := file(r)
+	if !ok {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && group != unix.Getpgrp() // an error: it is not the terminal of this program
+}

@@ -80,6 +80,32 @@ func (p *tab) drawn(where string) {
 	}
 }
 
+// named fails where a mode's name is broken within a word. Words that are wider than any column are left out.
+func (p *tab) named() {
+	p.t.Helper()
+	broken := eval[[]string](p, `[...document.querySelectorAll("tbody th bdi")].filter(e => e.checkVisibility() && e.firstChild?.nodeType === 3).flatMap(e => {
+		const text = e.firstChild, range = document.createRange();
+		return [...text.data.matchAll(/[A-Za-z0-9_]{2,16}/g)].filter(m => {
+			range.setStart(text, m.index);
+			range.setEnd(text, m.index + m[0].length);
+			return new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1;
+		}).map(m => m[0] + " of " + text.data.slice(0, 60));
+	})`)
+	for _, b := range broken[:min(len(broken), 8)] {
+		p.t.Errorf("a name is broken within a word: %s", b)
+	}
+}
+
+// hinted fails for a table that scrolls sideways and does not show it, and where none does: then nothing is tested.
+func (p *tab) hinted() {
+	p.t.Helper()
+	tables := eval[[]bool](p, `[...document.querySelectorAll("div.scroll")].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)
+		.map(e => getComputedStyle(e).backgroundAttachment.includes("local") && getComputedStyle(e).backgroundImage.includes("gradient"))`)
+	if len(tables) == 0 || slices.Contains(tables, false) {
+		p.t.Errorf("tables that scroll, and whether they show it: %v", tables)
+	}
+}
+
 // fits fails for a page that has to be scrolled sideways, and names what sticks out.
 func (p *tab) fits(width int) {
 	p.t.Helper()

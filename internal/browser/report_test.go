@@ -23,6 +23,7 @@ func testReport(t *testing.T, b browser) {
 	p.named()
 	p.hinted()
 	p.wide()
+	p.folded()
 	p.tabbed()
 	p.printed()
 	p.clean()

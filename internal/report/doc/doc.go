@@ -60,8 +60,9 @@ type Section struct {
 	Head   Heading
 	Nav    string // name in the table of contents; empty for none
 	Look   Look
-	Level  int // of its heading in Markdown, where that is not as deep as it is nested
-	Group  int // of a mode: its number
+	Level  int  // of its heading in Markdown, where that is not as deep as it is nested
+	Group  int  // of a mode: its number
+	Fold   bool // a page shows only its heading until it is opened: it decides nothing
 	Blocks []Block
 }
 

@@ -236,6 +236,10 @@ func (p *page) section(s doc.Section, level int) {
 		p.f(dots)
 		p.worked = true
 	}
+	if s.Fold {
+		p.f("\n<details class=\"fold\">\n<summary>Show</summary>")
+		end = "\n</details>" + end
+	}
 	p.blocks(s.Blocks, 3)
 	p.f("%s", end)
 }

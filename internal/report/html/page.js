@@ -249,7 +249,8 @@ addEventListener('beforeprint', () => {
 addEventListener('afterprint', () => { for (const d of shut) d.open = false; });
 const reveal = () => {
   const e = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const d = e && e.closest('details');
+  const next = e && e.nextElementSibling;
+  const d = e && (e.closest('details') || next && next.matches('details.fold') && next);
   if (d && !d.open) {
     d.open = true;
     e.scrollIntoView();

@@ -327,7 +327,7 @@ func (b *builder) environment() []doc.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "environment", Head: doc.Heading{Text: "Environment"}, Nav: "Environment", Blocks: blocks}}
+	return []doc.Block{doc.Section{ID: "environment", Head: doc.Heading{Text: "Environment"}, Nav: "Environment", Fold: true, Blocks: blocks}}
 }
 
 // hostTable is the facts of all hosts, in the order in which they first appear.
@@ -356,7 +356,7 @@ func (b *builder) method() doc.Block {
 	}
 	t := factTable(about(b.view))
 	t.By, t.Caption = "method", "This run"
-	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Blocks: append(append(blocks, t), b.decisions()...)}
+	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Fold: true, Blocks: append(append(blocks, t), b.decisions()...)}
 }
 
 // repeat lists the commands that repeat a run and show it again.

@@ -172,7 +172,7 @@ func (b *builder) lost() doc.Block {
 	if n := len(b.Lost); n > mostLostRows {
 		blocks = append(blocks, doc.Paragraph{Role: doc.Seen, Text: fmt.Sprintf("The first %d of %d; all are in trials.ndjson.", mostLostRows, n)})
 	}
-	return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Blocks: blocks}
+	return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Fold: true, Blocks: blocks}
 }
 
 // notKnown lists what could not be read.

@@ -45,7 +45,7 @@ func span(from, to int) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid, p)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -205,17 +205,22 @@ func renewing(p plan.Plan, s study.Study) string {
 	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to create", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
 }
 
-// ruling prints the rules for invalid trials.
-func ruling(i study.Invalid) string {
+// ruling prints the rules for invalid trials that apply to trials of the plan.
+func ruling(i study.Invalid, p plan.Plan) string {
 	var rules []string
-	if i.Steal.On() {
-		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", wording.Percent(i.Steal.Of)))
+	alone := p.Alone()
+	where := "" // the limits of load apply, if not to every workload
+	if len(alone) < len(p.Workloads) {
+		where = " during " + strings.Join(alone, ", ") + ", whose trials run alone"
 	}
-	if i.Others.On() {
-		rules = append(rules, fmt.Sprintf("other programs take more than %s", wording.Percent(i.Others.Of)))
+	if i.Steal.On() && len(alone) > 0 {
+		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU%s", wording.Percent(i.Steal.Of), where))
 	}
-	if i.CPUWait.On() {
-		rules = append(rules, fmt.Sprintf("datagrams at a fixed rate wait for a CPU for more than %s of the time because of these", wording.Percent(i.CPUWait.Of)))
+	if i.Others.On() && len(alone) > 0 {
+		rules = append(rules, fmt.Sprintf("other programs take more than %s of a CPU%s", wording.Percent(i.Others.Of), where))
+	}
+	if i.CPUWait.On() && slices.ContainsFunc(p.Workloads, plan.SendsAtRate) {
+		rules = append(rules, fmt.Sprintf("datagrams at a fixed rate wait for a CPU for more than %s of the time because of other programs or the hypervisor", wording.Percent(i.CPUWait.Of)))
 	}
 	if i.Unsettled == study.On {
 		rules = append(rules, "it does not become steady")
@@ -223,7 +228,7 @@ func ruling(i study.Invalid) string {
 	rules = append(rules, "a link goes down", "the clock is set")
 	line := "invalid, and repeated at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
 	if i.Most.On() {
-		line += fmt.Sprintf("; with more than %s of them there is no verdict", wording.Percent(i.Most.Of))
+		line += fmt.Sprintf("; a workload with more than %s of them has no verdict", wording.Percent(i.Most.Of))
 	}
 	return line
 }

@@ -95,6 +95,17 @@ func (t *Trial) joins(before *Trial) bool {
 		(t.Sliced() && before.Sliced() || t.IsSearch() && before.IsSearch())
 }
 
+// Alone lists the workloads whose trials run one at a time, by name: their modes do not meet the same
+// load of the machine. A mode that has to be measured in one piece is known only during a run.
+func (p Plan) Alone() (names []string) {
+	for _, w := range p.Workloads {
+		if t := (Trial{Workload: w}); len(p.Modes) < 2 || !t.joins(&t) {
+			names = append(names, w.Name())
+		}
+	}
+	return names
+}
+
 // WithSetupTimes returns p with the time that each mode takes to be set up and taken
 // down; a mode without an entry takes no time. Estimates then include the modes that are
 // recreated between blocks.

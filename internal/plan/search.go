@@ -12,6 +12,11 @@ import (
 // those of the other modes' searches.
 func (t Trial) IsSearch() bool { return len(t.Workload.LossGoals) > 0 }
 
+// SendsAtRate reports whether a workload sends datagrams at a fixed rate.
+func SendsAtRate(w study.Workload) bool {
+	return w.PayloadSize > 0 && len(w.LossGoals) == 0 && Offered(w) > 0
+}
+
 // Search converts a workload to the configuration of a rate search. Loads are in
 // datagrams/s.
 func Search(w study.Workload) ratesearch.Config {

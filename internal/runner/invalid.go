@@ -93,7 +93,7 @@ func keptAtLink(tr *trialRun, load []string) []string {
 
 // sendsAtRate reports whether a trial sends datagrams at a fixed rate.
 func (tr *trialRun) sendsAtRate() bool {
-	return tr.Workload.PayloadSize > 0 && tr.search == nil && plan.Offered(tr.Workload) > 0
+	return plan.SendsAtRate(tr.Workload)
 }
 
 // lackedCPU reports that an endpoint of a trial at a fixed rate of datagrams had no CPU for

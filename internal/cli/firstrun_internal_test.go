@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,8 +67,8 @@ func TestAskTraffic(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	_, err = (App{Stdin: r, Stderr: new(bytes.Buffer)}).askTraffic(ctx)
-	coded, is := err.(*codeError)
-	if !is || coded.code != exitInterrupted {
+	var coded *codeError
+	if !errors.As(err, &coded) || coded.code != exitInterrupted {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -83,11 +83,11 @@ func (c ladderCost) unit() string {
 }
 
 // signed writes an amount with its sign, with as many digits as its interval supports.
-func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string) {
+func (c ladderCost) signed(a *result.Amount) (value, interval string) {
 	if a == nil {
 		return wording.Unknown, ""
 	}
-	v, digits := by*c.scale.In(a.Value), c.digits(a)
+	v, digits := c.scale.In(a.Value), c.digits(a)
 	write := func(v float64) string {
 		text := wording.Fixed(v, digits)
 		if v > 0 {
@@ -98,7 +98,7 @@ func (c ladderCost) signed(a *result.Amount, by float64) (value, interval string
 	if a.CI == nil {
 		return write(v), ""
 	}
-	lo, hi := by*c.scale.In(a.CI[0]), by*c.scale.In(a.CI[1])
+	lo, hi := c.scale.In(a.CI[0]), c.scale.In(a.CI[1])
 	return write(v), "(" + write(min(lo, hi)) + " .. " + write(max(lo, hi)) + ")"
 }
 
@@ -251,7 +251,7 @@ func isBeyond(costs []ladderCost, name string) bool {
 // stepCell is the cost of a step.
 func (c ladderCost) stepCell(s result.LadderStep) doc.OverviewCell {
 	tone := toneOf(s.Verdict)
-	value, interval := c.signed(s.Cost, 1)
+	value, interval := c.signed(s.Cost)
 	return doc.OverviewCell{Tone: tone, Mark: markOf(tone), Change: value + " " + c.unit(), Interval: interval}
 }
 
@@ -274,7 +274,7 @@ func ladderRow(costs []ladderCost, name, top string, bars bool) doc.OverviewRow 
 	for i, c := range costs {
 		cell, bar := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}, ""
 		if name == top {
-			value, interval := c.signed(c.Whole, 1)
+			value, interval := c.signed(c.Whole)
 			cell.Change, cell.Interval = value+" "+c.unit(), interval
 			bar = c.bar(0, c.Whole)
 		}
@@ -356,7 +356,7 @@ func ladderNotes(costs []ladderCost) []doc.Note {
 		}
 		for _, s := range c.Steps {
 			if s.Contradicts != "" {
-				out = append(out, doc.Note{About: s.Parts, Text: fmt.Sprintf("costs %s of %s, but %s", first(c.signed(s.Cost, 1)), c.title, s.Contradicts)})
+				out = append(out, doc.Note{About: s.Parts, Text: fmt.Sprintf("costs %s of %s, but %s", first(c.signed(s.Cost)), c.title, s.Contradicts)})
 			}
 		}
 	}
@@ -367,7 +367,7 @@ func first(value, _ string) string { return value }
 
 // interaction says by how much the two orders differ.
 func (c ladderCost) interaction(s result.LadderStep) string {
-	value, interval := c.signed(s.Interaction, 1)
+	value, interval := c.signed(s.Interaction)
 	return fmt.Sprintf("in %s of %s, adding it and removing it differ by %s %s %s", c.title, c.Workload, value, c.unit(), interval)
 }
 
@@ -380,7 +380,7 @@ func ladderSentence(run result.Run, costs []ladderCost) string {
 		return "Nothing can be explained: " + run.Ladder.Mode + " or " + run.Ladder.Baseline + " has no values."
 	}
 	c := costs[0]
-	whole, interval := c.signed(c.Whole, 1)
+	whole, interval := c.signed(c.Whole)
 	text := fmt.Sprintf("%s: the %s is %s %s %s", c.mode, c.title, strings.TrimPrefix(whole, "+"), c.unit(), strings.ReplaceAll(interval, "+", ""))
 	text = strings.TrimSpace(text) + " more than that of " + run.Ladder.Baseline
 	shown, unclear := c.ordered()
@@ -417,7 +417,7 @@ func (c ladderCost) ordered() (shown, unclear []string) {
 	slices.SortStableFunc(steps, func(x, y result.LadderStep) int { return cmp.Compare(math.Abs(y.Cost.Value), math.Abs(x.Cost.Value)) })
 	for _, s := range steps {
 		if s.Verdict == result.Worse || s.Verdict == result.Better || s.Verdict == result.Small {
-			value, _ := c.signed(s.Cost, 1)
+			value, _ := c.signed(s.Cost)
 			shown = append(shown, stepName(s)+" "+value)
 			continue
 		}
@@ -490,7 +490,7 @@ func (b *builder) ladderTable(c ladderCost, by string) doc.Block {
 	if c.Baseline != nil {
 		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: b.Run.Ladder.Baseline}, {Text: "the baseline"}, {Text: c.scale.Number(c.Baseline.Value)}, blank, blank, blank, blank}})
 	}
-	whole := doc.Row{Sum: true, Cells: []doc.Cell{{Text: c.mode}, {Text: "all of it"}, value(c.signed(c.Whole, 1)), blank, blank, blank, blank}}
+	whole := doc.Row{Sum: true, Cells: []doc.Cell{{Text: c.mode}, {Text: "all of it"}, value(c.signed(c.Whole)), blank, blank, blank, blank}}
 	placed := false
 	for _, s := range c.Steps {
 		if s.Beyond && !placed {
@@ -503,7 +503,7 @@ func (b *builder) ladderTable(c ladderCost, by string) doc.Block {
 			}
 		}
 		verdict := wording.Verdict(judgedStep(s))
-		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: b.titleOf(s.Parts)}, value(c.signed(s.Cost, 1)), {Text: ofBaseline(s)}, removed,
+		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: b.titleOf(s.Parts)}, value(c.signed(s.Cost)), {Text: ofBaseline(s)}, removed,
 			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: toneOf(s.Verdict)}, {Text: avoid(b.Run.Ladder, s.Parts)}}})
 	}
 	if !placed {

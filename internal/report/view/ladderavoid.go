@@ -21,7 +21,7 @@ func (c ladderCost) avoidable(l *result.Ladder) []doc.Note {
 	slices.SortStableFunc(steps, func(x, y result.LadderStep) int { return cmp.Compare(y.Cost.Value, x.Cost.Value) })
 	var out []doc.Note
 	for _, s := range steps[:min(len(steps), mostAvoided)] {
-		value, _ := c.signed(s.Cost, 1)
+		value, _ := c.signed(s.Cost)
 		out = append(out, doc.Note{About: s.Parts, Text: fmt.Sprintf("to get back %s %s, %s.", strings.TrimPrefix(value, "+"), c.unit(), avoid(l, s.Parts))})
 	}
 	return out

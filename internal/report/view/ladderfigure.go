@@ -42,7 +42,7 @@ func (c ladderCost) figure() (chart.Figure, bool) {
 		if s.Cost == nil {
 			continue
 		}
-		value, interval := c.signed(s.Cost, 1)
+		value, interval := c.signed(s.Cost)
 		v, key := c.scale.In(s.Cost.Value), keyCosts
 		switch {
 		case s.Beyond:

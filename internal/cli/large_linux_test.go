@@ -66,7 +66,7 @@ func TestEveryCommandOnLargeInput(t *testing.T) {
 		"compare": {{"compare runs/dense #", runs}}, "check": {{"check --baseline runs/dense #", runs}},
 		"ls": {{"ls #", "runs"}}, "history": {{"history #", "runs"}}, "prune": {{"prune #", "runs"}},
 		"modes": {{"modes --probe cni/network:./#", "x.conflist y.conflist"}}, "doctor": {{"doctor --modes cni/network:./#", "x.conflist y.conflist"}},
-		"completion": nil, "engines": nil, "gc": nil, "help": nil, "image": nil, "serve": nil, "version": nil, "which": nil, "workloads": nil,
+		"completion": nil, "engines": nil, "explain": nil, "gc": nil, "help": nil, "image": nil, "serve": nil, "version": nil, "which": nil, "workloads": nil,
 	}
 	for line := range strings.Lines(output(t, dir, "__complete", "")) {
 		name, _, is := strings.Cut(line, "\t")

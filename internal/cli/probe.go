@@ -113,7 +113,7 @@ func (a App) mode(name string) (driver.Mode, error) {
 		names = append(names, m.ID)
 	}
 	if meant := suggest.Meant(name, names); meant != "" {
-		return m, fmt.Errorf("%w; did you mean %s? tare modes lists those there are", err, meant)
+		return m, fmt.Errorf("%w; did you mean %s? tare modes lists the modes", err, meant)
 	}
-	return m, fmt.Errorf("%w; tare modes lists those there are", err)
+	return m, fmt.Errorf("%w; tare modes lists the modes", err)
 }

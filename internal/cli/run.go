@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/report"
 	"tare/internal/result"
@@ -234,7 +233,7 @@ func (a App) ended(run result.Run, err error, dir string) error {
 	case run.Status == result.RunInterrupted:
 		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir, quote(dir))
 		return &codeError{exitInterrupted, errSilent}
-	case err != nil && run.Trials.OK == 0 && run.Trials.Invalid > 0:
+	case err != nil && run.Trials.Invalid > 0 && (run.Trials.OK == 0 || run.Noisy != ""):
 		return &codeError{exitUnfit, fmt.Errorf("%w; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the trials are in %s", err, dir)}
 	case err != nil:
 		return environment(err)
@@ -242,8 +241,6 @@ func (a App) ended(run result.Run, err error, dir string) error {
 		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the results are in %s\n",
 			run.Noisy, dir)
 		return &codeError{exitUnfit, errSilent}
-	case analysis.Empty(run) != "":
-		return fmt.Errorf("nothing can be compared: %s; the reasons are in %s", analysis.Empty(run), filepath.Join(dir, store.RunFile))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,9 +237,11 @@ func (r *run) evaluate() error {
 	return nil
 }
 
-// empty returns an error if no trial of the run gave a value that counts: a run without a result is not complete.
+// empty returns an error if no trial of the run gave a value that counts, or of the modes to compare none has: a run
+// without a result is not complete.
 func (r *run) empty() error {
-	if len(r.out.Cells) > 0 {
+	lacking := analysis.Empty(r.out)
+	if len(r.out.Cells) > 0 && lacking == "" {
 		return nil
 	}
 	var why []string
@@ -251,7 +254,7 @@ func (r *run) empty() error {
 		why = append(why, fmt.Sprintf("%d of %d trials are invalid; the first, %s", n.Invalid, n.OK+n.Invalid, r.invalid))
 	}
 	if len(why) == 0 {
-		why = append(why, "no trial gave a value")
+		why = append(why, cmp.Or(lacking, "no trial gave a value"))
 	}
 	return fmt.Errorf("%w: %s", ErrNothing, strings.Join(why, "; "))
 }

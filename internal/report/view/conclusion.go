@@ -42,8 +42,11 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	if v.Run.Noisy != "" {
 		return prefix + "the run is too noisy to judge: " + strings.TrimRight(v.Run.Noisy, ".") + "."
 	}
-	if empty := analysis.Empty(v.Run); empty != "" && v.Run.Status == result.RunComplete && v.Run.Source == "" {
-		return "The run failed: " + empty + "."
+	if empty := analysis.Empty(v.Run); empty != "" && v.Run.Source == "" {
+		if v.Run.Status == result.RunComplete {
+			prefix = "The run failed: "
+		}
+		return strings.Replace(prefix, "; of these: ", ": ", 1) + empty + "."
 	}
 	if len(columns) == 0 {
 		return prefix + "no workload gave a value."

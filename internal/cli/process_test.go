@@ -77,6 +77,9 @@ func copySelf(t *testing.T, dir string) string {
 	in := must.Get(os.Open("/proc/self/exe"))(t)
 	defer in.Close()
 	path := filepath.Join(dir, "tare-copy")
+	// A program that is forked meanwhile has the file open for writing until it is executed: the copy would be busy.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	out := must.Get(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
 	must.Get(io.Copy(out, in))(t)
 	must.Do(t, out.Close())

@@ -7,7 +7,8 @@ import (
 )
 
 // Empty is why a run has nothing to compare although it was to compare modes: none of these, controls left out, was measured
-// and has a value. It is "" for every other run, such as one of baselines only. Such a run has failed, whatever its status says.
+// and has a value. It is "" for every other run, such as one of baselines only. A run that ends so has failed; one of before may say
+// that it is complete.
 func Empty(run result.Run) string {
 	asked := false
 	for _, m := range run.Modes {
@@ -22,5 +23,5 @@ func Empty(run result.Run) string {
 	if !asked {
 		return ""
 	}
-	return "no mode that is compared with a baseline has a valid trial"
+	return "no mode that is compared with a baseline has a value"
 }

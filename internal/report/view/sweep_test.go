@@ -33,7 +33,7 @@ func TestEmptyTableIsFailure(t *testing.T) {
 	in := settled()
 	in.Run.Cells = slices.DeleteFunc(in.Run.Cells, func(c result.Cell) bool { return c.Mode != "host" })
 	in.Trials = slices.DeleteFunc(in.Trials, func(t result.Trial) bool { return t.Mode != "host" })
-	must.Equal(t, "The run failed: no mode that is compared with a baseline has a valid trial.", New(in).Overview().Sentence)
+	must.Equal(t, "The run failed: no mode that is compared with a baseline has a value.", New(in).Overview().Sentence)
 }
 
 // No loss at a load that the sender did not offer is no statement about that load.

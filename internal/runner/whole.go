@@ -55,6 +55,11 @@ func (tr *trialRun) checkLength() error {
 	if tr.out.Series != nil {
 		seen.Series = tr.out.Series.Values
 	}
+	for _, spent := range tr.observed.CPUTime {
+		if share, known := spent.BusiestCPU(); known {
+			seen.BusiestCPU = max(seen.BusiestCPU, share)
+		}
+	}
 	var shaper string
 	var values result.Values
 	if directed := directions(tr.pairs[0].clientSide, tr.client, tr.server); len(directed) == 1 {
@@ -73,6 +78,8 @@ func (tr *trialRun) checkLength() error {
 		return &tooShortError{next, "its path holds " + wording.Duration(next.Held) + " of data"}
 	case schedule.StillBursting:
 		return &tooShortError{next, shaper}
+	case schedule.Unsteady:
+		return &tooShortError{next, "its goodput changed within " + wording.Duration(tr.Workload.Duration.Std())}
 	case schedule.TooSlow:
 		return fmt.Errorf("its path holds %s of data, which would take a window of %s. Set a smaller send_buffer or fewer streams",
 			wording.Duration(next.Held), wording.Duration(next.Workload.Duration.Std()))

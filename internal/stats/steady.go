@@ -22,6 +22,7 @@ const (
 	minSteadySamples = 4     // batches
 	steadyShift      = 0.02  // of the mean: a smaller shift does not reject a trial
 	steadySure       = 0.998 // one-sided; in a long series 2.9 standard errors
+	levelRisk        = 0.01  // of a change of level that is chance
 )
 
 // SteadyState finds where the warm-up of a series of equally long samples ends, and
@@ -120,6 +121,28 @@ func Batches(series []float64, m int) []float64 {
 		z = append(z, mean)
 	}
 	return z
+}
+
+// LevelChanged reports whether the level of a series changed, whenever that was: whether the batches, divided in two
+// where their means differ most, differ by more than t_{1-.01/2(k-1), k-2} standard errors. The k-1 divisions of k
+// batches are as many tests (Bonferroni), so that a steady series of independent batches is reported in at most 1 of 100
+// cases; a slow trend is reported too. It is true for fewer than 4 batches, which cannot show that a level held.
+func LevelChanged(batches []float64) bool {
+	k := len(batches)
+	if k < minSteadySamples {
+		return true
+	}
+	critical := TQuantile(1-levelRisk/float64(2*(k-1)), float64(k-2))
+	for at := 1; at < k; at++ {
+		before, s1 := meanSD(batches[:at])
+		after, s2 := meanSD(batches[at:])
+		n1, n2 := float64(at), float64(k-at)
+		pooled := math.Sqrt(((n1-1)*s1*s1 + (n2-1)*s2*s2) / (n1 + n2 - 2))
+		if math.Abs(after-before) > critical*pooled*math.Sqrt(1/n1+1/n2) {
+			return true
+		}
+	}
+	return false
 }
 
 // Slope is a trend in the unit of the samples per sample, with its interval.

@@ -214,3 +214,46 @@ func upTo(n int) []float64 {
 	}
 	return xs
 }
+
+// A level that changed is told from noise, wherever in the series it did.
+func TestLevelChanged(t *testing.T) {
+	flat := func(int) float64 { return 1 }
+	from := func(at int, level float64) func(int) float64 {
+		return func(i int) float64 {
+			if i >= at {
+				return level
+			}
+			return 1
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		sd     float64
+		level  func(i int) float64
+		lo, hi float64 // share of series in which it is told, of 600 samples in 20 batches
+	}{
+		{"steady, quiet", 0.01, flat, 0, 0.02},
+		{"steady, noisy", 0.5, flat, 0, 0.02},
+		{"a burst in the first batch", 0.1, from(30, 0.5), 1, 1},
+		{"a burst in a third of a batch", 0.05, from(10, 0.3), 0.99, 1},
+		{"a burst in the first fifth", 0.3, from(120, 0.6), 1, 1},
+		{"a burst in the first half", 0.3, from(300, 0.8), 0.99, 1},
+		{"a rise in the last batch", 0.1, from(570, 1.5), 1, 1},
+		{"a trend", 0.1, func(i int) float64 { return 1 - 0.2*float64(i)/600 }, 0.99, 1},
+		{"a change below the noise", 0.5, from(300, 0.98), 0, 0.1},
+	} {
+		rng := rand.New(rand.NewPCG(9, 1))
+		told := 0.0
+		for range reps {
+			if LevelChanged(Batches(simulated(rng, 600, tt.sd, tt.level), 30)) {
+				told += 1.0 / reps
+			}
+		}
+		if told < tt.lo-1e-9 || told > tt.hi {
+			t.Errorf("%s: told in %.3f of series, want %v to %v", tt.name, told, tt.lo, tt.hi)
+		}
+	}
+	if same := []float64{3, 3, 3, 3}; LevelChanged(same) || !LevelChanged(same[:3]) || !LevelChanged(nil) {
+		t.Error("equal batches have no change if there are 4, and too few show nothing")
+	}
+}

@@ -37,8 +37,11 @@ const (
 	farMore = time.Second
 	// shaperSlack is how much a token bucket may be inexact, because of its clock.
 	shaperSlack = 0.02
-	// steadyWithin is how much the halves of a window may differ.
-	steadyWithin = 0.05
+	// steadyWithin is how much the halves of a window may differ, and levelBatches into how many parts it is divided
+	// to tell a change from noise.
+	steadyWithin, levelBatches = 0.05, 20
+	// saturated is the share of a window that a CPU without time to spare was busy.
+	saturated = 0.95
 )
 
 // SlowTransfers is after how many transfers in a row whose path held more than a slice carries it is taken for slow.
@@ -88,6 +91,7 @@ const (
 	LongEnough    Judged = iota
 	TooShort             // it must be repeated as the trial that Judge returns
 	StillBursting        // the same, because a shaper's bucket was not empty
+	Unsteady             // the same, because its goodput changed in the window
 	TooSlow              // the path requires a longer window than any
 	Falling              // its goodput still falls at the greatest length
 	Bursting             // its goodput is above the rate of a shaper on the path after the longest warm-up
@@ -100,6 +104,7 @@ type Seen struct {
 	Held        *traffic.Held // at the end, nil if unknown
 	Rate, Burst float64       // of the slowest token bucket that its data has passed: bit/s, 0 without one, and bytes
 	Overhead    float64       // bytes that passed that bucket for a byte of payload, less than 1 if they are counted elsewhere
+	BusiestCPU  float64       // the share of the trial that the busiest CPU of its machines was busy, 0 if unknown
 }
 
 // passed is the rate at which the goodput passed the shaper, headers included, in bit/s.
@@ -146,9 +151,13 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 	switch {
 	case math.Abs(first-second) <= steadyWithin*(first+second)/2:
 		return t, LongEnough
+	// Noise is not a burst: a longer window would only show it again, and the interval over the blocks tells how much
+	// there is. Nor is a burst what a saturated CPU does, which other programs slow down and let go.
+	case s.BusiestCPU >= saturated, !stats.LevelChanged(stats.Batches(series, max(1, len(series)/levelBatches))):
+		return t, LongEnough
 	case now < longestWindow:
 		// What the window has shown becomes warm-up.
-		return t.InOnePiece(t.Held, upTo(warmup+now), upTo(2*now)), TooShort
+		return t.InOnePiece(t.Held, upTo(warmup+now), upTo(2*now)), Unsteady
 	case first > second:
 		return t, Falling
 	}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -98,7 +99,7 @@ func (p *path) measured() (goodput float64, counts bool, trials int) {
 		p.idle(time.Second)
 		series, mean, h := p.transfer(t.Workload.Warmup.Std(), t.Workload.Duration.Std())
 		next, judged := Judge(t, p.seen(mean, series, h))
-		if judged != TooShort && judged != StillBursting {
+		if judged != TooShort && judged != StillBursting && judged != Unsteady {
 			return mean, judged == LongEnough, trials
 		}
 		t = next
@@ -161,5 +162,48 @@ func TestEstimateOfSlowPath(t *testing.T) {
 	sc.RecordTime(rest, 3*took, before) // a busy machine does lengthen it
 	if left := sc.Estimate(sc.Rest()); left != 6*took {
 		t.Errorf("at a third of the pace four trials take %v of %v", left, took)
+	}
+}
+
+// A window whose halves differ is repeated if its goodput changed, and left as it is if that is noise, or what other
+// programs left of a saturated CPU.
+func TestUnsteadyWindows(t *testing.T) {
+	// half returns a window of 60 s in which the goodput falls by 20 % after half of it, with so much noise.
+	half := func(noise float64) []float64 {
+		rng := rand.New(rand.NewPCG(1, 2))
+		series := make([]float64, 600)
+		for i := range series {
+			series[i] = 1e6 * (1 + noise*rng.NormFloat64())
+			if i >= len(series)/2 {
+				series[i] -= 2e5
+			}
+		}
+		return series
+	}
+	held := &traffic.Held{Streams: 1, Bytes: 1e6, Delivered: 60e6, Elapsed: time.Minute, RTT: time.Millisecond}
+	for _, tt := range []struct {
+		name   string
+		window time.Duration
+		noise  float64
+		cpu    float64
+		want   Judged
+	}{
+		{"a burst ends in the window", 10 * time.Second, 0.05, 0.3, Unsteady},
+		{"it is not known how busy the CPUs were", 10 * time.Second, 0.05, 0, Unsteady},
+		{"and in the longest", longestWindow, 0.05, 0.3, Falling},
+		{"noise", 10 * time.Second, 3, 0.3, LongEnough},
+		{"noise in the longest", longestWindow, 3, 0.3, LongEnough},
+		{"a saturated CPU", 10 * time.Second, 0.05, 0.99, LongEnough},
+		{"a saturated CPU in the longest", longestWindow, 0.05, 0.99, LongEnough},
+	} {
+		trial := plan.Trial{Block: 1, Held: time.Second, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: study.WaitOf(time.Second),
+			Duration: study.Duration(tt.window), Slice: study.Duration(50 * time.Millisecond)}}
+		next, judged := Judge(trial, Seen{Goodput: 8e6, Series: half(tt.noise), Held: held, BusiestCPU: tt.cpu})
+		if judged != tt.want {
+			t.Errorf("%s: judged %d, want %d", tt.name, judged, tt.want)
+		}
+		if w := next.Workload; judged == Unsteady && (w.Warmup.Std() != 11*time.Second || w.Duration.Std() != 20*time.Second) {
+			t.Errorf("%s: repeated with a warm-up of %v and %v timed", tt.name, w.Warmup.Std(), w.Duration.Std())
+		}
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tare/internal/study"
 	"tare/internal/target"
+	"tare/internal/timelimit"
 )
 
 // engineFlags choose the engines that build the docker modes, or the machines of a run.
@@ -88,6 +90,36 @@ func (a App) on(t study.Target, o target.Options) App {
 		a.target = k.New(t, o)
 	}
 	return a
+}
+
+// lacks reports what modes of a study require and the hosts lack, as far as that can be known before anything is made.
+// The hosts must have been reached.
+func (a App) lacks(ctx context.Context, s study.Study) error {
+	if a.target.Check == nil {
+		return nil
+	}
+	if err := a.target.Check(ctx, s); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// foreseeTimeout bounds what a plan waits for the hosts.
+func foreseeTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
+
+// foresee is lacks for a plan. It opens the hosts for it; one that cannot be reached is said, and no error of a plan.
+func (a App) foresee(ctx context.Context, s study.Study) (failed error) {
+	if a.target.Check == nil {
+		return nil
+	}
+	defer func() { failed = errors.Join(failed, a.target.Close()) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, foreseeTimeout(), fmt.Errorf("no answer within %s", foreseeTimeout()))
+	defer cancel()
+	if err := a.target.Open(ctx); err != nil {
+		fmt.Fprintf(a.Stderr, "tare: not checked whether the hosts have what the modes require: %v\n", err)
+		return nil
+	}
+	return a.lacks(ctx, s)
 }
 
 // reach prepares to build modes: it enters a user namespace where required, and connects to

@@ -22,7 +22,7 @@ func (a App) planCommand() *cobra.Command {
 		Example: "  tare plan\n  tare plan overlays --profile standard\n  tare plan my-study.yaml",
 		Args:    atMostOne(),
 		Long: "Show what a run of this study would build, how long it would take and which rights it requires.\n" +
-			"Nothing is built and no rights are required.",
+			"Nothing is built and no rights are required. A running engine is asked whether it has the networks of the modes.",
 		RunE: func(c *cobra.Command, args []string) error {
 			a, s, err := f.load(c, args, a)
 			if err != nil {
@@ -30,6 +30,9 @@ func (a App) planCommand() *cobra.Command {
 			}
 			if f.chosen != "" {
 				fmt.Fprintln(a.Stderr, "tare:", f.chosen)
+			}
+			if err := a.foresee(c.Context(), s); err != nil {
+				return err
 			}
 			return a.printPlan(plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s)), s, order)
 		},

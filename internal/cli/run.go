@@ -126,6 +126,9 @@ func (a App) measure(background context.Context, s study.Study, f runFlags) (at 
 	ctx, stop := a.ending(background)
 	defer stop()
 	defer func() { failed = errors.Join(failed, a.target.Close()) }()
+	if err := a.lacks(ctx, s); err != nil {
+		return "", err
+	}
 	if f.chosen != "" && !f.quiet {
 		fmt.Fprintln(a.Stderr, "tare:", f.chosen)
 	}

@@ -49,6 +49,8 @@ type Target struct {
 	DescribeChanges func(study.Study) []string
 	// Open checks that the hosts are reachable, before anything is created. It may be nil.
 	Open func(ctx context.Context) error
+	// Check reports what modes of a study require and the hosts lack, after Open and without a change to them. It may be nil.
+	Check func(ctx context.Context, s study.Study) error
 	// Diagnose is Open for tare doctor: it shows what it finds out about the hosts and what is
 	// between them, group by group. If it fails, no mode can be built. It may be nil.
 	Diagnose func(ctx context.Context, show func(facts.Group)) ([]result.Warning, error)

@@ -173,6 +173,9 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	return out, nil
 }
 
+// DefaultBridge reports whether containers that name no network join n: bridge with Docker, podman with Podman.
+func (n Network) DefaultBridge() bool { return n.Name == "bridge" || n.Name == "podman" }
+
 // Networks lists the networks of the engine by name, without their containers and peers.
 func (e *Engine) Networks(ctx context.Context) ([]Network, error) {
 	found, err := e.api.NetworkList(ctx, client.NetworkListOptions{})

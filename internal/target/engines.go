@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -60,6 +61,13 @@ func newEngines(t study.Target, o Options) driver.Target {
 	return driver.Target{
 		Hosts:   on.Hosts(),
 		Drivers: driver.Registry{on}, Unavailable: onlyKube(absent), Open: on.Open, Close: on.Close,
+		Check: func(ctx context.Context, s study.Study) error {
+			var modes []string
+			for _, m := range s.Modes {
+				modes = append(modes, m.Mode)
+			}
+			return on.Check(ctx, modes)
+		},
 		DescribeChanges: func(s study.Study) []string { return engineChanges(s, t, o.AllowSwarm) },
 		Begin:           func(run driver.Run) (driver.HostInfo, error) { return enginesBegin(on, t) },
 	}

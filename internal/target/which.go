@@ -59,7 +59,7 @@ func engineNetworks(ctx context.Context, name string, e *engine.Engine) []Networ
 			net.Try = run + " --modes docker/host"
 		case "bridge":
 			net.Try = run + " --modes docker/network:" + n.Name
-			if n.Name == "bridge" || n.Name == "podman" {
+			if n.DefaultBridge() {
 				net.Try = run + " --modes docker/colocated,docker/to-host"
 			}
 		case "overlay":

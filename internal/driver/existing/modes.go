@@ -2,8 +2,6 @@ package existing
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -175,20 +173,11 @@ func (p *path) userlandProxy(ctx context.Context) error {
 func (p *path) network(ctx context.Context) error {
 	name := containers.Parameter(p.Mode)
 	for _, s := range []*host{p.a, p.b} {
-		n, err := s.engine.Network(ctx, name)
-		if errors.Is(err, engine.ErrNotFound) {
-			return fmt.Errorf("the engine of host %s has no network %s; run docker network ls there to list its networks", s.At, name)
-		}
+		n, err := usableNetwork(ctx, s.engine, name, s.At)
 		if err != nil {
 			return err
 		}
 		p.onSwarm = p.onSwarm || n.Scope == engine.ScopeSwarm
-		switch {
-		case n.Driver == "host" || n.Driver == "null":
-			return fmt.Errorf("network %s of host %s does not assign addresses to containers (driver %s)", name, s.At, n.Driver)
-		case n.Scope == engine.ScopeSwarm && !n.Attachable:
-			return fmt.Errorf("network %s is a Swarm network that only services may join; create it with --attachable", name)
-		}
 	}
 	return p.onNetwork(ctx, name, remote.AnyConnectivity)
 }

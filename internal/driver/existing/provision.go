@@ -16,10 +16,12 @@ import (
 
 // recipe is how a mode is built on existing engines.
 type recipe struct {
-	near  bool // both endpoints are always on the first host
-	far   bool // requires two hosts
-	raw   bool // the client is a process of its host: a machine needs no engine for it
-	build func(*path, context.Context) error
+	near bool // both endpoints are always on the first host
+	far  bool // requires two hosts
+	raw  bool // the client is a process of its host: a machine needs no engine for it
+	// Containers of the mode join the default bridge, or a network that its name says. An engine may lack either.
+	bridge, network bool
+	build           func(*path, context.Context) error
 	// desktop replaces build if the engine runs in a virtual machine on this machine: the
 	// client is a process of the desktop, and so is the server if alone is set.
 	desktop func(*path, context.Context) error
@@ -31,16 +33,16 @@ func recipes() map[string]recipe {
 		containers.Host:            {far: true, build: (*path).hosts},
 		containers.HostLocal:       {near: true, build: (*path).hosts, desktop: (*path).onLoopback, alone: true},
 		"docker/host":              {build: (*path).hosts},
-		"docker/published":         {raw: true, build: (*path).published, desktop: (*path).fromDesktop},
-		"docker/bridge":            {far: true, build: (*path).bridge},
-		"docker/colocated":         {near: true, build: (*path).colocated},
-		"docker/to-host":           {near: true, build: (*path).toHost},
-		"docker/userland-proxy":    {near: true, build: (*path).userlandProxy},
+		"docker/published":         {bridge: true, raw: true, build: (*path).published, desktop: (*path).fromDesktop},
+		"docker/bridge":            {bridge: true, far: true, build: (*path).bridge},
+		"docker/colocated":         {bridge: true, near: true, build: (*path).colocated},
+		"docker/to-host":           {bridge: true, near: true, build: (*path).toHost},
+		"docker/userland-proxy":    {bridge: true, near: true, build: (*path).userlandProxy},
 		"docker/macvlan":           {far: true, build: (*path).linkNetwork},
 		"docker/ipvlan":            {far: true, build: (*path).linkNetwork},
 		"docker/overlay":           {far: true, build: (*path).overlay},
 		"docker/overlay-encrypted": {far: true, build: (*path).overlay},
-		"docker/network:NAME":      {build: (*path).network},
+		"docker/network:NAME":      {network: true, build: (*path).network},
 		"docker/driver:NAME":       {build: (*path).withDriver},
 	}
 }

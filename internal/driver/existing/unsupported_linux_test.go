@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -134,7 +136,44 @@ func TestExistingRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want one line with %q", name, err, tt.want)
 		}
 	}
+	for mode, want := range map[string]string{
+		"docker/network:nowhere": "mode docker/network:nowhere: the engine of host a has no network nowhere", "docker/network:none": "driver null",
+		"docker/network:tiny": "the engine of host b has no network tiny", "docker/bridge": "", "docker/network:bridge": "", "docker/published": "", "netns/bridge": "",
+	} {
+		if err := g.Check(t.Context(), []string{"docker/host", mode}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("check of %s: %v, want %q", mode, err, want)
+		}
+	}
 	must.EqualFor(t, "left of what was refused", before, inventory(t, c))
+}
+
+// An engine without a default bridge is known before anything is made.
+func TestExistingWithoutBridge(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/networks"):
+			fmt.Fprint(w, `[{"Name":"host","Driver":"host"},{"Name":"none","Driver":"null"},{"Name":"shop","Driver":"bridge"}]`)
+		case strings.HasSuffix(r.URL.Path, "/networks/shop"):
+			fmt.Fprint(w, `{"Name":"shop","Driver":"bridge","Scope":"local"}`)
+		default:
+			w.Header().Set("Api-Version", "1.44")
+			fmt.Fprint(w, `{}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	g := existing.New([]existing.Host{{Name: "left", Target: strings.Replace(s.URL, "http", "tcp", 1)}}, false)
+	t.Cleanup(func() { must.Do(t, g.Close()) })
+	err := g.Check(t.Context(), []string{"docker/host", "docker/network:shop", "docker/published"})
+	if err == nil || !strings.Contains(err.Error(), "mode docker/published: the engine of host left has no default bridge") {
+		t.Errorf("%v", err)
+	}
+	must.Do(t, g.Check(t.Context(), []string{"docker/host", "docker/network:shop", "docker/driver:macvlan"}))
+	if slices.ContainsFunc(asked, func(method string) bool { return method != "GET" && method != "HEAD" }) {
+		t.Errorf("asked by %v", asked)
+	}
 }
 
 func TestExistingPassesOverTakenPorts(t *testing.T) {

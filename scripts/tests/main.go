@@ -85,12 +85,22 @@ func run() error {
 		failed = failed || !t.green()
 		total.add(t)
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return errors.Join(errors.New("interrupted"), sweep())
 		}
 	}
 	fmt.Printf("%d passed, %d failed, %d skipped\n", total.passed, total.failed, total.skippedCount())
 	if failed {
 		return errors.New("not green")
+	}
+	return nil
+}
+
+// sweep removes what interrupted tests have left on this machine: they ended without their clean-up.
+func sweep() error {
+	cmd := exec.Command("go", "run", "-trimpath", "./cmd/tare", "gc")
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(nil), os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("remove what the tests left: %w; repeat it with tare gc", err)
 	}
 	return nil
 }
@@ -249,7 +259,7 @@ func (g group) test(ctx context.Context, o options, pkgs, path []string, r *repo
 	if o.race {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	inGroup(cmd)
 	cmd.WaitDelay = time.Minute
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -176,3 +182,46 @@ func TestStagesAreNamedAlike(t *testing.T) {
 		}
 	}
 }
+
+// Interrupted, the runner interrupts the test programs, too, which go test alone would leave running.
+func TestInterrupted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs another system: Windows has no process groups")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":    "module waits\n",
+		"w_test.go": "package waits\n\nimport (\n\t\"os\"\n\t\"strconv\"\n\t\"testing\"\n)\n\nfunc TestWaits(t *testing.T) {\n\tos.WriteFile(\"pid.new\", []byte(strconv.Itoa(os.Getpid())), 0o600)\n\tos.Rename(\"pid.new\", \"pid\")\n\tselect {}\n}\n",
+	} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	t.Chdir(dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	r := &report{in: discard{}}
+	go func() { ended <- group{parallel: 1}.test(ctx, options{}, []string{"."}, nil, r) }()
+	var pid int
+	for pid == 0 {
+		select {
+		case err := <-ended:
+			t.Fatalf("the test ended before it was interrupted: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+		if text, err := os.ReadFile("pid"); err == nil {
+			pid = must.Get(strconv.Atoi(string(text)))(t)
+		}
+	}
+	cancel()
+	<-ended
+	program := must.Get(os.FindProcess(pid))(t)
+	if err := program.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the test program still runs: %v", err)
+		must.Do(t, program.Kill())
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }

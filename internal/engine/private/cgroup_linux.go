@@ -35,9 +35,9 @@ func Hierarchies() ([]string, error) {
 	return at, nil
 }
 
-// RemoveCgroups removes the control group of that name from the root of each hierarchy, including
+// removeCgroups removes the control group of that name from the root of each hierarchy, including
 // its subgroups. Its processes must have been killed.
-func RemoveCgroups(name string) error {
+func removeCgroups(name string) error {
 	all, err := Hierarchies()
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func JoinCPUGroup(run string) (leave func() error, err error) {
 		return nothing, err
 	}
 	name := run + cpuGroupSuffix
-	if err := claim(name); err != nil {
+	if err := Claim(name); err != nil {
 		return nothing, fmt.Errorf("create a CPU group for client and server: %w", err)
 	}
 	group := filepath.Join(h, lab.Prefix+name)
@@ -242,9 +242,9 @@ func JoinCPUGroup(run string) (leave func() error, err error) {
 	}
 	self := []byte(strconv.Itoa(os.Getpid()))
 	if err := os.WriteFile(filepath.Join(group, groupProcesses), self, 0); err != nil {
-		return nothing, errors.Join(fmt.Errorf("join a CPU group for client and server: %w", err), removeClaimed(name))
+		return nothing, errors.Join(fmt.Errorf("join a CPU group for client and server: %w", err), RemoveClaimed(name))
 	}
 	return func() error {
-		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), removeClaimed(name))
+		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), RemoveClaimed(name))
 	}, nil
 }

@@ -23,8 +23,8 @@ func markText(name string) string {
 	return "tare " + run + "\n"
 }
 
-// claim makes the mark of a name. It is an error if another has it.
-func claim(name string) error {
+// Claim makes the mark of a name. It is an error if another has it.
+func Claim(name string) error {
 	for tries := 0; ; tries++ {
 		if err := os.MkdirAll(privateBase, 0o755); err != nil {
 			return err
@@ -52,9 +52,9 @@ func unclaim(name string) error {
 	return nil
 }
 
-// removeClaimed removes the control groups and the directory of a name, then its mark.
-func removeClaimed(name string) error {
-	if err := errors.Join(RemoveCgroups(lab.Prefix+name), os.RemoveAll(filepath.Join(privateBase, name))); err != nil {
+// RemoveClaimed removes the control groups and the directory of a name, then its mark.
+func RemoveClaimed(name string) error {
+	if err := errors.Join(removeCgroups(lab.Prefix+name), os.RemoveAll(filepath.Join(privateBase, name))); err != nil {
 		return err
 	}
 	return unclaim(name)

@@ -142,7 +142,7 @@ func removePrivate(ctx context.Context, name string) error {
 		errs = append(errs, endInit(ctx, name, pid))
 	}
 	if isClaimed(name) {
-		errs = append(errs, removeClaimed(name))
+		errs = append(errs, RemoveClaimed(name))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove engine %s: %w", name, err)

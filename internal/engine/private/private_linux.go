@@ -238,7 +238,7 @@ func addressesOf(l *lab.Lab, h *lab.Host) (gateway, pool netip.Prefix) {
 // makeDir creates the engine's directory.
 func (p *Engine) makeDir() error {
 	name := filepath.Base(p.dir)
-	if err := claim(name); err != nil {
+	if err := Claim(name); err != nil {
 		return err
 	}
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
@@ -328,7 +328,7 @@ func (p *Engine) end() error {
 		}
 	}
 	if p.made { // else they belong to another engine
-		errs = append(errs, removeClaimed(filepath.Base(p.dir)))
+		errs = append(errs, RemoveClaimed(filepath.Base(p.dir)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("end the %s on host %s: %w", p.kind, p.host, err)

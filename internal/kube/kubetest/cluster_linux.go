@@ -173,10 +173,10 @@ func (c *Cluster) write(t testing.TB, name, text string) string {
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 func (c *Cluster) bin(name string) string  { return filepath.Join(c.programs, "bin", name) }
 
-// cgroup returns the name of a node's control group, by which tare gc finds it.
-func (c *Cluster) cgroup(name string) string {
-	return lab.Prefix + c.Lab.Spec.Claim.ID + "-kube-" + name
-}
+// claimed returns the name of a node's control group without its prefix, and of the mark by which tare gc removes it.
+func (c *Cluster) claimed(name string) string { return c.Lab.Spec.Claim.ID + "-kube-" + name }
+
+func (c *Cluster) cgroup(name string) string { return lab.Prefix + c.claimed(name) }
 
 // boot starts the first process of a node, or of the control plane, on a host of the lab.
 func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
@@ -332,7 +332,7 @@ func (c *Cluster) stop(t testing.TB) {
 		}
 	}
 	for _, h := range []*lab.Host{c.Lab.A, c.Lab.B} {
-		errs = append(errs, private.RemoveCgroups(c.cgroup(h.Name)))
+		errs = append(errs, private.RemoveClaimed(c.claimed(h.Name)))
 	}
 	errs = append(errs, os.RemoveAll(c.dir))
 	if err := errors.Join(errs...); err != nil {

@@ -83,7 +83,7 @@ const (
 func (c *Cluster) node(t testing.TB, h *lab.Host) {
 	t.Helper()
 	name, ip := nodeName(h), h.Addr[0]
-	c.makeCgroup(t, c.cgroup(h.Name))
+	c.makeCgroup(t, h.Name)
 	file := func(base, text string) string { return c.write(t, name+"-"+base, text) }
 	containerd := file("containerd.toml", fmt.Sprintf(`version = 2
 root = "/run/containerd-root"
@@ -187,9 +187,13 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 }
 
 // makeCgroup creates the control group above all of a node's, in every hierarchy.
-func (c *Cluster) makeCgroup(t testing.TB, name string) {
+func (c *Cluster) makeCgroup(t testing.TB, host string) {
 	t.Helper()
+	name := c.cgroup(host)
 	all, err := private.Hierarchies()
+	if err == nil {
+		err = private.Claim(c.claimed(host))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,8 +126,8 @@ func (crr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float
 	if w.Seconds > 0 {
 		m["connection_rate"] = float64(w.Messages) / w.Seconds
 	}
-	if w.Failed > 0 {
-		m["loss_ratio"] = float64(w.Failed) / float64(w.Failed+w.Messages)
+	if all := w.Failed + w.Messages; all > 0 {
+		m["loss_ratio"] = float64(w.Failed) / float64(all)
 	}
 	if w.Connect.Count() > 0 {
 		m["connect_p50"], m["connect_p99"] = w.Connect.Quantile(0.5), w.Connect.Quantile(0.99)

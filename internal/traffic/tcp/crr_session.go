@@ -2,8 +2,6 @@ package tcp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -34,32 +32,19 @@ type crrWindow struct {
 	stalled    time.Duration // time without a source port in the timed part, sum of all flows
 	searching  time.Duration // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
 	before     int64         // exchanges before this window
-	unanswered int           // connections in a row that had no answer
+	failed     tally         // connections of the timed part
+	inRow      tally         // connections since the last that succeeded
 	searched   bool          // opening the last connection took longer
 }
 
 // done counts a connection by the times at which it was begun, was connected, had its first byte
 // and was closed.
 func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
-	w.unanswered = 0
+	w.inRow = tally{}
 	if w.bins.Add(begun, closed, true) {
 		w.connect.Record(connected - begun)
 		w.firstByte.Record(first - begun)
 	}
-}
-
-// mostUnanswered is how many connections in a row may have no answer, besides one for each flow: on a
-// path that loses packets, they are a share of all.
-const mostUnanswered = 3
-
-// fail counts a connection that had no answer in time, after which its flow opens the next. It returns
-// an error if so many in a row had none that the server has gone.
-func (w *crrWindow) fail(addr netip.AddrPort, begun, at time.Duration) error {
-	w.bins.Add(begun, at, false)
-	if w.unanswered++; w.unanswered > mostUnanswered+w.Streams || w.bins.Total == 0 && w.before == 0 {
-		return noReplyError(addr, w.made)
-	}
-	return nil
 }
 
 // stall adds a time during which a flow had no source port.
@@ -87,15 +72,6 @@ const slowPortSearch = time.Millisecond
 // serverReplyTimeout bounds the time from the start of a connection to its response.
 func serverReplyTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
-// errNoReply means that a connection had no answer in time.
-var errNoReply = errors.New("did not answer")
-
-// noReplyError returns the error for a connection that took longer than serverReplyTimeout. others
-// is the number of connections before it.
-func noReplyError(addr netip.AddrPort, others int64) error {
-	return fmt.Errorf("%s %w within %s on a connection that was opened after %d others", addr, errNoReply, serverReplyTimeout(), others)
-}
-
 // crrSession is the client, which measures the time.
 type crrSession struct {
 	path           path
@@ -110,6 +86,7 @@ type crrSession struct {
 	stalled        time.Duration
 	driven         time.Duration
 	window         traffic.Window
+	failed, inRow  tally
 	restore        func()
 }
 
@@ -117,11 +94,11 @@ type crrSession struct {
 func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, timed
-	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), Flows: t.Streams}, connect: s.connect, firstByte: s.first, made: s.made, before: s.total}
+	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), Flows: t.Streams}, connect: s.connect, firstByte: s.first, made: s.made, before: s.total, inRow: s.inRow}
 	began := clock.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
 	s.driven += began.Since()
-	s.made = w.made
+	s.made, s.inRow = w.made, w.inRow
 	s.total += w.bins.Total
 	if err != nil {
 		return tooManyFiles(err, t.Params)
@@ -131,6 +108,9 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 	s.stalled += w.stalled / time.Duration(t.Streams)
 	s.window.Messages += w.bins.Counted()
 	s.window.Failed += w.bins.Failed
+	for f, n := range w.failed {
+		s.failed[f] += n
+	}
 	s.window.Seconds += w.bins.Time().Seconds()
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins.BinCounter})...)
@@ -143,7 +123,7 @@ func (s *crrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.control.close()
 	r := traffic.Report{CPU: s.t.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
-		Sent: s.total * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}
+		Sent: s.made * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}
 	s.control.fillReport(&r)
 	kernel := readKernelTCP()
 	r.Connections = int(s.made)
@@ -162,7 +142,7 @@ func (s *crrSession) Close() traffic.Report {
 func (s *crrSession) notes(now kernelTCP) []result.Note {
 	var notes []result.Note
 	if n := s.window.Failed; n > 0 {
-		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d connections had no response within %s", n, n+s.window.Messages, serverReplyTimeout()))
+		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d connections failed: %s", n, n+s.window.Messages, s.failed))
 	}
 	const advice = "to avoid it, set close: rst, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1"
 	switch {

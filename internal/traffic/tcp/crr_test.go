@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,6 +132,42 @@ func TestCRRBadServer(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// Connections that a server, or what is before it, ends are counted beside the others.
+func TestCRRSomeFail(t *testing.T) {
+	room(t)
+	for _, n := range []path{fastest(), portablePath()} {
+		for _, flows := range []int{1, 4} {
+			t.Run(fmt.Sprintf("%T/%d", n, flows), func(t *testing.T) {
+				t.Parallel()
+				p := params("tcp_crr")
+				p.Streams, p.Duration = flows, 300*time.Millisecond
+				var taken, ended atomic.Int64
+				p.Address = crrFakeServer(t, p, func(c net.Conn) {
+					defer c.Close()
+					if taken.Add(1)%4 == 0 {
+						ended.Add(1)
+						_ = c.(*net.TCPConn).SetLinger(0)
+						return
+					}
+					if _, err := io.ReadFull(c, make([]byte, 8+p.RequestSize)); err == nil {
+						_, _ = c.Write(make([]byte, p.ResponseSize))
+						_, _ = c.Read(make([]byte, 1))
+					}
+				})
+				got, err := crr{n}.Dial(t.Context(), p, nil)
+				must.Do(t, err)
+				m, _ := crr{}.Metrics(p, got, traffic.Report{})
+				if w := got.Window; w.Messages == 0 || w.Failed == 0 || w.Failed > ended.Load() || m["loss_ratio"] < 0.1 || m["loss_ratio"] > 0.4 {
+					t.Errorf("%d answered and %d failed of %d, of which %d were ended: %v", w.Messages, w.Failed, taken.Load(), ended.Load(), m)
+				}
+				if len(got.Notes) == 0 || !strings.Contains(got.Notes[0].Text, " reset") {
+					t.Errorf("notes %+v", got.Notes)
+				}
+			})
 		}
 	}
 }

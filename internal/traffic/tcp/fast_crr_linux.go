@@ -158,14 +158,22 @@ func (c *crrClient) check(err error) error {
 		if err != nil || f.state == crrIdle || at-f.begun <= serverReplyTimeout() {
 			continue
 		}
-		socket.CloseNow(f.fd)
-		f.state = crrIdle
-		c.busy--
-		if err = c.fail(c.addr, f.begun, at); err == nil && at < c.bins.End {
-			err = c.begin(i, at)
-		}
+		err = c.lose(i, noReplyError(c.addr, c.made-1))
 	}
 	return err
+}
+
+// lose ends a flow's connection, which failed with err, and opens its next one.
+func (c *crrClient) lose(i int, err error) error {
+	f := &c.flows[i]
+	socket.CloseNow(f.fd)
+	f.state = crrIdle
+	c.busy--
+	at := c.since()
+	if err := c.fail(err, f.begun, at); err != nil || at >= c.bins.End || c.over.Load() {
+		return err
+	}
+	return c.begin(i, at)
 }
 
 // askAgain retries the flows without a source port, until one fails again.
@@ -209,7 +217,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 	c.busy++
 	c.countSearch(f.connected - at)
 	if err := c.ask(f); err != nil {
-		return err
+		return c.lose(i, err)
 	}
 	if c.poll != nil {
 		return c.poll.Add(fd, i, socket.PollEdge)
@@ -248,7 +256,10 @@ func (c *crrClient) advance(i int) error {
 		if f.left == c.requestBytes() {
 			f.connected = c.since()
 		}
-		return c.ask(f) // its response is a separate event
+		if err := c.ask(f); err != nil { // its response is a separate event
+			return c.lose(i, err)
+		}
+		return nil
 	}
 	for f.left > 0 {
 		n, err := socket.RecvNow(f.fd, c.response[:min(f.left, len(c.response))])
@@ -259,7 +270,7 @@ func (c *crrClient) advance(i int) error {
 			err = errPeerClosed
 		}
 		if err != nil {
-			return fmt.Errorf("receive response from %s after %d connections: %w", c.addr, c.made, err)
+			return c.lose(i, fmt.Errorf("receive response from %s after %d connections: %w", c.addr, c.made, err))
 		}
 		if f.left == c.ResponseSize {
 			f.first = c.since()

@@ -215,6 +215,9 @@ func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 		}
 		if err != nil {
 			socket.CloseNow(c.fd)
+			if _, counted := failureOf(err); counted { // by the client
+				return true, nil
+			}
 			return true, fmt.Errorf("send response after %d others: %w", s.messages, err)
 		}
 		c.left -= n
@@ -248,8 +251,8 @@ func (s *crrServerLoop) hasTag(b []byte, at int) bool {
 func (s *crrServerLoop) refuse(fd, got int, err error) error {
 	socket.CloseNow(fd)
 	if got >= len(s.tag) {
-		if err == nil {
-			err = errPeerClosed
+		if _, counted := failureOf(err); err == nil || counted { // by the client
+			return nil
 		}
 		return fmt.Errorf("receive request after %d others: %w", s.connections, err)
 	}

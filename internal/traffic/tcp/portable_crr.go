@@ -55,22 +55,23 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 			}
 			continue
 		}
-		if err != nil {
-			return firstOf(ctx, err)
-		}
 		connected := start.Since()
-		first, err := exchangeOnce(ctx, addr, s, w, request, response, start)
-		s.Close()
-		if errors.Is(err, errNoReply) && ctx.Err() == nil {
-			w.mu.Lock()
-			err = w.fail(addr, at, start.Since())
-			w.mu.Unlock()
-			if err == nil {
-				continue
-			}
+		var first time.Duration
+		if err == nil {
+			first, err = exchangeOnce(ctx, addr, s, w, request, response, start)
+			s.Close()
 		}
 		if err != nil {
-			return err
+			if ctx.Err() != nil {
+				return firstOf(ctx, err)
+			}
+			w.mu.Lock()
+			err = w.fail(err, at, start.Since())
+			w.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		closed := start.Since()
 		w.mu.Lock()
@@ -188,11 +189,15 @@ func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial, tried func()
 		return false, false, nil // not of this trial
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
-	if err := moveAll(ctx, read, buf, t.RequestSize); err != nil {
-		return true, false, fmt.Errorf("receive request: %w", err)
+	err = moveAll(ctx, read, buf, t.RequestSize)
+	if err == nil {
+		err = moveAll(ctx, s.Write, buf, t.ResponseSize)
 	}
-	if err := moveAll(ctx, s.Write, buf, t.ResponseSize); err != nil {
-		return true, false, fmt.Errorf("send response: %w", err)
+	if _, counted := failureOf(err); counted && ctx.Err() == nil { // by the client
+		return true, false, nil
+	}
+	if err != nil {
+		return true, false, fmt.Errorf("serve a connection: %w", err)
 	}
 	// The client closes first. Whether it does so with FIN or RST does not matter.
 	_ = moveAll(ctx, read, buf, 1)

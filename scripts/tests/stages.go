@@ -48,11 +48,14 @@ func whole() map[string][]string {
 	}
 }
 
-// daemons lists packages whose tests start engines, a browser or whole programs: one at a time.
+// daemons lists packages whose tests start engines or whole runs: one at a time, because some list what all have left.
 func daemons() []string {
 	return []string{"internal/driver/docker", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
-		"internal/engine/locate", "internal/target", "internal/browser", "internal/tool", "internal/tool/inlab"}
+		"internal/engine/locate", "internal/target"}
 }
+
+// programs lists packages whose tests start a browser or traffic generators.
+func programs() []string { return []string{"internal/tool", "internal/tool/inlab", "internal/browser"} }
 
 // long lists packages whose tests take longest with labs: they start first.
 func long() []string {
@@ -67,7 +70,8 @@ func stages() []stage {
 		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, atOnce: true, groups: []group{
 			pure(func(p pkg) bool { return !inTest(p) }), // the groups below run short tests, too
 			{about: "labs", pkgs: labs, parallel: 1},
-			{about: "engines and programs, one package at a time", pkgs: inDaemons, parallel: 1},
+			{about: "engines, one package at a time", pkgs: among(daemons()), parallel: 1},
+			{about: "a browser and traffic generators", pkgs: among(programs()), parallel: 1},
 		}},
 	}
 	for _, s := range parts() {
@@ -151,16 +155,19 @@ func inTest(p pkg) bool {
 }
 
 func labs(all []pkg) []string {
-	found := paths(all, func(p pkg) bool { return inTest(p) && !slices.Contains(daemons(), p.path) })
+	found := paths(all, func(p pkg) bool { return inTest(p) && !slices.Contains(slices.Concat(daemons(), programs()), p.path) })
 	order := long()
 	slices.SortStableFunc(found, func(a, b string) int { return rank(order, a) - rank(order, b) })
 	return found
 }
 
-func inDaemons(all []pkg) []string {
-	found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(daemons(), p.path) })
-	slices.SortStableFunc(found, func(a, b string) int { return rank(daemons(), a) - rank(daemons(), b) })
-	return found
+// among returns the packages of a list, in its order, as far as they belong to make test.
+func among(list []string) func(all []pkg) []string {
+	return func(all []pkg) []string {
+		found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(list, p.path) })
+		slices.SortStableFunc(found, func(a, b string) int { return rank(list, a) - rank(list, b) })
+		return found
+	}
 }
 
 // rank is the place of a path in an order; what is not in it comes last.

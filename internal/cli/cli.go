@@ -148,6 +148,9 @@ func (a App) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.Version = a.versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version")
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(wrongFlag)

@@ -46,6 +46,11 @@ type versions struct {
 	Run      string  `json:"run_schema"`     // what it writes; it reads what is as old or older
 }
 
+// versionLine is the first line of tare version, and all of tare --version.
+func (a App) versionLine() string {
+	return fmt.Sprintf("tare %s (%s)", a.Build.Version, or(a.Build.Commit, "commit unknown"))
+}
+
 func (a App) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -62,7 +67,7 @@ func (a App) versionCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(v)
 			}
-			fmt.Fprintf(a.Stdout, "tare %s (%s)\n", v.Version, or(a.Build.Commit, "commit unknown"))
+			fmt.Fprintln(a.Stdout, a.versionLine())
 			for _, row := range [][2]string{
 				{"date of the commit", or(a.Date, "unknown")},
 				{"built with", v.Go + " for " + v.System},

@@ -25,8 +25,8 @@ type Limit struct {
 	Bound                  float64 // s, a ratio to the baseline, or the metric's base unit
 }
 
-// ParseLimit reads MODE.WORKLOAD.WHAT <= VALUE, or >=. WHAT is time with a value such as +5us, change with one such as
-// +10%, or a metric with a value in its unit: 10Gbit/s, 300us, 1%, or a plain number.
+// ParseLimit reads MODE.WORKLOAD.WHAT <= VALUE, or >=. WHAT is time with a value such as +5us, change with one in percent,
+// or a metric with a value in its unit: 10Gbit/s, 300us, 1%, or a plain number.
 func ParseLimit(text string) (Limit, error) {
 	l := Limit{Text: strings.Join(strings.Fields(text), " ")}
 	fail := func(why string) (Limit, error) {
@@ -132,6 +132,20 @@ func (l Limit) Judge(cells []result.Cell) (outcome LimitOutcome, why string, cel
 		return LimitBroken, "", &c
 	}
 	return LimitOpen, "the interval contains the limit", &c
+}
+
+// Idle says why a limit on a change of that cell's metric holds for any cost; empty if it does not.
+func (l Limit) Idle(c result.Cell) string {
+	rises := c.Better == result.Higher
+	if !l.IsChange() || l.Most != rises {
+		return ""
+	}
+	other, of := ">=", "a value of which more is better"
+	if !rises {
+		other, of = "<=", "a value of which less is better"
+	}
+	return fmt.Sprintf("the change of %s is of %s, so that any loss keeps this limit; bound it with %s, such as %s.%s.change %s %s", c.Metric, of, other, l.Mode, l.Workload, other,
+		map[bool]string{true: "-10%", false: "+10%"}[rises])
 }
 
 // about reports whether the limit is on a metric: time and change are of a workload's main one.

@@ -37,6 +37,15 @@ func TestLimit(t *testing.T) {
 		must.EqualFor(t, text, want, got)
 		must.EqualFor(t, text+": an open one says why", want == LimitOpen, why != "")
 	}
+	for text, holds := range map[string]string{
+		"docker/driver:a.b.rr.change <= +10%": "bound it with >=, such as docker/driver:a.b.rr.change >= -10%", "docker/driver:a.b.rr.change >= -10%": "", "docker/driver:a.b.rr.time >= 1us": "",
+	} {
+		l := must.Get(ParseLimit(text))(t)
+		_, _, cell := l.Judge([]result.Cell{{Mode: "docker/driver:a.b", Workload: "rr", Metric: "transaction_rate", Better: result.Higher}})
+		if got := l.Idle(*cell); holds == "" && got != "" || !strings.Contains(got, holds) {
+			t.Errorf("%s: %q, want %q", text, got, holds)
+		}
+	}
 	for text, why := range map[string]string{
 		"a.b.time < 5us": "neither <= nor >=", "a.time <= 5us": "does not name", "a.b.speed <= 5": `no metric "speed"`,
 		"a.b.time <= 5": `"5" is no value of time`, "a.b.change <= 5": "no value of change", "a.b.goodput >= fast": "no value of goodput", "a.b.time <=": "no value",

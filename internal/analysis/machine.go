@@ -176,10 +176,12 @@ func MachineWarning(differences []result.Difference) []result.Warning {
 		return nil
 	}
 	text := "the two runs are of different machines, and ratios differ between machines: "
+	fix := "on this machine"
 	if !slices.ContainsFunc(differences, func(d result.Difference) bool { return !calibrated(d.Name) }) {
-		text = "the two runs are of different machines, or the machine has become another (its own host, its CPU's speed), and ratios differ between machines: "
+		text = "the two runs are of different machines, or this machine was faster at one of them (its own host, its CPU's speed, other programs), and ratios differ with that: "
+		fix = "now"
 	}
-	return []result.Warning{{Code: string(warning.DifferentMachines), Scope: "run", Text: text + DifferencesText(differences) + ". Repeat the earlier run on this machine."}}
+	return []result.Warning{{Code: string(warning.DifferentMachines), Scope: "run", Text: text + DifferencesText(differences) + ". Repeat the earlier run " + fix + "."}}
 }
 
 // DifferencesText says what differs: "microcode of host a was 0x1 and is 0x2".

@@ -183,8 +183,8 @@ func TestMachineDifferences(t *testing.T) {
 
 // The warning names what differs, and says whether more than the calibration does.
 func TestMachineWarning(t *testing.T) {
-	only := "the two runs are of different machines, or the machine has become another (its own host, its CPU's speed), and ratios differ between machines: " +
-		"calibration_syscall of host a was 81.0 ns and is 160 ns. Repeat the earlier run on this machine."
+	only := "the two runs are of different machines, or this machine was faster at one of them (its own host, its CPU's speed, other programs), and ratios differ with that: " +
+		"calibration_syscall of host a was 81.0 ns and is 160 ns. Repeat the earlier run now."
 	warned := func(after []string) string {
 		c := analysis.Across(analysis.RunTrials{Run: labRun(append(with(), "calibration_syscall", "81.0 ns")...)}, analysis.RunTrials{Run: labRun(after...)}, nil, 0.05)
 		if len(c.Warnings) != 1 || c.Warnings[0].Code != "different_machines" {

@@ -39,6 +39,11 @@ func (a App) checkLimits(name string, limits []analysis.Limit, told bool) ([]che
 	var broken, open []string
 	for _, l := range limits {
 		outcome, why, cell := l.Judge(in.Run.Cells)
+		if cell != nil {
+			if idle := l.Idle(*cell); idle != "" {
+				return nil, usage(fmt.Errorf("limit %q: %s", l.Text, idle))
+			}
+		}
 		line := l.Text + ": " + string(outcome)
 		if cell != nil {
 			line += ", " + seenBy(l, *cell)

@@ -168,6 +168,9 @@ func refusals(differences []study.Difference) []result.Refusal {
 			r.Workload = name
 		} else if name, ok := strings.CutPrefix(d.Scope, modeScope); ok {
 			r.Mode = name
+			if d.Key != "mode" {
+				r.Reason += " (--across-settings judges it)"
+			}
 		} else {
 			r.Reason = d.Scope + " " + r.Reason
 		}

@@ -75,7 +75,7 @@ func TestEnginesExisting(t *testing.T) {
 		for _, args := range [][]string{{"plan"}, {"run", "--out", filepath.Join(t.TempDir(), "run")}} {
 			p := start(t, t.TempDir(), append(args, "--engine", first, "--modes", "docker/network:shop")...)
 			p.ends(t, 2)
-			must.Contain(t, p.stderr.String(), "mode docker/network:shop: the engine of host a has no network shop; run docker network ls there to list its networks")
+			must.Contain(t, p.stderr.String(), "mode docker/network:shop: unknown network \"shop\" of the engine of host a; allowed: ")
 			if p.stdout.Len() > 0 {
 				t.Errorf("%s printed %s", args[0], p.stdout.String())
 			}

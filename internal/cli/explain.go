@@ -18,7 +18,7 @@ func (a App) explainCommand() *cobra.Command {
 		Example: "  tare explain two_bands\n  tare explain",
 		Args:    cobra.ArbitraryArgs,
 		Long: "Say of warnings of a run when each is given, what it does to the result, and how it is fixed, as docs/warnings.md does; without\n" +
-			"codes, list them all. The code of a warning stands in a full report and in run.json.",
+			"codes, list them all. The code of a warning stands in report.html and in run.json.",
 		RunE: func(_ *cobra.Command, codes []string) error {
 			if len(codes) == 0 {
 				return listWarnings(a.Stdout)

@@ -237,11 +237,11 @@ func (a App) ended(run result.Run, err error, dir string) error {
 		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir, quote(dir))
 		return &codeError{exitInterrupted, errSilent}
 	case err != nil && run.Trials.Invalid > 0 && (run.Trials.OK == 0 || run.Noisy != ""):
-		return &codeError{exitUnfit, fmt.Errorf("%w; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the trials are in %s", err, dir)}
+		return &codeError{exitUnfit, fmt.Errorf("%w; stop other programs, or allow them (invalid: {others: off, steal: off} in the study), then run again; the trials are in %s", err, dir)}
 	case err != nil:
 		return environment(err)
 	case run.Noisy != "":
-		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs or change the rules for invalid trials (invalid: in the study), then run again; the results are in %s\n",
+		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs, or allow them (invalid: {others: off, steal: off} in the study), then run again; the results are in %s\n",
 			run.Noisy, dir)
 		return &codeError{exitUnfit, errSilent}
 	}

@@ -20,7 +20,7 @@ func columns() []string {
 	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "control", "status", "at_least"}
 }
 
-// exportColumns are further columns that `tare export` writes.
+// exportColumns are further columns that `tare export` writes, of which others do not have seq.
 func exportColumns() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
 
 // header is the field number of each column, -1 if there is none, and the columns that are not used.
@@ -133,16 +133,20 @@ func (b *builder) header(record []string, line int) (header, error) {
 	for _, c := range columns() {
 		head.columns[c] = -1
 	}
-	var all, odd []string
+	var all, odd, names []string
+	for _, field := range record {
+		names = append(names, strings.ReplaceAll(strings.ToLower(strings.TrimSpace(field)), " ", "_"))
+	}
+	exported := slices.Contains(names, "seq")
 	for i, field := range record {
-		name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(field)), " ", "_")
+		name := names[i]
 		at, known := head.columns[name]
 		switch {
 		case at >= 0 && known:
 			return header{}, fmt.Errorf("line %d: two columns %s", line, name)
 		case known:
 			head.columns[name] = i
-		case !slices.Contains(exportColumns(), name):
+		case !exported || !slices.Contains(exportColumns(), name):
 			head.unused = append(head.unused, unusedColumn{strings.TrimSpace(field), i})
 		}
 		all = append(all, quote(field))
@@ -161,12 +165,22 @@ func (b *builder) header(record []string, line int) (header, error) {
 		if head.columns["value"] < 0 {
 			missing = "value"
 		}
-		return header{}, fmt.Errorf("line %d: there is no column %s: the header has %s; mode and value are required", line, missing, listNames(all))
+		return header{}, fmt.Errorf("line %d: there is no column %s: the header has %s; mode and value are required, as in mode,block,metric,unit,value", line, missing, listNames(all))
 	}
 	if len(odd) > 0 {
-		b.warn(warning.UnknownColumn, "run", "%s: ignored unknown columns: %s", b.where(line), strings.Join(odd, ", "))
+		b.warn(warning.UnknownColumn, "run", "%s: ignored unknown columns: %s%s", b.where(line), strings.Join(odd, ", "), head.maybeBlocks())
 	}
 	return head, nil
+}
+
+// maybeBlocks says what to do if a column that is not used numbers the rounds in which all modes were measured.
+func (h header) maybeBlocks() string {
+	if h.columns["block"] >= 0 || !slices.ContainsFunc(h.unused, func(c unusedColumn) bool {
+		return slices.Contains([]string{"run", "round", "rep", "repetition", "repeat", "iteration", "trial", "lap", "pass"}, strings.ToLower(c.name))
+	}) {
+		return ""
+	}
+	return "; if one numbers the rounds in which all modes were measured, call it block, and their values are compared round by round"
 }
 
 // tableReader reads the records after a header.

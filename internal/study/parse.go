@@ -19,7 +19,7 @@ const (
 	durationPattern = `^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
 	sizePattern     = `^(0|[1-9][0-9]*)(KiB|MiB|GiB)?$`
 	bufferPattern   = `^auto$|` + sizePattern
-	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?[bB][iI][tT](/[sS])?)?$`
+	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?([bB][iI][tT](/[sS])?|bps))?$`
 
 	sharePattern = `^off$|^[0-9]+(\.[0-9]+)?$`
 	renewPattern = `^(once|auto)$`
@@ -88,8 +88,11 @@ func parseRate(text string) (Rate, error) {
 	if !matches(ratePattern, text) {
 		return 0, bad
 	}
-	digits := strings.TrimRight(text, "kKmMgGbBiItT/sS")
-	unit := strings.ToLower(strings.TrimSuffix(strings.ToLower(text[len(digits):]), "/s"))
+	digits := strings.TrimRight(text, "kKmMgGbBiItT/psS")
+	unit := strings.TrimSuffix(strings.ToLower(text[len(digits):]), "/s")
+	if prefix, ok := strings.CutSuffix(unit, "bps"); ok {
+		unit = prefix + "bit"
+	}
 	scale := uint64(1)
 	for _, u := range rateUnits() {
 		if unit == strings.ToLower(strings.TrimSuffix(u.name, "/s")) {

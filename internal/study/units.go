@@ -138,8 +138,8 @@ func (r Rate) String() string {
 	return "0bit/s"
 }
 
-// UnmarshalText reads 1Gbit/s, 1.5gbit, 500Mbit/s, or plain bit/s. The case of
-// the unit does not matter and "/s" may be left out.
+// UnmarshalText reads 1Gbit/s, 1.5gbit, 500Mbit/s, 500Mbps, or plain bit/s. The case of
+// the unit does not matter, but for the b of bps, and "/s" may be left out.
 func (r *Rate) UnmarshalText(text []byte) error {
 	v, err := parseRate(string(text))
 	if err == nil {

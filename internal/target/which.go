@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,6 +32,9 @@ func Networks(ctx context.Context) []Network {
 				out = append(out, Network{Where: "engine " + name, Note: err.Error()})
 			}
 			continue
+		}
+		if host := os.Getenv("DOCKER_HOST"); name == "docker" && host != "" { // which sudo does not pass on
+			name = host
 		}
 		out = append(out, engineNetworks(ctx, name, e)...)
 		_ = e.Disconnect() // it only has idle connections

@@ -30,10 +30,10 @@ func TestNetworksOfEngine(t *testing.T) {
 		try[n.Name] = n.Try
 	}
 	must.Equal(t, map[string]string{
-		"published ports": "tare run --engine docker --modes docker/published,docker/userland-proxy",
-		"bridge":          "tare run --engine docker --modes docker/colocated,docker/to-host",
-		"host":            "tare run --engine docker --modes docker/host",
-		"shop":            "tare run --engine docker --modes docker/network:shop",
+		"published ports": "tare run --engine unix://" + b.Socket() + " --modes docker/published,docker/userland-proxy",
+		"bridge":          "tare run --engine unix://" + b.Socket() + " --modes docker/colocated,docker/to-host",
+		"host":            "tare run --engine unix://" + b.Socket() + " --modes docker/host",
+		"shop":            "tare run --engine unix://" + b.Socket() + " --modes docker/network:shop",
 		"mine":            "sudo tare run --modes host,cni/network:" + filepath.Join(dir, "10-mine.conflist"),
 		"prod":            "tare run --kube",
 	}, try)

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/containers"
 	"tare/internal/engine"
 	"tare/internal/study"
+	"tare/internal/study/suggest"
 )
 
 // Check reports what modes require and their engines lack: an existing network, or the default bridge. It only
@@ -44,7 +45,13 @@ func usableNetwork(ctx context.Context, e *engine.Engine, name, host string) (en
 	n, err := e.Network(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return n, fmt.Errorf("the engine of host %s has no network %s; run docker network ls there to list its networks", host, name)
+		var names []string
+		if all, err := e.Networks(ctx); err == nil {
+			for _, n := range all {
+				names = append(names, n.Name)
+			}
+		}
+		return n, errors.New(suggest.Unknown("network", name, " of the engine of host "+host, names))
 	case err != nil:
 		return n, err
 	case n.Driver == "host" || n.Driver == "null":

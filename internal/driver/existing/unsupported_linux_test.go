@@ -112,7 +112,7 @@ func TestExistingRefuses(t *testing.T) {
 		options map[string]string
 		want    string
 	}{
-		"unknown network":    {"docker/network:nowhere", nil, "no network nowhere"},
+		"unknown network":    {"docker/network:nowhere", nil, "unknown network \"nowhere\""},
 		"network of no kind": {"docker/network:none", nil, "driver null"},
 		"unknown driver":     {"docker/driver:nonesuch", nil, "nonesuch"},
 		"subnet overlaps":    {"docker/driver:bridge", map[string]string{"subnet": tiny.String()}, "overlap"},
@@ -137,8 +137,8 @@ func TestExistingRefuses(t *testing.T) {
 		}
 	}
 	for mode, want := range map[string]string{
-		"docker/network:nowhere": "mode docker/network:nowhere: the engine of host a has no network nowhere", "docker/network:none": "driver null",
-		"docker/network:tiny": "the engine of host b has no network tiny", "docker/bridge": "", "docker/network:bridge": "", "docker/published": "", "netns/bridge": "",
+		"docker/network:nowhere": "mode docker/network:nowhere: unknown network \"nowhere\" of the engine of host a", "docker/network:none": "driver null",
+		"docker/network:tiny": "unknown network \"tiny\" of the engine of host b", "docker/bridge": "", "docker/network:bridge": "", "docker/published": "", "netns/bridge": "",
 	} {
 		if err := g.Check(t.Context(), []string{"docker/host", mode}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("check of %s: %v, want %q", mode, err, want)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/must"
 	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -90,5 +91,19 @@ func TestRemoved(t *testing.T) {
 	}
 	if change, interval := (ladderCost{}).removed(nil); change != wording.Unknown || interval != "" {
 		t.Errorf("unknown: %q %q", change, interval)
+	}
+}
+
+// No advice is given to end a part without which the mode was slower.
+func TestAdviceFollowsRemovals(t *testing.T) {
+	l := &result.Ladder{Rungs: []result.Rung{{Part: "bridge", Avoid: "use macvlan"}, {Part: "dnat", Avoid: "do without"}}}
+	cost := &result.Amount{Value: 1e-6}
+	c := ladderCost{LadderCost: result.LadderCost{Unit: "s/transaction", Steps: []result.LadderStep{
+		{Parts: []string{"bridge"}, Cost: cost, Verdict: result.Worse}, {Parts: []string{"dnat"}, Cost: cost, Verdict: result.Worse}}}}
+	must.Equal(t, 2, len(c.avoidable(l)))
+	c.Removals = []result.LadderStep{{Parts: []string{"bridge"}, Verdict: result.Better}, {Parts: []string{"dnat"}, Verdict: result.Worse}}
+	got := c.avoidable(l)
+	if len(got) != 1 || got[0].About[0] != "dnat" {
+		t.Errorf("advice %+v", got)
 	}
 }

@@ -16,7 +16,7 @@ const mostAvoided = 4
 // avoidable are what gets the costs back that are shown, the largest first.
 func (c ladderCost) avoidable(l *result.Ladder) []doc.Note {
 	steps := slices.DeleteFunc(slices.Clone(c.Steps), func(s result.LadderStep) bool {
-		return s.Cost == nil || s.Verdict != result.Worse || avoid(l, s.Parts) == ""
+		return s.Cost == nil || s.Verdict != result.Worse || avoid(l, s.Parts) == "" || c.missed(s.Parts)
 	})
 	slices.SortStableFunc(steps, func(x, y result.LadderStep) int { return cmp.Compare(y.Cost.Value, x.Cost.Value) })
 	var out []doc.Note
@@ -25,6 +25,13 @@ func (c ladderCost) avoidable(l *result.Ladder) []doc.Note {
 		out = append(out, doc.Note{About: s.Parts, Text: fmt.Sprintf("to get back %s %s, %s.", strings.TrimPrefix(value, "+"), c.unit(), avoid(l, s.Parts))})
 	}
 	return out
+}
+
+// missed reports whether the mode was slower without one of the parts, so that nothing comes back with its end.
+func (c ladderCost) missed(parts []string) bool {
+	return slices.ContainsFunc(c.Removals, func(r result.LadderStep) bool {
+		return r.Verdict == result.Better && slices.ContainsFunc(r.Parts, func(p string) bool { return slices.Contains(parts, p) })
+	})
 }
 
 // avoid is what gets the cost of parts back, from the ladder of the run.

@@ -2,15 +2,19 @@ package tare_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/cli"
 	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/report/wording"
@@ -19,13 +23,152 @@ import (
 	"tare/studies"
 )
 
-// recordedRun is a run of a built-in study in docs/recorded.
-func recordedRun(t *testing.T, study string) result.Run {
+// recordedDir has the runs that pages show, as scripts/record keeps them: study.yaml and, compressed, run.json
+// and the trials.
+const (
+	recordedDir  = "docs/recorded"
+	recordedSize = 400 << 10 // at most, of all together
+)
+
+// sample is a part of a page that shows what a command prints.
+type sample struct {
+	// page is the file; the part is the first one that is generated below the line below.
+	page, below string
+	// args are those of tare, in a directory with the recorded runs in tare-runs.
+	args []string
+	// shown is the command on the page, if it is another one: tare run prints at its end what tare report prints again.
+	shown string
+	code  int // the exit code
+	// show prints it in place of args, of a run without trials.
+	show func(*testing.T) string
+	// from begins the first line that the page shows, and lines is how many it shows from there; 0 is all.
+	from  string
+	lines int
+}
+
+// samples lists what the pages show of recorded runs.
+func samples() []sample {
+	asked := []string{"--modes", "docker/published,docker/macvlan,docker/overlay", "--workloads", "tcp_crr", "--profile", "standard"}
+	compared := []string{"tare-runs/before", "tare-runs/after"}
+	return []sample{
+		{page: "README.md", show: dockerScreen},
+		{page: "docs/report.md", show: dockerScreen},
+		{page: "docs/tutorial.md", below: "## 2.", show: dockerScreen},
+		{page: "docs/tutorial.md", below: "## 3.", shown: "sudo bin/tare plan " + strings.Join(asked, " "), args: slices.Concat([]string{"plan", "--seed", "1"}, asked), lines: 3},
+		{page: "docs/tutorial.md", below: "## 4.", shown: "sudo bin/tare run " + strings.Join(asked, " ") + " \\\n      --out tare-runs/short-connections",
+			args: []string{"report", "tare-runs/short-connections"}},
+		{page: "docs/howto/why-is-my-container-slower.md", args: []string{"report", "tare-runs/why-published"}},
+		{page: "docs/howto/two-machines.md", shown: "tare run --host local --host ssh://db1 --out tare-runs/machines", args: []string{"report", "tare-runs/machines"}},
+		{page: "docs/ci.md", below: "3. Upgrade", args: slices.Concat([]string{"compare"}, compared)},
+		{page: "docs/ci.md", below: "## The gate", args: []string{"check", "--baseline", "tare-runs/before", "--fail-on", "worse:5%", "tare-runs/after"}, code: 10, from: "Worse in"},
+		{page: "docs/history.md", below: "## Read the answer", args: []string{"history", "tare-runs/upgrade"}, lines: 24},
+		{page: "docs/judge.md", below: "## Ranking", args: []string{"judge", "--rank", "networks.csv"}, from: "values:"},
+	}
+}
+
+// The pages show what tare prints of the recorded runs.
+func TestSamplePages(t *testing.T) {
+	dir := unpackedRuns(t)
+	for _, s := range samples() {
+		var out string
+		t.Run(s.page+": "+strings.Join(s.args, " "), func(t *testing.T) {
+			if s.show != nil {
+				out = "```text\n" + s.show(t) + "```\n"
+				return
+			}
+			t.Chdir(dir)
+			out = printed(t, s)
+		})
+		if out != "" { // it ran, and did not fail
+			generatedBelow(t, s.page, s.below, out)
+		}
+	}
+}
+
+// dockerScreen is the screen of the run of what tare measures by default.
+func dockerScreen(t *testing.T) string {
 	t.Helper()
-	file := must.Get(os.Open(filepath.Join("docs", "recorded", study+".json.gz")))(t)
-	defer file.Close()
+	const dir = "tare-runs/20261127-170500-docker"
+	in := report.Input{Run: recordedRun(t, "docker"), Title: "The overhead of Docker's networks", Page: dir + "/" + store.PageFile, Full: "tare report --full " + dir}
+	src, _ := studies.Builtin("docker")
+	must.Contain(t, string(src), "title: "+in.Title)
+	var screen bytes.Buffer
+	must.Do(t, report.Prepare(in).Overview(&screen, report.TextOptions{Width: report.MaxWidth}))
+	return screen.String()
+}
+
+// cut is where a page leaves lines out.
+const cut = "[...]\n"
+
+// printed is a sample as a page shows it.
+func printed(t *testing.T, s sample) string {
+	t.Helper()
+	var out bytes.Buffer
+	a := cli.New(result.Build{})
+	a.Stdout, a.Stderr = &out, &out
+	if code := a.Main(t.Context(), s.args); code != s.code {
+		t.Fatalf("exit code %d, not %d\n%s", code, s.code, &out)
+	}
+	lines := slices.Collect(strings.Lines(out.String()))
+	if first := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, s.from) }); first > 0 {
+		lines = slices.Concat([]string{cut}, lines[first:])
+	}
+	if s.lines > 0 {
+		lines = append(lines[:s.lines], cut)
+	}
+	text := strings.Join(lines, "")
+	if shown := cmp.Or(s.shown, command(s.args)); shown != "" {
+		text = "$ " + shown + "\n" + text
+	}
+	return "```text\n" + text + "```\n"
+}
+
+// command is the command that a page shows for args: none where these print again what a run printed.
+func command(args []string) string {
+	if args[0] == "report" {
+		return ""
+	}
+	return "tare " + strings.Join(args, " ")
+}
+
+// unpackedRuns is a directory with the recorded runs as tare writes them, in tare-runs. It checks their size.
+func unpackedRuns(t *testing.T) string {
+	t.Helper()
+	to, size := t.TempDir(), 0
+	must.Do(t, filepath.WalkDir(recordedDir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text := must.Get(os.ReadFile(path))(t)
+		size += len(text)
+		name, packed := strings.CutSuffix(must.Get(filepath.Rel(recordedDir, path))(t), ".gz")
+		if packed {
+			text = unzipped(t, text)
+		}
+		file := filepath.Join(to, "tare-runs", name)
+		if filepath.Dir(name) == "." { // numbers of another program
+			file = filepath.Join(to, name)
+		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		return os.WriteFile(file, text, 0o600)
+	}))
+	if size > recordedSize {
+		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
+	}
+	return to
+}
+
+func unzipped(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	return must.Get(io.ReadAll(must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)))(t)
+}
+
+// recordedRun is a run in docs/recorded.
+func recordedRun(t *testing.T, name string) result.Run {
+	t.Helper()
 	var run result.Run
-	must.Do(t, json.NewDecoder(must.Get(gzip.NewReader(file))(t)).Decode(&run))
+	packed := must.Get(os.ReadFile(filepath.Join(recordedDir, name, store.RunFile+".gz")))(t)
+	must.Do(t, json.Unmarshal(unzipped(t, packed), &run))
 	return run
 }
 
@@ -50,20 +193,6 @@ func generatedBelow(t *testing.T, file, heading, want string) {
 		t.Fatalf("%s has no %q and %q", file, begin, end)
 	}
 	generated(t, file, text[:at]+before+begin+want+end+after)
-}
-
-// README shows the screen of the recorded run of what tare measures by default.
-func TestReadmeScreen(t *testing.T) {
-	const dir = "tare-runs/20261127-170500-docker"
-	run := recordedRun(t, "docker")
-	in := report.Input{Run: run, Title: "The overhead of Docker's networks", Page: dir + "/" + store.PageFile, Full: "tare report --full " + dir}
-	src, _ := studies.Builtin("docker")
-	must.Contain(t, string(src), "title: "+in.Title)
-	var screen bytes.Buffer
-	must.Do(t, report.Prepare(in).Overview(&screen, report.TextOptions{Width: 100}))
-	for _, file := range []string{"README.md", "docs/report.md", "docs/tutorial.md"} {
-		generatedPart(t, file, "```text\n"+screen.String()+"```\n")
-	}
 }
 
 // The page of namespaces says what Docker adds to each, by a run of both.

@@ -6,8 +6,8 @@
 //
 // The name below docs/recorded is that of the run's directory, below a directory that -into names.
 // Of a run are kept study.yaml and, compressed, run.json and what a report needs of the trials.
-// With -cells, only what a history needs. Paths of this machine are
-// shortened to names of files; a run that has its host name is refused.
+// With -cells, only what a history needs. Paths of this machine are shortened to names of files; a
+// run that has its host name is refused.
 package main
 
 import (

@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 }
 
 // TestPage is the part of these tests for which every change starts a browser.
-func TestPage(t *testing.T) { testReport(t, launch(t)) }
+func TestPage(t *testing.T) {
+	b := launch(t)
+	t.Run("report", func(t *testing.T) { testReport(t, b) })
+	t.Run("length", func(t *testing.T) { testLength(t, b) })
+}
 
 // TestBrowser is one test, so that all that is in it share one browser, which is the
 // most expensive step here, and so that its clean-up ends that browser even when one panics.

@@ -99,18 +99,24 @@ func (p *tab) named() {
 // folded fails for a section that decides nothing and is open, and for one that a link into it does not open.
 func (p *tab) folded() {
 	p.t.Helper()
-	for _, id := range []string{"environment", "method", "trials"} {
+	for _, id := range []string{"w3", "cost", "modes", "losses", "limits", "environment", "method", "trials", "w2-2"} {
 		is := func(open bool) {
 			p.t.Helper()
-			if got := eval[string](p, fmt.Sprintf(`String(document.querySelector("#%s + details.fold")?.open)`, id)); got != fmt.Sprint(open) {
+			if got := eval[string](p, fmt.Sprintf(`String(document.querySelector("#%s").closest("details")?.open)`, id)); got != fmt.Sprint(open) {
 				p.t.Errorf("section %s is open: %s, want %t", id, got, open)
 			}
 		}
 		is(false)
 		eval[any](p, fmt.Sprintf(`new Promise(r => {addEventListener("hashchange", () => setTimeout(r, 0), {once: true}); location.hash = "%s"})`, id))
 		is(true)
-		eval[any](p, fmt.Sprintf(`document.querySelector("#%s + details.fold").open = false;null`, id))
+		eval[any](p, fmt.Sprintf(`document.querySelector("#%s").closest("details").open = false;null`, id))
 	}
+}
+
+// unfold opens all that is folded but the lists of trials.
+func (p *tab) unfold() {
+	p.t.Helper()
+	eval[any](p, `document.querySelectorAll("details:not(.trials)").forEach(e => {e.open = true});null`)
 }
 
 // hinted fails for a table that scrolls sideways and does not show it, and where none does: then nothing is tested.

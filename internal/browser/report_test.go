@@ -1,12 +1,21 @@
 package browser
 
 import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
 	"tare/internal/must"
+	"tare/internal/report"
+	"tare/internal/result"
 )
 
 // testReport looks at the report of a real run.
@@ -17,13 +26,14 @@ func testReport(t *testing.T, b browser) {
 	at := rendered(t, dir)
 	p := b.tab(t)
 	p.open(at)
+	p.folded()
+	p.unfold()
 	p.sound(at)
 	p.named()
 	p.narrow()
 	p.named()
 	p.hinted()
 	p.wide()
-	p.folded()
 	p.tabbed()
 	p.printed()
 	p.clean()
@@ -40,9 +50,47 @@ func testReport(t *testing.T, b browser) {
 	q := b.tab(t)
 	call(q, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	q.open(at)
+	q.unfold()
 	q.clean(at)
 	must.EqualFor(t, "without scripts", seen, q.inventory())
 	for _, c := range eval[[]string](q, `[...document.querySelectorAll("button, input, select")].filter(e => e.checkVisibility()).map(e => e.outerHTML)`) {
 		t.Errorf("without scripts there is a control that does nothing: %s", c)
 	}
+}
+
+// testLength looks at the report of a recorded run of five modes: it is short with its folds closed, and shows no metric of
+// all modes twice before they are opened.
+func testLength(t *testing.T, b browser) {
+	packed := must.Get(os.Open(filepath.Join("..", "..", "docs", "recorded", "docker.json.gz")))(t)
+	defer packed.Close()
+	var run result.Run
+	must.Do(t, json.NewDecoder(must.Get(gzip.NewReader(packed))(t)).Decode(&run))
+	if len(run.Modes) != 5 {
+		t.Fatalf("the recorded run has %d modes", len(run.Modes))
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	page := must.Get(os.Create(file))(t)
+	must.Do(t, report.HTML(page, report.Input{Run: run}))
+	must.Do(t, page.Close())
+	p := b.tab(t)
+	p.open(address(file))
+	p.do("widen", chromedp.EmulateViewport(1400, 900))
+	const most = 7000
+	if high := eval[int](p, "document.documentElement.scrollHeight"); high >= most {
+		t.Errorf("the page is %d px tall, which must be less than %d: %s", high, most, eval[string](p,
+			`[...document.querySelectorAll("header, main > section, footer")].map(e => (e.querySelector("h2") || e).innerText.slice(0, 30) + " " + Math.round(e.getBoundingClientRect().height)).join(", ")`))
+	}
+	links := func(id string) []string {
+		return eval[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("section[aria-labelledby=%s] thead a")].map(e => e.getAttribute("href"))`, id))
+	}
+	answer, further := links("answer"), links("matrix")
+	if len(answer) < 4 || len(further) < 2 {
+		t.Fatalf("the answer has the metrics %q, and all modes %q", answer, further)
+	}
+	for _, to := range further {
+		if slices.Contains(answer, to) {
+			t.Errorf("both the answer and all modes have %s", to)
+		}
+	}
+	p.clean(address(file))
 }

@@ -232,7 +232,6 @@ func (Figure) block()    {}
 func (Image) block()     {}
 func (Path) block()      {}
 func (Table) block()     {}
-func (Matrix) block()    {}
 func (Grid) block()      {}
 
 // For lists the blocks that are for a medium.

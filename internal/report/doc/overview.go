@@ -12,6 +12,7 @@ import (
 // notes that matter most for it. Writers choose how many of its columns, rows and notes
 // fit, and say how many do not.
 type Overview struct {
+	By        string // the id of the heading that names its table
 	Title     string // what was measured
 	Measured  string // how much of it
 	Notes     []Note // what biases the comparison, the most important first

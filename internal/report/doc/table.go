@@ -109,43 +109,6 @@ func (t Table) Visible(m Media) []int {
 	return out
 }
 
-// Matrix is every mode by every main metric.
-type Matrix struct {
-	By, Caption string
-	Works       []MatrixWork
-	Columns     []MatrixColumn
-	Groups      []MatrixGroup
-}
-
-// MatrixWork heads the columns of a workload.
-type MatrixWork struct {
-	Name string
-	N    int
-}
-
-// MatrixColumn is a metric of a workload. To is its section.
-type MatrixColumn struct{ Title, Unit, To string }
-
-// MatrixGroup is modes below a heading, which may be missing.
-type MatrixGroup struct {
-	Head string
-	Rows []MatrixRow
-}
-
-// MatrixRow is a mode. Out is the reason for missing values.
-type MatrixRow struct {
-	Mode  string
-	Group int
-	Out   string
-	Cells []MatrixCell
-}
-
-// MatrixCell is a value or a ratio, its interval and the verdict.
-type MatrixCell struct {
-	Tone            chart.Tone
-	Text, CI, Words string
-}
-
 // Grid is a table for a terminal alone, which writes as many of its columns beside each
 // other as fit, and the others below.
 type Grid struct {

@@ -40,10 +40,7 @@ func sourceOf(text string) string {
 type markup string
 
 // page is written by its method f alone, which escapes every string.
-type page struct {
-	bytes.Buffer
-	worked bool // a workload's section has been written
-}
+type page struct{ bytes.Buffer }
 
 // f writes a format whose strings it escapes. What is markup already has that type.
 func (p *page) f(format string, args ...any) {
@@ -159,17 +156,14 @@ const head = `<!doctype html>
 
 const foot = `Intervals are 95&nbsp;%% intervals.
 A ratio is the mean, block by block, of a mode to its baseline.</p>
+<p>In the figures a dot is a trial; in those of ratios it is a block, the mode's trial over its baseline's in the same block.
+The bar below the dots is the 95&nbsp;%% interval around the mean, whose mark is the verdict's.
+The shaded band is the margin within which two modes count as the same. A small cross is a trial that was ruled out and does not count.</p>
 </footer>
 <script>%s</script>
 </body>
 </html>
 `
-
-// dots explains the figures of metrics, above the first workload.
-const dots = `
-<p class="legend">In the figures a dot is a trial; in those of ratios it is a block, the mode's trial over its baseline's in the same block.
-The bar below the dots is the 95&nbsp;%% interval around the mean, whose mark is the verdict's.
-The shaded band is the margin within which two modes count as the same. A small cross is a trial that was ruled out and does not count.</p>`
 
 // block writes a block; level is that of the next heading.
 func (p *page) block(b doc.Block, level int) {
@@ -184,8 +178,6 @@ func (p *page) block(b doc.Block, level int) {
 		p.table(b)
 	case doc.Overview:
 		p.overview(b)
-	case doc.Matrix:
-		p.matrix(b)
 	case doc.Figure:
 		p.figure(b)
 	case doc.Details:
@@ -229,15 +221,14 @@ func (p *page) section(s doc.Section, level int) {
 		p.f(">")
 		end = "\n</article>"
 	}
+	if s.Fold {
+		p.f("\n<details class=\"fold\">\n<summary>")
+	}
 	p.f("\n<h%d id=\"%s\">", level, s.ID)
 	p.heading(s.Head)
 	p.f("</h%d>", level)
-	if s.Look == doc.Work && !p.worked {
-		p.f(dots)
-		p.worked = true
-	}
 	if s.Fold {
-		p.f("\n<details class=\"fold\">\n<summary>Show</summary>")
+		p.f("\n</summary>")
 		end = "\n</details>" + end
 	}
 	p.blocks(s.Blocks, 3)

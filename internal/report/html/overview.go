@@ -9,7 +9,9 @@ import (
 
 // overview writes the first screen: the answer, the table and its notes.
 func (p *page) overview(o doc.Overview) {
-	p.f("\n<p class=\"answer\">%s</p>", tight(o.Sentence))
+	if o.Sentence != "" {
+		p.f("\n<p class=\"answer\">%s</p>", tight(o.Sentence))
+	}
 	for _, n := range o.Explanations {
 		p.f("\n<p><strong><bdi>%s</bdi></strong>: %s</p>", n.Names(), tight(n.Text))
 	}
@@ -57,8 +59,8 @@ func legendTone(text string) (tone chart.Tone, words string) {
 }
 
 func (p *page) overviewTable(o doc.Overview) {
-	p.scroll("answer", "")
-	p.f("\n<table class=\"matrix overview\">\n<thead>\n<tr><th scope=\"col\">%s</th>", o.Head)
+	p.scroll(o.By, "")
+	p.f("\n<table class=\"overview\">\n<thead>\n<tr><th scope=\"col\">%s</th>", o.Head)
 	for _, c := range o.Columns {
 		p.f("<th scope=\"col\">")
 		if c.Workload != "" {
@@ -91,7 +93,7 @@ func (p *page) overviewTable(o doc.Overview) {
 				}
 				p.f("%s</b>", tight(c.Change))
 				if c.Interval != "" {
-					p.f(" <i>%s</i>", strings.ReplaceAll(c.Interval, " ", "\u00a0"))
+					p.f(" <i>%s</i>", c.Interval)
 				}
 				if c.Time != "" {
 					p.f(" <span>%s</span>", tight(c.Time))

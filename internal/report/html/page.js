@@ -132,10 +132,12 @@ const sort = (table, th, at) => {
   for (const body of table.tBodies) {
     const rows = [...body.rows].filter(r => !r.classList.contains('group') && !r.classList.contains('sum'));
     const last = all('tr.sum', body);
+    const changes = table.matches('.overview') && rows.some(r => r.cells[at]?.querySelector('i'));
+    const none = rows.some(r => /\dx/.test(r.cells[at]?.textContent)) ? 1 : 0;
     const keyed = rows.map((r, i) => {
       const c = r.cells.length > at && [...r.cells].every(x => x.colSpan === 1) ? r.cells[at].textContent.trim() : '';
-      // A baseline's own value is shown among ratios: its ratio is 1.
-      const n = table.id === 'matrix-table' && c.endsWith('baseline') ? 1 : number(c);
+      // A baseline's own value is shown among changes: it is none.
+      const n = changes && !r.cells[at].querySelector('i') ? none : number(c);
       return {r, i, n, text: c, none: c === '' || c === '-'};
     });
     keyed.sort((a, b) => {
@@ -208,7 +210,7 @@ for (const table of all('main table')) {
 // A filter by mode and workload: tables without the rows, charts with them faded.
 const tools = document.getElementById('tools');
 const modes = new Map();
-for (const r of all('#matrix-table tr[data-m]')) modes.set(r.dataset.m, r.cells[0].textContent.trim());
+for (const r of all('.overview tr[data-m]')) modes.set(r.dataset.m, r.cells[0].textContent.trim());
 const works = new Map(all('section[data-w]').map(s => [s.dataset.w, s.querySelector('h2').textContent.trim()]));
 const off = {m: new Set(), w: new Set()};
 const apply = () => {
@@ -249,12 +251,12 @@ addEventListener('beforeprint', () => {
 addEventListener('afterprint', () => { for (const d of shut) d.open = false; });
 const reveal = () => {
   const e = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const next = e && e.nextElementSibling;
-  const d = e && (e.closest('details') || next && next.matches('details.fold') && next);
-  if (d && !d.open) {
+  let shut = false;
+  for (let d = e && e.closest('details'); d; d = d.parentElement.closest('details')) {
+    shut ||= !d.open;
     d.open = true;
-    e.scrollIntoView();
   }
+  if (shut) e.scrollIntoView();
 };
 addEventListener('hashchange', reveal);
 reveal();

@@ -300,7 +300,7 @@ func (b *builder) cost() []doc.Block {
 	if len(e.CPUCosts)+len(e.Breakdowns) == 0 && e.Pass == nil {
 		return nil
 	}
-	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "CPU cost", Terminal: "CPU cost", Untold: len(e.CPUCosts) == 0}}
+	s := doc.Section{ID: "cost", Nav: "CPU", Fold: true, Head: doc.Heading{Text: "CPU cost", Terminal: "CPU cost", Untold: len(e.CPUCosts) == 0}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	if n := len(e.CPUCosts); n > 0 {
 		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: e.CPUCosts[0].Legend(), Depth: 1}}},

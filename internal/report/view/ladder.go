@@ -175,7 +175,7 @@ func (b *builder) ladderOverview(bars bool) doc.Overview {
 	costs := ladderCosts(b.Run)
 	l := b.Run.Ladder
 	o := doc.Overview{
-		Title: b.Title, Measured: measuredIn(b.view), Notes: append(ladderNotes(costs), overviewNotes(b.view)...), Absent: absentNotes(b.Run.Modes),
+		By: "answer", Title: b.Title, Measured: measuredIn(b.view), Notes: append(ladderNotes(costs), overviewNotes(b.view)...), Absent: absentNotes(b.Run.Modes),
 		NotesLast: true, Head: "part", Page: b.Page, Command: b.Full,
 	}
 	for i, c := range costs {

@@ -178,7 +178,7 @@ func (b *builder) limits() []doc.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "limits", Nav: "TCP", Head: doc.Heading{Text: "Who limited TCP", Terminal: "Who limited TCP, share of the time", Untold: untold},
+	return []doc.Block{doc.Section{ID: "limits", Nav: "TCP", Fold: true, Head: doc.Heading{Text: "Who limited TCP", Terminal: "Who limited TCP, share of the time", Untold: untold},
 		Blocks: append([]doc.Block{forPages(doc.Paragraph{Role: doc.Legend, Text: limitLegend})}, blocks...)}}
 }
 

@@ -240,7 +240,7 @@ func (b *builder) losses() []doc.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "losses", Head: doc.Heading{Text: "Where datagrams were dropped"}, Nav: "Losses",
+	return []doc.Block{doc.Section{ID: "losses", Fold: true, Head: doc.Heading{Text: "Where datagrams were dropped"}, Nav: "Losses",
 		Blocks: append([]doc.Block{forPages(doc.Paragraph{Role: doc.Legend, Text: lossLegend})}, blocks...)}}
 }
 

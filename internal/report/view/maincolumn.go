@@ -137,7 +137,7 @@ func (b *builder) mainColumns() []mainColumn {
 	if p := b.Evidence.Pass; p != nil {
 		for _, t := range p.Tables {
 			if t.Metric.Name == result.CPUCost && t.judged() {
-				costs = []mainColumn{mainColumn{table: t, name: "at a fixed rate", rank: cpu}.withForms(b.Units)}
+				costs = []mainColumn{mainColumn{table: t, name: atFixedRate, rank: cpu}.withForms(b.Units)}
 				break
 			}
 		}
@@ -151,6 +151,9 @@ func (b *builder) mainColumns() []mainColumn {
 	}
 	return ranked(out)
 }
+
+// atFixedRate names the pass at a fixed rate in the place of a workload.
+const atFixedRate = "at a fixed rate"
 
 // ranked turns the classes of columns into ranks without gaps; columns of one class rank
 // in their order.
@@ -194,7 +197,7 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 		return plain("not judged")
 	case c == nil || c.Value == nil && c.Ratio == nil:
 		return doc.OverviewCell{Tone: chart.Absent, Change: "no valid trial"}
-	case r.Baseline || c.Baseline == "":
+	case (r.Baseline || c.Baseline == "") && c.Value != nil:
 		cell := plain(wording.AtLeast(*c, each1000.Replace(t.Scale.Value(*c.Value))))
 		if t.time != nil && t.Metric.Unit == "1/s" && *c.Value > 0 {
 			cell.Time = wording.ScaleFor("s", 1 / *c.Value).Value(1 / *c.Value)

@@ -33,7 +33,7 @@ func (b *builder) workloads() []doc.Block {
 }
 
 func (b *builder) workload(w workload, id string) doc.Block {
-	s := doc.Section{ID: id, Look: doc.Work, Nav: w.ID, Head: doc.Heading{Name: w.ID, Untold: w.Empty == ""}}
+	s := doc.Section{ID: id, Look: doc.Work, Nav: w.ID, Fold: b.swept(w.ID), Head: doc.Heading{Name: w.ID, Untold: w.Empty == ""}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	if w.Empty != "" {
 		add(doc.Paragraph{Text: w.Empty, Depth: 1})
@@ -54,30 +54,27 @@ func (b *builder) workload(w workload, id string) doc.Block {
 			continue
 		}
 		section := b.metric(t, b.anchorOf(t), told)
-		switch {
-		case t.Metric.Detail && told:
-			media = doc.Markdown | doc.Terminal
-		case t.Metric.Detail:
+		if t.Metric.Detail || !told {
 			media = doc.Markdown
-		case !told:
-			media = doc.Pages
-		}
-		if t.Metric.Detail {
-			details, nouns = append(details, section), append(nouns, noun(t.Metric))
+			if told {
+				media |= doc.Terminal
+			}
+			details, nouns = append(details, section), append(nouns, shortTitle(t.Metric))
 		}
 		add(doc.Only{For: media, Blocks: []doc.Block{section}})
 	}
-	add(forTerminal(besides(others)...), forHTML(doc.Later(func() []doc.Block {
-		if charts := b.charts(w, id); len(charts) > 0 {
-			return []doc.Block{doc.Beside{Blocks: charts}}
-		}
-		return nil
-	})))
+	add(forTerminal(besides(others)...))
 	add(b.searches(w, id)...)
 	if len(details) > 0 {
 		rest = append(rest, doc.Details{Summary: "Further metrics: " + strings.Join(nouns, ", "), Blocks: details})
 	}
-	add(forHTML(append(rest, doc.Later(func() []doc.Block { return b.log(w) }))...))
+	rest = append(rest, doc.Later(func() []doc.Block {
+		if charts := b.charts(w, id); len(charts) > 0 {
+			return []doc.Block{doc.Details{Summary: "Charts of ", Name: w.ID, Blocks: []doc.Block{doc.Beside{Blocks: charts}}}}
+		}
+		return nil
+	}), doc.Later(func() []doc.Block { return b.log(w) }))
+	add(forHTML(rest...))
 	return s
 }
 

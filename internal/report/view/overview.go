@@ -31,11 +31,39 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 		return b.ladderOverview(on == doc.Terminal)
 	}
 	columns := b.mainColumns()
-	families := familiesOf(b.Input)
-	o := doc.Overview{
-		Title: b.Title, Measured: measuredIn(b.view), Notes: overviewNotes(b.view), Absent: absentNotes(b.Run.Modes),
-		Head: overviewHead(families), Page: b.Page, Command: b.Full,
+	o := withTies(b.changesOf(columns), columns)
+	o.By, o.Title, o.Measured, o.Page, o.Command = "answer", b.Title, measuredIn(b.view), b.Page, b.Full
+	o.Notes, o.Absent = overviewNotes(b.view), absentNotes(b.Run.Modes)
+	o.Sentence = b.conclusion(familiesOf(b.Input), columns)
+	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
+		o.Sentence = capital(o.Sentence)
 	}
+	if n := len(grouped(b.Run)) - len(biasNotes(b.Run)); n > 0 {
+		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
+	}
+	shown := 0
+	o.Explanations = b.elsewhere(columns)
+	if len(columns) > 0 && !columns[leading(columns)].load { // else they are the sentence
+		o.Explanations = append(o.Explanations, b.kneeNotes()...)
+	}
+	if on == doc.Terminal { // a page has a section of them
+		compared := b.comparisonNotes()
+		o.Explanations, shown = append(o.Explanations, compared...), len(compared)
+	} else { // a page has its notices at the top
+		o.Notes = slices.DeleteFunc(o.Notes, func(n doc.Note) bool {
+			return slices.ContainsFunc(b.Notices, func(top notice) bool { return top.Text == n.Text })
+		})
+	}
+	if n := len(b.Comparisons) - shown; n > 0 {
+		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))
+	}
+	return o
+}
+
+// changesOf is every mode by some metrics, as changes, with what explains them.
+func (b *builder) changesOf(columns []mainColumn) doc.Overview {
+	families := familiesOf(b.Input)
+	o := doc.Overview{Head: overviewHead(families)}
 	for _, c := range columns {
 		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.name, Metric: shortTitle(c.Metric), Rank: c.rank, To: b.anchorOf(c.table), Legend: c.timeLegend(c.Metric)})
 	}
@@ -46,27 +74,7 @@ func (b *builder) overview(on doc.Media) doc.Overview {
 		}
 		o.Groups = append(o.Groups, g)
 	}
-	o = withTies(o, columns)
 	o.Legend = overviewLegend(o, b.Run.Cells)
-	o.Sentence = b.conclusion(families, columns)
-	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
-		o.Sentence = capital(o.Sentence)
-	}
-	if n := len(grouped(b.Run)) - len(biasNotes(b.Run)); n > 0 {
-		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
-	}
-	shown := 0
-	o.Explanations = b.elsewhere(columns)
-	if on == doc.Terminal { // a page has a section of them
-		if len(columns) > 0 && !columns[leading(columns)].load { // else they are the sentence
-			o.Explanations = append(o.Explanations, b.kneeNotes()...)
-		}
-		compared := b.comparisonNotes()
-		o.Explanations, shown = append(o.Explanations, compared...), len(compared)
-	}
-	if n := len(b.Comparisons) - shown; n > 0 {
-		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))
-	}
 	return o
 }
 

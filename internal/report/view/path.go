@@ -187,7 +187,7 @@ func (b *builder) modes() []doc.Block {
 	if len(all) == 0 {
 		return nil
 	}
-	return []doc.Block{doc.Section{ID: "modes", Head: doc.Heading{Text: "Modes and their paths"}, Nav: "Paths", Blocks: []doc.Block{doc.Beside{Blocks: all}}}}
+	return []doc.Block{doc.Section{ID: "modes", Fold: true, Head: doc.Heading{Text: "Modes and their paths"}, Nav: "Paths", Blocks: []doc.Block{doc.Beside{Blocks: all}}}}
 }
 
 // table is the table of the steps behind a drawing.

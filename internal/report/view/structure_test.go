@@ -68,11 +68,15 @@ type wanted struct {
 	notices, nav, heads, items, paragraphs []string
 	tables                                 [][][]string
 	drawings                               int
-	worked                                 bool
 }
 
 func (w *wanted) overview(o doc.Overview) {
-	w.paragraphs = append(w.paragraphs, squeeze(o.Sentence))
+	if o.Sentence != "" {
+		w.paragraphs = append(w.paragraphs, squeeze(o.Sentence))
+	}
+	for _, n := range o.Explanations {
+		w.paragraphs = append(w.paragraphs, squeeze(n.String()))
+	}
 	if len(o.Legend) > 0 {
 		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "~ ", "", "? ", "").Replace(strings.Join(o.Legends(o.Columns...), " · "))))
 	}
@@ -113,10 +117,6 @@ func (w *wanted) blocks(blocks []doc.Block) {
 				w.nav = append(w.nav, "#"+b.ID+" "+squeeze(b.Nav))
 			}
 			w.heads = append(w.heads, b.ID+" "+headText(b.Head))
-			if b.Look == doc.Work && !w.worked {
-				w.worked = true
-				w.paragraphs = append(w.paragraphs, "")
-			}
 			w.blocks(b.Blocks)
 		case doc.Paragraph:
 			text := b.Text
@@ -161,9 +161,6 @@ func (w *wanted) blocks(blocks []doc.Block) {
 			}
 		case doc.Table:
 			w.tables = append(w.tables, tableText(b))
-		case doc.Matrix:
-			w.paragraphs = append(w.paragraphs, "")
-			w.tables = append(w.tables, matrixText(b))
 		}
 	}
 }
@@ -224,33 +221,6 @@ func tableText(t doc.Table) [][]string {
 				}
 				out = append(out, row)
 			}
-		}
-	}
-	return out
-}
-
-func matrixText(m doc.Matrix) [][]string {
-	first, second := []string{"Mode"}, []string(nil)
-	for _, w := range m.Works {
-		first = append(first, squeeze(w.Name))
-	}
-	for _, c := range m.Columns {
-		second = append(second, squeeze(c.Title+c.Unit))
-	}
-	out := [][]string{first, second}
-	for _, g := range m.Groups {
-		if g.Head != "" {
-			out = append(out, []string{squeeze(g.Head)})
-		}
-		for _, r := range g.Rows {
-			row := []string{squeeze(r.Mode)}
-			if r.Out != "" {
-				row = append(row, squeeze(r.Out))
-			}
-			for _, c := range r.Cells {
-				row = append(row, squeeze(c.Text+c.CI+c.Words))
-			}
-			out = append(out, row)
 		}
 	}
 	return out

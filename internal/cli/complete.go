@@ -18,16 +18,17 @@ import (
 // completed alike in all commands.
 func (a App) completions(root *cobra.Command) {
 	flags := map[string]func() []string{
-		"modes":     a.modeNames,
-		"workloads": a.workloadNames,
-		"profile":   study.Profiles,
-		"metrics":   metricNames,
-		"metric":    metricNames,
-		"engine":    func() []string { return []string{"lab", "docker"} },
-		"evidence":  func() []string { return []string{study.On, study.Off} },
-		"pairing":   func() []string { return []string{"block", "order", "none"} },
-		"better":    func() []string { return []string{string(result.Higher), string(result.Lower)} },
-		"fail-on":   func() []string { return []string{"worse", "lost", "cannot_tell", "refused"} },
+		"modes":      a.modeNames,
+		"workloads":  a.workloadNames,
+		"profile":    study.Profiles,
+		"metrics":    metricNames,
+		"metric":     metricNames,
+		"engine":     func() []string { return []string{"lab", "docker"} },
+		"evidence":   func() []string { return []string{study.On, study.Off} },
+		"max-others": func() []string { return []string{study.Off} },
+		"pairing":    func() []string { return []string{"block", "order", "none"} },
+		"better":     func() []string { return []string{string(result.Higher), string(result.Lower)} },
+		"fail-on":    func() []string { return []string{"worse", "lost", "cannot_tell", "refused"} },
 	}
 	args := map[string]func() []string{
 		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames, "explain": warningCodes,

@@ -35,6 +35,7 @@ type studyFlags struct {
 	costPass         string
 	fullRate         bool
 	maxRate          string
+	maxOthers        string
 
 	chosen string // why load chose the study itself, for the user; empty if it was named
 }
@@ -54,6 +55,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
 	c.Flags().BoolVar(&f.fullRate, "full-rate", false, "on a cluster: send as fast as the path carries, instead of at half of what a first trial reached")
 	c.Flags().StringVar(&f.maxRate, "max-rate", "", "highest rate of a bulk transfer or a stream of datagrams, such as 1Gbit/s")
+	c.Flags().StringVar(&f.maxOthers, "max-others", "", "maximum CPU time of other programs in a trial that runs alone, as a share of one CPU such as 0.1, or off")
 	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does")
 }
 
@@ -145,7 +147,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s must be more than 0", flag)
 		}
 	}
-	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "for": f.purpose, "name": f.name, "title": f.title} {
+	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "max-others": f.maxOthers, "for": f.purpose, "name": f.name, "title": f.title} {
 		if c.Flags().Changed(flag) && value == "" {
 			return s, fmt.Errorf("--%s has no value", flag)
 		}
@@ -156,7 +158,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 		}
 	}
 	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Name: f.name, Title: f.title, AdHoc: f.unnamed, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
-		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, FullRate: f.fullRate, MaxRate: f.maxRate}, cat)
+		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, FullRate: f.fullRate, MaxRate: f.maxRate, MaxOthers: f.maxOthers}, cat)
 	if err != nil {
 		return s, err
 	}

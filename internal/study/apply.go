@@ -27,6 +27,7 @@ type Overrides struct {
 	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
 	FullRate  bool   // no limit by a first trial
 	MaxRate   string // highest rate; empty leaves it unchanged
+	MaxOthers string // limit on other programs' CPU time, or off; empty leaves it unchanged
 }
 
 // Apply merges o into s. Call it between Decode and Resolve: a profile given here
@@ -109,6 +110,15 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 			fail("--max-rate", text)
 		}
 		s.MaxRate = most
+	}
+	if o.MaxOthers != "" {
+		var most Share
+		if err := most.UnmarshalText([]byte(o.MaxOthers)); err != nil {
+			fail("--max-others", err.Error())
+		} else if text := share(&most).Check("others"); text != "" {
+			fail("--max-others", text)
+		}
+		s.Invalid.Others = most
 	}
 	s.Control = s.Control || o.Control
 	if o.Adaptive && s.Stop == nil {

@@ -82,6 +82,8 @@ func TestApplyEvidence(t *testing.T) {
 	}{
 		{study.Overrides{Evidence: "auto"}, `--evidence: "auto" is not valid; want on or off`},
 		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
+		{study.Overrides{MaxOthers: "much"}, `--max-others: "much" is not a share; write a number such as 0.02, or off`},
+		{study.Overrides{MaxOthers: "9e9"}, "--max-others: "},
 		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
 	} {
 		must.Fail(t, must.Err((study.Study{}).Apply(c.with, studytest.Catalog())), c.want)

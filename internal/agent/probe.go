@@ -21,6 +21,7 @@ import (
 	"tare/internal/timelimit"
 	"tare/internal/traffic/admission"
 	"tare/internal/traffic/socket"
+	"tare/internal/unit"
 )
 
 // A probe is one line in each direction between two agents: the client sends a token, and the
@@ -334,7 +335,7 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 	m := Reachability{Refused: closed.Refused, Arrived: closeErr == nil}
 	if err != nil || seen.Probe == nil {
 		if m.Refused > 0 {
-			err = fmt.Errorf("%w; %d connections or datagrams of others arrived at its port", err, m.Refused)
+			err = fmt.Errorf("%w; %s of others arrived at its port", err, unit.Count(m.Refused, "connection or datagram", "connections or datagrams"))
 		}
 		return m, errors.Join(err, client.Err(), server.Err())
 	}

@@ -171,7 +171,7 @@ func TestProbeErrorNamesForeignPeers(t *testing.T) {
 		}
 	}()
 	met, err := agent.CheckReachability(t.Context(), client, server, "tcp", fixed, netip.MustParseAddrPort("192.0.2.1:1"), 1500*time.Millisecond)
-	if want := "1 connections or datagrams of others"; err == nil || met.Refused != 1 || !bytes.Contains([]byte(err.Error()), []byte(want)) {
+	if want := "1 connection or datagram of others"; err == nil || met.Refused != 1 || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 		t.Errorf("refused %d: %v; want %s", met.Refused, err, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/unit"
 )
 
 // EvaluateClaims holds a run against the published claims of its study. Each claim is about one or
@@ -222,7 +223,7 @@ func (e *claims) measure(c *claimed, p *claimPoint, m result.Metric, a result.Si
 		e.measureRatio(p, m, a, *b)
 	}
 	if n := p.found.N; p.reason == "" && n < stats.MinPairs {
-		p.reason = fmt.Sprintf("%s, and no outcome is possible with fewer than %d", blocks(n), stats.MinPairs)
+		p.reason = fmt.Sprintf("%s, and no outcome is possible with fewer than %d", unit.Count(n, "block", "blocks"), stats.MinPairs)
 	}
 	for _, t := range terms {
 		p.reason = cmp.Or(e.Rule.noisy(t.Workload), p.reason)
@@ -252,7 +253,7 @@ func (e *claims) measureValue(p *claimPoint, m result.Metric, a result.Side) {
 	p.mayRise = a.AtLeast
 	xs := plain(own)
 	if slices.Max(xs) == 0 {
-		p.zeros = "all values are 0, in " + blocks(len(xs))
+		p.zeros = "all values are 0, in " + unit.Count(len(xs), "block", "blocks")
 	}
 	if slices.Min(xs) > 0 {
 		for i, x := range xs {
@@ -279,7 +280,7 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 	l, ok := compare(x, y, pairing)
 	both, _ := inBoth(x, y)
 	if len(a.Of) == 0 && noneInEither(m.Better, x, y, pairing) {
-		p.zeros = "all values of both are 0, in " + blocks(len(both))
+		p.zeros = "all values of both are 0, in " + unit.Count(len(both), "block", "blocks")
 	}
 	switch {
 	case ok:
@@ -326,13 +327,6 @@ func sample(xs []float64) stats.LogRatio {
 		return stats.LogRatio{N: 1, Mean: xs[0]}
 	}
 	return logRatioOf(xs)
-}
-
-func blocks(n int) string {
-	if n == 1 {
-		return "1 block"
-	}
-	return fmt.Sprintf("%d blocks", n)
 }
 
 // decide tests all points as one family.

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -109,11 +110,11 @@ func (e *evaluation) filtered(s result.Mode) {
 		}
 		if s.Baseline == "" && rules > 0 {
 			e.warn(warning.BaselineFiltered, s.ID, "packets of this baseline pass %s of a packet filter in %s%s: the baseline pays for them, so every other mode "+
-				"looks cheaper than it is. Use a baseline in a network namespace of its own, or remove the rules.", rulesText(rules), st.At, by)
+				"looks cheaper than it is. Use a baseline in a network namespace of its own, or remove the rules.", unit.Count(rules, "rule", "rules"), st.At, by)
 		}
 		if st.Settings[e.in.Survey.Bridged] == "1" && bridged(s.Topology, st.At) && !e.chosen(s, "bridge_nf") {
 			e.warn(warning.BridgeNetfilter, s.ID, "in %s the bridge passes frames to the packet filter (%s, %s%s): part of the cost is br_netfilter, "+
-				"which a machine without it does not have. Run `sysctl -w net.bridge.bridge-nf-call-iptables=0` there.", st.At, e.in.Survey.Bridged, rulesText(rules), by)
+				"which a machine without it does not have. Run `sysctl -w net.bridge.bridge-nf-call-iptables=0` there.", st.At, e.in.Survey.Bridged, unit.Count(rules, "rule", "rules"), by)
 		}
 	}
 }
@@ -311,11 +312,4 @@ func endStacks(stacks []Stack, t *result.Topology) (client, server Stack, known 
 	client, okClient := find(t.Nodes[0])
 	server, okServer := find(t.Nodes[len(t.Nodes)-1])
 	return client, server, okClient && okServer
-}
-
-func rulesText(n int) string {
-	if n == 1 {
-		return "1 rule"
-	}
-	return fmt.Sprintf("%d rules", n)
 }

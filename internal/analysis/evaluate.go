@@ -6,6 +6,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -128,7 +129,7 @@ func (e *evaluation) judge(in Input) []result.Warning {
 // warnMissingCPUCost warns of trials without a CPU cost, in one warning.
 func (e *evaluation) warnMissingCPUCost() {
 	if n := e.in.MissingCPUCost; n > 0 {
-		e.warn(warning.NoCPUCost, "run", "the CPU cost of %d trials is unknown; the first, %s", warning.Said(n), e.in.FirstMissing)
+		e.warn(warning.NoCPUCost, "run", "trials whose CPU cost is unknown: %d; the first, %s", warning.Said(n), e.in.FirstMissing)
 	}
 }
 
@@ -151,8 +152,8 @@ func (e *evaluation) ruledOut() {
 		}
 	}
 	first := e.in.Trials[slices.IndexFunc(e.in.Trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
-	e.warn(warning.InvalidTrials, "run", "%d of %d trials were invalid by the study's rules, and %d were repeated at the end, in %d groups; the first, %s %s in block %d: %s",
-		warning.Said(n.Invalid), warning.Said(n.OK+n.Invalid), made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
+	e.warn(warning.InvalidTrials, "run", "%d of %d trials were invalid by the study's rules, and %d repeated at the end, in %s; the first, %s %s in block %d: %s",
+		warning.Said(n.Invalid), warning.Said(n.OK+n.Invalid), made, unit.Count(len(sets), "group", "groups"), first.Mode, first.Workload, first.Block, first.Reason)
 }
 
 // busyTurns warns of the CPU time that others used while modes were interleaved. It makes no

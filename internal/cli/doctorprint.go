@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"tare/internal/facts"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -99,19 +99,8 @@ func (d *diagnosis) printModes(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%d of the %d modes that were tried can be built here; %s above, explained in docs/warnings.md\n",
-		can, tried, cmp.Or(counted(len(d.Warnings), "warning"), "no warnings"))
+		can, tried, wording.Count(len(d.Warnings), "warning", "warnings"))
 	return err
-}
-
-// counted is "2 warnings", empty for none.
-func counted(n int, noun string) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // printGroups prints groups of facts, each under its title.

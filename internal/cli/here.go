@@ -103,7 +103,7 @@ func (a App) supported(ctx context.Context) (can, cannot string) {
 	if len(missing) == 0 {
 		return can, "none of those tried; tare doctor also tries the docker and vm modes"
 	}
-	return can, fmt.Sprintf("%d modes (reasons: tare doctor): %s", len(missing), strings.Join(missing, ", "))
+	return can, fmt.Sprintf("%s (reasons: tare doctor): %s", wording.Count(len(missing), "mode", "modes"), strings.Join(missing, ", "))
 }
 
 // dockerHere says whether private engines can be started for the docker modes.

@@ -19,14 +19,15 @@ func printTime(w io.Writer, p plan.Plan, s study.Study) {
 	if p.HasCostPass() {
 		pass = " and a cost pass"
 	}
-	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks%s, profile %s, seed %d\n",
-		span(least.Trials, most.Trials), len(p.Modes), len(plan.Workloads(s)), span(p.MinBlocks, p.Blocks), pass, s.Profile, p.Seed)
+	fmt.Fprintf(w, "%s: %s x %s x %s%s, profile %s, seed %d\n",
+		span(least.Trials, most.Trials, "trial", "trials"), wording.Count(len(p.Modes), "mode", "modes"), wording.Count(len(plan.Workloads(s)), "workload", "workloads"),
+		span(p.MinBlocks, p.Blocks, "block", "blocks"), pass, s.Profile, p.Seed)
 	long := most.Time
 	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*most.Traffic.Seconds()/max(long, 1).Seconds())
 	if s.Stop == nil {
 		fmt.Fprintf(w, "about %s, %s\n", long.Round(time.Second), share)
 	} else {
-		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", least.Time.Round(time.Second), p.MinBlocks, long.Round(time.Second), p.Blocks, share)
+		fmt.Fprintf(w, "about %s with %s, %s with %d, %s\n", least.Time.Round(time.Second), wording.Count(p.MinBlocks, "block", "blocks"), long.Round(time.Second), p.Blocks, share)
 	}
 	if limit := p.Limit(s); limit > 0 {
 		fmt.Fprintf(w, "starts no block that would end after %s\n", limit.Round(time.Second))
@@ -34,12 +35,13 @@ func printTime(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintln(w)
 }
 
-// span writes a number, or from which to which.
-func span(from, to int) string {
-	if from == to {
-		return fmt.Sprint(to)
+// span is a number of things, or from which to which.
+func span(from, to int, one, many string) string {
+	text := wording.Count(to, one, many)
+	if from != to {
+		text = fmt.Sprintf("%d to %s", from, text)
 	}
-	return fmt.Sprintf("%d to %d", from, to)
+	return text
 }
 
 // printMethod prints how a run measures, stops and rules out trials.
@@ -59,14 +61,14 @@ func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 
 func stopping(s study.Study) string {
 	if s.Stop == nil {
-		return fmt.Sprintf("stop: after %d blocks", s.Blocks)
+		return "stop: after " + wording.Count(s.Blocks, "block", "blocks")
 	}
 	until := "each mode with a workload once its ratio is"
 	if !plan.ModesLeave(s) {
 		until = "all modes once every ratio is"
 	}
-	return fmt.Sprintf("stop: from block %d on, %s %s, and %s more; after %d blocks always",
-		s.Stop.MinBlocks, until, wording.Settled(s.Stop.Width, s.Stop.EffectWidth), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
+	return fmt.Sprintf("stop: from block %d on, %s %s, and %s more; after %s always",
+		s.Stop.MinBlocks, until, wording.Settled(s.Stop.Width, s.Stop.EffectWidth), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), wording.Count(s.Blocks, "block", "blocks"))
 }
 
 func piloting(s study.Study) string {

@@ -215,12 +215,12 @@ func (p *pruning) remove(run store.Summary, what string) {
 
 // summary prints what was removed, or would be.
 func (p *pruning) summary(of int) {
-	size := fmt.Sprintf("%d of %s, %d bytes", p.runs, counted(of, "run"), p.Bytes)
+	size := fmt.Sprintf("%d of %s, %d bytes", p.runs, wording.Count(of, "run", "runs"), p.Bytes)
 	switch {
 	case p.yes && (p.runs > 0 || p.Files > 0):
-		fmt.Fprintf(p.app.Stdout, "removed %s in %s\n", size, counted(p.Files, "file"))
+		fmt.Fprintf(p.app.Stdout, "removed %s in %s\n", size, wording.Count(p.Files, "file", "files"))
 	case p.runs > 0:
-		fmt.Fprintf(p.app.Stdout, "would remove %s in %s: nothing was removed; --yes removes them\n", size, counted(p.Files, "file"))
+		fmt.Fprintf(p.app.Stdout, "would remove %s in %s: nothing was removed; --yes removes them\n", size, wording.Count(p.Files, "file", "files"))
 	default:
 		fmt.Fprintln(p.app.Stdout, "nothing to remove")
 	}

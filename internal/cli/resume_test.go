@@ -126,7 +126,7 @@ func TestResumeForced(t *testing.T) {
 	dir := recordedLoop(t, build)()
 	edited(t, dir, store.StudyFile, "duration: 150ms", "duration: 250ms")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--force")
-	if code != 0 || !strings.Contains(stdout+stderr, "4 trials of another experiment") {
+	if code != 0 || !strings.Contains(stdout+stderr, "trials of another experiment") {
 		t.Fatalf("ends with %d: %s%s", code, stdout, stderr)
 	}
 	run, trials := loaded(t, dir)
@@ -139,7 +139,7 @@ func TestResumeForced(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"report", "--full", dir}, {"export", dir}, {"compare", dir, dir}} {
-		if code, stdout, stderr := loop(t, build, args...); code != 0 || !strings.Contains(stdout+stderr, "4 trials of another experiment") {
+		if code, stdout, stderr := loop(t, build, args...); code != 0 || !strings.Contains(stdout+stderr, "trials of another experiment") {
 			t.Errorf("tare %s ends with %d and does not name them: %s%s", args[0], code, stdout, stderr)
 		}
 	}
@@ -197,7 +197,7 @@ func TestResumeOfDoubledTrials(t *testing.T) {
 	must.Contain(t, whole, "4 valid trials")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--verbose")
 	run, _ := loaded(t, dir)
-	if code != 0 || run.Trials.OK != 4 || run.Duplicates != 4 || !strings.Contains(stdout+stderr, "4 lines of trials.ndjson repeat a trial (1-4)") {
+	if code != 0 || run.Trials.OK != 4 || run.Duplicates != 4 || !strings.Contains(stdout+stderr, "lines of trials.ndjson that repeat a trial: 4 (1-4)") {
 		t.Errorf("ends with %d, %+v, %d duplicates: %s%s", code, run.Trials, run.Duplicates, stdout, stderr)
 	}
 }

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"math"
+
+	"tare/internal/unit"
 )
 
 // Expect states how a counter must relate to what was carried.
@@ -265,7 +267,7 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 func (e Expect) explain(lo, hi uint64) string {
 	switch {
 	case e == Connections:
-		return fmt.Sprintf("that rule must have matched %d connections", lo)
+		return "that rule must have matched " + unit.Count(int(lo), "connection", "connections")
 	case e == ProcessBusy && hi == math.MaxUint64:
 		return fmt.Sprintf("that process forwards the traffic and must have used %d ns of CPU time or more", lo)
 	case e == ProcessBusy || e == ProcessIdle:

@@ -93,7 +93,7 @@ func TestVerify(t *testing.T) {
 		{"nothing on the path", bulk(), Counters{"out": 900, "back": 900, "nat": 1, "aside": 0}, "counter out moved by 900"},
 		{"one percent went elsewhere", bulk(), Counters{"out": 99 << 20, "back": 2 << 20, "nat": 1, "aside": 0}, "counter out"},
 		{"crossed twice", bulk(), Counters{"out": 202 << 20, "back": 2 << 20, "nat": 1, "aside": 0}, "counter out"},
-		{"rule not met", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 0, "aside": 0}, "that rule must have matched 1 connections"},
+		{"rule not met", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 0, "aside": 0}, "that rule must have matched 1 connection"},
 		{"a way round", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 1, "aside": 1 << 20}, "it is not on the path"},
 		{"counter not read", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 1}, "aside was not read"},
 		{"acknowledgements went elsewhere", bulk(), Counters{"out": 101 << 20, "back": 5_000, "nat": 1, "aside": 0}, "counter back"},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -51,10 +52,10 @@ func (m *machine) cpus() {
 	case errAllowed != nil:
 	case len(allowed) < minCPUs:
 		m.warn(warning.FewCores, "Only %s for client, server, packet processing and tare: rates are lower and vary more than on two machines, "+
-			"and expensive modes lose more. Use a machine with %d CPUs or more.", warning.Said(plural(len(allowed), "CPU")), minCPUs)
+			"and expensive modes lose more. Use a machine with %d CPUs or more.", warning.Said(unit.Count(len(allowed), "CPU", "CPUs")), minCPUs)
 	case errCores == nil && cores < minCPUs:
 		m.warn(warning.SMT, "The %d available CPUs are hardware threads of only %s, which slow each other down: rates depend on where the scheduler "+
-			"places client and server. Use a machine with %d cores or more.", len(allowed), plural(cores, "core"), minCPUs)
+			"places client and server. Use a machine with %d cores or more.", len(allowed), unit.Count(cores, "core", "cores"), minCPUs)
 	}
 }
 
@@ -114,13 +115,6 @@ func (m *machine) cores(cpus []int) (int, error) {
 // countedList returns for instance "4 (0-3)".
 func countedList(ids []int) string {
 	return fmt.Sprintf("%d (%s)", len(ids), formatCPUList(ids))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // maxCPU is above every CPU number for which Linux can be built (8192 CPUs).
@@ -226,7 +220,7 @@ func (m *machine) load() {
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
 		m.warn(warning.BusyMachine, "The load average of the last minute is %s on %s: other programs take CPU from the trials, add to their CPU values "+
-			"and make every value vary more. Wait, or stop the other programs.", warning.Said(fields[0]), plural(len(online), "CPU"))
+			"and make every value vary more. Wait, or stop the other programs.", warning.Said(fields[0]), unit.Count(len(online), "CPU", "CPUs"))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -160,7 +161,7 @@ func (m *machine) filters() {
 		if hook == "" {
 			hook = "(old iptables)"
 		}
-		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, hook, plural(f.Rules, "rule"))
+		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, hook, unit.Count(f.Rules, "rule", "rules"))
 		if f.Drops {
 			text += ", else drop"
 		}
@@ -178,7 +179,7 @@ func (m *machine) filters() {
 		by = ", including Docker's"
 	}
 	m.warnExisting(warning.HostFiltered, "The packet filter of this network stack has %s%s: a baseline in it pays for them and for connection tracking, so every "+
-		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", plural(rules, "rule"), by)
+		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", unit.Count(rules, "rule", "rules"), by)
 }
 
 // conntrack records how full the connection tracking table is.

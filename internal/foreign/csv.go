@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -365,16 +366,9 @@ func (t *tableReader) number(line int, text string) (float64, bool) {
 // reportWarnings adds the warnings about missing values and decimal commas.
 func (t *tableReader) reportWarnings() {
 	if t.empty > 0 {
-		t.warn(warning.MissingValue, "run", "%s without a value, the first in %s; such rows are ignored", count(t.empty, "row", "rows"), t.where(t.emptyAt))
+		t.warn(warning.MissingValue, "run", "%s without a value, the first in %s; such rows are ignored", unit.Count(t.empty, "row", "rows"), t.where(t.emptyAt))
 	}
 	if t.decimalAt > 0 {
 		t.warn(warning.DecimalComma, "run", "values have a decimal comma, the first in %s; it was read as a decimal point", t.where(t.decimalAt))
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

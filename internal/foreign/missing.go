@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -71,7 +72,7 @@ func (b *builder) missing(where, mode, other string, own, others []row) {
 		list = append(list, fmt.Sprintf("and %d more", len(alone)-most))
 	}
 	b.warn(warning.MissingBlock, where, "%s has no value in %s of %s, left out of this comparison: %s", other,
-		count(len(alone), "block", "blocks"), mode, strings.Join(list, ", "))
+		unit.Count(len(alone), "block", "blocks"), mode, strings.Join(list, ", "))
 }
 
 // zeros warns about values of 0, which leave their cell without a ratio, once per metric. Counts
@@ -89,7 +90,7 @@ func (b *builder) zeros() {
 	for m := range int32(len(b.metrics)) {
 		if n[m] > 0 {
 			b.warn(warning.ZeroValue, "run", "%s of %s is 0, the first in %s: there is no ratio with 0, so cells with such a value have no verdict",
-				count(n[m], "value", "values"), b.metrics[m].Name, b.at(first[m]))
+				unit.Count(n[m], "value", "values"), b.metrics[m].Name, b.at(first[m]))
 		}
 	}
 }

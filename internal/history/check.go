@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stats/changepoint"
+	"tare/internal/unit"
 )
 
 // MinEarlier is the minimum number of comparable earlier runs for a check: with fewer the spread
@@ -124,15 +125,8 @@ func (c *check) choose(runs []Run, checked Run) {
 		c.basis.Runs = append(c.basis.Runs, refTo(r.Run))
 	}
 	if n := len(c.earlier); n < MinEarlier {
-		c.basis.Reason = fmt.Sprintf("%d comparable earlier %s, and at least %d are required to know how much ratios vary from run to run", n, plural(n, "run", "runs"), MinEarlier)
+		c.basis.Reason = fmt.Sprintf("%s, and at least %d are required to know how much ratios vary from run to run", unit.Count(n, "comparable earlier run", "comparable earlier runs"), MinEarlier)
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func factsText(facts []result.Fact) string {

@@ -112,7 +112,7 @@ func (tr *trialRun) foreignTraffic() []result.Note {
 		return nil
 	}
 	return []result.Note{warning.NewNote(warning.ForeignTraffic,
-		"%d connections or datagrams of others arrived at the trial's ports. They were refused and are in no count, but took CPU time and bandwidth", warning.Said(n))}
+		"connections or datagrams of others arrived at the trial's ports: %d. They were refused and are in no count, but took CPU time and bandwidth", warning.Said(n))}
 }
 
 // toolOf is the tool that generated the traffic, nil for the built-in generator.

@@ -129,7 +129,7 @@ func TestForeignTrafficIsNoted(t *testing.T) {
 	p.client.Refused, p.server.Refused, p.client.Datagrams.Foreign, p.server.Datagrams.Foreign = 1, 20, 300, 4000
 	_ = tr.foreignTraffic() // that of the path is told once
 	notes := tr.foreignTraffic()
-	if len(notes) != 1 || notes[0].Code != string(warning.ForeignTraffic) || !strings.HasPrefix(notes[0].Text, "5321 connections or datagrams of others") {
+	if len(notes) != 1 || notes[0].Code != string(warning.ForeignTraffic) || !strings.HasPrefix(notes[0].Text, "connections or datagrams of others arrived at the trial's ports: 5321. ") {
 		t.Errorf("noted is %v, want 5321", notes)
 	}
 }
@@ -145,7 +145,7 @@ func TestForeignTrafficIsNotVoid(t *testing.T) {
 	}
 	tr.pairs[0].server.Refused = 7
 	err := tr.proofError(wrong)
-	if errors.As(err, &void) || !errors.Is(err, wrong) || !strings.Contains(err.Error(), "7 connections or datagrams of others") {
+	if errors.As(err, &void) || !errors.Is(err, wrong) || !strings.Contains(err.Error(), "others arrived at the trial's ports: 7") {
 		t.Errorf("with foreign traffic: %v", err)
 	}
 	must.EqualFor(t, "a path that is proven", nil, tr.proofError(nil))

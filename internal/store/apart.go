@@ -230,11 +230,11 @@ func (s separated) note(run result.Run) result.Run {
 	})
 	if a := s.apart; a != nil {
 		run.Warnings = append(run.Warnings, warning.New(warning.OtherExperiment, "run",
-			"%d trials of another experiment (%s) are in %s and count in no cell: %s", warning.Said(a.Trials.Total()), a.Numbers, TrialsFile, causesText(a.Causes)))
+			"trials of another experiment (%s) are in %s and count in no cell: %d, %s", a.Numbers, TrialsFile, warning.Said(a.Trials.Total()), causesText(a.Causes)))
 	}
 	if n := len(s.repeated); n > 0 {
 		run.Warnings = append(run.Warnings, warning.New(warning.DuplicateTrials, "run",
-			"%d lines of %s repeat a trial (%s): each trial counts once; the file was edited or put together from copies", warning.Said(n), TrialsFile, numbers(s.repeated)))
+			"lines of %s that repeat a trial: %d (%s); each trial counts once; the file was edited or put together from copies", TrialsFile, warning.Said(n), numbers(s.repeated)))
 	}
 	return run
 }

@@ -13,6 +13,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -157,11 +158,11 @@ func noteCount(run result.Run, n int, lines separated) result.Run {
 	case n > known:
 		run.Status = result.RunInterrupted
 		run.Warnings = append(run.Warnings, warning.New(warning.StaleRun, "run",
-			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, n, RunFile, known))
+			"%s contains %s, but %s was written after %d: the run continued and was killed", TrialsFile, unit.Count(n, "trial", "trials"), RunFile, known))
 	case n < known:
 		run.Warnings = append(run.Warnings, warning.New(warning.TrialsMissing, "run",
-			"%s contains %d trials, but %s was written after %d: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely",
-			TrialsFile, n, RunFile, known))
+			"%s contains %s, but %s was written after %d: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely",
+			TrialsFile, unit.Count(n, "trial", "trials"), RunFile, known))
 	}
 	return run
 }

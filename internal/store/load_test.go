@@ -155,9 +155,9 @@ func TestLoadRun(t *testing.T) {
 		Text: "trials.ndjson contains 3 trials, but run.json was written after 2: the run continued and was killed"})
 	fewer := wholeRun()
 	fewer.Warnings = append(fewer.Warnings, result.Warning{Code: "trials_missing", Scope: "run",
-		Text: "trials.ndjson contains 1 trials, but run.json was written after 2: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely"})
+		Text: "trials.ndjson contains 1 trial, but run.json was written after 2: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely"})
 	none := wholeRun()
-	none.Warnings = append(none.Warnings, result.Warning{Code: "trials_missing", Scope: "run", Text: strings.Replace(fewer.Warnings[len(fewer.Warnings)-1].Text, "1 trials", "0 trials", 1)})
+	none.Warnings = append(none.Warnings, result.Warning{Code: "trials_missing", Scope: "run", Text: strings.Replace(fewer.Warnings[len(fewer.Warnings)-1].Text, "1 trial,", "0 trials,", 1)})
 	three := lineOf(1) + "\n" + lineOf(2) + "\n" + lineOf(3) + "\n"
 	for _, c := range []struct {
 		name  string

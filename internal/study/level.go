@@ -1,6 +1,11 @@
 package study
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+
+	"tare/internal/unit"
+)
 
 // Level is one value of a workload's sweep: an offered rate in bit/s, or a number of flows or
 // streams. Key is that of the workload that has the list: rates, flows or streams; empty for a number
@@ -20,6 +25,9 @@ func (l Level) String() string {
 
 // Label writes the level for a reader: 200 Mbit/s, 16 flows.
 func (l Level) Label() string {
+	if l.Key == "flows" || l.Key == "streams" {
+		return unit.Count(int(l.Value), strings.TrimSuffix(l.Key, "s"), l.Key)
+	}
 	text := l.String()
 	for i, c := range text {
 		if (c < '0' || c > '9') && c != '.' {

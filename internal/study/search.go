@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/study/suggest"
+	"tare/internal/unit"
 )
 
 // Portion is a share, 0 to 1. Its zero value means that the key is absent.
@@ -121,18 +122,11 @@ func (v *validator) search(prefix string, w Workload) {
 		least = 1
 	}
 	if w.Step > 0 && w.StepSum > 0 && w.StepSum < Duration(least)*w.Step {
-		fail("step_sum", "step_sum is %s, less than %s of %s; want at least %s", w.StepSum, times(least), w.Step, Duration(least)*w.Step)
+		fail("step_sum", "step_sum is %s, less than %s of %s; want at least %s", w.StepSum, unit.Count(least, "step", "steps"), w.Step, Duration(least)*w.Step)
 	}
 	if w.MaxSearch > 0 && w.StepSum > 0 && w.MaxSearch < 2*w.StepSum {
 		fail("max_search", "max_search is %s, too short for a search: the two bounds alone take up to %s; want more", w.MaxSearch, 2*w.StepSum)
 	}
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "one step"
-	}
-	return strconv.Itoa(n) + " steps"
 }
 
 // ascending checks each value of a list against its rule, and that each is above the

@@ -51,7 +51,7 @@ func TestBadSearches(t *testing.T) {
 		{"workload: search, goal: strict, exceed_ratio: 0.5", "with goal strict no step may exceed"},
 		{"workload: search, goal: both, exceed_ratio: 0", "goal both always includes"},
 		{"workload: search, step: 1s, step_sum: 2s", "step_sum is 2s, less than 3 steps of 1s; want at least 3s"},
-		{"workload: search, goal: strict, step: 2s, step_sum: 1s", "less than one step of 2s"},
+		{"workload: search, goal: strict, step: 2s, step_sum: 1s", "less than 1 step of 2s"},
 		{"workload: search, max_rate: 1Mbit/s, min_rate: 2Mbit/s", "max_rate is 1Mbit/s, not above the min_rate of 2Mbit/s"},
 		{"workload: search, step_sum: 30s, step: 1s, max_search: 40s", "max_search is 40s, too short for a search"},
 		{"workload: search, precision: 0", "precision is 0; want"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 )
 
 // MaxTrials is the maximum number of trials of a study, without its pilots. A run of them
@@ -37,8 +38,8 @@ func (s Study) tooLarge() string {
 		return s.tooMany(n)
 	}
 	if n := len(s.Modes) * s.variants(); n > result.MaxPairs {
-		return fmt.Sprintf("the study has %d modes and %d workloads, %d pairs of them, more than the maximum of %d: set fewer modes or workloads",
-			len(s.Modes), s.variants(), n, result.MaxPairs)
+		return fmt.Sprintf("the study has %s and %s, %d pairs of them, more than the maximum of %d: set fewer modes or workloads",
+			unit.Count(len(s.Modes), "mode", "modes"), unit.Count(s.variants(), "workload", "workloads"), n, result.MaxPairs)
 	}
 	return ""
 }
@@ -59,6 +60,6 @@ func (s Study) tooMany(n int) string {
 	if most := int(int64(s.Blocks) * MaxTrials / int64(n)); most >= 2 {
 		fix = fmt.Sprintf("at most %d blocks, or %s", most, fix)
 	}
-	return fmt.Sprintf("the study has %d trials (%d modes x %d workloads x %d blocks), more than the maximum of %d: set %s",
-		n, len(s.Modes), s.variants(), s.Blocks, MaxTrials, fix)
+	return fmt.Sprintf("the study has %d trials (%s x %s x %s), more than the maximum of %d: set %s",
+		n, unit.Count(len(s.Modes), "mode", "modes"), unit.Count(s.variants(), "workload", "workloads"), unit.Count(s.Blocks, "block", "blocks"), MaxTrials, fix)
 }

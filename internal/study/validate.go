@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/study/suggest"
+	"tare/internal/unit"
 )
 
 // Problem is a problem of the value at a path such as workloads[1].streams.
@@ -173,7 +174,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 		n = list[0]
 	}
 	if w.Threads > 0 && n > 0 && w.Threads > n {
-		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
+		fail("threads", "threads is %d for %s; want at most one each", w.Threads, unit.Count(n, "stream", "streams"))
 	}
 	v.pacing(prefix, w, spec)
 	v.search(prefix, w)

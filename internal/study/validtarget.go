@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/study/suggest"
+	"tare/internal/unit"
 )
 
 // hosts checks the engine or the hosts of a study.
@@ -21,7 +22,7 @@ func (v *validator) hosts(s Study) {
 		v.add("engine", "engine and hosts both name the hosts; remove one of them")
 	}
 	if len(s.Hosts) != 2 {
-		v.add("hosts", "%d hosts; want two, the client's first", len(s.Hosts))
+		v.add("hosts", "%s; want two, the client's first", unit.Count(len(s.Hosts), "host", "hosts"))
 	}
 	for i, h := range s.Hosts {
 		path := fmt.Sprintf("hosts[%d]", i)

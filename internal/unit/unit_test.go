@@ -63,3 +63,9 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestCount(t *testing.T) {
+	for want, n := range map[string]int{"0 trials": 0, "1 trial": 1, "2 trials": 2} {
+		must.Equal(t, want, Count(n, "trial", "trials"))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
+	"tare/internal/unit"
 )
 
 // removeRules removes rules of IPv4 of a table of a host, and returns how many.
@@ -69,7 +70,7 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*bridged) err
 	if err := s.allowDirect(ctx, ports); err != nil {
 		return err
 	}
-	p.leftOut(partDNAT, "%d rules removed from %s of host %s; dialled at %s", n, s.tableOf(ipv4, "nat"), s.At, ports[0].to)
+	p.leftOut(partDNAT, "%s removed from %s of host %s; dialled at %s", unit.Count(n, "rule", "rules"), s.tableOf(ipv4, "nat"), s.At, ports[0].to)
 	return p.check(func() error {
 		rules, err := s.nat(context.Background())
 		for _, w := range ports {

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
+	"tare/internal/unit"
 )
 
 // untrackTable is the nftables table of the packets that connection tracking skips.
@@ -51,7 +52,7 @@ func (p *path) withoutConntrack(s *side, packets ...untracked) error {
 		}
 		return err
 	})
-	p.leftOut(partConntrack, "%d rules with notrack on host %s, before connection tracking", len(rules), s.At)
+	p.leftOut(partConntrack, "%s with notrack on host %s, before connection tracking", unit.Count(len(rules), "rule", "rules"), s.At)
 	return nil
 }
 

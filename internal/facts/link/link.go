@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/linuxnet/here"
 	"tare/internal/result"
+	"tare/internal/unit"
 )
 
 // The names of the facts, in the order in which Collect returns them.
@@ -136,7 +137,7 @@ func (c *collector) card(fsys fs.FS, d here.LinkDetails) {
 	}))
 	c.add(Channels, pointer(d, "channels", d.Channels, channels))
 	c.add(Coalescing, pointer(d, "coalescing", d.Coalesce, func(k here.Coalesce) string {
-		return fmt.Sprintf("receive %d µs or %d packets%s, send %d µs or %d packets%s", k.RxMicroseconds, k.RxPackets, adaptive(k.AdaptiveRx), k.TxMicroseconds, k.TxPackets, adaptive(k.AdaptiveTx))
+		return fmt.Sprintf("receive %d µs or %s%s, send %d µs or %s%s", k.RxMicroseconds, unit.Count(int(k.RxPackets), "packet", "packets"), adaptive(k.AdaptiveRx), k.TxMicroseconds, unit.Count(int(k.TxPackets), "packet", "packets"), adaptive(k.AdaptiveTx))
 	}))
 	c.add(Pause, pointer(d, "pause", d.Pause, func(p here.Pause) string {
 		return fmt.Sprintf("obeyed %s, sent %s, negotiated %s", yesNo(p.Rx), yesNo(p.Tx), yesNo(p.Autonegotiated))
@@ -149,7 +150,7 @@ func (c *collector) card(fsys fs.FS, d here.LinkDetails) {
 				ports = "UDP by addresses and ports"
 			}
 		}
-		return fmt.Sprintf("%d entries for %d queues, %s", r.Table, r.Queues, ports)
+		return fmt.Sprintf("%d entries for %s, %s", r.Table, unit.Count(r.Queues, "queue", "queues"), ports)
 	}))
 	c.add(Steering, steering(fsys, d))
 	c.add(NUMANode, numaNode(fsys, d))

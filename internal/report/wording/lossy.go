@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"strings"
 
 	"tare/internal/stats"
 )
@@ -10,7 +11,7 @@ import (
 // of such trials by Clopper and Pearson: "0 of 21 trials lossy: < 13 % of trials", the
 // one-sided limit, or "1 of 5 trials lossy (1-72 %)", both limits.
 func Lossy(k, n int, things string) string {
-	text := fmt.Sprintf("%d of %d %s lossy", k, n, things)
+	text := fmt.Sprintf("%d of %s lossy", k, Count(n, strings.TrimSuffix(things, "s"), things))
 	if k == 0 {
 		if hi, ok := stats.ClopperPearsonUpper(k, n, 0.95); ok {
 			text += ": < " + Percent(hi) + " of " + things

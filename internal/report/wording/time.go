@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"tare/internal/unit"
 )
 
 // Duration shows how long something takes: "12 ms", "2.3 s", "38 s",
@@ -66,9 +68,4 @@ func Time(t time.Time) string {
 }
 
 // Count shows a number of things: "1 block", "4 blocks".
-func Count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
+func Count(n int, one, many string) string { return unit.Count(n, one, many) }

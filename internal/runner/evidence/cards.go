@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -49,7 +50,7 @@ func (t *Trial) noteCard(host string, c nic.Card) {
 		{nic.Throttled, "or delayed them because the virtual machine has used up its allowance"},
 	} {
 		if n, family, _ := c.Count(of.class); n >= minCardDrops {
-			note(warning.CardDrops, "dropped %d packets %s (%s)", n, of.why, family)
+			note(warning.CardDrops, "dropped %s %s (%s)", unit.Count(int(n), "packet", "packets"), of.why, family)
 		}
 	}
 }

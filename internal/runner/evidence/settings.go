@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -67,21 +68,14 @@ func filterText(filters []driver.Filter) string {
 	var parts []string
 	for _, f := range filters {
 		if f.Chain == "" {
-			parts = append(parts, fmt.Sprintf("%s %s (old iptables): %s", f.Family, f.Table, rulesText(f.All)))
+			parts = append(parts, fmt.Sprintf("%s %s (old iptables): %s", f.Family, f.Table, unit.Count(f.All, "rule", "rules")))
 			continue
 		}
-		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, f.Hook, rulesText(f.Rules))
+		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, f.Hook, unit.Count(f.Rules, "rule", "rules"))
 		if f.Drops {
 			text += ", else drop"
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
-}
-
-func rulesText(n int) string {
-	if n == 1 {
-		return "1 rule"
-	}
-	return fmt.Sprintf("%d rules", n)
 }

@@ -158,7 +158,7 @@ func (s *crrSession) notes(now kernelTCP) []result.Note {
 	}
 	if n := now.timeWaitOverflows - s.kernel.timeWaitOverflows; n > 0 {
 		notes = append(notes, warning.NewNote(warning.TimeWaitFull,
-			"the kernel's table of TIME_WAIT sockets was full: %d connections were closed without TIME_WAIT, which is cheaper; raise net.ipv4.tcp_max_tw_buckets", n))
+			"the kernel's table of TIME_WAIT sockets was full: connections closed without TIME_WAIT, which is cheaper: %d; raise net.ipv4.tcp_max_tw_buckets", n))
 	}
 	return notes
 }

@@ -12,6 +12,7 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/thread"
+	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -216,8 +217,8 @@ func (s *rrSession) Close() traffic.Report {
 	}
 	if s.window.Missed > 0 {
 		r.Notes = append(r.Notes, warning.NewNote(warning.GeneratorLimited,
-			"%d of %d requests of the schedule at %d/s were not sent: %d flows reached %.0f/s. The round trips are those of the sent requests only, so the true ones are longer",
-			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds))
+			"%d of %d requests of the schedule at %d/s were not sent: %s reached %.0f/s. The round trips are those of the sent requests only, so the true ones are longer",
+			s.window.Missed, s.window.Slots, s.p.TransactionRate, unit.Count(s.p.Streams, "flow", "flows"), float64(s.window.Messages)/s.window.Seconds))
 	}
 	return r
 }

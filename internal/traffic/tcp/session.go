@@ -10,6 +10,7 @@ import (
 	"tare/internal/traffic/admission"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
+	"tare/internal/unit"
 )
 
 // A trial's connections start with the client's token and the server's go: one byte, sent when all
@@ -89,7 +90,7 @@ func (l *admitter) tooMany() error {
 
 // tooManySilent returns the error for more open connections without a request than a trial can have.
 func tooManySilent(open, flows int) error {
-	return fmt.Errorf("%d connections without a request are open, but the trial has %d flows", open, flows)
+	return fmt.Errorf("%d connections without a request are open, but the trial has %s", open, unit.Count(flows, "flow", "flows"))
 }
 
 // refusals returns how many peers were refused, to append to an error; empty for none.
@@ -97,7 +98,7 @@ func (l *admitter) refusals() string {
 	if l.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %d peers without the trial's token", l.Refused)
+	return ", and " + unit.Count(l.Refused, "peer", "peers") + " without the trial's token"
 }
 
 // handshakeBytes returns what the client sends at the start of a connection.

@@ -247,14 +247,14 @@ func stretchOf(earlier []point, checked point, level float64) stretch {
 func errorVariances(ps []point) []float64 {
 	var out []float64
 	for _, p := range ps {
-		if p.ci == nil || p.n < 2 || !(p.ci[0] > 0) {
+		if p.ci == nil {
 			return nil
 		}
-		se := (math.Log(p.ci[1]) - math.Log(p.ci[0])) / 2 / stats.TQuantile(0.975, float64(p.n-1))
-		if math.IsNaN(se) || math.IsInf(se, 0) {
+		effect, ok := stats.EffectOf(p.ratio, p.ci[0], p.ci[1], p.n)
+		if !ok {
 			return nil
 		}
-		out = append(out, se*se)
+		out = append(out, effect.StdErr()*effect.StdErr())
 	}
 	return out
 }

@@ -34,6 +34,29 @@ func MachineOf(run result.Run) (key string, facts []result.Fact) {
 	return strings.Join(parts, " "), facts
 }
 
+// MachineName is a short name of the machine with these facts, which are those of [MachineOf].
+func MachineName(facts []result.Fact) string {
+	var model, cpus string
+	for _, f := range facts {
+		switch {
+		case strings.HasSuffix(f.Name, "cpu_model") && model == "":
+			model = f.Value
+		case strings.HasSuffix(f.Name, "cpus") && cpus == "":
+			cpus = f.Value
+		}
+	}
+	switch {
+	case model == "" && len(facts) > 0:
+		model = facts[0].Value
+	case model == "":
+		model = "unknown machine"
+	}
+	if cpus != "" {
+		model += ", " + cpus + " CPUs"
+	}
+	return model
+}
+
 // identifying are the facts that tell machines apart, in the order in which they are shown.
 func identifying() []string {
 	return []string{"cpu_model", "cpu_stepping", "microcode", "hypervisor", "cpus_online"}

@@ -160,7 +160,7 @@ func (a App) root() *cobra.Command {
 	}{
 		{"Measure:", []*cobra.Command{a.runCommand(), a.planCommand(), a.whichCommand(), a.modesCommand(), a.workloadsCommand(), a.doctorCommand(), a.enginesCommand(), a.imageCommand(), a.k8sCommand()}},
 		{"Explain:", []*cobra.Command{a.whyCommand(), a.explainCommand(), a.reportCommand(), a.serveCommand(), a.exportCommand(), a.claimsCommand()}},
-		{"Compare:", []*cobra.Command{a.compareCommand(), a.checkCommand(), a.historyCommand(), a.judgeCommand()}},
+		{"Compare:", []*cobra.Command{a.compareCommand(), a.checkCommand(), a.historyCommand(), a.combineCommand(), a.judgeCommand()}},
 		{manage, []*cobra.Command{a.lsCommand(), a.pruneCommand(), a.gcCommand(), a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

@@ -140,10 +140,10 @@ func (a App) takeRun(name string, memory int64) (takenRun, error) {
 	}
 	_, s, err := a.resumed(dir.Path(), false)
 	if err != nil {
-		return takenRun{}, notReadable(fmt.Errorf("compare %s: cannot read its study: %w", name, err))
+		return takenRun{}, notReadable(fmt.Errorf("run %s: cannot read its study: %w", name, err))
 	}
 	if changed := a.changedStudy(dir); changed != "" {
-		return takenRun{}, usage(fmt.Errorf("compare %s: its %s was changed after the run: %s; restore it", name, store.StudyFile, changed))
+		return takenRun{}, usage(fmt.Errorf("run %s: its %s was changed after the run: %s; restore it", name, store.StudyFile, changed))
 	}
 	a.noteMixed(run, dir.Path())
 	if len(run.Cells) == 0 && len(trials) > 0 {

@@ -32,9 +32,9 @@ func (a App) completions(root *cobra.Command) {
 	}
 	args := map[string]func() []string{
 		"run": studies.Names, "plan": studies.Names, "claims": studies.Names, "modes": a.modeNames, "explain": warningCodes,
-		"report": runNames, "export": runNames, "compare": runNames, "check": runNames,
+		"report": runNames, "export": runNames, "compare": runNames, "check": runNames, "combine": runNames,
 	}
-	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": numberFormats(), "history": historyFormats()}
+	formats := map[string][]string{"export": exportFormats(), "compare": {"text", "md", "json"}, "check": {"text", "md", "json"}, "combine": {"text", "md", "json"}, "claims": {"text", "md", "json"}, "judge": numberFormats(), "history": historyFormats()}
 	for _, c := range root.Commands() {
 		for name, names := range flags {
 			offer(c, name, names)

@@ -87,8 +87,7 @@ type check struct {
 // choose finds the runs that a run is judged by.
 func (c *check) choose(runs []Run, checked Run) {
 	key, facts := analysis.MachineOf(checked.Run)
-	of := machine{key: key, facts: facts}
-	c.basis.Machine, c.basis.Facts = of.name(), facts
+	c.basis.Machine, c.basis.Facts = analysis.MachineName(facts), facts
 	if checked.Hash == "" {
 		c.basis.Reason = "the run does not record what decides its results, so no earlier run is known to be comparable"
 		return
@@ -100,7 +99,7 @@ func (c *check) choose(runs []Run, checked Run) {
 	for _, r := range kept {
 		reason := ""
 		if other, facts := analysis.MachineOf(r.Run); other != key {
-			reason = "it ran on another machine: " + machine{facts: facts}.name()
+			reason = "it ran on another machine: " + analysis.MachineName(facts)
 			if reason == "it ran on another machine: "+c.basis.Machine {
 				reason = "it ran on another machine, with other facts: " + factsText(facts)
 			}

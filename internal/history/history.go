@@ -146,32 +146,9 @@ func machines(runs []Run) []machine {
 	return out
 }
 
-// name is a short name of a machine.
-func (m machine) name() string {
-	var model, cpus string
-	for _, f := range m.facts {
-		switch {
-		case strings.HasSuffix(f.Name, "cpu_model") && model == "":
-			model = f.Value
-		case strings.HasSuffix(f.Name, "cpus") && cpus == "":
-			cpus = f.Value
-		}
-	}
-	switch {
-	case model == "" && len(m.facts) > 0:
-		model = m.facts[0].Value
-	case model == "":
-		model = "unknown machine"
-	}
-	if cpus != "" {
-		model += ", " + cpus + " CPUs"
-	}
-	return model
-}
-
 // machineHistory is the history of a machine without change points.
 func machineHistory(m machine, metrics []string) result.MachineHistory {
-	out := result.MachineHistory{Machine: m.name(), Facts: slices.Clone(m.facts), Runs: []result.HistoryRun{}, Series: []result.HistorySeries{}}
+	out := result.MachineHistory{Machine: analysis.MachineName(m.facts), Facts: slices.Clone(m.facts), Runs: []result.HistoryRun{}, Series: []result.HistorySeries{}}
 	at := map[seriesKey]int{}
 	for _, i := range newestFirst(len(m.runs)) { // so that the order is that of the newest run
 		for _, p := range points(m.runs[i], metrics) {

@@ -178,3 +178,11 @@ func Script() (script template.JS, source string) {
 	text, source := html.Script()
 	return template.JS(text), source
 }
+
+// CombinationOptions say how a combination is shown.
+type CombinationOptions = view.CombinationOptions
+
+// PrepareCombination prepares the answer of several runs, which its Text, Markdown and HTML write.
+func PrepareCombination(c result.Combination, opt CombinationOptions) Prepared {
+	return Prepared{doc: view.Combination(c, opt)}
+}

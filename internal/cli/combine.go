@@ -120,7 +120,7 @@ func (a App) addAll(set *combine.Set, names []string) (first study.Study, err er
 		if more := len(reasons) - mostReasons; more > 0 {
 			reasons = append(slices.Clone(reasons[:mostReasons]), fmt.Sprintf("and %d more", more))
 		}
-		refused = append(refused, "  "+name+": "+strings.Join(reasons, "; "))
+		refused = append(refused, "- "+name+": "+strings.Join(reasons, "; "))
 	}
 	known := false
 	for _, name := range names {
@@ -149,7 +149,7 @@ func (a App) addAll(set *combine.Set, names []string) (first study.Study, err er
 	}
 	n := len(refused)
 	if n > mostRefused {
-		refused = append(refused[:mostRefused], fmt.Sprintf("  and %d more", n-mostRefused))
+		refused = append(refused[:mostRefused], fmt.Sprintf("- and %d more", n-mostRefused))
 	}
 	return first, usage(fmt.Errorf("%d of %d runs cannot be combined with the first:\n%s\nLeave them out, or run the study of the first run on their machines", n, len(names), strings.Join(refused, "\n")))
 }

@@ -142,7 +142,7 @@ func (a App) takeRun(name string, memory int64) (takenRun, error) {
 	if err != nil {
 		return takenRun{}, notReadable(fmt.Errorf("run %s: cannot read its study: %w", name, err))
 	}
-	if changed := a.changedStudy(dir); changed != "" {
+	if changed := a.changedFrom(dir, s); changed != "" {
 		return takenRun{}, usage(fmt.Errorf("run %s: its %s was changed after the run: %s; restore it", name, store.StudyFile, changed))
 	}
 	a.noteMixed(run, dir.Path())

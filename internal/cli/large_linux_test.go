@@ -63,7 +63,7 @@ func TestEveryCommandOnLargeInput(t *testing.T) {
 		"why": {{"why #", "nested.yaml open.yaml"}}, "claims": {{"claims #", "nested.yaml claims.yaml"}}, "k8s": {{"k8s manifest #", "nested.yaml errors.yaml"}},
 		"judge":  {{"judge --better higher --full --html page.html #", tables}, {"judge --rank #", tables}},
 		"report": {{"report --full #", runs}}, "export": {{"export --format md #", runs}, {"export #", runs}},
-		"compare": {{"compare runs/dense #", runs}}, "check": {{"check --baseline runs/dense #", runs}},
+		"compare": {{"compare runs/dense #", runs}}, "check": {{"check --baseline runs/dense #", runs}}, "combine": {{"combine runs/dense # --html page.html --full", runs}},
 		"ls": {{"ls #", "runs"}}, "history": {{"history #", "runs"}}, "prune": {{"prune #", "runs"}},
 		"modes": {{"modes --probe cni/network:./#", "x.conflist y.conflist"}}, "doctor": {{"doctor --modes cni/network:./#", "x.conflist y.conflist"}},
 		"completion": nil, "engines": nil, "explain": nil, "gc": nil, "help": nil, "image": nil, "serve": nil, "version": nil, "which": nil, "workloads": nil,

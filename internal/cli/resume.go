@@ -89,6 +89,11 @@ func (a App) changedStudy(dir *store.Dir) string {
 	if err != nil {
 		return ""
 	}
+	return a.changedFrom(dir, s)
+}
+
+// changedFrom is changedStudy for the study of the run.
+func (a App) changedFrom(dir *store.Dir, s study.Study) string {
 	causes, err := dir.Changed(a.session(s))
 	if err != nil {
 		return ""

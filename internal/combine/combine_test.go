@@ -3,6 +3,7 @@ package combine_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -171,4 +172,48 @@ func TestLowerBound(t *testing.T) {
 	slow.Cells[1].AtLeast = true
 	r := combined(t, combine.Options{}, made("1", "A", -0.20, 0.01), made("2", "B", -0.21, 0.01), slow).Ratios[0]
 	must.Equal(t, result.CannotTell, r.Verdict)
+}
+
+// Of two runs each on k machines, with a spread between days as large as the errors, intervals of the mean and ranges of a run on the
+// next machine hold; the latter are wider than needed, because the spread between days is known from two of them.
+func TestDaysCoverage(t *testing.T) {
+	const rounds, blocks = 1000, 7
+	for _, k := range []int{3, 5} {
+		for _, tau := range []float64{0, 1, 3} {
+			rnd := rand.New(rand.NewPCG(uint64(k), uint64(tau)))
+			mean, next := 0, 0
+			for range rounds {
+				set := combine.Set{Options: combine.Options{Margin: 0.05}}
+				var last float64
+				for m := range k + 1 {
+					level := 0.01 * tau * rnd.NormFloat64()
+					for day := range 2 {
+						var sum, squares float64
+						of := level + 0.01*rnd.NormFloat64()
+						for range blocks {
+							x := of + 0.01*math.Sqrt(blocks)*rnd.NormFloat64()
+							sum, squares = sum+x, squares+x*x
+						}
+						y := sum / blocks
+						if last = y; m == k {
+							continue // the next machine
+						}
+						set.Add("run", made(fmt.Sprint(m, day), fmt.Sprint(m), y, math.Sqrt((squares/blocks-y*y)/(blocks-1))), nil)
+					}
+				}
+				r := set.Combined("").Ratios[0]
+				if r.RatioCI[0] <= 1 && 1 <= r.RatioCI[1] {
+					mean++
+				}
+				if y := math.Exp(last); r.Next[0] <= y && y <= r.Next[1] {
+					next++
+				}
+			}
+			covers, range95 := 100*float64(mean)/rounds, 100*float64(next)/rounds
+			t.Logf("%d machines, 2 days each, spread %g errors: mean %.1f %%, next machine %.1f %%", k, tau, covers, range95)
+			if covers < 91.5 || covers > 99.5 || range95 < 91.5 {
+				t.Errorf("%d machines, spread %g: mean %.1f %%, next machine %.1f %%", k, tau, covers, range95)
+			}
+		}
+	}
 }

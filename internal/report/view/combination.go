@@ -214,7 +214,7 @@ func spreadOf(r *result.CombinedRatio) string {
 	case !finite(&r.Spread) || r.Spread < 0:
 		return wording.Unknown
 	case r.Spread == 0:
-		return "none seen"
+		return "none"
 	}
 	return wording.Percent(r.Spread)
 }
@@ -245,7 +245,11 @@ func (k combinedKey) timesOf() (texts []string, unit string) {
 		}
 		texts = append(texts, from)
 	}
-	if unit != "" {
+	switch unit {
+	case "":
+	case "transaction", "connection", "query": // the workload says which
+		unit = " each"
+	default:
 		unit = "/" + unit
 	}
 	return texts, wording.Cut(scale.Unit+unit, 40)
@@ -285,7 +289,7 @@ func (k combinedKey) verdictOf(v *combinationView, r *result.CombinedRatio) stri
 
 // answer is the first part of every form: a sentence for each workload.
 func (v *combinationView) answer() doc.Block {
-	l := doc.List{Role: doc.Summary, Tight: true}
+	l := doc.List{Role: doc.Summary, Tight: true, Apart: true}
 	seen := map[string]bool{}
 	for _, primary := range []bool{true, false} { // a workload whose main metric is not combined has its first
 		for _, k := range v.keys {
@@ -318,9 +322,13 @@ func (v *combinationView) sentence(k combinedKey) doc.Item {
 			text += " over " + strconv.Itoa(r.N)
 		}
 		if r.Next != nil {
-			text += ", on the " + v.next() + " " + k.rangeOf(r)
+			where := "on"
+			if len(v.Machines) == 1 {
+				where = "in"
+			}
+			text += ", " + where + " the " + v.next() + " " + k.rangeOf(r)
 			if r.NextVerdict == result.CannotTell && (r.Verdict == result.Worse || r.Verdict == result.Better) {
-				text += ", so that it may not be " + string(r.Verdict) + " there"
+				text += ", where it may not be " + string(r.Verdict)
 			}
 		}
 		item.Clauses = append(item.Clauses, doc.Clause{Tone: toneOf(r.Verdict), Text: text})

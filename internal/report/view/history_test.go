@@ -27,6 +27,9 @@ func documents() map[string]doc.Document {
 	for name, h := range histories() {
 		out["history-"+name] = History(h, HistoryOptions{Command: "tare history --full", Version: "1.2"})
 	}
+	for name, c := range combinations() {
+		out["combination-"+name] = Combination(c, CombinationOptions{Command: "tare combine --full", Version: "1.2"})
+	}
 	return out
 }
 

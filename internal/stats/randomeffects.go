@@ -51,7 +51,7 @@ func (l LogRatio) StdErr() float64 {
 // and 0 where Q(0) is less. It needs no normal distribution, has one solution, which bisection always finds, and is
 // recommended beside REML, which it nearly equals (Veroniki et al., Res. Synth. Methods 7, 2016).
 //
-// The interval of the mean is that of Hartung and Knapp (Stat. Med. 22, 2003), m +- t_{k-1} sqrt(Q(t2) / (k-1) / sum w_i).
+// The interval of the mean is that of Hartung and Knapp (Stat. Med. 20, 2001), m +- t_{k-1} sqrt(Q(t2) / (k-1) / sum w_i).
 // Where units agree better than their errors predict, it can be narrower than the interval of a single true value
 // (fixed effect), which claims too much; so the wider one of the two is taken (Jackson et al., Stat. Med. 36, 2017, hybrid 2). The latter has
 // Satterthwaite's degrees of freedom of sum w_i, as the s_i are themselves estimates.

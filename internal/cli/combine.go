@@ -160,9 +160,9 @@ func isEnvironment(err error) bool {
 	return errors.As(err, &coded) && coded.code == exitEnvironment
 }
 
-// likeMachines is a study with the machines of another one, where both name some: that they differ is what is combined.
+// likeMachines is a study with the machines of another one, where both name machines, engines or nodes: that they differ is what is combined.
 func likeMachines(s, other study.Study) study.Study {
-	if len(s.Hosts) > 0 && len(other.Hosts) > 0 {
+	if len(s.Hosts) > 0 && slices.EqualFunc(s.Hosts, other.Hosts, func(a, b study.Host) bool { return (a.Engine == "") == (b.Engine == "") }) {
 		s.Hosts = other.Hosts
 	}
 	if s.Cluster != nil && other.Cluster != nil {

@@ -170,3 +170,16 @@ func TestCombineManyRuns(t *testing.T) {
 		t.Errorf("%d MB", (after.HeapSys-before.HeapSys)>>20)
 	}
 }
+
+// The shell completes runs and formats.
+func TestCombineComplete(t *testing.T) {
+	runs := onMachines(t, 0.01, "A", "B")
+	t.Setenv("TARE_RUNS", filepath.Dir(runs[0]))
+	for _, c := range [][2]string{{"combine ", filepath.Base(runs[1])}, {"combine --format ", "json"}, {"combine --metrics good", "goodput"}} {
+		var stdout bytes.Buffer
+		app := cli.New(result.Build{Version: "test"})
+		app.Stdout, app.Stderr = &stdout, &stdout
+		must.Equal(t, 0, app.Main(t.Context(), append([]string{"__complete"}, strings.Split(c[0], " ")...)))
+		must.Contain(t, stdout.String(), c[1])
+	}
+}

@@ -154,6 +154,7 @@ func TestHostileText(t *testing.T) {
 				{"", []string{"compare", plain, run}},
 				{"", []string{"compare", "--format", "md", plain, run}},
 				{"", []string{"check", "--baseline", plain, run}},
+				{"", []string{"combine", "--full", plain, run}},
 				{"", []string{"export", run}},
 				{"", []string{"export", "--format", "md", run}},
 				{"", []string{"export", "--format", "openmetrics", run}},

@@ -50,6 +50,7 @@ func TestNoPermission(t *testing.T) {
 		{[]string{"compare", open, shut}, "permission denied"},
 		{[]string{"compare", hidden, open}, "permission denied"},
 		{[]string{"check", "--baseline", secret, open}, "permission denied"},
+		{[]string{"combine", open, shut}, "permission denied"},
 		{[]string{"serve", filepath.Join(top, "runs"), "--listen", "127.0.0.1:0"}, "permission denied"},
 		{[]string{"ls", filepath.Join(top, "runs")}, "permission denied"},
 	} {

@@ -195,7 +195,7 @@ func TestClosedPipe(t *testing.T) {
 	first, second := filepath.Dir(runs[0]), filepath.Dir(runs[1])
 	for _, args := range [][]string{
 		{"modes"}, {"modes", "netns/vxlan"}, {"workloads"}, {"version"}, {"claims"}, {"plan", "default"}, {"help"}, {"run", "--help"}, {"completion", "bash"},
-		{"ls", dir}, {"report", first}, {"report", "--full", first}, {"export", first}, {"compare", first, second}, {"check", "--baseline", first, second}, {"history", dir},
+		{"ls", dir}, {"report", first}, {"report", "--full", first}, {"export", first}, {"compare", first, second}, {"check", "--baseline", first, second}, {"combine", first, second}, {"history", dir},
 		{"doctor", "--machine"}, {"doctor", "--machine", "--json"},
 	} {
 		r, w, err := os.Pipe()

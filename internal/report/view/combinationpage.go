@@ -73,7 +73,8 @@ func (v *combinationView) forest(k combinedKey, id string) doc.Block {
 		}
 		panel.Rows = append(panel.Rows, chart.Row{Label: "combined", Note: wording.Ratio(r.Ratio, r.RatioCI) + ", " + wording.Word(r.Verdict), Tone: toneOf(r.Verdict), Estimate: r.Ratio, Interval: limits(r.RatioCI)})
 		if next := limits(r.Next); next != nil {
-			panel.Rows = append(panel.Rows, chart.Row{Label: v.next(), Note: k.rangeOf(r), Tone: toneOf(r.NextVerdict), Interval: next})
+			lo, hi := wording.Apart(next[0], next[1])
+			panel.Rows = append(panel.Rows, chart.Row{Label: v.next(), Note: lo + "-" + hi + ", " + wording.Word(r.NextVerdict), Tone: toneOf(r.NextVerdict), Interval: next})
 		}
 		text := r.Mode + ": combined " + wording.Ratio(r.Ratio, r.RatioCI) + ", " + wording.Word(r.Verdict)
 		if r.Next != nil {

@@ -97,7 +97,7 @@ func run() error {
 
 // sweep removes what interrupted tests have left on this machine: they ended without their clean-up.
 func sweep() error {
-	cmd := exec.Command("go", "run", "-trimpath", "./cmd/tare", "gc")
+	cmd := exec.CommandContext(context.Background(), "go", "run", "-trimpath", "./cmd/tare", "gc")
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(nil), os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("remove what the tests left: %w; repeat it with tare gc", err)

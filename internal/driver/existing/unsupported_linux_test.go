@@ -155,12 +155,12 @@ func TestExistingWithoutBridge(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/networks"):
-			fmt.Fprint(w, `[{"Name":"host","Driver":"host"},{"Name":"none","Driver":"null"},{"Name":"shop","Driver":"bridge"}]`)
+			_, _ = fmt.Fprint(w, `[{"Name":"host","Driver":"host"},{"Name":"none","Driver":"null"},{"Name":"shop","Driver":"bridge"}]`)
 		case strings.HasSuffix(r.URL.Path, "/networks/shop"):
-			fmt.Fprint(w, `{"Name":"shop","Driver":"bridge","Scope":"local"}`)
+			_, _ = fmt.Fprint(w, `{"Name":"shop","Driver":"bridge","Scope":"local"}`)
 		default:
 			w.Header().Set("Api-Version", "1.44")
-			fmt.Fprint(w, `{}`)
+			_, _ = fmt.Fprint(w, `{}`)
 		}
 	}))
 	t.Cleanup(s.Close)

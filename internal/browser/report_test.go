@@ -61,7 +61,7 @@ func testReport(t *testing.T, b browser) {
 // testLength looks at the report of a recorded run of five modes: it is short with its folds closed, and shows no metric of
 // all modes twice before they are opened.
 func testLength(t *testing.T, b browser) {
-	packed := must.Get(os.Open(filepath.Join("..", "..", "docs", "recorded", "docker.json.gz")))(t)
+	packed := must.Get(os.Open(filepath.Join("..", "..", "docs", "recorded", "docker", "run.json.gz")))(t)
 	defer packed.Close()
 	var run result.Run
 	must.Do(t, json.NewDecoder(must.Get(gzip.NewReader(packed))(t)).Decode(&run))

@@ -109,7 +109,7 @@ func TestClaimLevels(t *testing.T) {
 	}{
 		{study.Claim{Of: study.Names{"B", "C"}}, []string{"200 Mbit/s: x curve@200Mbit/s, x more@200Mbit/s"}},
 		{study.Claim{Of: study.Names{"D", "B"}}, []string{"200 Mbit/s: x tcp_rr, x curve@200Mbit/s", "1500 Mbit/s: x tcp_rr, x curve@1500Mbit/s"}},
-		{study.Claim{Of: study.Names{"x", "host"}, Workload: "flows"}, []string{"1 flows: x flows@1flows, host flows@1flows", "16 flows: x flows@16flows, host flows@16flows"}},
+		{study.Claim{Of: study.Names{"x", "host"}, Workload: "flows"}, []string{"1 flow: x flows@1flows, host flows@1flows", "16 flows: x flows@16flows, host flows@16flows"}},
 		{study.Claim{Of: study.Names{"x", "host"}, Over: study.Names{"host", "D"}}, []string{": x tcp_rr, host tcp_rr, host tcp_rr, x tcp_rr"}},
 		{study.Claim{Of: study.Names{"host", "B"}}, []string{"200 Mbit/s: host curve@200Mbit/s, x curve@200Mbit/s", "1500 Mbit/s: host curve@1500Mbit/s, x curve@1500Mbit/s"}},
 	} {

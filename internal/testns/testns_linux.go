@@ -85,7 +85,24 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func patience() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // basePrefix begins the name of the directory of this process's namespaces.
-func basePrefix() string { return fmt.Sprintf("tare-testns-%d-", os.Getpid()) }
+func basePrefix() string { return fmt.Sprintf(baseFormat, os.Getpid()) }
+
+const baseFormat = "tare-testns-%d-"
+
+// Sweep removes the directories that killed test programs have left.
+func Sweep() error {
+	dirs, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		var pid int
+		if n, _ := fmt.Sscanf(d.Name(), baseFormat, &pid); n == 1 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			err = errors.Join(err, os.Remove(filepath.Join(os.TempDir(), d.Name()))) // empty: what was mounted there has gone
+		}
+	}
+	return err
+}
 
 // start is Run with another patience.
 func start(ctx context.Context, patience time.Duration, args []string, stdout, stderr io.Writer) error {

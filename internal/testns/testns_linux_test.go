@@ -3,6 +3,7 @@ package testns
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -215,4 +216,19 @@ func TestInitramfs(t *testing.T) {
 		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		must.EqualFor(t, text, want, inInitramfs(file))
 	}
+}
+
+// The directory of a test program that was killed is removed, that of one that runs is not.
+func TestSweep(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	gone := exec.Command("true")
+	must.Do(t, gone.Run())
+	left := filepath.Join(os.TempDir(), fmt.Sprintf(baseFormat+"1", gone.Process.Pid))
+	mine := must.Get(os.MkdirTemp("", basePrefix()))(t)
+	must.Do(t, os.Mkdir(left, 0o700))
+	must.Do(t, Sweep())
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is there: %v", left, err)
+	}
+	must.Get(os.Stat(mine))(t)
 }

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"tare/internal/testneed"
+	"tare/internal/testns"
 	"tare/internal/timelimit"
 )
 
@@ -99,7 +100,7 @@ func run() error {
 func sweep() error {
 	cmd := exec.CommandContext(context.Background(), "go", "run", "-trimpath", "./cmd/tare", "gc")
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(nil), os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
+	if err := errors.Join(cmd.Run(), testns.Sweep()); err != nil {
 		return fmt.Errorf("remove what the tests left: %w; repeat it with tare gc", err)
 	}
 	return nil

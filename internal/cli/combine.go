@@ -30,7 +30,7 @@ func (a App) combineCommand() *cobra.Command {
 			"Several runs of one machine count as one machine. Runs with other settings, baselines or\n" +
 			"metrics are refused, with the reasons; so is the same run twice.\n" +
 			"A run is its directory, or its id if it is in $TARE_RUNS or tare-runs.",
-		Example: "  tare combine web1 web2 web3\n  tare combine --html forest.html results/*",
+		Example: "  tare combine web1 web2 web3\n  tare combine --html forest.html web1 web2 web3",
 		RunE:    func(_ *cobra.Command, args []string) error { return a.combine(args, f) },
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "output format: text, md or json")

@@ -68,7 +68,7 @@ func TestClusterWorkflow(t *testing.T) {
 		}
 		verbs[found.Name()]++
 	}
-	if verbs["run"] != 2 || verbs["check"] != 1 || verbs["image"] != 1 || verbs["compare"] != 2 {
+	if verbs["run"] != 2 || verbs["check"] != 2 || verbs["image"] != 1 || verbs["compare"] != 2 {
 		t.Errorf("commands: %v", verbs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/driver"
 	"tare/internal/study"
 	"tare/internal/target"
 	"tare/internal/timelimit"
@@ -98,8 +99,13 @@ func (a App) lacks(ctx context.Context, s study.Study) error {
 	if a.target.Check == nil {
 		return nil
 	}
-	if err := a.target.Check(ctx, s); err != nil {
+	err := a.target.Check(ctx, s)
+	var asked *driver.AskedError
+	switch {
+	case errors.As(err, &asked):
 		return usage(err)
+	case err != nil:
+		return environment(err)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ type Target struct {
 	DescribeChanges func(study.Study) []string
 	// Open checks that the hosts are reachable, before anything is created. It may be nil.
 	Open func(ctx context.Context) error
-	// Check reports what modes of a study require and the hosts lack, after Open and without a change to them. It may be nil.
+	// Check reports what modes of a study require and the hosts lack, after Open and without a change to them: an
+	// AskedError if the study asks for what no host can have by that name. It may be nil.
 	Check func(ctx context.Context, s study.Study) error
 	// Diagnose is Open for tare doctor: it shows what it finds out about the hosts and what is
 	// between them, group by group. If it fails, no mode can be built. It may be nil.
@@ -60,6 +61,12 @@ type Target struct {
 	// Begin.
 	Close func() error
 }
+
+// AskedError is an error of what was asked for, such as a network of another name, rather than of the hosts.
+type AskedError struct{ Err error }
+
+func (e *AskedError) Error() string { return e.Err.Error() }
+func (e *AskedError) Unwrap() error { return e.Err }
 
 // Run describes the run that a target prepares for.
 type Run struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/engine"
 	"tare/internal/study"
@@ -51,15 +52,19 @@ func usableNetwork(ctx context.Context, e *engine.Engine, name, host string) (en
 				names = append(names, n.Name)
 			}
 		}
-		return n, errors.New(suggest.Unknown("network", name, " of the engine of host "+host, names))
+		return n, asked("%s", suggest.Unknown("network", name, " of the engine of host "+host, names))
 	case err != nil:
 		return n, err
 	case n.Driver == "host" || n.Driver == "null":
-		return n, fmt.Errorf("network %s of host %s does not assign addresses to containers (driver %s)", name, host, n.Driver)
+		return n, asked("network %s of host %s does not assign addresses to containers (driver %s)", name, host, n.Driver)
 	case n.Scope == engine.ScopeSwarm && !n.Attachable:
-		return n, fmt.Errorf("network %s is a Swarm network that only services may join; create it with --attachable", name)
+		return n, asked("network %s is a Swarm network that only services may join; create it with --attachable", name)
 	}
 	return n, nil
+}
+
+func asked(format string, args ...any) error {
+	return &driver.AskedError{Err: fmt.Errorf(format, args...)}
 }
 
 // hasBridge reports an engine without a default bridge, as with "bridge": "none" in its configuration.

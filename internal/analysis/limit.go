@@ -136,16 +136,14 @@ func (l Limit) Judge(cells []result.Cell) (outcome LimitOutcome, why string, cel
 
 // Idle says why a limit on a change of that cell's metric holds for any cost; empty if it does not.
 func (l Limit) Idle(c result.Cell) string {
-	rises := c.Better == result.Higher
-	if !l.IsChange() || l.Most != rises {
+	if !l.IsChange() || l.Most != (c.Better == result.Higher) {
 		return ""
 	}
-	other, of := ">=", "a value of which more is better"
-	if !rises {
-		other, of = "<=", "a value of which less is better"
+	better, meant := "more", ">= -10%"
+	if !l.Most {
+		better, meant = "less", "<= +10%"
 	}
-	return fmt.Sprintf("the change of %s is of %s, so that any loss keeps this limit; bound it with %s, such as %s.%s.change %s %s", c.Metric, of, other, l.Mode, l.Workload, other,
-		map[bool]string{true: "-10%", false: "+10%"}[rises])
+	return fmt.Sprintf("of %s %s is better, so that any cost keeps this limit; bound the other side, such as %s.%s.change %s", c.Metric, better, l.Mode, l.Workload, meant)
 }
 
 // about reports whether the limit is on a metric: time and change are of a workload's main one.

@@ -38,7 +38,7 @@ func TestLimit(t *testing.T) {
 		must.EqualFor(t, text+": an open one says why", want == LimitOpen, why != "")
 	}
 	for text, holds := range map[string]string{
-		"docker/driver:a.b.rr.change <= +10%": "bound it with >=, such as docker/driver:a.b.rr.change >= -10%", "docker/driver:a.b.rr.change >= -10%": "", "docker/driver:a.b.rr.time >= 1us": "",
+		"docker/driver:a.b.rr.change <= +10%": "bound the other side, such as docker/driver:a.b.rr.change >= -10%", "docker/driver:a.b.rr.change >= -10%": "", "docker/driver:a.b.rr.time >= 1us": "",
 	} {
 		l := must.Get(ParseLimit(text))(t)
 		_, _, cell := l.Judge([]result.Cell{{Mode: "docker/driver:a.b", Workload: "rr", Metric: "transaction_rate", Better: result.Higher}})

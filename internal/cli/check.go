@@ -51,8 +51,8 @@ func (a App) checkCommand() *cobra.Command {
 			"If nothing but lost and refused fails, the exit code is 11.\n\n" +
 			"--limit MODE.WORKLOAD.WHAT <= VALUE, or >=, is a bound without an earlier run: time with a value such\n" +
 			"as +5us (what the mode adds to an exchange), change with one in percent, which is below 0 where a rate\n" +
-			"falls (change >= -10%), or a metric with one in its unit. It may be repeated. The exit code is 10 if an interval is wholly beyond its limit, and 11 if one\n" +
-			"contains it or the run has no such value.",
+			"falls (change >= -10%), or a metric with one in its unit. It may be repeated. The exit code is 10\n" +
+			"if an interval is wholly beyond its limit, and 11 if one contains it or the run has no such value.",
 		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused,cannot_tell after\n  tare check --history tare-runs after\n" +
 			"  tare check --limit 'docker/published.tcp_rr.time <= +5us' run",
 		RunE: func(_ *cobra.Command, args []string) error {

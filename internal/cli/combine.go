@@ -126,7 +126,7 @@ func (a App) addAll(set *combine.Set, names []string) (first study.Study, err er
 	for _, name := range names {
 		run, err := a.takeRun(name, comparedMemory)
 		if err != nil {
-			if len(names) == 1 || isEnvironment(err) {
+			if isEnvironment(err) {
 				return first, err
 			}
 			add(name, []string{err.Error()})

@@ -87,11 +87,21 @@ func record(from, to string, cells bool) error {
 	return nil
 }
 
-// paths are those of programs and files that belong to the machine, up to the name.
-var paths = regexp.MustCompile(`/(?:root|home|tmp|work|var/cache)/[^"\s,;:]*/`)
+// ownPaths matches the paths of programs and files that belong to this machine, up to the name.
+func ownPaths() (*regexp.Regexp, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`(?:/root|/home|/tmp|/var/cache|` + regexp.QuoteMeta(filepath.Dir(here)) + `)/[^"\s,;:]*/`)
+}
 
 // write writes a file, all but the study compressed, and returns its size.
 func write(file string, text []byte) (size int, err error) {
+	paths, err := ownPaths()
+	if err != nil {
+		return 0, err
+	}
 	text = paths.ReplaceAll(text, nil)
 	host, err := os.Hostname()
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/engine"
-	"tare/internal/study"
 	"tare/internal/study/suggest"
 )
 
@@ -17,24 +16,23 @@ import (
 // reads. Modes of other targets are passed over.
 func (d *Driver) Check(ctx context.Context, modes []string) error {
 	for _, mode := range modes {
-		for id, r := range recipes() {
-			if !study.Fits(id, mode) || !r.bridge && !r.network {
-				continue
+		r, _ := recipeOf(mode)
+		if !r.bridge && !r.network {
+			continue
+		}
+		a, b := d.endsOf(r)
+		if r.raw || a == len(d.hosts) { // the client is no container
+			a = b
+		}
+		for _, i := range slices.Compact([]int{a, b}) {
+			e, err := d.engine(ctx, i)
+			if err == nil && r.network {
+				_, err = usableNetwork(ctx, e, containers.Parameter(mode), d.name(i))
+			} else if err == nil {
+				err = hasBridge(ctx, e, d.name(i))
 			}
-			a, b := d.endsOf(r)
-			if r.raw || a == len(d.hosts) { // the client is no container
-				a = b
-			}
-			for _, i := range slices.Compact([]int{a, b}) {
-				e, err := d.engine(ctx, i)
-				if err == nil && r.network {
-					_, err = usableNetwork(ctx, e, containers.Parameter(mode), d.name(i))
-				} else if err == nil {
-					err = hasBridge(ctx, e, d.name(i))
-				}
-				if err != nil {
-					return fmt.Errorf("mode %s: %w", mode, err)
-				}
+			if err != nil {
+				return fmt.Errorf("mode %s: %w", mode, err)
 			}
 		}
 	}
@@ -46,11 +44,13 @@ func usableNetwork(ctx context.Context, e *engine.Engine, name, host string) (en
 	n, err := e.Network(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
+		all, err := e.Networks(ctx)
+		if err != nil {
+			return n, err
+		}
 		var names []string
-		if all, err := e.Networks(ctx); err == nil {
-			for _, n := range all {
-				names = append(names, n.Name)
-			}
+		for _, n := range all {
+			names = append(names, n.Name)
 		}
 		return n, asked("%s", suggest.Unknown("network", name, " of the engine of host "+host, names))
 	case err != nil:

@@ -47,6 +47,16 @@ func recipes() map[string]recipe {
 	}
 }
 
+// recipeOf is the recipe of a mode, which may have a parameter.
+func recipeOf(mode string) (r recipe, known bool) {
+	for id, r := range recipes() {
+		if study.Fits(id, mode) {
+			return r, true
+		}
+	}
+	return recipe{}, false
+}
+
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
 	return remote.ProbeByProvision(ctx, o, d.Provision)
@@ -154,19 +164,16 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	if len(o.With) > 0 {
 		return unsupported("nothing is left out or set on an existing engine, because that would change the user's machine; run it on a lab: --engine lab")
 	}
-	for id, r := range recipes() {
-		if !study.Fits(id, o.Mode) {
-			continue
-		}
-		switch {
-		case r.far && d.desktop():
-			return unsupported("this mode requires two hosts with an engine each; the engine runs in a virtual machine on this machine, where docker/published, docker/host and host-local are measured")
-		case r.far && len(d.hosts) < 2:
-			return unsupported("this mode requires two hosts with an engine each; only one was given")
-		}
-		return r, nil
+	r, known := recipeOf(o.Mode)
+	switch {
+	case !known:
+		return recipe{}, fmt.Errorf("mode %q is not available on existing engines", o.Mode)
+	case r.far && d.desktop():
+		return unsupported("this mode requires two hosts with an engine each; the engine runs in a virtual machine on this machine, where docker/published, docker/host and host-local are measured")
+	case r.far && len(d.hosts) < 2:
+		return unsupported("this mode requires two hosts with an engine each; only one was given")
 	}
-	return recipe{}, fmt.Errorf("mode %q is not available on existing engines", o.Mode)
+	return r, nil
 }
 
 // publish starts a server in a container with a published port, the first free one from the

@@ -55,8 +55,7 @@ func (w *crrWindow) fail(err error, begun, at time.Duration) error {
 	if !counted {
 		return err
 	}
-	w.bins.Add(begun, at, false)
-	if begun >= w.bins.Warmup && begun < w.bins.End {
+	if w.bins.Add(begun, at, false) {
 		w.failed[f]++
 	}
 	most := mostRefused

@@ -273,3 +273,35 @@ func TestReadKernelTables(t *testing.T) {
 		must.EqualFor(t, fmt.Sprintf("%q gave a number", text), []int64{0, 0}, []int64{protocolCounter(text, "Tcp", "a"), socketCount(text, "TCP:", "tw")})
 	}
 }
+
+// A server that stops to listen refuses all further connections, which ends the trial with the reason, not with the first one.
+func TestCRRRefused(t *testing.T) {
+	room(t)
+	for _, n := range []path{fastest(), portablePath()} {
+		p := params("tcp_crr")
+		p.Streams, p.Duration = 1, time.Minute
+		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+		p.Address = l.Addr().String()
+		go func() {
+			control, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer control.Close()
+			if _, err := io.ReadFull(control, make([]byte, len(p.Token))); err == nil {
+				_, _ = control.Write([]byte{goByte})
+			}
+			if c, err := l.Accept(); err == nil {
+				l.Close() // before this one is answered
+				_, _ = io.ReadFull(c, make([]byte, 8+p.RequestSize))
+				_, _ = c.Write(make([]byte, p.ResponseSize))
+				_, _ = c.Read(make([]byte, 1))
+				c.Close()
+			}
+			_, _ = control.Read(make([]byte, 1)) // until the client ends
+		}()
+		_, err := crr{n}.Dial(t.Context(), p, nil)
+		must.FailFor(t, fmt.Sprintf("%T", n), err, "connection refused, as did 100 before it")
+		l.Close()
+	}
+}

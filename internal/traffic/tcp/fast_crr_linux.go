@@ -210,7 +210,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 		c.retry = at + noPortTimeout
 		return nil
 	}
-	if err != nil {
+	if err != nil { // of this host: what the other one does comes later
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}
 	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.requestBytes()

@@ -14,23 +14,24 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/target"
+	"tare/internal/hosts"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 )
 
 // tiers are the packages of ARCHITECTURE.md from the top down. A package may import
 // those of its own tier and below.
 var tiers = [][]string{
-	{"arch", "cmd", "bench", "scripts", "internal/browser", "internal/faults", "internal/testns"},
+	{"arch", "cmd", "bench", "scripts", "internal/browser", "internal/faults", "internal/testkit"},
 	{"internal/cli"},
-	{"internal/target"},
-	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic", "internal/ladder"},
-	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine", "internal/kube", "internal/winetest"},
-	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/foreign", "internal/analysis", "internal/history", "internal/combine"},
+	{"internal/hosts"},
+	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/why"},
+	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab", "internal/machine", "internal/kube"},
+	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/calibration", "internal/judge", "internal/analysis", "internal/history", "internal/combine"},
 	{"internal/store"},
+	{"internal/wording"},
 	{"internal/study", "internal/result", "internal/warning", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/must", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/testneed", "internal/timelimit", "internal/unit"},
+	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/timelimit", "internal/unit"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -65,7 +66,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/runid", "internal/", "an identity does not depend on what it names"},
 	{"internal/warning", "internal/study", "a registry does not depend on its users"},
 	{"internal/runner", "internal/driver/", "the runner uses a path's hosts, not the kind of driver"},
-	{"internal/runner", "internal/target", "the runner receives its hosts"},
+	{"internal/runner", "internal/hosts", "the runner receives its hosts"},
 	{"internal/runner", "internal/lab", "the lab is one target of several"},
 	{"internal/runner", "internal/engine", "engines are one target of several"},
 	{"internal/runner/schedule", "internal/runner", "a schedule depends on trials, not on what runs them"},
@@ -170,7 +171,7 @@ func tier(dir string) int {
 
 func TestImportsPointDownwards(t *testing.T) {
 	for _, f := range sources(t) {
-		test := strings.HasSuffix(f.path, "_test.go") || f.dir == "internal/driver/drivertest"
+		test := strings.HasSuffix(f.path, "_test.go") || within(f.dir, "internal/testkit")
 		from := tier(f.dir)
 		if f.dir == "." {
 			continue
@@ -218,13 +219,13 @@ func TestImportsPointDownwards(t *testing.T) {
 func driverOf(dir string) (string, bool) {
 	rest, ok := strings.CutPrefix(dir, "internal/driver/")
 	name, _, _ := strings.Cut(rest, "/")
-	return name, ok && (name == "existing" || slices.ContainsFunc(target.Drivers(), func(r target.Registration) bool { return r.Name == name }))
+	return name, ok && (name == "existing" || slices.ContainsFunc(hosts.Drivers(), func(r hosts.Registration) bool { return r.Name == name }))
 }
 
 // Every registered driver has a directory with a conformance test.
 func TestDriversConform(t *testing.T) {
 	conforms := regexp.MustCompile(`drivertest\.Conformance\(t, |\.Conforms\(t, `)
-	for _, r := range target.Drivers() {
+	for _, r := range hosts.Drivers() {
 		files := must.Get(filepath.Glob("internal/driver/" + r.Name + "/*_test.go"))(t)
 		if !slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
@@ -268,7 +269,7 @@ func TestAgentLinksLittle(t *testing.T) {
 // Every registered mode and workload has its page, titled with its name, or one of its driver that names it.
 func TestPages(t *testing.T) {
 	pages := map[string]string{}
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		pages[m.ID] = "docs/modes/" + pageOf(m.ID)
 	}
 	for _, w := range workloads.All() {

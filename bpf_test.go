@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // programs returns the eBPF programs, by name, with their directories.

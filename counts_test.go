@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A count agrees with its noun in what tests expect to be printed: "1 trial", not "1 trials".

@@ -12,9 +12,9 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
 	"tare/internal/driver/topologygolden"
-	"tare/internal/must"
+	"tare/internal/hosts"
 	"tare/internal/report"
-	"tare/internal/target"
+	"tare/internal/testkit/must"
 )
 
 var updateDrawings = flag.Bool("update-drawings", false, "write the generated files of docs")
@@ -33,7 +33,7 @@ func generated(t *testing.T, file, want string) {
 // drivers' conformance tests check that topology.
 func TestModeDrawings(t *testing.T) {
 	want := map[string]bool{}
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		drawing(t, m)
 		want[svgOf(m.ID)] = true
 	}
@@ -81,7 +81,7 @@ func drawing(t *testing.T, m driver.Mode) {
 func TestModesIndex(t *testing.T) {
 	table := "| page | modes |\n|---|---|\n"
 	pages, modes := []string{}, map[string][]string{}
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		p := pageOf(m.ID)
 		if modes[p] == nil {
 			pages = append(pages, p)
@@ -99,7 +99,7 @@ func TestModesIndex(t *testing.T) {
 func TestModePartsPages(t *testing.T) {
 	type part struct{ id, title string }
 	parts, of, all := map[string][]part{}, map[string]map[part][]string{}, map[string][]string{}
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		page := pageOf(m.ID)
 		if of[page] == nil {
 			of[page] = map[part][]string{}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // machineValues are the names in `machine` of a trial, with their meaning.

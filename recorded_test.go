@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 	"tare/studies"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // docs/run-files.md has every field of run.json and of a line of trials.ndjson, with what the model says of it.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // copied copies a script into an otherwise empty directory: scripts work in the one above theirs.

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestChosen(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A machine is one whose PATH has nothing but what the scripts themselves need, and fakes that write how

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 	"tare/studies"
 )
 
@@ -62,7 +62,7 @@ func TestNames(t *testing.T) {
 // and all studies are held against it where it is made.
 func catalog() study.Catalog {
 	return study.Catalog{
-		Modes: []study.ModeSpec{
+		Modes: []study.Offer{
 			{ID: "host"}, {ID: "netns/published", Baseline: "host"}, {ID: "netns/bridge", Baseline: "host"},
 			{ID: "netns/macvlan", Baseline: "host"}, {ID: "netns/vxlan", Baseline: "host"},
 		},

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/testkit/must"
 )
 
 func TestNumbers(t *testing.T) {

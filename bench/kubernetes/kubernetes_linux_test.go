@@ -15,11 +15,11 @@ import (
 	"tare/bench/harness"
 	"tare/internal/agent"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/store"
-	"tare/internal/testneed"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

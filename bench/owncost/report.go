@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/synthetic"
 )
 
 // Reports measures the rendering of a report: for a run of the standard profile's size,

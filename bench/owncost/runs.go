@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/synthetic"
 )
 
 // manyRuns is the number of runs that a directory has after 27 years of nightly ones, and fewRuns after more than a

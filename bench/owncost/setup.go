@@ -14,9 +14,9 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/engine/private"
+	"tare/internal/hosts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/target"
 )
 
 // repeats is the number of repeats of each timing of milliseconds; the medians are
@@ -48,8 +48,8 @@ func labs(ctx context.Context) error {
 	fmt.Printf("| lab up | %.0f ms |\n| lab down | %.0f ms |\n", harness.Median(up), harness.Median(down))
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
-		o := labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})
-		if d.Probe(ctx, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}) != nil {
+		o := labdriver.SpecOn(spec, driver.Order{Mode: m.ID, Pairs: 1})
+		if d.Probe(ctx, labdriver.Order{Order: driver.Order{Mode: m.ID}}) != nil {
 			continue
 		}
 		t, err := timings(ctx, d, o, repeats, false)
@@ -74,7 +74,7 @@ func Engines(ctx context.Context, _ harness.Options) error {
 // Others times the modes with their own processes, and virtual machines.
 func Others(ctx context.Context, _ harness.Options) error {
 	var others []labdriver.Driver
-	for _, r := range target.Drivers() {
+	for _, r := range hosts.Drivers() {
 		if r.Name != "netns" && r.Name != "docker" {
 			others = append(others, r.Driver)
 		}
@@ -102,7 +102,7 @@ func setupTimes(ctx context.Context, of string, first func(context.Context, lab.
 			if strings.HasSuffix(m.ID, ":NAME") {
 				continue // needs a user's name
 			}
-			if err := setupRow(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
+			if err := setupRow(ctx, d, labdriver.SpecOn(spec, driver.Order{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func setupTimes(ctx context.Context, of string, first func(context.Context, lab.
 }
 
 // setupRow prints the row of one mode.
-func setupRow(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
+func setupRow(ctx context.Context, d labdriver.Driver, o labdriver.Order) error {
 	if err := d.Probe(ctx, o); err != nil {
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking {
@@ -134,7 +134,7 @@ type times struct{ up, handshake, down []float64 }
 
 // timings times one mode n times: from the request to the path, to the handshake of both
 // agents if greeted is set, and its teardown.
-func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n int, greeted bool) (t times, err error) {
+func timings(ctx context.Context, d labdriver.Driver, o labdriver.Order, n int, greeted bool) (t times, err error) {
 	for range n {
 		var p *driver.Path
 		if err := harness.Timed(&t.up, func() (err error) { p, err = d.Provision(ctx, o); return err }); err != nil {

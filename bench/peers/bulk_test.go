@@ -3,7 +3,7 @@ package peers
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The outputs are cut from real ones of the versions of Debian 12.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The best peer is whoever leaves tare the worst ratio, not whoever has the

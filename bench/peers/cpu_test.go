@@ -3,7 +3,7 @@ package peers
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestDominated(t *testing.T) {

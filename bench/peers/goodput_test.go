@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A generator that loses all beyond what the path carries is driven to just

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // regular are datagrams of 1000 B, moved off an even schedule as move says.

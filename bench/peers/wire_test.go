@@ -9,9 +9,9 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/linuxnet/nstest"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) {

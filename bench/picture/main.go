@@ -15,7 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"tare/internal/live/term/screen"
+	"tare/internal/testkit/screen"
 )
 
 func main() {

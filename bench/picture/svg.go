@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tare/internal/live/term/screen"
-	"tare/internal/report/wording"
+	"tare/internal/testkit/screen"
+	"tare/internal/wording"
 )
 
 // Measures of the picture, in pixels.

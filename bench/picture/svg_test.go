@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/live/term/screen"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/screen"
 )
 
 // A picture says what the screen says, escaped, each look in its place.

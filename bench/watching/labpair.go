@@ -60,7 +60,7 @@ func (c *labPair) setUp(ctx context.Context, claim lab.Claim, i int) (err error)
 	at := &c.ends[i]
 	at.path, err = netns.Driver{}.Provision(ctx, labdriver.SpecOn(lab.Spec{
 		Claim: claim, Label: fmt.Sprintf("%s.%d", strings.ReplaceAll(c.mode, "/", "."), i), MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot(),
-	}, driver.ModeSpec{Mode: c.mode, Pairs: 1}))
+	}, driver.Order{Mode: c.mode, Pairs: 1}))
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/must"
 	"tare/internal/program/agentfile"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

@@ -20,11 +20,11 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
-	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

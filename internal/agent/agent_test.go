@@ -15,8 +15,8 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
-	"tare/internal/must"
 	"tare/internal/program/agentfile"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

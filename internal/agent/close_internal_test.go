@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A port that is being closed because its time is over is closed when the function returns: the next

@@ -12,8 +12,8 @@ import (
 	"tare/internal/agent"
 	"tare/internal/analysis"
 	"tare/internal/facts/link"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 	"tare/internal/warning"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // foreignPeers open connections to a server's port for probes, without its token, and then start the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/must"
 	"tare/internal/observe"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 const local = "127.0.0.1:0"

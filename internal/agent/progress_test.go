@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

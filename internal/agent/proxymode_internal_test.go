@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The mode is read from an answer of net/http, which kube-proxy uses; anything else is an error.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The error of a probe is what the last whole attempt met, not that the time was over in the midst of the next.

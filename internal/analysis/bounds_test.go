@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // limit says of trials that the generator missed a share of its schedule.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // sampled is a trial whose stacks were sampled on two CPUs.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // clusterRun is a run that explains a pod by its neighbours, whose paths take so many microseconds

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // claimStudy has two sweeps and two workloads.

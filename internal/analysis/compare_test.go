@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 var studyB = []result.Scenario{

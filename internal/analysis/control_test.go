@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // A pilot trial, and one that was run to sample stacks, count in no cell, not even as the last of their block.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // What is put together is what counts, and what of it has none is counted.

@@ -3,8 +3,8 @@ package analysis
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func TestEmpty(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func hostWith(name string, facts ...string) result.Host {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 var hostAnd = []result.Mode{

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // built is a run of a ladder whose parts have known costs in microseconds per transaction.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // A limit is kept or broken only where the whole interval is on one side of it.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // The losses of a mode are the sum of its valid trials, by place, counter and reason, in the order of the

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // Of a run whose end is lost, the trials tell at which rate its pass was, and how that had

@@ -3,9 +3,9 @@ package analysis
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 func TestPressed(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // ranked evaluates trials of a workload named stream.

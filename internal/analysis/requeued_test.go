@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // TestRequeued: of a set that was run once more, only the second outcome counts, for

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // crowded is a run over a lab of 100 Mbit/s whose modes were so fast, with their

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/testkit/must"
 )
 
 func TestSettle(t *testing.T) {

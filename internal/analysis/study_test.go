@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 func trialsOf(workload string, ok, invalid, failed int) (out []result.Trial) {

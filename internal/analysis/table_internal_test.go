@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // jumbled are trials of three modes and two workloads in which everything happens that

@@ -3,9 +3,9 @@ package analysis
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // Trials that count are summed up by mode, workload and sender; what is not known is

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func TestCellWarnings(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // The test binary is also the program: called as tare, it is tare, and whatever it is

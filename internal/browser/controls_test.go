@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // testControls uses what the report's script adds: sorting, hiding, copying.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // evil is a name that would be markup, a script, a terminal's command, text turned

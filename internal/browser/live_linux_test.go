@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/store"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // long is a study that would go on for minutes; the test ends it when it has seen enough.

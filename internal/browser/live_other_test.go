@@ -5,7 +5,7 @@ package browser
 import (
 	"testing"
 
-	"tare/internal/testneed"
+	"tare/internal/testkit/testneed"
 )
 
 func testLive(t *testing.T, _ browser) {

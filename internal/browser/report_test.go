@@ -13,9 +13,9 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // testReport looks at the report of a real run.

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // recorded copies a run of testdata, real and finished, into a directory.

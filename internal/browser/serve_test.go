@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // enter opens the address that tare serve printed, and gives the address of the list, to

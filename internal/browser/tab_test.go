@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // wrote is a study as a run writes it down when it begins.

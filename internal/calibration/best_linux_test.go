@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The best of all repetitions counts, for one operation. They end when the CPU time is spent, and on a

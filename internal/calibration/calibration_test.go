@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // burn, set in the environment, makes this program a neighbour that takes CPU time until it is ended.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // Measuring leaves neither a file nor a CPU that the process is bound to.

@@ -3,10 +3,10 @@ package cli
 import (
 	"testing"
 
+	"tare/internal/hosts"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/target"
 	"tare/studies"
 )
 
@@ -35,5 +35,5 @@ func TestBuiltinStudies(t *testing.T) {
 
 // catalogOf returns what the study's own target offers.
 func catalogOf(src []byte) study.Catalog {
-	return New(result.Build{}).on(studyfile.TargetOf(src), target.Options{}).Catalog()
+	return New(result.Build{}).on(studyfile.TargetOf(src), hosts.Options{}).Catalog()
 }

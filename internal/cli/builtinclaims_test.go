@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 	"tare/studies"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // gate is what a check fails on.

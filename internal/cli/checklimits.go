@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tare/internal/analysis"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // limitsOf reads the limits of a command line.

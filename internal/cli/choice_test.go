@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/must"
+	"tare/internal/hosts"
 	"tare/internal/result"
-	"tare/internal/target"
+	"tare/internal/testkit/must"
 )
 
 // A plan without a study is that of what the machine has, and says so; a study, a mode or an engine that is named is not overruled.
@@ -17,25 +17,25 @@ func TestChosenStudy(t *testing.T) {
 	t.Parallel()
 	root := errors.New("needs root")
 	for name, tt := range map[string]struct {
-		found    target.Found
+		found    hosts.Found
 		args     []string
 		said     string // on stderr; empty: nothing
 		measures string
 		not      string
 	}{
-		"private engines":       {target.Found{Installed: true}, nil, "private engines", "docker/published", "netns/"},
-		"an engine that runs":   {target.Found{Private: root, Engine: "unix:///none.sock"}, nil, "the engine unix:///none.sock", "docker/to-host", "netns/"},
-		"one that is refused":   {target.Found{Private: root, Refused: "permission denied"}, nil, "permission denied", "netns/published", "docker/"},
-		"none":                  {target.Found{Private: root}, nil, "namespaces, not Docker", "netns/published", "docker/"},
-		"a study that is named": {target.Found{Installed: true}, []string{"default"}, "", "netns/published", "docker/"},
-		"modes that are named":  {target.Found{Installed: true}, []string{"--modes", "netns/vxlan"}, "", "netns/vxlan", "docker/"},
-		"the lab":               {target.Found{Private: root, Engine: "docker"}, []string{"--engine", "lab"}, "", "netns/published", "docker/"},
-		"traffic that is named": {target.Found{Installed: true}, []string{"--for", "web"}, "private engines", "web_keepalive", "tcp_stream"},
+		"private engines":       {hosts.Found{Installed: true}, nil, "private engines", "docker/published", "netns/"},
+		"an engine that runs":   {hosts.Found{Private: root, Engine: "unix:///none.sock"}, nil, "the engine unix:///none.sock", "docker/to-host", "netns/"},
+		"one that is refused":   {hosts.Found{Private: root, Refused: "permission denied"}, nil, "permission denied", "netns/published", "docker/"},
+		"none":                  {hosts.Found{Private: root}, nil, "namespaces, not Docker", "netns/published", "docker/"},
+		"a study that is named": {hosts.Found{Installed: true}, []string{"default"}, "", "netns/published", "docker/"},
+		"modes that are named":  {hosts.Found{Installed: true}, []string{"--modes", "netns/vxlan"}, "", "netns/vxlan", "docker/"},
+		"the lab":               {hosts.Found{Private: root, Engine: "docker"}, []string{"--engine", "lab"}, "", "netns/published", "docker/"},
+		"traffic that is named": {hosts.Found{Installed: true}, []string{"--for", "web"}, "private engines", "web_keepalive", "tcp_stream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			app := cli.New(result.Build{Version: "test"})
-			app.Stdout, app.Stderr, app.Look = &stdout, &stderr, func(context.Context) target.Found { return tt.found }
+			app.Stdout, app.Stderr, app.Look = &stdout, &stderr, func(context.Context) hosts.Found { return tt.found }
 			if code := app.Main(t.Context(), append([]string{"plan"}, tt.args...)); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}

@@ -17,11 +17,11 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 var updateClaims = flag.Bool("update-claims", false, "write the pages of docs/claims")

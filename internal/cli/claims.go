@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/hosts"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/target"
+	"tare/internal/wording"
 	"tare/studies"
 )
 
@@ -95,7 +95,7 @@ func (a App) builtinClaims(names []string) ([]result.StudyClaims, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q is no built-in study (built in: %s)", name, strings.Join(studies.Names(), ", "))
 		}
-		on := a.on(studyfile.TargetOf(src), target.Options{})
+		on := a.on(studyfile.TargetOf(src), hosts.Options{})
 		s, err := studyfile.Decode(name, src, on.Catalog())
 		if err != nil {
 			return nil, err

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 	"tare/studies"
 )
 

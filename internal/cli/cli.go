@@ -16,12 +16,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
-	"tare/internal/report/wording"
+	"tare/internal/hosts"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/target"
 	"tare/internal/tool"
 	"tare/internal/traffic/workloads"
+	"tare/internal/wording"
 )
 
 // The exit codes.
@@ -42,16 +42,16 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Build          result.Build
-	Date           string        // of the build's commit, RFC 3339; "" if unknown
-	Targets        []target.Kind // where hosts can come from
-	Plugin         bool          // called by the docker command, as its plugin
-	Kubectl        bool          // called by kubectl, as its plugin
+	Date           string       // of the build's commit, RFC 3339; "" if unknown
+	Targets        []hosts.Kind // where hosts can come from
+	Plugin         bool         // called by the docker command, as its plugin
+	Kubectl        bool         // called by kubectl, as its plugin
 	// Program is the name (argument 0) by which this process's program is App. Where labs need it, a command starts it
 	// again by this name as root of a user namespace. If it is "", such a command fails instead.
 	Program string
 
 	// Look finds out what this machine has, for a run that names neither a study nor hosts.
-	Look func(context.Context) target.Found
+	Look func(context.Context) hosts.Found
 
 	args   []string      // of Main
 	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
@@ -59,8 +59,8 @@ type App struct {
 
 // New is the program with all its targets.
 func New(build result.Build) App {
-	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: target.Kinds(), Look: target.Look}
-	return a.on(study.Target{}, target.Options{})
+	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: hosts.Kinds(), Look: hosts.Look}
+	return a.on(study.Target{}, hosts.Options{})
 }
 
 // codeError is an error with its exit code. An empty text has been printed already.
@@ -183,10 +183,10 @@ func (a App) root() *cobra.Command {
 func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared, Restricted: a.target.Restricted}
 	for _, m := range a.target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
+		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.target.Unavailable)) {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: id, Absent: a.target.Unavailable[id]})
+		c.Modes = append(c.Modes, study.Offer{ID: id, Absent: a.target.Unavailable[id]})
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // redated gives a run other times, as if its machine's wall clock had been set.

@@ -3,8 +3,8 @@ package cli
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // That the machines differ is no reason against a combination; that one run is in a lab and the other between machines is.

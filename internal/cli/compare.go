@@ -14,10 +14,10 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/export"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 type compareFlags struct {

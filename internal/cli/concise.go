@@ -5,9 +5,9 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/live"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // silent is a listener that shows nothing.

@@ -9,16 +9,16 @@ import (
 	"text/tabwriter"
 
 	"tare/internal/facts"
-	"tare/internal/target"
+	"tare/internal/hosts"
 )
 
 // kubeDiagnosis is the result of doctor about a cluster, as --json prints it.
 type kubeDiagnosis struct {
-	Ready  bool               `json:"ready"`
-	Reason string             `json:"reason,omitempty"` // why no mode can be measured
-	Groups []facts.Group      `json:"groups"`
-	Rights []target.KubeRight `json:"rights"`
-	Modes  []probed           `json:"modes"`
+	Ready  bool              `json:"ready"`
+	Reason string            `json:"reason,omitempty"` // why no mode can be measured
+	Groups []facts.Group     `json:"groups"`
+	Rights []hosts.KubeRight `json:"rights"`
+	Modes  []probed          `json:"modes"`
 }
 
 // doctorKube asks a cluster what a run there would be allowed to do.
@@ -41,7 +41,7 @@ func (a App) doctorKube(ctx context.Context, f doctorFlags) error {
 	}
 	ctx, stop := a.ending(ctx)
 	defer stop()
-	found, err := target.CheckKube(ctx, at, names)
+	found, err := hosts.CheckKube(ctx, at, names)
 	switch {
 	case ctx.Err() != nil:
 		return &codeError{exitInterrupted, errors.New("doctor: interrupted")}

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"tare/internal/facts"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // backgroundLoadGroup is the title of the facts that take a second to be known.

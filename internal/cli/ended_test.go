@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/testkit/must"
 )
 
 // The exit code of a run tells whether it has a result, and its last line why not.

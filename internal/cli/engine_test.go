@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // A run on two engines that exist, here those of a lab, and one on a single one:

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // engineStudy would run for minutes, on engines and a Swarm.

@@ -16,9 +16,9 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
-	"tare/internal/report/wording"
+	"tare/internal/hosts"
 	"tare/internal/study"
-	"tare/internal/target"
+	"tare/internal/wording"
 )
 
 // foundEngine is an entry of `tare engines`. What is not known is absent.
@@ -67,7 +67,7 @@ func (a App) enginesCommand() *cobra.Command {
 
 // enginesHere returns the private engines, then those that run.
 func enginesHere(ctx context.Context) []foundEngine {
-	installed, running := private.Installations(), target.RunningEngines()
+	installed, running := private.Installations(), hosts.RunningEngines()
 	all := make([]foundEngine, len(installed)+len(running), len(installed)+len(running)+1)
 	var wg sync.WaitGroup
 	for i, in := range installed {

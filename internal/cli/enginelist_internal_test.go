@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tare/internal/engine/private"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What is unknown of an engine is shown as unknown, and one that cannot be used with the reason.

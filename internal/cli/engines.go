@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
+	"tare/internal/hosts"
 	"tare/internal/study"
-	"tare/internal/target"
 	"tare/internal/timelimit"
 )
 
@@ -82,12 +82,12 @@ func (f *engineFlags) parse() (study.Target, error) {
 // isTarget reports whether a name is well-formed as one of a kind that checks its names
 // itself.
 func (a App) isTarget(name string) bool {
-	return slices.ContainsFunc(a.Targets, func(k target.Kind) bool { return k.WellFormed != nil && k.WellFormed(name) })
+	return slices.ContainsFunc(a.Targets, func(k hosts.Kind) bool { return k.WellFormed != nil && k.WellFormed(name) })
 }
 
 // on returns the program for a target. The study reports an unknown kind, with its line.
-func (a App) on(t study.Target, o target.Options) App {
-	if k, err := target.FindKind(a.Targets, t); err == nil {
+func (a App) on(t study.Target, o hosts.Options) App {
+	if k, err := hosts.FindKind(a.Targets, t); err == nil {
 		a.target = k.New(t, o)
 	}
 	return a

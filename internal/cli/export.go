@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/export"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 func (a App) exportCommand() *cobra.Command {

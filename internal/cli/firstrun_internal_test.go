@@ -11,8 +11,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/studies"
 )
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // atFirst starts tare on a terminal in an empty directory, as somebody who has no runs yet.

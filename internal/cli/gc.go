@@ -12,7 +12,7 @@ import (
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 func (a App) gcCommand() *cobra.Command {

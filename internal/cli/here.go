@@ -12,8 +12,8 @@ import (
 	"tare/internal/engine/locate"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
-	"tare/internal/report/wording"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 // hereTime is how long [App.here] tries modes. Those that take longer are left to doctor.

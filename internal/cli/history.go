@@ -19,9 +19,9 @@ import (
 	"tare/internal/history"
 	"tare/internal/live/web"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 type historyFlags struct {

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // historyRun is the program over a directory.

@@ -19,10 +19,10 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/engine"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // hostile are texts that a terminal would act on, or that look like others. Each contains

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/facts"
+	"tare/internal/hosts"
 	"tare/internal/machine"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/target"
 )
 
 // hostFlags choose two machines.
@@ -69,7 +69,7 @@ func (a App) onHosts(f hostFlags, modes []string) (_ App, given bool, err error)
 	if err != nil {
 		return a, false, err
 	}
-	return a.on(t, target.Options{Modes: modes}), len(t.Hosts) > 0, nil
+	return a.on(t, hosts.Options{Modes: modes}), len(t.Hosts) > 0, nil
 }
 
 // hostsDiagnosis is the result of doctor about two machines, as --json prints it.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/analysis"
-	"tare/internal/foreign"
+	"tare/internal/judge"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -57,11 +57,11 @@ func (a App) judgeCommand() *cobra.Command {
 }
 
 // options turns flags into what the reader is told.
-func (f judgeFlags) options() (foreign.Options, float64, error) {
-	o := foreign.Options{Format: foreign.Format(f.format), Pairing: foreign.Pairing(f.pairing), Baseline: f.baseline,
+func (f judgeFlags) options() (judge.Options, float64, error) {
+	o := judge.Options{Format: judge.Format(f.format), Pairing: judge.Pairing(f.pairing), Baseline: f.baseline,
 		Better: result.Direction(f.better), ModeBy: f.modeBy, NoBaseline: f.rank}
 	for _, text := range f.modes {
-		m, err := foreign.ParseNamedMode(text)
+		m, err := judge.ParseNamedMode(text)
 		if err != nil {
 			return o, 0, fmt.Errorf("--mode %w", err)
 		}
@@ -71,9 +71,9 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 	switch {
 	case err != nil:
 		return o, 0, fmt.Errorf("--margin %w", err)
-	case f.pairing != "" && !slices.Contains(foreign.Pairings(), o.Pairing):
+	case f.pairing != "" && !slices.Contains(judge.Pairings(), o.Pairing):
 		return o, 0, fmt.Errorf("--pairing is %q; allowed: block, order, none", f.pairing)
-	case !slices.Contains(foreign.Formats(), o.Format):
+	case !slices.Contains(judge.Formats(), o.Format):
 		return o, 0, fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(numberFormats(), ", "))
 	case f.rank && f.baseline != "":
 		return o, 0, errors.New("--rank compares each mode with each other, so --baseline has no effect: leave one of them out")
@@ -88,7 +88,7 @@ func (f judgeFlags) options() (foreign.Options, float64, error) {
 // numberFormats lists the formats of numbers.
 func numberFormats() []string {
 	var names []string
-	for _, f := range foreign.Formats() {
+	for _, f := range judge.Formats() {
 		names = append(names, string(f))
 	}
 	return names
@@ -116,7 +116,7 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	numbers, err := foreign.Read(sources, opt)
+	numbers, err := judge.Read(sources, opt)
 	if err != nil {
 		return usage(err)
 	}
@@ -154,7 +154,7 @@ func notRanked(run result.Run) error {
 }
 
 // judged is what reports are made of.
-func judged(n foreign.Numbers, build result.Build, args []string) report.Input {
+func judged(n judge.Numbers, build result.Build, args []string) report.Input {
 	names := make([]string, len(args))
 	for i, name := range args {
 		if names[i] = filepath.Base(name); name == "-" {

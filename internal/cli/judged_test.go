@@ -14,9 +14,9 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // A run that lost its run.json is judged from its trials and its study as it was judged

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // checkCase is one thing that a check looks at, as CI systems show it: a cell, what is missing or not comparable, a limit,

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // parsedJUnit is JUnit XML as a CI system reads it.

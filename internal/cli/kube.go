@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/hosts"
 	"tare/internal/kube"
 	"tare/internal/lab"
 	"tare/internal/runid"
 	"tare/internal/study"
-	"tare/internal/target"
 )
 
 // kubeFlags choose a Kubernetes cluster, its nodes and what its pods run.
@@ -60,9 +60,9 @@ func checkNamespace(name string) error {
 // parse returns the cluster by --kube.
 func (f *kubeFlags) parse() (study.Target, error) {
 	if f.kube == currentContext {
-		return study.Target{Name: target.Kube}, nil
+		return study.Target{Name: hosts.Kube}, nil
 	}
-	return study.Target{Name: target.Kube + ":" + f.kube}, nil
+	return study.Target{Name: hosts.Kube + ":" + f.kube}, nil
 }
 
 // cluster returns what the flags say of a cluster, nil without any.
@@ -97,7 +97,7 @@ func (a App) onCluster(f kubeFlags) (App, study.Target, error) {
 	if err != nil {
 		return a, at, fmt.Errorf("--kube: %w", err)
 	}
-	return a.on(at, target.Options{}), at, nil
+	return a.on(at, hosts.Options{}), at, nil
 }
 
 // contextHint adds to an error about arguments how a context is written, where the last argument

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

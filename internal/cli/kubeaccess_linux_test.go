@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 	"tare/studies"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tare/internal/hosts"
 	"tare/internal/kube"
-	"tare/internal/target"
 	"tare/studies"
 )
 
@@ -77,7 +77,7 @@ func (a App) manifest(c *cobra.Command, args []string, f studyFlags) error {
 			run = append(run, "--"+flag.Name+"="+valueOf(flag))
 		}
 	})
-	text, err := target.KubeJob(t, s, file, run)
+	text, err := hosts.KubeJob(t, s, file, run)
 	if err != nil {
 		return environment(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // largeInputs are files and runs of about 100 kB that maximise products and nesting.

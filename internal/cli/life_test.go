@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // The run that the project promises: each mode beside its baseline, n = 4, an

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"testing"
 
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // A run measures the round trip to a machine before it builds anything, records it, and says what the modes add as a

@@ -10,12 +10,12 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // inBench starts tare with args where the bench's machines are reached by their names.

@@ -16,12 +16,12 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
-	"tare/internal/kube/kubetest"
+	"tare/internal/hosts"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
-	"tare/internal/synthetic"
-	"tare/internal/target"
-	"tare/internal/testns"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/synthetic"
+	"tare/internal/testkit/testns"
 )
 
 // The test binary is also the program: called as tare, it is tare. Whatever it is
@@ -66,7 +66,7 @@ func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
 	app.Date, app.Program = "2026-11-20T12:00:00Z", os.Args[0]
 	// Else a run without a study would measure what this machine has.
-	app.Look = func(context.Context) target.Found { return target.Found{Private: errors.New("a test has none")} }
+	app.Look = func(context.Context) hosts.Found { return hosts.Found{Private: errors.New("a test has none")} }
 	app.Plugin, app.Kubectl = cli.IsPlugin(os.Args[0]), cli.IsKubectlPlugin(os.Args[0])
 	code := app.Main(context.Background(), os.Args[1:])
 	if file := os.Getenv(peakFile); file != "" {

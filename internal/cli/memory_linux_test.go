@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // mostMemory is how much memory the program takes at most, whatever it reads, in bytes.

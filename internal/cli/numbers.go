@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/foreign"
+	"tare/internal/judge"
 	"tare/internal/store"
 )
 
@@ -17,14 +17,14 @@ import (
 const maxNumberFiles = 10_000
 
 // sources are the files of numbers that arguments name; a folder stands for the files in it and in its folders.
-func (a App) sources(args []string) ([]foreign.Source, error) {
-	var out []foreign.Source
+func (a App) sources(args []string) ([]judge.Source, error) {
+	var out []judge.Source
 	for i, name := range args {
 		if slices.Contains(args[:i], name) {
 			return nil, fmt.Errorf("judge %s: the file is named twice", name)
 		}
 		if name == "-" {
-			out = append(out, foreign.Source{Name: "stdin", R: a.Stdin})
+			out = append(out, judge.Source{Name: "stdin", R: a.Stdin})
 			continue
 		}
 		files := []string{name}
@@ -42,7 +42,7 @@ func (a App) sources(args []string) ([]foreign.Source, error) {
 			f = nil
 		}
 		for _, file := range files {
-			out = append(out, foreign.Source{Name: file, R: &lateFile{name: file, f: f}})
+			out = append(out, judge.Source{Name: file, R: &lateFile{name: file, f: f}})
 		}
 		if len(out) > maxNumberFiles {
 			return nil, fmt.Errorf("judge %s: more than %d files; judge a part of them at a time", name, maxNumberFiles)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A file that the user names is replaced when the new one is complete, and what is no file is written to.

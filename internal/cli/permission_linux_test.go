@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/store"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // chmod sets the modes of files.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 // printTime prints the number of trials and their duration.

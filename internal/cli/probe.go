@@ -68,7 +68,7 @@ func (a App) probeMode(ctx context.Context, mode string) probed {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = drv.Probe(ctx, driver.ModeSpec{Mode: mode})
+		err = drv.Probe(ctx, driver.Order{Mode: mode})
 	}
 	u, lacking := driver.AsUnsupported(err)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // trying is a driver whose modes say by their names what comes of trying them.
@@ -24,7 +24,7 @@ func (trying) Modes() []driver.Mode {
 	return append(out, driver.Mode{ID: "try/net:NAME"})
 }
 
-func (d trying) Probe(_ context.Context, o driver.ModeSpec) error {
+func (d trying) Probe(_ context.Context, o driver.Order) error {
 	n := d.now.Add(1)
 	defer d.now.Add(-1)
 	for m := d.most.Load(); n > m && !d.most.CompareAndSwap(m, n); m = d.most.Load() {
@@ -38,7 +38,7 @@ func (d trying) Probe(_ context.Context, o driver.ModeSpec) error {
 	return nil
 }
 
-func (trying) Provision(context.Context, driver.ModeSpec) (*driver.Path, error) { return nil, nil }
+func (trying) Provision(context.Context, driver.Order) (*driver.Path, error) { return nil, nil }
 
 // Every mode is tried, few at a time, and told of in its own place.
 func TestProbe(t *testing.T) {

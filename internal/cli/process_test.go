@@ -20,11 +20,11 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/store"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 )
 

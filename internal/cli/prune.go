@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/analysis"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 // pruneOptions are which runs prune keeps.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // prunedRun writes a run of a study on a machine that started so many days ago.

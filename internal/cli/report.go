@@ -20,12 +20,12 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // shownFlags choose how much of a result is printed.

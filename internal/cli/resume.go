@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tare/internal/hosts"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/target"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // resumed reads the study of a run that is to go on, and returns the program with
@@ -24,7 +24,7 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
-	a = a.on(studyfile.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
+	a = a.on(studyfile.TargetOf(src), hosts.Options{AllowSwarm: allowSwarm})
 	s, err := studyfile.Decode(name, src, a.Catalog())
 	if err == nil {
 		s, err = study.Resolve(s, a.Catalog())

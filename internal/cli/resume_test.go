@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // loopStudy takes half a second: two modes over the loopback device, for which nothing

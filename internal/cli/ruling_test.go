@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A plan names a limit of load only where trials meet it: not interleaved ones, whose modes share the load.

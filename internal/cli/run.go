@@ -206,7 +206,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done st
 	view := a.view(f)
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
-		Study: s, RunID: id.ID, Ground: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
+		Study: s, RunID: id.ID, Machines: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
 		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: done.Forced,
 	})
 	view.close() // the table comes in its place

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // server is a tare serve with the address that it prints.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // tareIn returns a command that runs tare in a directory.

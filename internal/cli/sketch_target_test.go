@@ -17,11 +17,11 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/cli"
 	"tare/internal/driver"
-	"tare/internal/must"
+	"tare/internal/hosts"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
-	"tare/internal/target"
+	"tare/internal/testkit/must"
 )
 
 // sketch is the least that a target can be: two hosts, on each of which agents are
@@ -30,12 +30,12 @@ import (
 // this program itself, and the path is the machine's loopback device.
 const sketchScheme = "command:"
 
-func sketchKind() target.Kind {
+func sketchKind() hosts.Kind {
 	ours := func(name string) bool { return strings.HasPrefix(name, sketchScheme) && len(name) > len(sketchScheme) }
-	return target.Kind{
+	return hosts.Kind{
 		Name: "command", Matches: ours, WellFormed: ours,
 		Study: func(study.Target) string { return "default" },
-		New: func(t study.Target, _ target.Options) driver.Target {
+		New: func(t study.Target, _ hosts.Options) driver.Target {
 			d := sketchDriver{start: strings.TrimPrefix(t.Name, sketchScheme)}
 			return driver.Target{
 				Hosts: d.hosts(), Drivers: driver.Registry{d}, Restricted: true,
@@ -59,9 +59,9 @@ func (sketchDriver) Modes() []driver.Mode {
 	return []driver.Mode{{ID: "host", Title: "process to process"}, {ID: "command/again", Title: "the same once more", Baseline: "host"}}
 }
 
-func (d sketchDriver) Probe(context.Context, driver.ModeSpec) error { return nil }
+func (d sketchDriver) Probe(context.Context, driver.Order) error { return nil }
 
-func (d sketchDriver) Provision(_ context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d sketchDriver) Provision(_ context.Context, o driver.Order) (*driver.Path, error) {
 	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}

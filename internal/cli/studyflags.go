@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/suggest"
-	"tare/internal/target"
 	"tare/studies"
 )
 
@@ -78,9 +78,9 @@ const maxStudySize = 4 << 20
 // Every error is one of usage.
 func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.Study, error) {
 	flagged, err := f.choice(a.Catalog())
-	var kind target.Kind
+	var kind hosts.Kind
 	if err == nil {
-		kind, err = target.FindKind(a.Targets, flagged)
+		kind, err = hosts.FindKind(a.Targets, flagged)
 	}
 	if err != nil {
 		return a, study.Study{}, usage(err)
@@ -93,7 +93,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		name = args[0]
 	case !told && len(f.modes) == 0 && a.Look != nil:
 		choice := a.Look(c.Context()).Choice()
-		if kind, err = target.FindKind(a.Targets, choice.Target); err != nil {
+		if kind, err = hosts.FindKind(a.Targets, choice.Target); err != nil {
 			return a, study.Study{}, usage(err)
 		}
 		choice.Target.Cluster = flagged.Cluster // which is an error without a cluster
@@ -114,7 +114,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	if named.IsKube() {
 		named.Cluster = flagged.Cluster.Or(file.Cluster)
 	}
-	a = a.on(named, target.Options{AllowSwarm: f.yes, Modes: f.modes})
+	a = a.on(named, hosts.Options{AllowSwarm: f.yes, Modes: f.modes})
 	s, err := f.resolve(c, name, src, named, a.Catalog())
 	if err == nil {
 		err = a.checkMaxTime(s)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Each flag that says what to measure counts as a choice, which a resumed run does not allow.

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
-	"tare/internal/ladder"
-	"tare/internal/report/wording"
+	"tare/internal/hosts"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
-	"tare/internal/target"
+	"tare/internal/why"
+	"tare/internal/wording"
 )
 
 // bestTries is how many of the settings that helped most are tried in pairs.
@@ -23,12 +23,12 @@ const bestTries = 3
 
 // try measures the settings that could help a mode, then pairs of the best, and ranks them.
 func (a App) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFlags) error {
-	tries := ladder.Tries(m)
+	tries := why.Tries(m)
 	ranked, err := a.tryAll(c, m, tries, flagged, f)
 	if err != nil || len(ranked) == 0 {
 		return err
 	}
-	best := ladder.Pairs(best(ranked))
+	best := why.Pairs(best(ranked))
 	if len(best) == 0 {
 		a.concludeTries(m.ID, ranked)
 		return nil
@@ -37,7 +37,7 @@ func (a App) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFla
 		f.out += "-pairs"
 	}
 	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
-	pairs, err := a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{m.ID}}).tryAll(c, m, best, flagged, f)
+	pairs, err := a.on(flagged, hosts.Options{AllowSwarm: f.yes, Modes: []string{m.ID}}).tryAll(c, m, best, flagged, f)
 	a.concludeTries(m.ID, slices.Concat(ranked, pairs))
 	return err
 }
@@ -69,14 +69,14 @@ func (a App) concludeTries(mode string, tried []triedSetting) {
 
 // triedSetting is a try with what it changed.
 type triedSetting struct {
-	ladder.Try
+	why.Try
 	change result.Comparison
 }
 
 // tryAll measures tries in one run and prints their ranking. It returns those that have values,
 // the best first; none if another process did the work.
-func (a App) tryAll(c *cobra.Command, m driver.Mode, tries []ladder.Try, flagged study.Target, f runFlags) ([]triedSetting, error) {
-	s, err := ladder.TryStudy(m, tries)
+func (a App) tryAll(c *cobra.Command, m driver.Mode, tries []why.Try, flagged study.Target, f runFlags) ([]triedSetting, error) {
+	s, err := why.TryStudy(m, tries)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -105,7 +105,7 @@ func (a App) tryAll(c *cobra.Command, m driver.Mode, tries []ladder.Try, flagged
 }
 
 // rankTries orders tries by what they change in the first primary metric of the run.
-func rankTries(run result.Run, tries []ladder.Try) []triedSetting {
+func rankTries(run result.Run, tries []why.Try) []triedSetting {
 	var out []triedSetting
 	for _, t := range tries {
 		i := slices.IndexFunc(run.Comparisons, func(c result.Comparison) bool {
@@ -139,8 +139,8 @@ func (t triedSetting) helps() bool {
 }
 
 // best are the first few tries, without those that are shown to harm.
-func best(ranked []triedSetting) []ladder.Try {
-	var out []ladder.Try
+func best(ranked []triedSetting) []why.Try {
+	var out []why.Try
 	for _, t := range ranked {
 		if !t.harms() && len(out) < bestTries {
 			out = append(out, t.Try)

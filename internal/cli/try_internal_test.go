@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"tare/internal/driver/setting"
-	"tare/internal/ladder"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/why"
 )
 
 // Settings are ranked by the main metric of the first workload: what helps most first, and what
 // is shown to harm is not tried in pairs.
 func TestRankTries(t *testing.T) {
-	var tries []ladder.Try
+	var tries []why.Try
 	var run result.Run
 	add := func(name string, ratio float64, v result.Verdict) {
-		tries = append(tries, ladder.Try{Name: "try-" + name, Candidate: setting.Candidate{With: map[string]string{name: "on"}, Permanent: []string{"sysctl " + name}, GivesUp: "what " + name + " did"}})
+		tries = append(tries, why.Try{Name: "try-" + name, Candidate: setting.Candidate{With: map[string]string{name: "on"}, Permanent: []string{"sysctl " + name}, GivesUp: "what " + name + " did"}})
 		for _, metric := range []string{"cpu_cost_transactions", "transaction_rate"} {
 			run.Comparisons = append(run.Comparisons, result.Comparison{ID: "try-" + name, Metric: metric, Better: result.Higher, Ratio: &ratio, Verdict: v,
 				RatioCI: &result.Interval{ratio - 0.01, ratio + 0.01}, A: result.Side{ID: "try-" + name, Workload: "tcp_rr"}})
@@ -28,7 +28,7 @@ func TestRankTries(t *testing.T) {
 	add("c", 1.20, result.Better)
 	add("d", 1.00, result.Same)
 	add("e", 0.99, result.Small)
-	tries = append(tries, ladder.Try{Name: "try-unsupported"})
+	tries = append(tries, why.Try{Name: "try-unsupported"})
 	ranked := rankTries(run, tries)
 	var order []string
 	for _, r := range ranked {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 )
 
 // An MTU that the underlay or the mode's software cannot carry is an error of the study, with its line,

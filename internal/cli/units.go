@@ -13,8 +13,8 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 // unitFlags choose in what the first screen shows changes, and for which network.

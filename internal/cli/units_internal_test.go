@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What runs the command again as root of a user namespace gets the round trip that was measured.

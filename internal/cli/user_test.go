@@ -13,10 +13,10 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runid"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func exists(path string) bool {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // --version, which scripts of other tools use, prints the first line of the command.

@@ -17,9 +17,9 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"tare/internal/live/term/screen"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/screen"
 )
 
 // atTerminal is tare on a terminal of its own, as somebody would see it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/report/wording"
-	"tare/internal/target"
+	"tare/internal/hosts"
+	"tare/internal/wording"
 )
 
 func (a App) whichCommand() *cobra.Command {
@@ -22,11 +22,11 @@ func (a App) whichCommand() *cobra.Command {
 		Example: "  tare which\n  tare which --json",
 		Args:    exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			found := target.Networks(c.Context())
+			found := hosts.Networks(c.Context())
 			if asJSON {
 				e := json.NewEncoder(raw(a.Stdout))
 				e.SetIndent("", "  ")
-				return e.Encode(append([]target.Network{}, found...))
+				return e.Encode(append([]hosts.Network{}, found...))
 			}
 			return printNetworks(a.Stdout, found)
 		},
@@ -35,14 +35,14 @@ func (a App) whichCommand() *cobra.Command {
 	return c
 }
 
-func printNetworks(out io.Writer, found []target.Network) error {
+func printNetworks(out io.Writer, found []hosts.Network) error {
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(out, "no engine that runs, no CNI configuration and no kubeconfig was found here; tare engines lists the engines that tare can start, tare modes what it can build")
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var unread []string
-	if slices.ContainsFunc(found, func(n target.Network) bool { return n.Name != "" }) {
+	if slices.ContainsFunc(found, func(n hosts.Network) bool { return n.Name != "" }) {
 		fmt.Fprintln(w, "WHERE\tNETWORK\tKIND\tMEASURE IT")
 	}
 	for _, n := range found {

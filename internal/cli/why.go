@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
-	"tare/internal/ladder"
+	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/target"
+	"tare/internal/why"
 )
 
 // whyBlocks is how many blocks a ladder has unless a flag says otherwise: a part of 3 % of a
@@ -72,7 +72,7 @@ func (a App) why(c *cobra.Command, mode string, try bool, cpus float64, f runFla
 	if err != nil {
 		return usage(err)
 	}
-	a = a.on(flagged, target.Options{AllowSwarm: f.yes, Modes: []string{mode}})
+	a = a.on(flagged, hosts.Options{AllowSwarm: f.yes, Modes: []string{mode}})
 	m, err := a.mode(mode)
 	if err != nil {
 		return usage(fmt.Errorf("tare why: %w", err))
@@ -120,10 +120,10 @@ func (a App) resolveWhy(c *cobra.Command, mode string, s study.Study, flagged st
 
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
 func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
-	s, err := ladder.Study(func(id string) (driver.Mode, error) {
+	s, err := why.Study(func(id string) (driver.Mode, error) {
 		_, m, err := a.target.Drivers.For(id)
 		return m, err
-	}, mode, ladder.Options{CPULimit: cpus})
+	}, mode, why.Options{CPULimit: cpus})
 	if err != nil {
 		return s, fmt.Errorf("tare why: %w", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"tare/internal/combine"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // made is a run of netns/bridge on a machine, with a log ratio and its standard error from 7 blocks.

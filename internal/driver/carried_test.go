@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

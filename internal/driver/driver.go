@@ -20,13 +20,13 @@ type Driver interface {
 	// Probe tests whether the mode can be built here and leaves nothing behind. It returns
 	// nil, an *Unsupported error that says what is missing, or another error if it could
 	// not find out.
-	Probe(ctx context.Context, o ModeSpec) error
+	Probe(ctx context.Context, o Order) error
 	// Provision builds the mode. On error nothing of it is left.
-	Provision(ctx context.Context, o ModeSpec) (*Path, error)
+	Provision(ctx context.Context, o Order) (*Path, error)
 }
 
-// ModeSpec describes one mode that a driver builds for a run.
-type ModeSpec struct {
+// Order describes one mode that a driver builds for a run.
+type Order struct {
 	Mode    string            // as Registry.For returned it, including its parameter
 	Name    string            // name of the mode in the study; Mode if the study does not name it
 	Run     string            // the run's id, which is part of the name of everything created
@@ -46,7 +46,7 @@ type ModeSpec struct {
 const Off = "off"
 
 // Without reports whether the variant leaves a part of the mode out.
-func (o ModeSpec) Without(part string) bool { return o.With[part] == Off }
+func (o Order) Without(part string) bool { return o.With[part] == Off }
 
 // MaxPairs is the maximum number of pairs on a path, and ManyPairs that of the modes that
 // need no engine and have clients and servers in subnets of their own: each subnet of a lab
@@ -57,9 +57,9 @@ const (
 )
 
 // CheckPairs returns an error if the number of pairs is below 1 or above MaxPairs.
-func (o ModeSpec) CheckPairs() error { return o.checkPairs(MaxPairs) }
+func (o Order) CheckPairs() error { return o.checkPairs(MaxPairs) }
 
-func (o ModeSpec) checkPairs(most int) error {
+func (o Order) checkPairs(most int) error {
 	if o.Pairs < 1 || o.Pairs > most {
 		return fmt.Errorf("provision %s: %d pairs of endpoints requested; use 1 to %d", o.Mode, o.Pairs, most)
 	}
@@ -67,12 +67,12 @@ func (o ModeSpec) checkPairs(most int) error {
 }
 
 // CheckNoLimits is CheckPairs for modes without a container engine: it also rejects limits.
-func (o ModeSpec) CheckNoLimits() error { return o.checkNoLimits(MaxPairs) }
+func (o Order) CheckNoLimits() error { return o.checkNoLimits(MaxPairs) }
 
 // CheckManyPairs is CheckNoLimits for modes that can have ManyPairs.
-func (o ModeSpec) CheckManyPairs() error { return o.checkNoLimits(ManyPairs) }
+func (o Order) CheckManyPairs() error { return o.checkNoLimits(ManyPairs) }
 
-func (o ModeSpec) checkNoLimits(most int) error {
+func (o Order) checkNoLimits(most int) error {
 	if err := o.checkPairs(most); err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ type Mode struct {
 	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
 	Options  bool       // accepts options for the network driver
 	MTU      bool       // accepts an MTU for the inside of its tunnel
-	Headers  int        // bytes that its tunnel adds, as of study.ModeSpec
-	Bounded  bool       // the underlay's MTU bounds its own, as of study.ModeSpec
-	MaxMTU   int        // the largest MTU of its software, as of study.ModeSpec
+	Headers  int        // bytes that its tunnel adds, as of study.Offer
+	Bounded  bool       // the underlay's MTU bounds its own, as of study.Offer
+	MaxMTU   int        // the largest MTU of its software, as of study.Offer
 	Engine   bool       // is built by a private Docker Engine, which a study can choose
 	Like     string     // the mode of a real engine with the same devices, to which that engine adds; empty if there is none
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.

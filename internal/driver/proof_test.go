@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

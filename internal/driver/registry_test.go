@@ -13,8 +13,8 @@ import (
 type shelf []Mode
 
 func (s shelf) Modes() []Mode                                    { return s }
-func (shelf) Probe(context.Context, ModeSpec) error              { return nil }
-func (shelf) Provision(context.Context, ModeSpec) (*Path, error) { return nil, context.Canceled }
+func (shelf) Probe(context.Context, Order) error              { return nil }
+func (shelf) Provision(context.Context, Order) (*Path, error) { return nil, context.Canceled }
 
 // A mode is found by its name, also with a user-supplied name in it.
 func TestRegistry(t *testing.T) {

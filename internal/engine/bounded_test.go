@@ -17,7 +17,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // An engine that answers without end is refused, with what it was asked, whatever it sends and

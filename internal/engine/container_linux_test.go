@@ -14,13 +14,13 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

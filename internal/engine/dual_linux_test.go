@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // A network of both families gives a container the requested addresses.

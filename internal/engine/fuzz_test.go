@@ -13,7 +13,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // canned is a server that gives every request the same answer.

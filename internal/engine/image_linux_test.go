@@ -17,8 +17,8 @@ import (
 
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/must"
 )
 
 // user returns a client of the bench's engine without tare.

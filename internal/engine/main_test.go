@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
+	"tare/internal/testkit/drivertest"
 )
 
 // What the test binary does in a container with one of these arguments.

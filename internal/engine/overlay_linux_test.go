@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 )
 
 // A Swarm's network is a leftover on the manager, which alone can remove it, and its containers are

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/runid"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 func TestName(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 func kill(t *testing.T, pid int) {

@@ -10,8 +10,8 @@ import (
 
 	"tare/internal/engine"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // network creates a network that is removed with the test.

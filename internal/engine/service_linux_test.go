@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 )
 
 // serviceOf describes a service on the engine of a bench, with a port published in mode host.

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/analysis"
-	"tare/internal/foreign"
-	"tare/internal/must"
+	"tare/internal/judge"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // recorded is a quick run of a lab with two baselines and a control, its trials
@@ -76,7 +76,7 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 				}
 			}
 			want, _ := analysis.Cells(run.Modes, workloads, c.trials, analysis.Rule{Margin: 0.05})
-			numbers := must.Get(foreign.Read([]foreign.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, foreign.Options{}))(t)
+			numbers := must.Get(judge.Read([]judge.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, judge.Options{}))(t)
 			numbers.Input.Rule.Margin = 0.05
 			got, _ := analysis.Judge(numbers.Input)
 			if d := cmp.Diff(asJSON(t, want), asJSON(t, got)); d != "" || len(got) < 30 {

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 func TestCut(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Every gauge that the dashboard asks for is one that an export can have, and every

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // cpuinfo is the start of /proc/cpuinfo of an x86 machine of two CPUs, with flags in addition to those of any CPU.

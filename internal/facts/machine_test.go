@@ -19,8 +19,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tare/internal/linuxnet/here"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden reports in testdata")

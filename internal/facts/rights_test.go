@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func tree(files map[string]string) fstest.MapFS {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tare/internal/facts"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Throttling is read from both versions of control groups, of the process's group and those above it.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/vm"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // group is a kind of modes, with the runs that are disturbed.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
-	"tare/internal/testns"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
+	"tare/internal/testkit/testns"
 )
 
 // The tests of this package run in namespaces of their own, one test in each: a machine on

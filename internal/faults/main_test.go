@@ -13,7 +13,7 @@ import (
 	"tare/internal/cli"
 	"tare/internal/driver/subcommand"
 	"tare/internal/result"
-	"tare/internal/testns"
+	"tare/internal/testkit/testns"
 )
 
 var (

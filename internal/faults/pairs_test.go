@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/testns"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testns"
 )
 
 // pairsText is a study with pairs of endpoints in two modes, all of which exist at once; those

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tare/internal/must"
-	"tare/internal/testns"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testns"
 	"tare/internal/timelimit"
 )
 

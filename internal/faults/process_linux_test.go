@@ -21,8 +21,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // tested is a run of the program, in a process of its own, that a fault will meet.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/testns"
+	"tare/internal/testkit/testns"
 )
 
 // smallDisk puts the run's directory on a small file system in memory.

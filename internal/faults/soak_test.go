@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
-	"tare/internal/testns"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testns"
 )
 
 // soakKinds are the workloads of a long run, with messages so large that few suffice for the proof of a trial. Only

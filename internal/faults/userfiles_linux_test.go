@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testns"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testns"
 )
 
 // usersFiles makes files of a user whose names are as those of a run, everywhere where tare gc and tare prune look.

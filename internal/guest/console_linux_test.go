@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The console of a guest that failed goes into a new file that nobody else can read or have put

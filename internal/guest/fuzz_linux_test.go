@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"tare/internal/guest/mux"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzConsole checks that whatever a guest writes to its console, an error quotes few printable

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/driver/drivertest"
 	"tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // simulated is how the ratios of a simulated history vary from run to run: the relative standard

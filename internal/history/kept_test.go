@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // many is a run with that many ratios of a workload's main metric, of another metric and of a control.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Networks are recognised by the images of their agents, and not by those of their operators.

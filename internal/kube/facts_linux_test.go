@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // checkInjected adds a container to a pod, as an admission webhook does, and expects it to be named.

@@ -18,8 +18,8 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // checkCut checks what is said of an agent whose stream is closed on the way, and that another

@@ -20,7 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"tare/internal/kube"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // unpack reads a tar archive.

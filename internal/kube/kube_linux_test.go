@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/driver/drivertest"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // TestCluster runs on one cluster: what a user's cluster answers, and how this program is started

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/kube/kubetest"
+	"tare/internal/testkit/kubetest"
 )
 
 // Hidden commands of this test program, which run in pods.

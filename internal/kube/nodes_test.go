@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/kube"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestChoose(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // nobody is an ordinary user.

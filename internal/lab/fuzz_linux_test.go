@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/must"
 )
 
 // FuzzCommandLine checks that of the command lines of foreign processes, which choose them freely,

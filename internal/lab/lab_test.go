@@ -20,12 +20,12 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/runid"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }

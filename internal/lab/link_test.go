@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Both machines derive the same keys and hardware addresses from one seed, and others from

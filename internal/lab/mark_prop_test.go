@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Of all that is in the temporary directory, only directories with the mark of their run are removed, whatever

@@ -11,7 +11,7 @@ import (
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Thousands of decoys are installed in batches that the kernel accepts, and read back.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // Filters lists nothing in a new namespace, and a gateway's chains with their number of

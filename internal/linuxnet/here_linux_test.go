@@ -10,7 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"tare/internal/linuxnet/here"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What package here reads itself is what the library of this package reads.

@@ -5,7 +5,7 @@ package linuxnet
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // As Linux 6.1 prints it.

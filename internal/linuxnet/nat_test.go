@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The rules of a table are one message to the kernel, which must accept that of many sandboxes.

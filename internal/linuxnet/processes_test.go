@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestProcesses(t *testing.T) {

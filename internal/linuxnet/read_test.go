@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestFindDevices(t *testing.T) {

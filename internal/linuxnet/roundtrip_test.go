@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The round trip is what the kernel tells the owner of the connection, and never 0 where it is unknown.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // joined creates two namespaces with a veth between them: 192.0.2.1 and .2 on x0.

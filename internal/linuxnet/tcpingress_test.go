@@ -10,8 +10,8 @@ import (
 	"os"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // A connection to a port of the range is counted once, with its TLS hello; one to another port and

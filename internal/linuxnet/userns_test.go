@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // What runs in a user namespace is the command that is given, with its arguments, environment and streams, whatever

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestParse(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // left lists what is on a machine of a bench by its name: files, namespaces and processes.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Only a program in the directory of a copy follows its guard: the variable may be set for another reason.

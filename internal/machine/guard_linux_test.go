@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/runid"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // deadCopy creates the directory of a copy whose guard died long ago.

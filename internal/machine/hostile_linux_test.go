@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 )
 

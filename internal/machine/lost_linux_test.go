@@ -12,9 +12,9 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

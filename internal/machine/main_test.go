@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"tare/internal/cli"
-	"tare/internal/driver/drivertest"
 	"tare/internal/machine"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
 )
 
 // TestMain also runs gc, as the copy of this program on another machine does.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // refusal is a machine that cannot be used, and what the error must contain.

@@ -7,9 +7,9 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // sudoers makes sudo on a machine follow a rule for the account.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // The round trip to a machine is that of the connection of an ssh login, which runs nothing there. Without one, the error

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"tare/internal/agent"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
-	"tare/internal/winetest"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/winetest"
 )
 
 // A Windows machine is recognized, gets the Windows build of this program, and runs agents. Here the

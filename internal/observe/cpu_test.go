@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // rest is what follows the cpu lines in /proc/stat. Stricter parsers reject this softirq

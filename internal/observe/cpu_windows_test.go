@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Kernel time includes idle, DPC and interrupt time. A system that counts none of the last two since

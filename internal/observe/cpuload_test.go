@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func load(ticks ...uint32) (b []byte) {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // stat2 is /proc/stat of two CPUs: ticks of user, system, idle, softirq and steal of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzParseProcess checks that any line of /proc/PID/stat gives an error or a process whose name

@@ -3,7 +3,7 @@ package observe
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestPressure(t *testing.T) {

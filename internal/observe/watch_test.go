@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // script is a collector that returns results from a list and records its calls.

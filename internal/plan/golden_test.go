@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 var updatePlans = flag.Bool("update-plans", false, "write the plans of testdata")

@@ -3,12 +3,12 @@ package plan_test
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/traffic/workloads"
 )
 

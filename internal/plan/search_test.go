@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 )
 
@@ -13,7 +13,7 @@ import (
 func searchOf(t *testing.T, profile string) study.Study {
 	t.Helper()
 	var cat study.Catalog
-	cat.Modes = []study.ModeSpec{{ID: "host"}, {ID: "x", Baseline: "host"}}
+	cat.Modes = []study.Offer{{ID: "host"}, {ID: "x", Baseline: "host"}}
 	for _, w := range workloads.All() {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}

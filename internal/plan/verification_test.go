@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A workload that is to be verified has a verification workload with the other tool in

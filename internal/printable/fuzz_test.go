@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tare/internal/must"
 	"tare/internal/printable"
+	"tare/internal/testkit/must"
 )
 
 // shown is a value as it is decoded from a file.

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode"
 
-	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 const hostile = "\x1b[31mred\u202e\r\n\x00\x9b\u2066\xff <script>"

@@ -7,7 +7,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestWriter(t *testing.T) {

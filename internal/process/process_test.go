@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/process"
+	"tare/internal/testkit/must"
 )
 
 // does is the environment variable that selects what this program does instead of its

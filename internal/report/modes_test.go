@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // manyModes are the numbers of so many modes, two values each, evaluated.

@@ -13,8 +13,8 @@ import (
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/view"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Input is the data of a report. All of it may be of foreign origin; it is cleaned here and

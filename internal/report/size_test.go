@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/synthetic"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/synthetic"
 )
 
 // A report stays small enough to be opened and sent, however many trials there were:

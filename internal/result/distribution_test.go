@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // drawn are durations about a median, in seconds, with a long tail.

@@ -3,7 +3,7 @@ package result
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestCount(t *testing.T) {

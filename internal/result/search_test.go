@@ -3,7 +3,7 @@ package result
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A rate search has a metric for whatever it is asked, and its cells come in the

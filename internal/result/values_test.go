@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Values are a list in a file, absent if there are none, and the same after reading.

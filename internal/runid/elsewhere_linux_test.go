@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // claimant is the variable that makes the test's program claim a run until its stdin ends.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A cause stands in place of advice, and keeps what the error is. Which packets pass is added where the

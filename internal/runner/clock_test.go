@@ -11,9 +11,9 @@ import (
 
 	"tare/internal/driver/netns"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A wall clock that is set between trials changes nothing of them, and no duration and no order of times. A trial during

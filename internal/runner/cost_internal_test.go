@@ -11,7 +11,6 @@ import (
 
 	"tare/internal/driver/labdriver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -19,6 +18,7 @@ import (
 	"tare/internal/stats/ratesearch"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )

@@ -10,10 +10,10 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // decide makes the decisions of the run that precede its first block and apply to all modes alike:

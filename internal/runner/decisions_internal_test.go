@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // piloted is a run with pilot trials of 10 s, of which that of a mode rises for so many seconds.

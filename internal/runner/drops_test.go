@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"tare/internal/driver/netns"
-	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // The kernel's drop reasons account for most losses of each of two modes that are

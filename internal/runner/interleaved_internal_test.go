@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

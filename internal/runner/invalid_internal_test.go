@@ -8,11 +8,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // rules are those of method 1.10.
@@ -29,7 +29,7 @@ func trialWith(figures map[string]float64) *trialRun {
 }
 
 func runWith(r study.Invalid) *run {
-	return &run{cfg: Config{Study: study.Study{Invalid: r}, Ground: driver.HostInfo{Hosts: labdriver.Hosts()}}}
+	return &run{cfg: Config{Study: study.Study{Invalid: r}, Machines: driver.HostInfo{Hosts: labdriver.Hosts()}}}
 }
 
 func TestRules(t *testing.T) {

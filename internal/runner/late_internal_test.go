@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Counters that a network card updates late are read again until they prove the path. The

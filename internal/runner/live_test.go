@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"tare/internal/driver/netns"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // hog starts a program that keeps a CPU busy and is not a child of this test, so that it does not belong

@@ -21,7 +21,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/testneed"
 )
 
 // spoiled lets a test obstruct a path after its set-up.
@@ -30,7 +30,7 @@ type spoiled struct {
 	spoil func(*lab.Lab) error
 }
 
-func (s spoiled) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (s spoiled) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // exchanges is a short trial of exchanges of one flow, in slices.

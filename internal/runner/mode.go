@@ -298,8 +298,8 @@ func (r *run) noteEmulation(s *modeUnderTest) {
 }
 
 // order is the request to the driver for a mode of the study.
-func (r *run) order(s *modeUnderTest) driver.ModeSpec {
-	return driver.ModeSpec{
+func (r *run) order(s *modeUnderTest) driver.Order {
+	return driver.Order{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
 		Engine: s.study.Engine,

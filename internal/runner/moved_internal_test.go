@@ -12,9 +12,9 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // after calls act with the run's directory when the nth trial has been recorded. A run of scriptOf two modes has 4.
@@ -69,7 +69,7 @@ func TestRemovedDirectory(t *testing.T) {
 func TestRemovedDuringTeardown(t *testing.T) {
 	dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer dir.Close()
-	r := newRun(Config{Study: scriptOf("host").study, Dir: dir, Listener: silent{}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}})
+	r := newRun(Config{Study: scriptOf("host").study, Dir: dir, Listener: silent{}, Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}})
 	must.Do(t, os.RemoveAll(dir.Path()))
 	if err := r.conclude(); !errors.Is(err, store.ErrGone) || strings.Contains(err.Error(), "\n") || r.out.Status != result.RunFailed {
 		t.Errorf("%s: %v", r.out.Status, err)

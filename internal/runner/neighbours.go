@@ -19,7 +19,7 @@ const neighboursOfPair = 4
 // than this machine has. Where the limit is not shown, as inside a network namespace, it is not
 // known.
 func (r *run) warnNeighbours() {
-	if r.cfg.Ground.Apart() {
+	if r.cfg.Machines.Apart() {
 		return
 	}
 	text, err := os.ReadFile(neighbourLimit)

@@ -10,9 +10,9 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // What becomes of a mode and of its trials by how these end: one that fails once is tried again, and

@@ -175,7 +175,7 @@ func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pai
 		p := params(t)
 		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
 		client, server := p, p
-		client.CPU, server.CPU = placeOn(r.cfg.Ground, t.Workload.Placement, ends)
+		client.CPU, server.CPU = placeOn(r.cfg.Machines, t.Workload.Placement, ends)
 		if ends.Client.OwnCPUs {
 			client.CPU = anyCPU
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )

@@ -7,10 +7,10 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/observe"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // A run waits for a quieter machine before trials that the current load would make

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/schedule"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )

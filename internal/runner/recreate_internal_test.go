@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // renewing is a run that recreates its modes before each of its later blocks.

@@ -17,13 +17,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 	"tare/internal/warning"
 )
@@ -62,7 +62,7 @@ func readRecorded(t *testing.T, path string) *recorded {
 func (r *recorded) catalog() study.Catalog {
 	c := study.Catalog{}
 	for _, m := range r.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline})
+		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline})
 	}
 	for _, w := range workloads.All() {
 		c.Workloads = append(c.Workloads, w.Spec().WorkloadSpec)
@@ -89,10 +89,10 @@ func (r *recorded) Modes() []driver.Mode {
 }
 
 // Probe finds every mode possible.
-func (r *recorded) Probe(context.Context, driver.ModeSpec) error { return nil }
+func (r *recorded) Probe(context.Context, driver.Order) error { return nil }
 
 // Provision returns a mode as it was recorded: its topology and facts, and no endpoints.
-func (r *recorded) Provision(_ context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (r *recorded) Provision(_ context.Context, o driver.Order) (*driver.Path, error) {
 	m := r.mode(o.Name)
 	if m == nil {
 		return nil, fmt.Errorf("%s is not in the recorded run", o.Name)
@@ -191,7 +191,7 @@ func TestReplay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	dir := must.Get(store.Create(path))(t)
 	defer dir.Close()
-	again := newRun(Config{Study: from.study, RunID: "replayed", Ground: ground, Drivers: driver.Registry{from}, Dir: dir, Listener: silent{}, Build: from.run.Tare})
+	again := newRun(Config{Study: from.study, RunID: "replayed", Machines: ground, Drivers: driver.Registry{from}, Dir: dir, Listener: silent{}, Build: from.run.Tare})
 	again.measure = func(_ context.Context, trials []plan.Trial, attempt int) []*trialRun {
 		return from.replay(again, trials, attempt)
 	}

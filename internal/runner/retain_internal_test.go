@@ -12,11 +12,11 @@ import (
 	"weak"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
@@ -69,7 +69,7 @@ func repeat(t *testing.T, dir *store.Dir, blocks int, resumed store.Resumption, 
 	t.Helper()
 	from := readRecorded(t, filepath.Join("testdata", "recorded"))
 	s, lines := repeating(t, from, blocks)
-	r := newRun(Config{Study: s, RunID: "repeated", Ground: driver.HostInfo{Report: from.run.Hosts}, Drivers: driver.Registry{from}, Dir: dir,
+	r := newRun(Config{Study: s, RunID: "repeated", Machines: driver.HostInfo{Report: from.run.Hosts}, Drivers: driver.Registry{from}, Dir: dir,
 		Listener: silent{}, Build: from.run.Tare, Progress: time.Second, Resumed: resumed})
 	all, ended := len(r.schedule.Remaining()), 0
 	r.measure = func(_ context.Context, trials []plan.Trial, _ int) (group []*trialRun) {

@@ -31,7 +31,7 @@ import (
 type Config struct {
 	Study    study.Study     // resolved, with its seed
 	RunID    string          // label of everything that the run creates
-	Ground   driver.HostInfo // what is known about its hosts
+	Machines driver.HostInfo // what is known about its hosts
 	Drivers  driver.Registry
 	Dir      *store.Dir
 	Listener live.Listener
@@ -58,7 +58,7 @@ func newRun(cfg Config) *run {
 	r.schedule.Began = time.Now()
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: r.now(), Status: result.RunComplete, Tare: cfg.Build,
-		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
+		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Machines.Report, Warnings: []result.Warning{},
 		Apart: cfg.Resumed.Apart, Duplicates: cfg.Resumed.Duplicates,
 	}
 	if done := cfg.Resumed.Trials; len(done) > 0 {
@@ -133,7 +133,7 @@ func (r *run) scheduling() *schedule.Schedule {
 // observing creates the observer of the run's trials.
 func (r *run) observing() *evidence.Observer {
 	return evidence.New(evidence.Config{
-		Run: r.cfg.RunID, PID: os.Getpid(), Asked: r.cfg.Study.Evidence, Hosts: r.cfg.Ground.Hosts, Warn: r.warn, AppendFile: r.cfg.Dir.AppendFile,
+		Run: r.cfg.RunID, PID: os.Getpid(), Asked: r.cfg.Study.Evidence, Hosts: r.cfg.Machines.Hosts, Warn: r.warn, AppendFile: r.cfg.Dir.AppendFile,
 	})
 }
 
@@ -171,7 +171,7 @@ func (r *run) execute(ctx context.Context) error {
 		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,
 		MinBlocks: r.schedule.Plan.MinBlocks, MinTime: r.schedule.Plan.Estimate(least) + takes,
 	})
-	for _, w := range r.cfg.Ground.Warnings {
+	for _, w := range r.cfg.Machines.Warnings {
 		r.give(w)
 	}
 	r.warnBeforeStart()
@@ -204,10 +204,10 @@ func (r *run) now() time.Time { return r.schedule.Began.Add(time.Since(r.schedul
 
 // describe completes what is known of the hosts by what can be read once modes are set up.
 func (r *run) describe(ctx context.Context) {
-	if r.cfg.Ground.Describe == nil {
+	if r.cfg.Machines.Describe == nil {
 		return
 	}
-	hosts, warnings := r.cfg.Ground.Describe(ctx)
+	hosts, warnings := r.cfg.Machines.Describe(ctx)
 	r.out.Hosts = hosts
 	for _, w := range warnings {
 		r.give(w)
@@ -262,7 +262,7 @@ func (r *run) empty() error {
 // evidence is the input of the evaluation of the run.
 func (r *run) evidence(trials []result.Trial) analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(),
+		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Machines.Local(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
 	e.MissingCPUCost, e.FirstMissing = r.observer.MissingCPUCost()
@@ -293,18 +293,18 @@ func (r *run) warnBeforeStart() {
 	if err != nil {
 		r.warn(warning.NotObserved, "run", "cannot look for other runs: %v", err)
 	}
-	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID || id == r.cfg.Ground.HeldBy }); len(others) > 0 {
+	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID || id == r.cfg.Machines.HeldBy }); len(others) > 0 {
 		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // same placement as its source workload
-		case r.cfg.Ground.Apart():
-		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
+		case r.cfg.Machines.Apart():
+		case len(r.cfg.Machines.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
 			r.warn(warning.PlacementFree, w.ID, "placement %s is not possible, because the CPUs of the hosts are not known: the schedulers place client and server, and results vary more. "+
 				"Set placement: free.", w.Placement)
-		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
+		case w.Placement == study.TwoCores && len(r.cfg.Machines.CPUs) < 2:
 			r.warn(warning.OneCPU, w.ID, "placement two_cores needs two CPUs and there is one: client and server share it. Use more CPUs, or placement: one_core.")
 		}
 	}

@@ -19,17 +19,17 @@ import (
 	"go.uber.org/goleak"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/store"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -81,7 +81,7 @@ func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []str
 	}}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on}, Progress: traffic.MinProgressInterval,
-		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}},
+		Build: result.Build{Version: "test"}, Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}},
 	})
 	_, trials, lerr := dir.Load()
 	if errors.Is(err, runner.ErrNothing) && len(trials) > 0 {
@@ -280,7 +280,7 @@ func TestAgentKilledTwice(t *testing.T) {
 // unproven is a driver whose paths are never proven.
 type unproven struct{ netns.Driver }
 
-func (d unproven) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d unproven) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := d.Driver.Provision(ctx, o)
 	if err == nil && o.Mode != "host" {
 		p.Checks = append(p.Checks, func() error { return errors.New("the bridge did not count") })

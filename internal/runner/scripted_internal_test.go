@@ -14,11 +14,11 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // scripted is a run whose trials are given instead of measured, by a simulated clock: all that the
@@ -67,7 +67,7 @@ func (s *scripted) Modes() []driver.Mode {
 	}
 }
 
-func (s *scripted) Probe(_ context.Context, o driver.ModeSpec) error { return unsupported(o.Mode) }
+func (s *scripted) Probe(_ context.Context, o driver.Order) error { return unsupported(o.Mode) }
 
 func unsupported(mode string) error {
 	if mode == "elsewhere" {
@@ -77,7 +77,7 @@ func unsupported(mode string) error {
 }
 
 // Provision returns a path without endpoints, which has no agents. Nothing is left of a refused one.
-func (s *scripted) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (s *scripted) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	refused := unsupported(o.Mode)
 	if refused == nil {
 		s.made[o.Name]++
@@ -128,7 +128,7 @@ func (s *scripted) runs(t *testing.T) error {
 		}
 		r := newRun(Config{
 			Study: s.study, RunID: "scripted", Drivers: driver.Registry{s}, Dir: dir, Listener: s, Build: build,
-			Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
+			Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
 		})
 		r.measure = func(_ context.Context, trials []plan.Trial, attempt int) []*trialRun {
 			return s.measure(r, trials, attempt)

@@ -8,11 +8,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )

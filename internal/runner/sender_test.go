@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

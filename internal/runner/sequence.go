@@ -8,10 +8,10 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/runner/schedule"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // blocks runs the trials block by block until the schedule ends the run, and repeats

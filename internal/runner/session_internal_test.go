@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A run that is resumed on another machine says so, and keeps what an earlier session said; a new run
@@ -31,7 +31,7 @@ func TestResumedOnAnotherMachine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRun(Config{Study: study.Study{Seed: 1}, Ground: driver.HostInfo{Report: machine("0x1", "2040 ns")}, Listener: silent{}, Resumed: tt.resumed})
+			r := newRun(Config{Study: study.Study{Seed: 1}, Machines: driver.HostInfo{Report: machine("0x1", "2040 ns")}, Listener: silent{}, Resumed: tt.resumed})
 			r.warnResumed()
 			must.Equal(t, tt.want, r.out.Warnings)
 		})

@@ -14,17 +14,17 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/engine/private"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/stacks"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // both is the modes of both drivers.
@@ -40,10 +40,10 @@ func (both) of(mode string) labdriver.Driver {
 func (both) Modes() []driver.Mode {
 	return slices.Concat(netns.Driver{}.Modes(), docker.Driver{}.Modes())
 }
-func (b both) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (b both) Probe(ctx context.Context, o labdriver.Order) error {
 	return b.of(o.Mode).Probe(ctx, o)
 }
-func (b both) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (b both) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	return b.of(o.Mode).Provision(ctx, o)
 }
 

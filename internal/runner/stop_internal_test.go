@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // adaptive is a run that stops on width: after 2 blocks at the earliest, with one more, at most 6.

@@ -3,8 +3,8 @@ package runner
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

@@ -13,10 +13,10 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 )
 

@@ -166,7 +166,7 @@ func (r *run) drainLimit(t plan.Trial) time.Duration {
 func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 	began := time.Now()
 	for _, tr := range group {
-		if !r.cfg.Ground.Local() && tr.err == nil {
+		if !r.cfg.Machines.Local() && tr.err == nil {
 			// Missing agents would otherwise start after the wait. A failure is reported
 			// then.
 			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))

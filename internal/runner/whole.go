@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/runner/schedule"
 	"tare/internal/traffic"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // heldError ends a trial in slices whose path holds more data than a slice carries, and tooShortError a trial in

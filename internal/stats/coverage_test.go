@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Method 5, item 1: own noise 3 %, shared block noise none or 6 %, true ratio 0.8.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Method 5, item 7: Holm.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestMeans(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // sleepers are Student's own example (R's data set sleep), made values whose

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The table f(n) of the method: the detectable difference in units of SD. It is

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // vaccine is the trials of the BCG vaccine (Colditz et al., JAMA 271, 1994; dat.bcg of metafor) as log relative risks: cases and

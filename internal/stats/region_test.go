@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/stats"
+	"tare/internal/testkit/must"
 )
 
 // The p values of a region agree with those of the tests that it is made of, and with the intervals.

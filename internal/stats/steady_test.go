@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // simulated is a series of samples: level(i) times noise of relative sd, AR(1) with phi = 0.3.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Method 5, item 4: samples within a trial are no repeats. Trials differ by 3 %,

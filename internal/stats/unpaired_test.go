@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Student's sleep data again, this time as two groups: Welch's test of R on the

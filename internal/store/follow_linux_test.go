@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A run whose directory is moved goes on there; one whose directory or trials are removed says so at the next trial.

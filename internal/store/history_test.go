@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // A history is the JSON that the standard library makes of it, whatever its texts.

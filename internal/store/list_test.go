@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // The answer of a run that was killed is that of a report that was written after its last trial.

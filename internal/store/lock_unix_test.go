@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Who can only read a run cannot prevent that it goes on: what is locked can be opened by

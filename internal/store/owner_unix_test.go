@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // asSudo is a process of root that the user 1234 of the group 4321 started.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Trials come in the order of their lines, from many batches too, and of several lines

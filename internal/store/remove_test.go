@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // full is a run's directory with every kind of file that a run writes, and its contents.

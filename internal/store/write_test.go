@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func TestAppendRefuses(t *testing.T) {

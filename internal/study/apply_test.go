@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 const base = `

@@ -8,7 +8,7 @@ import (
 // Catalog lists what a study can choose from. The registries fill it, so that this
 // package does not depend on drivers or generators.
 type Catalog struct {
-	Modes     []ModeSpec
+	Modes     []Offer
 	Workloads []WorkloadSpec
 	// Shared says that the hosts serve others, too, as the nodes of a cluster do: see Resolve.
 	Shared bool
@@ -22,8 +22,8 @@ type Catalog struct {
 	Metric func(name string) (unit string, known bool)
 }
 
-// ModeSpec is a mode's id and the id of its baseline, empty for a baseline.
-type ModeSpec struct {
+// Offer is a mode's id and the id of its baseline, empty for a baseline.
+type Offer struct {
 	ID       string
 	Baseline string
 	Limits   Ends // endpoints that can be limited, because an engine creates their sandboxes
@@ -97,13 +97,13 @@ type Length struct {
 }
 
 // Mode finds a mode by id, including modes that contain a user's name.
-func (c Catalog) Mode(id string) (ModeSpec, bool) {
+func (c Catalog) Mode(id string) (Offer, bool) {
 	for _, m := range c.Modes {
 		if Fits(m.ID, id) {
 			return m, true
 		}
 	}
-	return ModeSpec{}, false
+	return Offer{}, false
 }
 
 // Workload finds a workload by kind.

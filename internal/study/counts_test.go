@@ -3,10 +3,10 @@ package study_test
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // flows and streams take a number or an ascending list of numbers, and a resolved study
@@ -63,7 +63,7 @@ func TestCounts(t *testing.T) {
 // The load of a sweep over rates and of a search is not varied a second time.
 func TestCountsBesideRates(t *testing.T) {
 	cat := study.Catalog{
-		Modes:     []study.ModeSpec{{ID: "host"}},
+		Modes:     []study.Offer{{ID: "host"}},
 		Workloads: []study.WorkloadSpec{{Kind: "sweep", Params: []string{"flows", "rates"}}, {Kind: "search", Params: []string{"flows", "loss_goals"}}},
 	}
 	for _, kind := range cat.Kinds() {

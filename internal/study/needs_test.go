@@ -3,9 +3,9 @@ package study_test
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // A setting that has no effect without another needs that one.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 )
 
 // searches is a catalog with a search and a sweep.
 func searches() study.Catalog {
 	return study.Catalog{
-		Modes: []study.ModeSpec{{ID: "host"}},
+		Modes: []study.Offer{{ID: "host"}},
 		Workloads: []study.WorkloadSpec{
 			{
 				Kind: "search", Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search"},

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // TestTogether holds what the keys of one workload may say beside each other.

@@ -101,7 +101,7 @@ func (v *validator) takes(path string, m Mode) {
 		}
 	}
 	if m.MTU != 0 && !spec.MTU {
-		v.add(v.key(path, "mtu"), "%s does not support mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
+		v.add(v.key(path, "mtu"), "%s does not support mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s Offer) bool { return s.MTU })), "no mode here", " does"))
 	}
 	v.engine(path, m, spec)
 	v.with(path, m, spec)
@@ -110,7 +110,7 @@ func (v *validator) takes(path string, m Mode) {
 	}
 	at := v.key(path, "options")
 	if !spec.Options {
-		v.add(at, "%s does not support options; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
+		v.add(at, "%s does not support options; %s", m.Mode, orElse(suggest.Either(v.taking(func(s Offer) bool { return s.Options })), "no mode here", " does"))
 	}
 	if len(m.Options) > MaxOptions {
 		v.add(at, "%d options; want at most %d", len(m.Options), MaxOptions)
@@ -125,7 +125,7 @@ func (v *validator) takes(path string, m Mode) {
 }
 
 // engine checks the private engine of a mode.
-func (v *validator) engine(path string, m Mode, spec ModeSpec) {
+func (v *validator) engine(path string, m Mode, spec Offer) {
 	if m.Engine == (Engine{}) {
 		return
 	}
@@ -137,7 +137,7 @@ func (v *validator) engine(path string, m Mode, spec ModeSpec) {
 }
 
 // with checks the settings of a variant of a mode.
-func (v *validator) with(path string, m Mode, spec ModeSpec) {
+func (v *validator) with(path string, m Mode, spec Offer) {
 	at := v.key(path, "with")
 	for _, name := range sortedKeys(m.With) {
 		i := slices.IndexFunc(spec.With, func(s SettingSpec) bool { return s.Name == name })
@@ -156,7 +156,7 @@ func (v *validator) with(path string, m Mode, spec ModeSpec) {
 }
 
 // settings lists the names of the mode's settings.
-func (m ModeSpec) settings() (names []string) {
+func (m Offer) settings() (names []string) {
 	for _, s := range m.With {
 		names = append(names, s.Name)
 	}
@@ -164,7 +164,7 @@ func (m ModeSpec) settings() (names []string) {
 }
 
 // taking lists the modes that accept a setting.
-func (v *validator) taking(takes func(ModeSpec) bool) (ids []string) {
+func (v *validator) taking(takes func(Offer) bool) (ids []string) {
 	for _, m := range v.cat.Modes {
 		if takes(m) {
 			ids = append(ids, m.ID)

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // What a mode's with and a ladder may hold is checked, with the line and what to write.

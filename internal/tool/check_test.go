@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

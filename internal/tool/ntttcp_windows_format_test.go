@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The Windows tool writes in the system's code page, and a redirected output is UTF-16: all are read

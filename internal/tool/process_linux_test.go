@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // gone waits until a process has exited or is a zombie.

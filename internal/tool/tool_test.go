@@ -13,10 +13,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The distributions of a trial are those of its percentile metrics and agree with them.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzDistribution checks that whatever an agent sends as a histogram is an error, or a

@@ -3,8 +3,8 @@ package traffic
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Slices are consecutive: seconds and series grow, and the streams stay the same.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tare/internal/must"
 	"tare/internal/printable"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Every entry has a line for the screen of at most 80 columns, one pair of braces where a

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // The identity changes with every file of the programs, and with nothing else.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // The tests' own program takes the place of this command as a worker.

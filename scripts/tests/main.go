@@ -24,8 +24,8 @@ import (
 	"syscall"
 	"time"
 
-	"tare/internal/testneed"
-	"tare/internal/testns"
+	"tare/internal/testkit/testneed"
+	"tare/internal/testkit/testns"
 	"tare/internal/timelimit"
 )
 

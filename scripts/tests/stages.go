@@ -44,14 +44,14 @@ func whole() map[string][]string {
 		"kubernetes": {"internal/kube", "internal/driver/k8s"},
 		"machines":   {"internal/machine", "internal/driver/split", "internal/driver/machines", "internal/driver/remote"},
 		"guest":      {"internal/driver/vm", "internal/guest", "internal/guest/inside"},
-		"wine":       {"internal/winetest"},
+		"wine":       {"internal/testkit/winetest"},
 	}
 }
 
 // daemons lists packages whose tests start engines or whole runs: one at a time, because some list what all have left.
 func daemons() []string {
 	return []string{"internal/driver/docker", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
-		"internal/engine/locate", "internal/target"}
+		"internal/engine/locate", "internal/hosts"}
 }
 
 // programs lists packages whose tests start a browser or traffic generators.

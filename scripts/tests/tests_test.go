@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What go test prints of passed, failed and skipped tests is counted, the skipped ones by what they need.

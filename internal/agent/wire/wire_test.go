@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

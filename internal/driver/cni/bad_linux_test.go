@@ -13,10 +13,10 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/cni"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // fake makes a directory of plugins that are shell scripts.
@@ -132,7 +132,7 @@ func TestBad(t *testing.T) {
 }
 
 // left checks that no process of a run is left.
-func left(t *testing.T, o labdriver.ModeSpec) {
+func left(t *testing.T, o labdriver.Order) {
 	t.Helper()
 	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range files {
@@ -197,9 +197,9 @@ func TestDescribe(t *testing.T) {
 	must.Equal(t, "cni/network:bridge (built in: bridge): bridge, host-local, portmap of /plugins; etcd and flanneld of PATH", got)
 	must.Contain(t, trusting().Describe("cni/network:none.conflist", nil), "no such file")
 	for _, m := range trusting().Modes() {
-		must.FailFor(t, m.ID+" without a name", trusting().Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}), "replace NAME")
+		must.FailFor(t, m.ID+" without a name", trusting().Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: m.ID}}), "replace NAME")
 	}
-	must.Fail(t, must.Err(trusting().Provision(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "cni/none:bridge"}})), "has no mode")
+	must.Fail(t, must.Err(trusting().Provision(t.Context(), labdriver.Order{Order: driver.Order{Mode: "cni/none:bridge"}})), "has no mode")
 }
 
 // A study, which may be a stranger's, chooses no file and no program that the user has not

@@ -12,12 +12,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/cni"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // Every workload over each mode with the plugin bridge; the built path is the drawn one.
@@ -85,7 +85,7 @@ func TestKubernetesConflists(t *testing.T) {
 }
 
 // needIPVlan is for tests of a mode with ipvlan, which must tell that the kernel lacks it; see testneed.
-func needIPVlan(t *testing.T, o labdriver.ModeSpec) {
+func needIPVlan(t *testing.T, o labdriver.Order) {
 	t.Helper()
 	if kernelHasIPVlan(t) {
 		return

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // doomed is the environment variable that makes this test binary a run that waits until it is
@@ -33,7 +33,7 @@ func stand() error {
 	}
 	p, err := trusting().Provision(context.Background(), drivertest.SpecOn(
 		lab.Spec{Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()},
-		driver.ModeSpec{Mode: "cni/network:" + file, Pairs: 1, Options: map[string]string{"plugins": dir}}))
+		driver.Order{Mode: "cni/network:" + file, Pairs: 1, Options: map[string]string{"plugins": dir}}))
 	if err != nil {
 		return err
 	}

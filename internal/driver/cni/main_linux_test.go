@@ -10,10 +10,10 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/cni"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -76,9 +76,9 @@ func needFlannel(t *testing.T) {
 }
 
 // spec is a mode on a lab of a run that ends with the test.
-func spec(t testing.TB, mode string, pairs int, options map[string]string) labdriver.ModeSpec {
+func spec(t testing.TB, mode string, pairs int, options map[string]string) labdriver.Order {
 	t.Helper()
-	return drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: pairs, Options: options})
+	return drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: pairs, Options: options})
 }
 
 func build(t testing.TB, mode string, options map[string]string) *drivertest.Setup {

@@ -37,12 +37,12 @@ type path struct {
 }
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	kind, name, _ := strings.Cut(o.Mode, ":")
 	if err := check(kind, name, o); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 }
 
 // check returns what is wrong with a specification.
-func check(kind, name string, o labdriver.ModeSpec) error {
+func check(kind, name string, o labdriver.Order) error {
 	if !slices.Contains([]string{network, published, colocated}, kind) || name == "" {
 		return fmt.Errorf("driver cni has no mode %q", o.Mode)
 	}

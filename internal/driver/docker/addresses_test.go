@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestOverlaySpace(t *testing.T) {

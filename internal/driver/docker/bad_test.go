@@ -16,11 +16,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // kill kills the processes of a namespace with that name.
@@ -109,7 +109,7 @@ func TestProvisionCutShort(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spec := drivertest.Spec(t, nil)
-			_, err := tt.d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: tt.mode, Pairs: 1}))
+			_, err := tt.d.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: tt.mode, Pairs: 1}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, tt.want)
 			}
@@ -141,7 +141,7 @@ func TestCancelledIsNotUnsupported(t *testing.T) {
 	drivertest.NeedEngine(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := docker.Driver{}.Provision(ctx, drivertest.ModeSpec(t, "docker/bridge", 1, nil))
+	_, err := docker.Driver{}.Provision(ctx, drivertest.Order(t, "docker/bridge", 1, nil))
 	if u, is := driver.AsUnsupported(err); is || !errors.Is(err, context.Canceled) {
 		t.Errorf("unsupported %v, error %v", u, err)
 	}

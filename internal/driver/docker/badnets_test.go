@@ -13,12 +13,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testkit/drivertest"
 )
 
 // A network that cannot be joined or created is reported in one line before any traffic,
@@ -72,7 +72,7 @@ func TestEnginesNetworksThatCannotBe(t *testing.T) {
 			if tt.prepare != nil {
 				d = docker.Prepared(tt.prepare)
 			}
-			refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}), tt.want)
+			refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}), tt.want)
 		})
 	}
 }
@@ -81,20 +81,20 @@ func TestEnginesNetworksThatCannotBe(t *testing.T) {
 func TestEnginesPluginRefuses(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
-	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
+	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }
 
 // NAME itself is not accepted as a name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
-		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "replace NAME with a name") {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}})); !ok || !strings.Contains(u.Reason, "replace NAME with a name") {
 			t.Errorf("%s: %v", mode, u)
 		}
 	}
 }
 
 // refused provisions an impossible mode, and checks the error and that nothing is left.
-func refused(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, want string) {
+func refused(t *testing.T, d labdriver.Driver, o labdriver.Order, want string) {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {

@@ -8,11 +8,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 )
 
@@ -79,7 +79,7 @@ func TestEnginesLabHoldsForEngines(t *testing.T) {
 func TestEnginesLimits(t *testing.T) {
 	drivertest.NeedEngine(t)
 	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
-	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
+	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
 	facts := map[string]string{}
 	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
@@ -100,7 +100,7 @@ func TestEnginesLimits(t *testing.T) {
 		"docker/userland-proxy": {Client: some},
 		"docker/ingress":        {Client: some},
 	} {
-		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, Limits: limits}))
+		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, Limits: limits}))
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "host process") {
 			t.Errorf("%s with %+v: %v", mode, limits, err)
 		}
@@ -108,8 +108,8 @@ func TestEnginesLimits(t *testing.T) {
 }
 
 func TestUnknownModeAndPairs(t *testing.T) {
-	for _, o := range []driver.ModeSpec{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
-		if p, err := (docker.Driver{}).Provision(t.Context(), labdriver.ModeSpec{ModeSpec: o}); err == nil {
+	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
+		if p, err := (docker.Driver{}).Provision(t.Context(), labdriver.Order{Order: o}); err == nil {
 			t.Errorf("%+v was built: %v", o, p)
 		}
 	}

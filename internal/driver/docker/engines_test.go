@@ -12,13 +12,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // needCurrent is for tests with a current engine; see testneed.
@@ -54,12 +54,12 @@ func (d on) Modes() (some []driver.Mode) {
 	return some
 }
 
-func (d on) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d on) Probe(ctx context.Context, o labdriver.Order) error {
 	o.Engine = d.engine
 	return d.Driver.Probe(ctx, o)
 }
 
-func (d on) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d on) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	o.Engine = d.engine
 	return d.Driver.Provision(ctx, o)
 }
@@ -86,7 +86,7 @@ func TestEnginesNftables(t *testing.T) {
 // buildError builds a mode with an engine that must not work, and returns the error, which is one line.
 func buildError(t *testing.T, mode string, asked study.Engine) error {
 	t.Helper()
-	o := drivertest.ModeSpec(t, mode, 1, nil)
+	o := drivertest.Order(t, mode, 1, nil)
 	o.Engine = asked
 	p, err := docker.Driver{}.Provision(t.Context(), o)
 	if err == nil {
@@ -173,7 +173,7 @@ func TestEnginesDirectRouting(t *testing.T) {
 	for _, firewall := range []string{study.FirewallIptables, study.FirewallNftables} {
 		t.Run(firewall, func(t *testing.T) {
 			t.Parallel()
-			o := drivertest.ModeSpec(t, "docker/direct-routing", 1, nil)
+			o := drivertest.Order(t, "docker/direct-routing", 1, nil)
 			o.Engine = study.Engine{Lab: study.CurrentEngine, Firewall: firewall}
 			o.With = map[string]string{"trusted_interface": study.Off}
 			_, err := docker.Driver{}.Provision(t.Context(), o)
@@ -181,7 +181,7 @@ func TestEnginesDirectRouting(t *testing.T) {
 				t.Errorf("without an option that allows it: %v", err)
 			}
 			nothingLeft(t, o.Lab.Claim.ID)
-			o = drivertest.ModeSpec(t, "docker/direct-routing", 1, nil)
+			o = drivertest.Order(t, "docker/direct-routing", 1, nil)
 			o.Engine = study.Engine{Lab: study.CurrentEngine, Firewall: firewall, DirectRouting: study.On}
 			s := drivertest.Build(t, docker.Driver{}, o)
 			if got := fact(s.Path.Facts, "b direct routing"); !strings.Contains(got, "--allow-direct-routing") {
@@ -203,8 +203,8 @@ func TestEnginesGatewayOptions(t *testing.T) {
 	t.Parallel()
 	needCurrent(t)
 	const binding, icc = "com.docker.network.bridge.host_binding_ipv4", "com.docker.network.bridge.enable_icc"
-	order := func(options map[string]string) labdriver.ModeSpec {
-		o := drivertest.ModeSpec(t, "docker/nat", 1, nil)
+	order := func(options map[string]string) labdriver.Order {
+		o := drivertest.Order(t, "docker/nat", 1, nil)
 		o.Engine, o.Options = study.Engine{Lab: study.CurrentEngine}, options
 		return o
 	}

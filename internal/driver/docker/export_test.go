@@ -27,7 +27,7 @@ func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 }
 
 // CheckParts rejects variants that cannot exist.
-func CheckParts(o driver.ModeSpec) error { return checkParts(o) }
+func CheckParts(o driver.Order) error { return checkParts(o) }
 
 // UserNetwork returns the network namespace of a rootless engine.
 func UserNetwork(p *driver.Path) *linuxnet.NS { return p.Internal.(*path).inner.ns }

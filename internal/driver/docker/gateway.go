@@ -43,7 +43,7 @@ const (
 
 // checkGatewayOptions rejects options of a study that its mode sets itself, and those that Docker's
 // bridge driver would ignore.
-func checkGatewayOptions(o driver.ModeSpec) error {
+func checkGatewayOptions(o driver.Order) error {
 	if !hasGatewayNetwork(o.Mode) {
 		return nil
 	}

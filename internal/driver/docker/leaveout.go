@@ -20,7 +20,7 @@ type requirement struct {
 	why  string
 }
 
-func requirements(o driver.ModeSpec) []requirement {
+func requirements(o driver.Order) []requirement {
 	const translated = "address translation works on tracked connections only"
 	switch o.Mode {
 	case "docker/published", serviceHostPortMode:
@@ -41,7 +41,7 @@ func requirements(o driver.ModeSpec) []requirement {
 }
 
 // checkParts rejects variants that leave out what cannot be left out alone, or here.
-func checkParts(o driver.ModeSpec) error {
+func checkParts(o driver.Order) error {
 	unsupported := func(format string, args ...any) error {
 		return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}

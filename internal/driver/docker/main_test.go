@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tare/internal/driver/drivertest"
+	"tare/internal/testkit/drivertest"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Output of iptables-save for engine 20.10 with one published port, with nf_tables.

@@ -19,13 +19,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // one is a driver with a single mode.
@@ -133,7 +133,7 @@ func TestEnginesOptionsReachThePlugin(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	spec := drivertest.Spec(t, nil)
-	s := drivertest.Build(t, d, drivertest.SpecOn(spec, driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))
+	s := drivertest.Build(t, d, drivertest.SpecOn(spec, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // savedBridges is the output of nft --json list table ip docker-bridges for an engine of version 29

@@ -10,9 +10,9 @@ import (
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // without is a variant that leaves parts out.
@@ -81,7 +81,7 @@ func TestEnginesSettings(t *testing.T) {
 			t.Parallel()
 			with := without(tt.parts...)
 			with["bridge_nf"] = tt.value
-			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: with}))
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, With: with}))
 			for _, kind := range []string{"tcp_rr", "tcp_stream"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Errorf("%s: %v", kind, err)
@@ -96,7 +96,7 @@ func TestEnginesVariants(t *testing.T) {
 	for _, tt := range variants {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: tt.pairs, With: without(tt.parts...)}))
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: tt.pairs, With: without(tt.parts...)}))
 			s.CheckTopology(t)
 			for _, kind := range []string{"tcp_rr", "tcp_crr", "tcp_stream", "udp_stream"} {
 				if _, err := s.TrialPairs(t, drivertest.Params(kind), false, tt.pairs); err != nil {
@@ -136,7 +136,7 @@ func TestVariantsThatCannotExist(t *testing.T) {
 		{"docker/published", []string{"cgroup"}, study.Limits{Server: study.Limit{Memory: 1 << 30}}, "cgroup: off requires no limits"},
 	} {
 		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil),
-			driver.ModeSpec{Mode: tt.mode, Pairs: 1, With: without(tt.parts...), Limits: tt.limits}))
+			driver.Order{Mode: tt.mode, Pairs: 1, With: without(tt.parts...), Limits: tt.limits}))
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, tt.want) {
 			t.Errorf("%s without %v: %v, want %q", tt.mode, tt.parts, err, tt.want)
 		}
@@ -159,7 +159,7 @@ func TestPartsMakeALadder(t *testing.T) {
 			t.Errorf("%s has the parts %v", m.ID, ids)
 		}
 		for n := range ids {
-			if err := docker.CheckParts(driver.ModeSpec{Mode: m.ID, With: without(ids[n:]...)}); err != nil && !strings.Contains(err.Error(), "version 2") {
+			if err := docker.CheckParts(driver.Order{Mode: m.ID, With: without(ids[n:]...)}); err != nil && !strings.Contains(err.Error(), "version 2") {
 				t.Errorf("%s with only %v: %v", m.ID, ids[:n], err)
 			}
 		}
@@ -171,7 +171,7 @@ func TestPartsMakeALadder(t *testing.T) {
 func TestAgentsStartTogether(t *testing.T) {
 	drivertest.NeedEngine(t)
 	const pairs = 2
-	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/host", Pairs: pairs, With: without("cgroup")}))
+	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "docker/host", Pairs: pairs, With: without("cgroup")}))
 	for range 8 {
 		errs := make(chan error)
 		for _, pair := range s.Path.Pairs {

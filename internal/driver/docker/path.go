@@ -21,7 +21,7 @@ import (
 // path is a mode in a lab, with its specification.
 type path struct {
 	pathspec.Path
-	order            driver.ModeSpec
+	order            driver.Order
 	config           private.Config
 	lab              *lab.Lab
 	a, b             *side

@@ -20,8 +20,8 @@ import (
 )
 
 // Probe builds the mode once, including engines, and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
-	if _, err := recipeFor(o.ModeSpec); err != nil {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	if _, err := recipeFor(o.Order); err != nil {
 		return err
 	}
 	if _, err := engineFor(ctx, o); err != nil {
@@ -32,8 +32,8 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 }
 
 // Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	r, err := recipeFor(o.ModeSpec)
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	r, err := recipeFor(o.Order)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +43,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := checkLimits(o, r); err != nil {
 		return nil, err
 	}
-	if err := checkParts(o.ModeSpec); err != nil {
+	if err := checkParts(o.Order); err != nil {
 		return nil, err
 	}
-	if err := checkGatewayOptions(o.ModeSpec); err != nil {
+	if err := checkGatewayOptions(o.Order); err != nil {
 		return nil, err
 	}
 	config, err := engineFor(ctx, o)
@@ -57,7 +57,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, config: config, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.Order, config: config, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
 	err = errors.Join(p.forward(r.engines), p.defaultRoutes(r.engines), p.start(ctx, r.engines))
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
@@ -81,7 +81,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 }
 
 // checkLimits rejects limits on an endpoint that is not in a container.
-func checkLimits(o labdriver.ModeSpec, r recipe) error {
+func checkLimits(o labdriver.Order, r recipe) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool
@@ -128,7 +128,7 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 }
 
 // engineFor returns the configuration of a mode's engines.
-func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error) {
+func engineFor(ctx context.Context, o labdriver.Order) (private.Config, error) {
 	config, err := private.ConfigOf(o.Engine)
 	if err == nil {
 		err = rootlessConfig(&config, o)
@@ -146,7 +146,7 @@ func engineFor(ctx context.Context, o labdriver.ModeSpec) (private.Config, error
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
-	return config, checkRuntime(o.ModeSpec, config)
+	return config, checkRuntime(o.Order, config)
 }
 
 // inSwarm reports whether a mode creates a Swarm.

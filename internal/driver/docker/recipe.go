@@ -22,7 +22,7 @@ type recipe struct {
 type hostSet struct{ a, b bool }
 
 // recipeFor returns the recipe of a mode with its settings.
-func recipeFor(o driver.ModeSpec) (recipe, error) {
+func recipeFor(o driver.Order) (recipe, error) {
 	if stem, open := strings.CutSuffix(o.Mode, ":NAME"); open {
 		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
 	}

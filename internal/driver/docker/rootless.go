@@ -33,7 +33,7 @@ const tap = "tap0"
 
 // rootlessConfig completes the configuration of an engine of an ordinary user, and rejects the settings
 // of one for other modes.
-func rootlessConfig(config *private.Config, o labdriver.ModeSpec) (err error) {
+func rootlessConfig(config *private.Config, o labdriver.Order) (err error) {
 	if !isRootless(o.Mode) {
 		if o.Engine.RootlessNet+o.Engine.RootlessPort != "" {
 			return fmt.Errorf("the engine of %s runs as root; use rootless_net and rootless_port with %s or %s", o.Mode, rootlessMode, rootlessOutMode)

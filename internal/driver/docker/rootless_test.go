@@ -14,13 +14,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // needRootless is for tests of a rootless engine with these drivers; see testneed.
@@ -45,11 +45,11 @@ func TestEnginesRootless(t *testing.T) {
 	asked := study.Engine{Lab: study.CurrentEngine}
 	needRootless(t, asked)
 	drivertest.Conformance(t, on{docker.Driver{}, asked, []string{"docker/rootless", "docker/rootless-out"}}, 1)
-	o := drivertest.ModeSpec(t, "docker/rootless", 2, nil)
+	o := drivertest.Order(t, "docker/rootless", 2, nil)
 	o.Engine = asked
 	drivertest.Build(t, docker.Driver{}, o).ConformsPairs(t)
 	// Of two streams that share slirp4netns, one may get nothing for seconds.
-	o = drivertest.ModeSpec(t, "docker/rootless-out", 2, nil)
+	o = drivertest.Order(t, "docker/rootless-out", 2, nil)
 	o.Engine, o.Engine.RootlessNet = asked, study.RootlessGvisor
 	drivertest.Build(t, docker.Driver{}, o).ConformsPairs(t)
 }
@@ -77,7 +77,7 @@ func TestEnginesRootlessDrivers(t *testing.T) {
 		t.Run(strings.Join([]string{d.network, d.port, d.proxy}, "-"), func(t *testing.T) {
 			asked := study.Engine{Lab: study.CurrentEngine, RootlessNet: d.network, RootlessPort: d.port}
 			needRootless(t, asked)
-			o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
+			o := drivertest.Order(t, "docker/rootless", 1, nil)
 			o.Engine = asked
 			if d.proxy != "" {
 				o.With = without(d.proxy)
@@ -98,7 +98,7 @@ func TestEnginesRootlessPasta(t *testing.T) {
 	t.Parallel()
 	asked := study.Engine{Lab: study.CurrentEngine, RootlessNet: study.RootlessPasta}
 	needRootless(t, asked)
-	o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
+	o := drivertest.Order(t, "docker/rootless", 1, nil)
 	o.Engine = asked
 	path, err := docker.Driver{}.Provision(t.Context(), o)
 	if u, is := driver.AsUnsupported(err); is {
@@ -119,7 +119,7 @@ func TestEnginesRootlessOutDrivers(t *testing.T) {
 		t.Run(network, func(t *testing.T) {
 			asked := study.Engine{Lab: study.CurrentEngine, RootlessNet: network}
 			needRootless(t, asked)
-			o := drivertest.ModeSpec(t, "docker/rootless-out", 1, nil)
+			o := drivertest.Order(t, "docker/rootless-out", 1, nil)
 			o.Engine = asked
 			proven(t, o, busy, "")
 		})
@@ -128,7 +128,7 @@ func TestEnginesRootlessOutDrivers(t *testing.T) {
 
 // proven builds a mode, and requires that one process must be busy, that another one must be idle, and
 // that trials are proven.
-func proven(t *testing.T, o labdriver.ModeSpec, busy, idle string) *drivertest.Setup {
+func proven(t *testing.T, o labdriver.Order, busy, idle string) *drivertest.Setup {
 	t.Helper()
 	s := drivertest.Build(t, docker.Driver{}, o)
 	expect := map[string]string{}
@@ -152,7 +152,7 @@ func TestEnginesRootlessUser(t *testing.T) {
 	t.Parallel()
 	asked := study.Engine{Lab: study.CurrentEngine}
 	needRootless(t, asked)
-	o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
+	o := drivertest.Order(t, "docker/rootless", 1, nil)
 	o.Engine = asked
 	s := drivertest.Build(t, docker.Driver{}, o)
 	all := must.Get(linuxnet.Descendants(s.Path.Processes()[0]))(t)
@@ -228,7 +228,7 @@ func TestEnginesRootlessFails(t *testing.T) {
 	must.Do(t, os.WriteFile(script, []byte("#!/bin/sh\necho '[rootlesskit:parent] error: failed to setup UID/GID map: no subuid ranges found' >&2\nexit 1\n"), 0o755))
 	err := buildError(t, "docker/rootless", study.Engine{Lab: dir})
 	must.Contain(t, err.Error(), "rootlesskit ended (exit status 1)", "no subuid ranges found")
-	o := drivertest.ModeSpec(t, "docker/rootless", 1, nil)
+	o := drivertest.Order(t, "docker/rootless", 1, nil)
 	o.Engine.Lab = study.CurrentEngine
 	s := drivertest.Build(t, docker.Driver{}, o)
 	kill(t, s.Lab.B.NS, "rootlesskit")
@@ -252,7 +252,7 @@ func TestEnginesRootlessShortcutsAreVoid(t *testing.T) {
 		{"a cable past the network driver", "docker/rootless-out", cablePastTap, "a/rootless/client.veth"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := drivertest.ModeSpec(t, tt.mode, 1, nil)
+			o := drivertest.Order(t, tt.mode, 1, nil)
 			o.Engine.Lab = study.CurrentEngine
 			s := drivertest.Build(t, docker.Driver{}, o)
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {

@@ -13,12 +13,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // Connections that bypass the networks of this package's modes. Each keeps the traffic
@@ -38,7 +38,7 @@ func TestEnginesWaysRoundNetworksComeOutVoid(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}))
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}))
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Fatalf("before, %s: %v", kind, err)
@@ -128,7 +128,7 @@ type detour struct {
 	to func(ctx context.Context, p *driver.Path) (driver.Pair, error)
 }
 
-func (d detour) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d detour) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := d.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err

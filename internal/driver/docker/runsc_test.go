@@ -13,18 +13,18 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // sandboxed builds a mode with containers of a runtime of gVisor.
 func sandboxed(t *testing.T, mode, lab, runtime string) *drivertest.Setup {
 	t.Helper()
 	needCurrent(t)
-	o := drivertest.ModeSpec(t, mode, 1, nil)
+	o := drivertest.Order(t, mode, 1, nil)
 	o.Engine = study.Engine{Lab: lab, Runtime: runtime}
 	return drivertest.Build(t, docker.Driver{}, o)
 }
@@ -109,7 +109,7 @@ func TestEnginesSandboxUnsupported(t *testing.T) {
 		{"docker/colocated", map[string]string{"seccomp": "off"}, "in a sandbox"},
 		{"docker/isolated", map[string]string{"resolver_rules": "off"}, "own network stack"},
 	} {
-		o := drivertest.ModeSpec(t, tt.mode, 1, nil)
+		o := drivertest.Order(t, tt.mode, 1, nil)
 		o.Engine, o.With = study.Engine{Lab: study.CurrentEngine, Runtime: study.RuntimeRunsc}, tt.with
 		_, err := docker.Driver{}.Provision(t.Context(), o)
 		if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, tt.want) {

@@ -155,7 +155,7 @@ func (t sandboxed) Launch(ctx context.Context, args ...string) (transport.Conn, 
 }
 
 // checkRuntime rejects what cannot be built in sandboxes.
-func checkRuntime(o driver.ModeSpec, c private.Config) error {
+func checkRuntime(o driver.Order, c private.Config) error {
 	if !c.Sandboxed() {
 		return nil
 	}

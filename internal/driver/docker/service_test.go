@@ -8,11 +8,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // A kernel without the load balancer of the routing mesh is asked, and named as the reason.
@@ -22,7 +22,7 @@ func TestEnginesIngressWithoutIPVS(t *testing.T) {
 		testneed.Missing(t, testneed.Other, "this kernel has IPVS")
 	}
 	for _, with := range []map[string]string{nil, {"endpoint": "other"}} {
-		o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
+		o := drivertest.Order(t, "docker/ingress", 1, nil)
 		o.With = with
 		_, err := docker.Driver{}.Provision(t.Context(), o)
 		if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "CONFIG_IP_VS") || strings.Contains(u.Reason, "\n") {
@@ -36,7 +36,7 @@ func TestEnginesIngressWithoutIPVS(t *testing.T) {
 // a kernel with that load balancer.
 func TestEnginesIngressShortcut(t *testing.T) {
 	drivertest.NeedEngine(t)
-	o := drivertest.ModeSpec(t, "docker/ingress", 1, nil)
+	o := drivertest.Order(t, "docker/ingress", 1, nil)
 	s := drivertest.Build(t, docker.Driver{}, o)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatalf("before the shortcut: %v", err)
@@ -63,7 +63,7 @@ func TestEnginesServiceOfCurrentEngine(t *testing.T) {
 	for name, with := range map[string]map[string]string{"seccomp": without("seccomp"), "limits": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := drivertest.ModeSpec(t, "docker/service-host-port", 1, nil)
+			o := drivertest.Order(t, "docker/service-host-port", 1, nil)
 			o.Engine, o.With = study.Engine{Lab: study.CurrentEngine}, with
 			if with == nil {
 				o.Limits.Server = study.Limit{CPUs: 0.5, Memory: 96 << 20}
@@ -83,7 +83,7 @@ func TestEnginesServiceOfCurrentEngine(t *testing.T) {
 func TestEnginesServiceOfPackagedEngine(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
-	o := drivertest.ModeSpec(t, "docker/service-host-port", 1, nil)
+	o := drivertest.Order(t, "docker/service-host-port", 1, nil)
 	o.With = without("seccomp")
 	p, err := docker.Driver{}.Provision(t.Context(), o)
 	if err == nil {

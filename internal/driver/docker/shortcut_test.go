@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"tare/internal/driver/docker"
-	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/observe"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // short is a connection that bypasses a path.

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/existing"
 	"tare/internal/engine"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // desktopSocket is the environment variable by which a child process of the tests is a
@@ -33,7 +33,7 @@ func TestDesktopChild(t *testing.T) {
 		"docker/published": {"tcp_stream", "tcp_rr", "udp_stream"}, "host-local": {"tcp_stream", "udp_stream"}, "docker/host": nil,
 	} {
 		t.Run(mode, func(t *testing.T) {
-			o := drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
+			o := drivertest.SpecOn(run, driver.Order{Mode: mode, Pairs: 1}).Order
 			o.Label = mode
 			s := drivertest.BuildOn(t, g, o)
 			s.CheckTopology(t)
@@ -47,7 +47,7 @@ func TestDesktopChild(t *testing.T) {
 			}
 		})
 	}
-	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "host", Pairs: 1}).ModeSpec
+	o := drivertest.SpecOn(run, driver.Order{Mode: "host", Pairs: 1}).Order
 	must.Fail(t, must.Err(g.Provision(t.Context(), o)), "virtual machine on this machine")
 }
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/existing"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // standing are a lab's engines that represent a user's own machines: the driver gets only
@@ -52,14 +52,14 @@ func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver 
 func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p := must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "host-local", Pairs: 1}).ModeSpec))(t)
+	p := must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "host-local", Pairs: 1}).Order))(t)
 	t.Cleanup(func() { must.Do(t, p.Close(context.Background())) })
 	return spec
 }
 
 // checkMode builds a mode on existing engines, and expects it to be proven for streams,
 // datagrams and connections.
-func checkMode(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
+func checkMode(t *testing.T, g *existing.Driver, o driver.Order) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.BuildOn(t, g, o)
@@ -92,15 +92,15 @@ func TestExistingPair(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: mode}).Order) })
 	}
 	// Two networks on one link, as on a user's LAN, with reserved addresses.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
 	t.Run("docker/driver:macvlan", func(t *testing.T) {
-		checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
+		checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
 			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
 			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
-		}}).ModeSpec)
+		}}).Order)
 	})
 }
 
@@ -112,12 +112,12 @@ func TestExistingOne(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
 		t.Run(mode, func(t *testing.T) {
-			checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: mode, Pairs: 2}).Order)
 		})
 	}
 	must.Get(s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}))(t)
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
-		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: mode}).Order) })
 	}
 }
 

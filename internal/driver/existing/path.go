@@ -21,7 +21,7 @@ import (
 // path is a mode on existing engines.
 type path struct {
 	pathspec.Path
-	order     driver.ModeSpec
+	order     driver.Order
 	driver    *Driver
 	session   *remote.Session
 	read      remote.Path // what agents read of its hosts, added to Path

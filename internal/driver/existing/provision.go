@@ -58,12 +58,12 @@ func recipeOf(mode string) (r recipe, known bool) {
 }
 
 // Probe builds the mode once, with one pair, and removes it again.
-func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
+func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 	return remote.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on the existing engines.
-func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	r, err := d.recipe(o)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, err
 }
 
 // recipe returns the recipe of a mode, or an error if these engines cannot provide it.
-func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
+func (d *Driver) recipe(o driver.Order) (recipe, error) {
 	unsupported := func(format string, args ...any) (recipe, error) {
 		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}

@@ -23,13 +23,13 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/existing"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // speak returns a client of an engine, for what its user does there.
@@ -86,9 +86,9 @@ func unchanged(t *testing.T, c *client.Client) {
 	})
 }
 
-func order(t *testing.T, mode string) driver.ModeSpec {
+func order(t *testing.T, mode string) driver.Order {
 	t.Helper()
-	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
+	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.Order{Mode: mode, Pairs: 1}).Order
 }
 
 // An impossible mode is reported in one line before any traffic, and nothing is left. A
@@ -103,9 +103,9 @@ func TestExistingRefuses(t *testing.T) {
 	unchanged(t, c)
 	g := connect(t, false, s.hosts...)
 	run := stay(t, g)
-	first := drivertest.SpecOn(run, driver.ModeSpec{Pairs: 1}).ModeSpec
+	first := drivertest.SpecOn(run, driver.Order{Pairs: 1}).Order
 	// From here on both hosts have a monitor and the image.
-	checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
+	checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: "docker/host"}).Order)
 	before := inventory(t, c)
 	for name, tt := range map[string]struct {
 		mode    string
@@ -267,14 +267,14 @@ func TestExistingChild(t *testing.T) {
 	g := connect(t, false, hosts...)
 	if os.Getenv(existingWait) == "" {
 		for _, mode := range modes {
-			checkMode(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode}).Order)
 		}
 		return
 	}
 	spec := drivertest.Spec(t, nil)
 	for _, mode := range modes {
 		spec.Label = mode
-		must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec))(t)
+		must.Get(g.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: mode, Pairs: 1}).Order))(t)
 	}
 	fmt.Println("standing", spec.Claim.ID)
 	time.Sleep(time.Hour)

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
-	"tare/internal/winetest"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/winetest"
 )
 
 // desktopStudy is what a user of Docker Desktop measures, in the shortest form.

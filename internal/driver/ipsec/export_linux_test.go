@@ -8,7 +8,7 @@ import (
 )
 
 // ProvisionWith builds a mode with the given key for each host.
-func ProvisionWith(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) error {
+func ProvisionWith(ctx context.Context, o labdriver.Order, secrets [2]string) error {
 	p, err := provision(ctx, o, secrets)
 	if err == nil {
 		return p.Close(ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/strongswan/govici/vici"
 
 	"tare/internal/driver/daemon"
-	"tare/internal/must"
 	"tare/internal/process"
+	"tare/internal/testkit/must"
 )
 
 // replay is a connection whose other side has already written everything, and reads nothing.

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/tunnel"
-	"tare/internal/driver/tunnel/tunneltest"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
+	"tare/internal/testkit/tunneltest"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -77,7 +77,7 @@ func TestKeyExchangeFails(t *testing.T) {
 		testneed.Missing(t, testneed.StrongSwan, "its program charon is not installed")
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
-	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "ipsec/userspace", Pairs: 1}), secrets)
+	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "ipsec/userspace", Pairs: 1}), secrets)
 	must.FailLine(t, "error", err, "key exchange failed", "AUTH")
 	if strings.Contains(fmt.Sprint(err), "secret") {
 		t.Errorf("the error contains a key: %v", err)

@@ -27,12 +27,12 @@ const device = "ipsec0"
 const counterOwner = "esp"
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	raw, err := o.Lab.Key("ipsec")
 	if err != nil {
 		return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
@@ -46,7 +46,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 }
 
 // provision builds the mode with a key for each host; the keys are normally equal.
-func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*tunnel.Path, error) {
+func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*tunnel.Path, error) {
 	if o.Mode != kernel && o.Mode != userspace {
 		return nil, fmt.Errorf("driver ipsec has no mode %q", o.Mode)
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // tenant is a namespace that exists before the runs that use it, and stays. Its pods must meet the
@@ -34,14 +34,14 @@ func checkTenant(t *testing.T, c *kubetest.Cluster) {
 	grant(t, c, all)
 	d := open(t, c, func(o *k8s.Options) { *o = options })
 	for _, mode := range absent {
-		_, err := d.Provision(t.Context(), driver.ModeSpec{Mode: mode, Run: drivertest.Claim(t).ID, Label: "absent", Pairs: 1})
+		_, err := d.Provision(t.Context(), driver.Order{Mode: mode, Run: drivertest.Claim(t).ID, Label: "absent", Pairs: 1})
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "--no-hostnet") {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
-			o := driver.ModeSpec{Mode: mode}
+			o := driver.Order{Mode: mode}
 			if mode == "k8s/pod-local" {
 				o.Options = map[string]string{k8s.OptionPolicies: "3"}
 			}
@@ -112,7 +112,7 @@ func checkOneRightLess(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, all []k
 		t.Errorf("check: %v", err)
 	}
 	spec := drivertest.Spec(t, nil)
-	_, err := d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "k8s/service-local", Pairs: 1}).ModeSpec)
+	_, err := d.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "k8s/service-local", Pairs: 1}).Order)
 	must.FailLine(t, "run", err, `cannot create resource "services"`, kube.ErrForbidden.Error())
 	empty(t, c)
 }
@@ -122,7 +122,7 @@ func checkOneRightLess(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, all []k
 func checkHostNetworkRefused(t *testing.T, c *kubetest.Cluster, o k8s.Options) {
 	o.NoHostNetwork = false
 	d := open(t, c, func(options *k8s.Options) { *options = o })
-	_, err := d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1}).ModeSpec)
+	_, err := d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "k8s/pod-local", Pairs: 1}).Order)
 	must.FailLine(t, "a namespace at the level restricted", err, "violates PodSecurity", "--no-hostnet")
 	empty(t, c)
 	const policy = `
@@ -149,7 +149,7 @@ spec: {policyName: no-privileged, validationActions: [Deny]}
 			break
 		}
 	}
-	_, err = d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1}).ModeSpec)
+	_, err = d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "k8s/pod-local", Pairs: 1}).Order)
 	must.FailLine(t, "run", err, "no privileged namespaces here", "--no-hostnet")
 	clean(t, c)
 }

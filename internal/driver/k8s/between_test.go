@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/agent/wire"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Devices as agents on nodes of these networks report them.

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // Modes are proven on Calico, which routes pods without a bridge, through a tunnel and without one,
@@ -26,20 +26,20 @@ func TestCalico(t *testing.T) {
 		denied := deny(t, c, d, run)
 		const tunnel = "overlay, VXLAN: device vxlan.calico, MTU 1450"
 		for _, m := range []struct {
-			driver.ModeSpec
+			driver.Order
 			between string
 		}{
-			{driver.ModeSpec{Mode: "k8s/pod"}, tunnel},
-			{driver.ModeSpec{Mode: "k8s/pod-local"}, ""},
-			{driver.ModeSpec{Mode: "k8s/pod-to-node"}, "direct: device eth0, MTU 1500; back: " + tunnel},
-			{driver.ModeSpec{Mode: "k8s/node-to-pod"}, tunnel},
-			{driver.ModeSpec{Mode: "k8s/service"}, tunnel},
-			{driver.ModeSpec{Mode: "k8s/nodeport"}, ""},
-			{driver.ModeSpec{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionEndpoint: k8s.EndpointOther}}, "direct: device eth0, MTU 1500; to the pod: " + tunnel},
-			{driver.ModeSpec{Mode: "k8s/hairpin"}, ""},
+			{driver.Order{Mode: "k8s/pod"}, tunnel},
+			{driver.Order{Mode: "k8s/pod-local"}, ""},
+			{driver.Order{Mode: "k8s/pod-to-node"}, "direct: device eth0, MTU 1500; back: " + tunnel},
+			{driver.Order{Mode: "k8s/node-to-pod"}, tunnel},
+			{driver.Order{Mode: "k8s/service"}, tunnel},
+			{driver.Order{Mode: "k8s/nodeport"}, ""},
+			{driver.Order{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionEndpoint: k8s.EndpointOther}}, "direct: device eth0, MTU 1500; to the pod: " + tunnel},
+			{driver.Order{Mode: "k8s/hairpin"}, ""},
 		} {
 			t.Run(m.Mode+m.Options[k8s.OptionEndpoint], func(t *testing.T) {
-				s := checkMode(t, d, run, m.ModeSpec)
+				s := checkMode(t, d, run, m.Order)
 				if m.between != "" {
 					must.EqualFor(t, "between the nodes", m.between, fact(t, s, "between the nodes"))
 				}
@@ -57,7 +57,7 @@ func TestCalico(t *testing.T) {
 			c.Until(t, "routes beside the tunnel on both nodes", func() bool {
 				return routedDirectly(t, c, c.Lab.A, c.Lab.B) && routedDirectly(t, c, c.Lab.B, c.Lab.A)
 			})
-			s := checkMode(t, d, run, driver.ModeSpec{Mode: "k8s/pod"})
+			s := checkMode(t, d, run, driver.Order{Mode: "k8s/pod"})
 			if got := fact(t, s, "between the nodes"); got != "direct: device eth0, MTU 1450" && got != "direct: device eth0, MTU 1500" {
 				t.Errorf("between the nodes: %s", got)
 			}
@@ -81,7 +81,7 @@ kind: NetworkPolicy
 metadata: {name: deny-all}
 spec: {podSelector: {matchLabels: {io.tare.mode: denied}}, policyTypes: [Ingress]}
 `, "apply", "-n", kube.Name(run.Claim.ID), "-f", "-")
-	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/service-local", Pairs: 1}).ModeSpec
+	o := drivertest.SpecOn(run, driver.Order{Mode: "k8s/service-local", Pairs: 1}).Order
 	o.Label = "denied"
 	failed := make(chan error, 1)
 	go func() {
@@ -106,9 +106,9 @@ func checkPolicies(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spe
 	t.Helper()
 	const policies, services = 30, 40
 	rulesBefore, _ := servicesOnNode(t, c)
-	o := drivertest.SpecOn(run, driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{
+	o := drivertest.SpecOn(run, driver.Order{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{
 		k8s.OptionPolicies: strconv.Itoa(policies), k8s.OptionServices: strconv.Itoa(services),
-	}}).ModeSpec
+	}}).Order
 	o.Label = "policies"
 	// Set up again, as after a lost pod, the mode finds the policies of the first time.
 	first := must.Get(d.Provision(t.Context(), o))(t)

@@ -11,20 +11,20 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 )
 
 // provision builds a mode and removes it again, and returns its error.
-func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) error {
+func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) error {
 	t.Helper()
 	o.Pairs = 1
-	o = drivertest.SpecOn(run, o).ModeSpec
+	o = drivertest.SpecOn(run, o).Order
 	o.Label = "absent." + label(o.Mode+o.Options[k8s.OptionClass])
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
@@ -34,7 +34,7 @@ func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) err
 }
 
 // checkUnsupported expects a mode to be unsupported with a reason of one line.
-func checkUnsupported(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec, want string) {
+func checkUnsupported(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order, want string) {
 	t.Helper()
 	err := provision(t, d, run, o)
 	var u *driver.Unsupported
@@ -48,11 +48,11 @@ func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec)
 	t.Helper()
 	c.Create(t, `{"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "edge"}, "spec": {"controller": "example.org/edge"}}`,
 		`{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "plain"}, "handler": "runc"}`)
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:second"}, "install Multus")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:default/second"}, "install Multus")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:second"}, "install Multus")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:default/second"}, "install Multus")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
 }
 
 // checkOptions checks that the services of a mode and its runtime class exist while it does.
@@ -62,8 +62,8 @@ func checkOptions(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 		return len(strings.Fields(c.Kubectl(t, "", "get", "services,endpointslices", "-n", kube.Name(run.Claim.ID), "-l", kube.LabelPart+"="+kube.Name(run.Claim.ID, "options", "decoy"), "-o", "name")))
 	}
 	const services = 20
-	o := driver.ModeSpec{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
-	o = drivertest.SpecOn(run, o).ModeSpec
+	o := driver.Order{Mode: "k8s/pod-local", Pairs: 1, Options: map[string]string{k8s.OptionServices: strconv.Itoa(services), k8s.OptionRuntimeClass: "plain"}}
+	o = drivertest.SpecOn(run, o).Order
 	o.Label = "options"
 	p := must.Get(d.Provision(t.Context(), o))(t)
 	must.Equal(t, 2*services, count())
@@ -91,7 +91,7 @@ func TestWrongOptions(t *testing.T) {
 		{"k8s/pod", k8s.OptionClass, "x", "mode k8s/pod has no option class"},
 		{"k8s/service", k8s.OptionPolicy, "Local", "mode k8s/service has no option policy"},
 	} {
-		_, err := d.Provision(t.Context(), driver.ModeSpec{Mode: c.mode, Run: "0", Pairs: 1, Options: map[string]string{c.option: c.value}})
+		_, err := d.Provision(t.Context(), driver.Order{Mode: c.mode, Run: "0", Pairs: 1, Options: map[string]string{c.option: c.value}})
 		must.FailFor(t, fmt.Sprintf("%s, %s=%q", c.mode, c.option, c.value), err, c.want)
 	}
 }
@@ -121,7 +121,7 @@ func checkLoadBalancer(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, s *driv
 	}
 	var second sync.WaitGroup
 	second.Go(func() {
-		checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer"}, "metallb-controller says: AllocationFailed: ")
+		checkUnsupported(t, d, run, driver.Order{Mode: "k8s/loadbalancer"}, "metallb-controller says: AllocationFailed: ")
 	})
 	checkWrongEndpoint(t, c, s, run, kube.Name(run.Claim.ID))
 	second.Wait()
@@ -136,7 +136,7 @@ func checkOtherDevice(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.
 	c.OnNode(t, c.Lab.A, "ip", "-6", "route", "add", netip.PrefixFrom(c.Lab.B.Addr[1], 128).String(), "dev", "other0")
 	defer c.OnNode(t, c.Lab.A, "ip", "link", "delete", "other0")
 	for _, mode := range []string{"k8s/pod", "k8s/pod-to-node"} {
-		o := drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec
+		o := drivertest.SpecOn(run, driver.Order{Mode: mode, Pairs: 1}).Order
 		o.Label = "other"
 		p := must.Get(d.Provision(t.Context(), o))(t)
 		want := result.Fact{Name: "IPv6", Value: "left out: on node " + kubetest.NodeA + " its packets take device other0, and those of IPv4 take " + lab.Underlay}
@@ -153,10 +153,10 @@ func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Sp
 	c.Create(t, `{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "primary", "namespace": "default"}, "spec": {"config": "{\"type\": \"ovn-k8s-cni-overlay\", \"role\": \"primary\"}"}}`,
 		`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "primary", "namespace": "kube-public"}, "spec": {}}`,
 		`{"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": {"name": "bare", "namespace": "default"}, "spec": {"config": "{\"cniVersion\": \"0.4.0\", \"name\": \"bare\", \"type\": \"macvlan\", \"master\": \"eth0\"}"}}`)
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:none"}, "no NetworkAttachmentDefinition none; it has default/bare, default/primary, default/second, kube-public/primary")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:primary"}, "name one by NAMESPACE/NAME")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:default/primary"}, "replaces the pod network")
-	checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/network:bare"}, "network default/bare gives pods no address")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:none"}, "no NetworkAttachmentDefinition none; it has default/bare, default/primary, default/second, kube-public/primary")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:primary"}, "name one by NAMESPACE/NAME")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:default/primary"}, "replaces the pod network")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:bare"}, "network default/bare gives pods no address")
 	const second, none, network, ingress = "k8s/network:second", "k8s/network:none", "k8s/network:NAME", "k8s/ingress:NAME"
 	found, err := d.Check(t.Context(), []string{second, none, network, ingress}, nil)
 	if err != nil || found.Run != nil || found.Modes[second] != nil {
@@ -191,8 +191,8 @@ func checkNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) {
 // cluster reports as such: node b's nftables do its work, on an address that no service rule has.
 func checkOutside(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
 	t.Helper()
-	o := driver.ModeSpec{Mode: "k8s/loadbalancer", Pairs: 1, Options: map[string]string{k8s.OptionClass: "example.org/outside"}}
-	o = drivertest.SpecOn(run, o).ModeSpec
+	o := driver.Order{Mode: "k8s/loadbalancer", Pairs: 1, Options: map[string]string{k8s.OptionClass: "example.org/outside"}}
+	o = drivertest.SpecOn(run, o).Order
 	o.Label = "outside"
 	type provisioned struct {
 		path *driver.Path

@@ -9,13 +9,13 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/k8s"
 	"tare/internal/kube"
-	"tare/internal/kube/kubetest"
 	"tare/internal/lab"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/kubetest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 
@@ -37,7 +37,7 @@ func open(t *testing.T, c *kubetest.Cluster, change func(*k8s.Options)) *k8s.Dri
 func stay(t *testing.T, d *k8s.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p := must.Get(d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "k8s/hostnet", Pairs: 1}).ModeSpec))(t)
+	p := must.Get(d.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "k8s/hostnet", Pairs: 1}).Order))(t)
 	t.Cleanup(func() { must.Do(t, p.Close(context.Background())) })
 	return spec
 }
@@ -47,10 +47,10 @@ func label(mode string) string { return strings.NewReplacer("/", ".", ":", ".").
 
 // checkMode builds a mode and expects it to be proven for streams both ways, connections and
 // datagrams.
-func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.ModeSpec) *drivertest.Setup {
+func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) *drivertest.Setup {
 	t.Helper()
 	o.Pairs = max(o.Pairs, 1)
-	o = drivertest.SpecOn(run, o).ModeSpec
+	o = drivertest.SpecOn(run, o).Order
 	o.Label = label(o.Mode)
 	s := drivertest.BuildOn(t, d, o)
 	s.CheckTopology(t)
@@ -99,11 +99,11 @@ func TestModes(t *testing.T) {
 		t.Setenv(timelimit.Variable, "3") // some modes wait in vain
 		t.Run("no load balancer", func(t *testing.T) {
 			t.Parallel()
-			checkUnsupported(t, d, run, driver.ModeSpec{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")
+			checkUnsupported(t, d, run, driver.Order{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")
 		})
 		t.Run("probe", func(t *testing.T) {
 			t.Parallel()
-			must.Do(t, d.Probe(t.Context(), driver.ModeSpec{Mode: "k8s/pod-local"}))
+			must.Do(t, d.Probe(t.Context(), driver.Order{Mode: "k8s/pod-local"}))
 		})
 		t.Run("outside", func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +116,7 @@ func TestModes(t *testing.T) {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel() // most of the time is waiting for the cluster
 				mode := strings.Replace(m.ID, ":NAME", ":"+kubetest.SecondNetwork, 1)
-				s := checkMode(t, d, run, driver.ModeSpec{Mode: mode})
+				s := checkMode(t, d, run, driver.Order{Mode: mode})
 				switch m.ID {
 				case "k8s/hostnet", "k8s/pod-to-node", "k8s/service", "k8s/nodeport", "k8s/hairpin", "k8s/loadbalancer", "k8s/network:NAME":
 					checkIPv6(t, s)
@@ -169,7 +169,7 @@ func TestFlannel(t *testing.T) {
 		before := rules(t, c)
 		run := stay(t, d)
 		c.Until(t, "kube-proxy's rules for the decoys", func() bool { return rules(t, c) >= before+decoys })
-		for _, o := range []driver.ModeSpec{
+		for _, o := range []driver.Order{
 			{Mode: "k8s/pod-to-node"}, {Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
 			{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionPolicy: "Local"}},
 			{Mode: "k8s/pod-local", Limits: study.Limits{Server: study.Limit{CPUs: 0.5, Memory: 256 << 20}}, Options: map[string]string{k8s.OptionPolicies: "20"}},

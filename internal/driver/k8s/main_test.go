@@ -5,7 +5,7 @@ package k8s_test
 import (
 	"testing"
 
-	"tare/internal/kube/kubetest"
+	"tare/internal/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { kubetest.Main(m) }

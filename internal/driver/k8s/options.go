@@ -29,7 +29,7 @@ const mostObjects = 100_000
 
 // checkOptions returns an error for an option that the mode does not have, or with a value that it
 // cannot have.
-func checkOptions(o driver.ModeSpec) error {
+func checkOptions(o driver.Order) error {
 	for name, value := range o.Options {
 		switch {
 		case name == OptionPolicies, name == OptionServices:
@@ -59,7 +59,7 @@ func checkOptions(o driver.ModeSpec) error {
 }
 
 // count returns the value of an option that is a number, 0 if it is not set.
-func count(o driver.ModeSpec, name string) (int, error) {
+func count(o driver.Order, name string) (int, error) {
 	value, ok := o.Options[name]
 	if !ok {
 		return 0, nil

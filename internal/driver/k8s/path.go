@@ -19,7 +19,7 @@ import (
 // path is a mode on a cluster.
 type path struct {
 	pathspec.Path
-	order      driver.ModeSpec
+	order      driver.Order
 	driver     *Driver
 	cluster    *kube.Cluster
 	session    *remote.Session

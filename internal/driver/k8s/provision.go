@@ -39,7 +39,7 @@ func recipes() map[string]recipe {
 }
 
 // Probe builds the mode once, with one pair, and removes it again.
-func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
+func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 	run, err := runid.New()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
 }
 
 // Provision builds the mode on the cluster.
-func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	r, err := d.recipe(o)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func idOf(mode string) string {
 }
 
 // recipe returns the recipe of a mode, or an error if no cluster can provide it.
-func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
+func (d *Driver) recipe(o driver.Order) (recipe, error) {
 	unsupported := func(reason string) (recipe, error) {
 		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: reason}
 	}

@@ -102,7 +102,7 @@ func (d *Driver) Check(ctx context.Context, modes []string, opened error) (Check
 	of, built := modeRights(o.Namespace != ""), recipes()
 	for _, mode := range modes {
 		r, lacks := kube.Lacks(of[idOf(mode)], out.Denied)
-		_, unsupported := d.recipe(driver.ModeSpec{Mode: mode, Pairs: 1})
+		_, unsupported := d.recipe(driver.Order{Mode: mode, Pairs: 1})
 		switch {
 		case unsupported != nil:
 			out.Modes[mode] = unsupported

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/kube"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Every mode has its entry in the table of rights, and nothing else does.

@@ -13,16 +13,16 @@ import (
 	"tare/internal/study"
 )
 
-// ModeSpec is a driver's ModeSpec together with the lab on which the mode is built.
-type ModeSpec struct {
-	driver.ModeSpec
+// Order is a driver's Order together with the lab on which the mode is built.
+type Order struct {
+	driver.Order
 	Lab lab.Spec
 }
 
 // SpecOn returns a specification for a lab, with the run id and label of the lab.
-func SpecOn(in lab.Spec, o driver.ModeSpec) ModeSpec {
+func SpecOn(in lab.Spec, o driver.Order) Order {
 	o.Name, o.Run, o.Label = cmp.Or(o.Name, o.Mode), in.Claim.ID, in.Label
-	return ModeSpec{o, in}
+	return Order{o, in}
 }
 
 // Driver builds modes in labs. Every mode has its own lab, which Provision creates and the
@@ -32,9 +32,9 @@ type Driver interface {
 	// Modes lists the modes that can be built. It needs no privileges.
 	Modes() []driver.Mode
 	// Probe is that of driver.Driver. Of the lab only Pin is used: see ProbeByProvision.
-	Probe(ctx context.Context, o ModeSpec) error
+	Probe(ctx context.Context, o Order) error
 	// Provision builds the mode, including its lab. On error nothing is left.
-	Provision(ctx context.Context, o ModeSpec) (*driver.Path, error)
+	Provision(ctx context.Context, o Order) (*driver.Path, error)
 }
 
 // Labs are the labs of one run.
@@ -55,14 +55,14 @@ type runDriver struct {
 
 func (d runDriver) Modes() []driver.Mode { return d.driver.Modes() }
 
-func (d runDriver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	return d.driver.Probe(ctx, ModeSpec{o, lab.Spec{Pin: d.labs.Pin}})
+func (d runDriver) Probe(ctx context.Context, o driver.Order) error {
+	return d.driver.Probe(ctx, Order{o, lab.Spec{Pin: d.labs.Pin}})
 }
 
 // errNoClaim is returned by Provision before a run has begun.
 var errNoClaim = errors.New("no address slot was claimed for the run")
 
-func (d runDriver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d runDriver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	if d.labs.LabFor == nil {
 		return nil, errNoClaim
 	}
@@ -75,14 +75,14 @@ func (d runDriver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Pa
 // ProbeByProvision builds the mode once, with one pair and in its own lab, and removes it
 // again, so that the kernel itself answers. Of the given lab only Pin is used. It returns
 // the error of provision or of the removal.
-func ProbeByProvision(ctx context.Context, o ModeSpec, provision func(context.Context, ModeSpec) (*driver.Path, error)) error {
+func ProbeByProvision(ctx context.Context, o Order, provision func(context.Context, Order) (*driver.Path, error)) error {
 	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}
 	defer claim.Release()
 	o.Pairs = 1
-	p, err := provision(ctx, SpecOn(lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true, Pin: o.Lab.Pin}, o.ModeSpec))
+	p, err := provision(ctx, SpecOn(lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true, Pin: o.Lab.Pin}, o.Order))
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,11 @@ import (
 type LinuxOnly struct{}
 
 // Probe says that no mode can be built here.
-func (LinuxOnly) Probe(_ context.Context, o ModeSpec) error {
+func (LinuxOnly) Probe(_ context.Context, o Order) error {
 	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}
 }
 
 // Provision answers what Probe does.
-func (d LinuxOnly) Provision(ctx context.Context, o ModeSpec) (*driver.Path, error) {
+func (d LinuxOnly) Provision(ctx context.Context, o Order) (*driver.Path, error) {
 	return nil, d.Probe(ctx, o)
 }

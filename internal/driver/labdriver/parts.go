@@ -15,7 +15,7 @@ type PartNeed struct{ Part, Needs, Why string }
 
 // KeptParts returns the parts of the mode that the variant keeps, or *driver.Unsupported if
 // one of them needs a part that the variant leaves out.
-func (o ModeSpec) KeptParts(m driver.Mode, needs []PartNeed) (PartSet, error) {
+func (o Order) KeptParts(m driver.Mode, needs []PartNeed) (PartSet, error) {
 	kept, out := PartSet{}, map[string]bool{}
 	for _, p := range m.Parts {
 		kept[p.ID], out[p.ID] = !o.Without(p.ID), o.Without(p.ID)

@@ -62,12 +62,12 @@ func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host,
 }
 
 // Probe builds the mode once, with one pair, and removes it again.
-func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
+func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 	return remote.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode.
-func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}

@@ -11,13 +11,13 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/machines"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // onLab returns the hosts of a lab as two machines on which only programs can be started.
@@ -50,13 +50,13 @@ func TestModes(t *testing.T) {
 		t.Error("two namespaces are not known as one machine")
 	}
 	d := machines.New(h)
-	must.Do(t, d.Probe(t.Context(), driver.ModeSpec{Mode: machines.Host}))
-	if _, lacks := driver.AsUnsupported(d.Probe(t.Context(), driver.ModeSpec{Mode: machines.Host, With: map[string]string{"gro": "off"}})); !lacks {
+	must.Do(t, d.Probe(t.Context(), driver.Order{Mode: machines.Host}))
+	if _, lacks := driver.AsUnsupported(d.Probe(t.Context(), driver.Order{Mode: machines.Host, With: map[string]string{"gro": "off"}})); !lacks {
 		t.Error("a setting of a machine is not unsupported")
 	}
 	for _, mode := range []string{machines.Host, machines.HostLocal} {
 		t.Run(mode, func(t *testing.T) {
-			s := drivertest.BuildOn(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
+			s := drivertest.BuildOn(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 2}).Order)
 			s.CheckTopology(t)
 			ports := []string{}
 			for _, f := range s.Path.Facts {
@@ -154,7 +154,7 @@ func TestFacts(t *testing.T) {
 	drivertest.NeedLab(t)
 	l := drivertest.Lab(t, nil)
 	d := machines.New(opened(t, onLab(l, machines.Named{})))
-	s := drivertest.BuildOn(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: machines.Host, Pairs: 1}).ModeSpec)
+	s := drivertest.BuildOn(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: machines.Host, Pairs: 1}).Order)
 	for _, at := range l.B.Addr {
 		if !slices.Contains(s.Path.Facts, result.Fact{Name: "server address", Value: at.String()}) {
 			t.Errorf("no %s in %+v", at, s.Path.Facts)

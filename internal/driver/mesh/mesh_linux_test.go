@@ -13,13 +13,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/mesh"
 	"tare/internal/driver/tunnel"
-	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
+	"tare/internal/testkit/tunneltest"
 	"tare/internal/timelimit"
 )
 
@@ -61,7 +61,7 @@ func TestFactsAndSecrets(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	for cipher, want := range map[string]string{"": "aes, ", "chachapoly": "chachapoly, "} {
 		t.Run("cipher "+cipher, func(t *testing.T) {
-			o := driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: 1400}
+			o := driver.Order{Mode: nebula, Pairs: 1, MTU: 1400}
 			if cipher != "" {
 				o.With = map[string]string{"cipher": cipher}
 			}
@@ -108,7 +108,7 @@ func checkFiles(t *testing.T, p *tunnel.Path) {
 func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	for _, mtu := range []int{1441, 1279} {
-		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1, MTU: mtu}))
+		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1, MTU: mtu}))
 		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
 	}
 }
@@ -133,7 +133,7 @@ func TestBadPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+			_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
 			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported && (tt.unsupported || linuxnet.CheckTUN() == nil) {
 				t.Errorf("unsupported: %t, %v", is, err)
@@ -159,7 +159,7 @@ func wrap(t *testing.T, commands string) (dir string) {
 func TestStartedAgain(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	dir := wrap(t, "echo failed to set mtu 1300 on the default route; exit 1")
-	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
 	must.Get(os.Stat(filepath.Join(dir, "once")))(t)
 	if pids := s.Path.Processes(); len(pids) != 2 {
 		t.Errorf("the path has the processes %v, want 2", pids)
@@ -172,7 +172,7 @@ func TestCiphersDiffer(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
 	t.Setenv(timelimit.Variable, "2") // they wait for each other in vain
 	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
-	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
 	must.FailLine(t, "the error", err, "packets routed into it do not arrive; nebula of host a reported last: ", "; nebula of host b reported last: ")
 	t.Log(err)
 }
@@ -183,7 +183,7 @@ func TestMissing(t *testing.T) {
 	if path, err := daemon.Find("nebula"); err == nil {
 		testneed.Missing(t, testneed.Other, "Nebula is installed outside PATH: "+path)
 	}
-	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: nebula, Pairs: 1}))
+	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "nebula is not installed") || !strings.Contains(u.Reason, "install Nebula 1.10") || strings.Contains(u.Reason, "\n") {
 		t.Errorf("%v", err)
 	}

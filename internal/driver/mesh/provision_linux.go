@@ -45,12 +45,12 @@ func oldest() []int { return []int{1, 10} }
 func startTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	if o.Mode != nebula {
 		return nil, fmt.Errorf("driver mesh has no mode %q", o.Mode)
 	}

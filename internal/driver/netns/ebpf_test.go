@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // userNamespaceEnv makes the test binary test what works in a user namespace.
@@ -24,7 +24,7 @@ const userNamespaceEnv = "TARE_TEST_NETNS_USER"
 func TestProgramsWithoutRights(t *testing.T) {
 	drivertest.NeedLab(t)
 	if os.Getenv(userNamespaceEnv) != "" {
-		err := netns.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "netns/ebpf"}})
+		err := netns.Driver{}.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: "netns/ebpf"}})
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking || !strings.Contains(u.Reason, "CAP_BPF and CAP_NET_ADMIN") {
 			t.Errorf("the probe says: %v", err)

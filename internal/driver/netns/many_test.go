@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // All pairs carry traffic at once, and the path of each is proven. The kernel has one neighbour table for all
 // namespaces, which so many pairs nearly fill: other tests could not connect meanwhile.
 func TestAloneManyPairs(t *testing.T) {
-	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/bridge", Pairs: driver.ManyPairs}))
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "netns/bridge", Pairs: driver.ManyPairs}))
 	must.Get(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, driver.ManyPairs))(t)
 }
 
@@ -25,14 +25,14 @@ func TestAloneManyPairs(t *testing.T) {
 func TestMaxPairsOnOneSubnet(t *testing.T) {
 	for _, mode := range []string{"netns/colocated", "netns/macvlan", "netns/vxlan"} {
 		t.Run(mode, func(t *testing.T) {
-			many := drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs + 1})
+			many := drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: driver.MaxPairs + 1})
 			if _, err := (netns.Driver{}).Provision(t.Context(), many); err == nil || !strings.Contains(err.Error(), "use 1 to 100") {
 				t.Fatalf("%d pairs: %v", many.Pairs, err)
 			}
 			if mode != "netns/macvlan" {
 				return // so many pairs take long to set up; this subnet has the addresses of the hosts, too
 			}
-			p := must.Get(netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: driver.MaxPairs})))(t)
+			p := must.Get(netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: driver.MaxPairs})))(t)
 			seen := map[netip.Addr]bool{}
 			for i, pair := range p.Pairs {
 				for _, at := range pair.Server.Dial {

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // The requested inner MTU is that of the sandboxes; one that leaves no space for VXLAN's
 // headers is rejected.
 func TestInnerMTU(t *testing.T) {
-	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1400}))
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1400}))
 	client, server := both(s)
 	for _, ns := range []interface {
 		ReadSysctl(string) (string, error)
@@ -26,6 +26,6 @@ func TestInnerMTU(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
-	_, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1451}))
+	_, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1451}))
 	must.FailFor(t, "no room", err, "VXLAN adds 50 bytes")
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 )
 

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // without specifies a variant of a mode that leaves parts out.
-func without(t *testing.T, mode string, pairs int, parts []string) labdriver.ModeSpec {
+func without(t *testing.T, mode string, pairs int, parts []string) labdriver.Order {
 	t.Helper()
-	o := drivertest.ModeSpec(t, mode, pairs, nil)
+	o := drivertest.Order(t, mode, pairs, nil)
 	o.With = map[string]string{}
 	for _, p := range parts {
 		o.With[p] = driver.Off

@@ -40,8 +40,8 @@ func builder(id string) (func(*path) error, error) {
 }
 
 // Probe builds the mode once and removes it again, so that the kernel itself answers.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
-	return labdriver.ProbeByProvision(ctx, o, func(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.ProbeByProvision(ctx, o, func(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 		p, err := d.Provision(ctx, o)
 		if err != nil {
 			return nil, unsupported(o.Mode, err)
@@ -51,8 +51,8 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 }
 
 // Provision builds the mode in its own lab, with 1 to ManyPairs pairs, or MaxPairs on one subnet.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	build, err := builderWithRules(ctx, o.ModeSpec)
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	build, err := builderWithRules(ctx, o.Order)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func onOneSubnet(mode string) bool {
 const maxVethMTU = 65535
 
 // sandboxMTU returns the MTU of the sandboxes' devices. The lab's may change with it.
-func sandboxMTU(o *labdriver.ModeSpec, parts labdriver.PartSet) (int, error) {
+func sandboxMTU(o *labdriver.Order, parts labdriver.PartSet) (int, error) {
 	switch {
 	case o.Mode == "netns/vxlan":
 		return vxlanMTU(o, parts)

@@ -20,7 +20,7 @@ import (
 
 // builderWithRules returns the function that builds a mode, with the rules of its settings on
 // the server's host.
-func builderWithRules(ctx context.Context, o driver.ModeSpec) (func(*path) error, error) {
+func builderWithRules(ctx context.Context, o driver.Order) (func(*path) error, error) {
 	build, err := builder(o.Mode)
 	if err != nil || o.With[settingRules] == "" && o.With[settingNoopRules] == "" {
 		return build, err

@@ -11,18 +11,18 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // withRules builds a mode with settings, for which a program that writes such rules is needed.
 func withRules(t *testing.T, mode string, with map[string]string) *drivertest.Setup {
 	t.Helper()
-	o := drivertest.ModeSpec(t, mode, 1, nil)
+	o := drivertest.Order(t, mode, 1, nil)
 	o.With = with
 	program := map[string]string{"iptables-legacy": "iptables-legacy-restore", "iptables-nft": "iptables-nft-restore", "ipset": "iptables-restore"}[with["rules_kind"]]
 	if _, err := exec.LookPath(program); program != "" && err != nil {
@@ -128,7 +128,7 @@ func TestRulesWithoutPrograms(t *testing.T) {
 
 // Rules that translate addresses need connection tracking.
 func TestRulesWithoutConntrack(t *testing.T) {
-	o := drivertest.ModeSpec(t, "netns/published", 1, nil)
+	o := drivertest.Order(t, "netns/published", 1, nil)
 	o.With = map[string]string{"rules": "10", "conntrack": "off", "filter": "off", "masquerade": "off", "dnat": "off"}
 	_, err := netns.Driver{}.Provision(t.Context(), o)
 	if lacks, ok := driver.AsUnsupported(err); !ok || !strings.Contains(lacks.Reason, "needs the part conntrack") {

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

@@ -27,7 +27,7 @@ const (
 
 // vxlanMTU returns the MTU inside the tunnel: the requested one, or the maximum. Without the
 // tunnel or without the part mtu, it changes the underlay's MTU to what the parts require.
-func vxlanMTU(o *labdriver.ModeSpec, parts labdriver.PartSet) (int, error) {
+func vxlanMTU(o *labdriver.Order, parts labdriver.PartSet) (int, error) {
 	underlay := o.Lab.MTU
 	if !parts[partMTU] {
 		if o.MTU != 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzParsePorts checks that any output of ovs-ofctl is an error on one line, or counts only ports

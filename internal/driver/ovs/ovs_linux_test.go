@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/ovs"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -28,10 +28,10 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	drivertest.NeedMode(t, ovs.Driver{}, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})
+	drivertest.NeedMode(t, ovs.Driver{}, labdriver.Order{Order: driver.Order{Mode: mode}})
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
+	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
 }
@@ -138,7 +138,7 @@ func TestUnsupported(t *testing.T) {
 				}
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
-			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
+			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
 			must.FailLine(t, "error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)

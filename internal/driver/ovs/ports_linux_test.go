@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestParsePorts(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 )
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs and a private switch
 // on each host.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	way, process := splitMode(o.Mode)
 	most := o.Lab.MTU
 	switch way {

@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // stack is a network stack with fictitious devices. It counts its reads.

@@ -17,7 +17,7 @@ import (
 // path is a mode in a lab, with its specification.
 type path struct {
 	pathspec.Path
-	order driver.ModeSpec
+	order driver.Order
 	lab   *lab.Lab
 	a, b  *side
 	boxes []*box

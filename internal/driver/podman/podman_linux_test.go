@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/podman"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 // The backend cni is proven as netavark is.
 func TestCNI(t *testing.T) {
 	needPodman(t)
-	o := drivertest.ModeSpec(t, "podman/bridge", 2, nil)
+	o := drivertest.Order(t, "podman/bridge", 2, nil)
 	o.Options = map[string]string{"backend": "cni"}
 	s := drivertest.Build(t, podman.Driver{}, o)
 	for _, kind := range []string{"tcp_stream", "udp_rr"} {
@@ -153,7 +153,7 @@ func TestUnsupported(t *testing.T) {
 			t.Setenv("PATH", programs(t)+":"+os.Getenv("PATH"))
 			t.Setenv(private.PodmanVariable, program)
 			spec := drivertest.Spec(t, nil)
-			_, err := podman.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}))
+			_, err := podman.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}))
 			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
 				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
@@ -180,7 +180,7 @@ func stand(mode string) error {
 		return err
 	}
 	p, err := podman.Driver{}.Provision(context.Background(), drivertest.SpecOn(
-		lab.Spec{Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: true}, driver.ModeSpec{Mode: mode, Pairs: 1}))
+		lab.Spec{Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: true}, driver.Order{Mode: mode, Pairs: 1}))
 	if err != nil {
 		return err
 	}

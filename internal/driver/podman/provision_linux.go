@@ -44,7 +44,7 @@ func recipeFor(mode string) (recipe, error) {
 }
 
 // Probe builds the mode once, including Podmans, and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 }
 
 // Provision builds the mode with its own lab and Podmans, with 1 to MaxPairs pairs.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.Order, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
 	err = p.start(ctx, installation, r)
 	if err == nil {
 		err = r.build(p, ctx)
@@ -98,7 +98,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 
 // checkLimits rejects limits on an endpoint that is not in a container, or whose container an
 // ordinary user's Podman cannot limit.
-func (d Driver) checkLimits(o labdriver.ModeSpec) error {
+func (d Driver) checkLimits(o labdriver.Order) error {
 	var can study.Ends
 	for _, m := range d.Modes() {
 		if m.ID == o.Mode {
@@ -113,7 +113,7 @@ func (d Driver) checkLimits(o labdriver.ModeSpec) error {
 }
 
 // installed returns the Podman for a mode.
-func installed(ctx context.Context, o labdriver.ModeSpec, r recipe) (private.Podman, error) {
+func installed(ctx context.Context, o labdriver.Order, r recipe) (private.Podman, error) {
 	for key := range o.Options {
 		if key != optionBackend || r.rootless || o.Mode == host {
 			return private.Podman{}, fmt.Errorf("provision %s: unknown option %s; the modes %s and %s have the option %s", o.Mode, key, bridge, published, optionBackend)

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // saved is what netavark and a CNI plugin write, with rules that are neither's.

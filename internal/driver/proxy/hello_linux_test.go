@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/driver/proxy"
 	"tare/internal/driver/proxy/relay"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // serverHello is that of RFC 8448 section 3, in its record: TLS_AES_128_GCM_SHA256 and X25519.

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func limits() study.Limits { return study.Limits{Server: study.Limit{CPUs: 1}} }
@@ -35,7 +35,7 @@ func stand() error {
 		return err
 	}
 	p, err := proxy.Driver{}.Provision(context.Background(), drivertest.SpecOn(lab.Spec{
-		Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: os.Getenv(doomed), Pairs: 1}))
+		Claim: claim, Label: "doomed", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.Order{Mode: os.Getenv(doomed), Pairs: 1}))
 	if err != nil {
 		return err
 	}

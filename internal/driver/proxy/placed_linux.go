@@ -70,8 +70,8 @@ const (
 )
 
 // provisionPlaced builds a mode with placed proxies in its own lab.
-func (d Driver) provisionPlaced(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	program, placement := chosen(o.ModeSpec)
+func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	program, placement := chosen(o.Order)
 	start, err := starter(ctx, o.Mode, program)
 	if err != nil {
 		return nil, err

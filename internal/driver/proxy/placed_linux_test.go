@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // variant is a mode with its settings.
@@ -36,7 +36,7 @@ func (v variant) provision(t *testing.T, pairs int) *drivertest.Setup {
 		drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
 	}
 	return drivertest.Build(t, proxy.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil),
-		driver.ModeSpec{Mode: v.mode, Pairs: pairs, With: map[string]string{"program": v.program, "placement": v.placement}}))
+		driver.Order{Mode: v.mode, Pairs: pairs, With: map[string]string{"program": v.program, "placement": v.placement}}))
 }
 
 // Each program is proven at each placement, with streams both ways, exchanges and one connection
@@ -223,7 +223,7 @@ func TestBadHAProxy(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "proxy/l4", Pairs: 1}))
+			_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "proxy/l4", Pairs: 1}))
 			must.FailLine(t, "the error", err, tt.want)
 			left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")
 			if globErr != nil || len(left) > 0 {

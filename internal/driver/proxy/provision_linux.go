@@ -18,20 +18,20 @@ import (
 )
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs. All pairs share the
 // proxies.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	if o.Mode != plain && o.Mode != layer4 && o.Mode != sealed {
 		return nil, fmt.Errorf("driver proxy has no mode %q", o.Mode)
 	}
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	if isPlaced(o.ModeSpec) {
+	if isPlaced(o.Order) {
 		return d.provisionPlaced(ctx, o)
 	}
 	l, err := lab.Up(o.Lab)

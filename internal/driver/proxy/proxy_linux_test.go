@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/proxy"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -211,7 +211,7 @@ func TestFrames(t *testing.T) {
 // An impossible mode is reported in one line.
 func TestImpossible(t *testing.T) {
 	drivertest.NeedLab(t)
-	for want, o := range map[string]driver.ModeSpec{
+	for want, o := range map[string]driver.Order{
 		"has no mode":        {Mode: "proxy/none", Pairs: 1},
 		"use 1 to 100":       {Mode: "proxy/tls", Pairs: 101},
 		"limits are applied": {Mode: "proxy/tls", Pairs: 1, Limits: limits()},

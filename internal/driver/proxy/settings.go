@@ -55,11 +55,11 @@ func settings(mode string) []driver.OwnSetting {
 
 // isPlaced reports whether a variant of a mode is built with placed proxies, not with those that
 // all endpoints of a host share. proxy/tls is so only if it has one of the settings.
-func isPlaced(o driver.ModeSpec) bool {
+func isPlaced(o driver.Order) bool {
 	return o.Mode == layer4 || o.Mode == sealed && (o.With[settingProgram] != "" || o.With[settingPlacement] != "")
 }
 
 // program and placement of a variant; the first of each list is the default.
-func chosen(o driver.ModeSpec) (program, placement string) {
+func chosen(o driver.Order) (program, placement string) {
 	return cmp.Or(o.With[settingProgram], programHAProxy), cmp.Or(o.With[settingPlacement], atBoth)
 }

@@ -10,12 +10,12 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/analysis"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
 	"tare/internal/warning"
 )
 

@@ -3,7 +3,7 @@ package remote_test
 import (
 	"testing"
 
-	"tare/internal/driver/drivertest"
+	"tare/internal/testkit/drivertest"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/testkit/drivertest"
 )
 
 // probe probes the path between two hosts in both families.

@@ -9,7 +9,7 @@ import (
 
 // ProbeByProvision builds a mode once, with one pair and a run of its own, and removes it again, so
 // that the machines themselves answer. It returns the error of provision or of the removal.
-func ProbeByProvision(ctx context.Context, o driver.ModeSpec, provision func(context.Context, driver.ModeSpec) (*driver.Path, error)) error {
+func ProbeByProvision(ctx context.Context, o driver.Order, provision func(context.Context, driver.Order) (*driver.Path, error)) error {
 	run, err := runid.New()
 	if err != nil {
 		return err

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // without specifies a variant of a mode that leaves parts out.
-func without(t *testing.T, mode, parts string) labdriver.ModeSpec {
+func without(t *testing.T, mode, parts string) labdriver.Order {
 	t.Helper()
-	o := drivertest.ModeSpec(t, mode, 2, nil)
+	o := drivertest.Order(t, mode, 2, nil)
 	o.With = map[string]string{}
 	for p := range strings.FieldsSeq(parts) {
 		o.With[p] = driver.Off

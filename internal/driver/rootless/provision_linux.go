@@ -20,13 +20,13 @@ import (
 const defaultMTU = 65520
 
 // Probe builds the mode once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs, each with its own
 // sandbox and process.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	which, out := splitMode(o.Mode)
 	var prog program
 	switch which {
@@ -73,7 +73,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 
 // sandboxMTU returns the MTU of the sandbox's device: the requested one or the default, and
 // without the part mtu that of the underlay.
-func sandboxMTU(o labdriver.ModeSpec, prog program, kept labdriver.PartSet) (int, error) {
+func sandboxMTU(o labdriver.Order, prog program, kept labdriver.PartSet) (int, error) {
 	if kept[partMTU] {
 		mtu := cmp.Or(o.MTU, defaultMTU)
 		if mtu < lab.MinMTU || mtu > defaultMTU {

@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/setting"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/result"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
 // spec describes a mode with settings, as pairs of name and value.
-func spec(mode string, with ...string) driver.ModeSpec {
-	s := driver.ModeSpec{Mode: mode, Pairs: 1, With: map[string]string{}}
+func spec(mode string, with ...string) driver.Order {
+	s := driver.Order{Mode: mode, Pairs: 1, With: map[string]string{}}
 	for i := 0; i < len(with); i += 2 {
 		s.With[with[i]] = with[i+1]
 	}
@@ -34,7 +34,7 @@ func spec(mode string, with ...string) driver.ModeSpec {
 // variant is a mode with settings, how to take one of them back behind tare's back, and the
 // counter that detects it. The last two are empty if that cannot be done.
 type variant struct {
-	of     driver.ModeSpec
+	of     driver.Order
 	revert func(a, b *linuxnet.NS) error // in the namespaces of the hosts
 	want   string
 }
@@ -156,7 +156,7 @@ func testVariants(t *testing.T, all map[string]variant) {
 
 // needSysfs skips the test if this process may not have a sysfs of a namespace, as in a user
 // namespace, and the mode is unsupported for that reason.
-func needSysfs(t *testing.T, o labdriver.ModeSpec) {
+func needSysfs(t *testing.T, o labdriver.Order) {
 	t.Helper()
 	if linuxnet.RealRoot() {
 		return
@@ -188,7 +188,7 @@ func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {
 
 // Each pair has its own devices, and a pair that is idle is not expected to show a setting.
 func TestEnginesPairs(t *testing.T) {
-	for _, of := range []driver.ModeSpec{spec("netns/colocated", "tso", "off", "gro", "on", "bridge_nf", "on"), spec("netns/bridge", "gso_max_size", "8000", "tracking", "on")} {
+	for _, of := range []driver.Order{spec("netns/colocated", "tso", "off", "gro", "on", "bridge_nf", "on"), spec("netns/bridge", "gso_max_size", "8000", "tracking", "on")} {
 		of.Pairs = 2
 		s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), of))
 		for pairs := 1; pairs <= 2; pairs++ {
@@ -227,7 +227,7 @@ func TestEnginesFillIsLost(t *testing.T) {
 // to do. Nothing of the mode is left.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		of   driver.ModeSpec
+		of   driver.Order
 		want string
 	}{
 		"GRO of a veth with TSO":      {spec("netns/bridge", "gro", "on"), "add tso: off"},

@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/setting"
-	"tare/internal/must"
-	"tare/internal/target"
+	"tare/internal/hosts"
+	"tare/internal/testkit/must"
 )
 
 func TestValues(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCandidates(t *testing.T) {
 
 // No part or own setting of a mode has the name of a setting: all are keys of one mapping.
 func TestNamesAreDistinct(t *testing.T) {
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		seen := map[string]bool{}
 		for _, s := range setting.SpecsOf(m) {
 			if seen[s.Name] {
@@ -102,7 +102,7 @@ func TestPages(t *testing.T) {
 	const docs = "../../../docs/settings"
 	list := string(must.Get(os.ReadFile(filepath.Join(docs, "README.md")))(t))
 	pages := map[string]bool{"README.md": true}
-	for _, m := range target.Modes() {
+	for _, m := range hosts.Modes() {
 		for _, own := range m.Own {
 			pages[own.Name+".md"] = true
 		}

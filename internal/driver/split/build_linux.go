@@ -71,7 +71,7 @@ func (s *server) provision(ctx context.Context, o order, claim lab.Claim, meet f
 	if o.Kind == buildHosts {
 		return hosts(on)
 	}
-	spec := labdriver.SpecOn(on, driver.ModeSpec{Mode: o.Mode, Name: o.Name, Pairs: o.Pairs, MTU: o.MTU, With: o.With})
+	spec := labdriver.SpecOn(on, driver.Order{Mode: o.Mode, Name: o.Name, Pairs: o.Pairs, MTU: o.MTU, With: o.With})
 	i := slices.IndexFunc(s.drivers, func(d labdriver.Driver) bool {
 		return slices.ContainsFunc(d.Modes(), func(m driver.Mode) bool { return m.ID == o.Mode })
 	})
@@ -90,12 +90,12 @@ func (s *server) provision(ctx context.Context, o order, claim lab.Claim, meet f
 
 // explain replaces the error of a mode that cannot be built by what this machine lacks, if
 // that is why.
-func (s *server) explain(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, err error) error {
+func (s *server) explain(ctx context.Context, d labdriver.Driver, o labdriver.Order, err error) error {
 	var link *lab.LinkError
 	if _, known := driver.AsUnsupported(err); known || errors.As(err, &link) || ctx.Err() != nil {
 		return err
 	}
-	probed := d.Probe(ctx, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
+	probed := d.Probe(ctx, labdriver.Order{Order: driver.Order{Mode: o.Mode}})
 	if _, lacks := driver.AsUnsupported(probed); lacks {
 		return probed
 	}

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/machine"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzHalf checks that whatever the process on another machine replies is an error, or a path

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/agent/transport"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // deadConn is a connection to a process that was killed, whose stdout has not ended yet.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
+	"tare/internal/testkit/drivertest"
 )
 
 // doomed is the environment variable that makes this test binary a controller that builds a

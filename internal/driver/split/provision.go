@@ -17,7 +17,7 @@ import (
 )
 
 // Provision builds the mode between the two machines. On error nothing of it is left.
-func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 }
 
 // provisionAlone builds a mode within one host, in a lab on that machine.
-func (d *Driver) provisionAlone(ctx context.Context, o driver.ModeSpec, h Host) (*driver.Path, error) {
+func (d *Driver) provisionAlone(ctx context.Context, o driver.Order, h Host) (*driver.Path, error) {
 	if err := requireRoot(o.Mode, [2]Host{h, h}); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (d *Driver) provisionAlone(ctx context.Context, o driver.ModeSpec, h Host) 
 
 // both are the halves of one mode, one on each machine, or the only one.
 type both struct {
-	order  driver.ModeSpec
+	order  driver.Order
 	halves []*half
 	links  [2]link
 
@@ -80,7 +80,7 @@ type both struct {
 }
 
 // open starts the halves on both machines and finds the link between these.
-func open(ctx context.Context, hosts [2]Host, o driver.ModeSpec) (*both, error) {
+func open(ctx context.Context, hosts [2]Host, o driver.Order) (*both, error) {
 	b := &both{order: o}
 	halves, err := parallel(ctx, func(ctx context.Context, i int) (*half, error) { return start(ctx, hosts[i], sides()[i], o.Run) })
 	for _, f := range halves {

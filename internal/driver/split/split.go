@@ -74,8 +74,8 @@ func (d *Driver) Modes() []driver.Mode {
 }
 
 // Probe builds the mode once, with one pair, and removes it again.
-func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
-	return remote.ProbeByProvision(ctx, o, func(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
+	return remote.ProbeByProvision(ctx, o, func(ctx context.Context, o driver.Order) (*driver.Path, error) {
 		o.Label = strings.ReplaceAll(o.Label, "/", ".")
 		return d.Provision(ctx, o)
 	})

@@ -12,13 +12,13 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/split"
 	"tare/internal/driver/subcommand"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // bench is two machines: network namespaces with a link between them.
@@ -78,12 +78,12 @@ func benchOf() (b *bench, end func(), err error) {
 }
 
 // order specifies a mode.
-func (b *bench) order(mode string, pairs int, with map[string]string) driver.ModeSpec {
-	return driver.ModeSpec{Mode: mode, Name: mode, Run: b.run, Label: "test", Pairs: pairs, With: with}
+func (b *bench) order(mode string, pairs int, with map[string]string) driver.Order {
+	return driver.Order{Mode: mode, Name: mode, Run: b.run, Label: "test", Pairs: pairs, With: with}
 }
 
 // build builds a mode with its agents, which end with the test.
-func (b *bench) build(t *testing.T, o driver.ModeSpec) *drivertest.Setup {
+func (b *bench) build(t *testing.T, o driver.Order) *drivertest.Setup {
 	t.Helper()
 	return drivertest.BuildOn(t, b.driver, o)
 }

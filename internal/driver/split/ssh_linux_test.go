@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/split"
 	"tare/internal/driver/subcommand"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // Over real ssh servers a mode is built, carried and proven. When the connection to one

@@ -10,8 +10,8 @@ import (
 	"tare/internal/driver"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // What cannot be built between two machines is unsupported, with the reason and the host.
@@ -93,7 +93,7 @@ func TestProbeOfMissingParts(t *testing.T) {
 	}
 	limited := b.order("netns/vxlan", 1, nil)
 	limited.Limits = study.Limits{Server: study.Limit{CPUs: 1}}
-	for name, o := range map[string]driver.ModeSpec{"no driver builds mode": b.order("netns/nothing", 1, nil), "use 1 to": b.order("netns/vxlan", 0, nil), "container engine": limited} {
+	for name, o := range map[string]driver.Order{"no driver builds mode": b.order("netns/nothing", 1, nil), "use 1 to": b.order("netns/vxlan", 0, nil), "container engine": limited} {
 		must.Fail(t, must.Err(b.driver.Provision(t.Context(), o)), name)
 	}
 	for _, m := range b.driver.Modes() {

@@ -26,7 +26,7 @@ type Kind struct {
 }
 
 // mtu returns the requested inner MTU or the default, or why it is impossible.
-func (k Kind) mtu(o labdriver.ModeSpec) (int, error) {
+func (k Kind) mtu(o labdriver.Order) (int, error) {
 	mtu, most := o.Lab.MTU-k.MTUReduction, o.Lab.MTU-k.Overhead
 	if k.MaxMTU > 0 {
 		mtu, most = min(mtu, k.MaxMTU), min(most, k.MaxMTU)
@@ -41,7 +41,7 @@ func (k Kind) mtu(o labdriver.ModeSpec) (int, error) {
 
 // Build builds the mode in its own lab. make sets the tunnel up, returns the name of the
 // tunnel's device on both hosts, and adds rules. On error nothing is left.
-func Build(ctx context.Context, o labdriver.ModeSpec, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
+func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}

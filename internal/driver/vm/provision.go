@@ -22,13 +22,13 @@ import (
 type shared struct{ accels guest.Accelerators }
 
 // Probe boots the mode's guest once and removes it again.
-func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode in its own lab: a guest for each pair, or one guest for all
 // sandboxes.
-func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	_, of := kinds()
 	k, ok := of[o.Mode]
 	if !ok {
@@ -59,7 +59,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
 }
 
-func (d Driver) build(ctx context.Context, p *path, o labdriver.ModeSpec) (err error) {
+func (d Driver) build(ctx context.Context, p *path, o labdriver.Order) (err error) {
 	if p.attach == passt {
 		if p.passt, err = findPasst(); err != nil {
 			return err

@@ -19,15 +19,15 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/driver/vm"
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -41,9 +41,9 @@ func emulated(t *testing.T) vm.Driver {
 	return d
 }
 
-func order(t *testing.T, mode string) labdriver.ModeSpec {
+func order(t *testing.T, mode string) labdriver.Order {
 	t.Helper()
-	return drivertest.SpecOn(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1})
+	return drivertest.SpecOn(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.Order{Mode: mode, Pairs: 1})
 }
 
 // Each guest is booted once: what it carries is proven, a connection that bypasses its path

@@ -3,7 +3,7 @@ package wireguard_test
 import (
 	"testing"
 
-	"tare/internal/driver/tunnel/tunneltest"
+	"tare/internal/testkit/tunneltest"
 )
 
 // A killed run takes its processes with it.

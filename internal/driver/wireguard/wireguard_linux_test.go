@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/tunnel"
-	"tare/internal/driver/tunnel/tunneltest"
 	"tare/internal/driver/wireguard"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/tunneltest"
 )
 
 func TestMain(m *testing.M) {
@@ -93,7 +93,7 @@ func TestEnginesFactsAndSecrets(t *testing.T) {
 func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
-		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
+		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
 		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
 	}
 }

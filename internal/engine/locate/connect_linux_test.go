@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // unprivilegedVariable is the environment variable with the target to which this test connects without root's

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"tare/internal/engine"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // noEngine sets an environment in which the docker CLI finds no engine, and returns its

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/engine"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzResolve checks that any name of an engine is an error on one line with its fix, or an

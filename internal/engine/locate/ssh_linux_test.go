@@ -13,11 +13,11 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/locate"
 	"tare/internal/machine"
-	"tare/internal/machine/machinetest"
-	"tare/internal/must"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/machinetest"
+	"tare/internal/testkit/must"
 )
 
 // dialled is the environment variable with the socket that TestDialStdio connects its stdio to.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
 	"tare/internal/runid"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // A process of another user that looks like an engine's is none: root does not end it and looks

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // controller runs two engines with one container each until it is killed.

@@ -3,7 +3,7 @@ package private_test
 import (
 	"testing"
 
-	"tare/internal/driver/drivertest"
+	"tare/internal/testkit/drivertest"
 )
 
 func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }

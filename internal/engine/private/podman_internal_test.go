@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What Podman reports is read, and nothing is made up.

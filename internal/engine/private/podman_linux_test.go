@@ -3,7 +3,7 @@ package private
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // What is to be installed is the package of a missing program.

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 )
 
 // startOnLab starts an engine on host a of its own lab. Both end with the test.

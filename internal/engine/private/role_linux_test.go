@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // role is the environment variable that makes TestRole a helper of another test.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // rootlessConfig returns the current engine for an ordinary user, and skips the test if this machine

@@ -5,7 +5,7 @@ package private
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Versions of gVisor's own releases and of builds of a commit are recognised.

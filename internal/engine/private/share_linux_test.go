@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"tare/internal/agent"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 )
 
 // schedules returns the line of a process's control groups that has its CPU scheduling group: that

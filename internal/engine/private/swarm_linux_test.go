@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
-	"tare/internal/engine/enginetest"
 	"tare/internal/engine/private"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/enginetest"
+	"tare/internal/testkit/must"
 )
 
 // Both engines join one Swarm, and can leave it again.

@@ -12,7 +12,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // process identifies a process by its id and start time.

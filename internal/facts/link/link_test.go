@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 
 	"tare/internal/linuxnet/here"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func at[T any](v T) *T { return &v }

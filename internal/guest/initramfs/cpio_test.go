@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"tare/internal/guest/initramfs"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // list reads an archive as the kernel does and returns one line per entry.

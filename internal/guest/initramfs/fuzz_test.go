@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/guest/initramfs"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzProgram checks that any file given as a program is an error, or is in the archive as far as

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tare/internal/guest/initramfs"
-	"tare/internal/testneed"
+	"tare/internal/testkit/testneed"
 )
 
 // The dynamic linker of glibc and the cache by which it finds libraries (ld.so(8)).

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/topologygolden"
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 

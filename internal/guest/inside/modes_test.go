@@ -15,7 +15,7 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/process"
 	"tare/internal/study"
-	"tare/internal/testneed"
+	"tare/internal/testkit/testneed"
 )
 
 // mode is measured in the guest. Modules are loaded into the kernel for it, carried are the

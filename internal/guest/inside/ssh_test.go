@@ -19,18 +19,18 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
+	"tare/internal/hosts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
-	"tare/internal/must"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/target"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -82,7 +82,7 @@ func TestSSH(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	g := bootSSH(t)
 	var far *machine.Machine // the latest
-	kind := target.MachinesKind(func(ctx context.Context, run, name string, at machine.Address) (m *machine.Machine, err error) {
+	kind := hosts.MachinesKind(func(ctx context.Context, run, name string, at machine.Address) (m *machine.Machine, err error) {
 		if at.Local() {
 			return &machine.Machine{Name: name, Address: at, System: machine.Local("").System, User: transport.Local{Start: g.near.Start}}, nil
 		}
@@ -94,7 +94,7 @@ func TestSSH(t *testing.T) {
 	})
 	run := drivertest.Claim(t).ID
 	open := func() (driver.Target, driver.HostInfo) {
-		on := kind.New(study.Target{Hosts: []study.Host{{Name: farName, Machine: "ssh://guest"}, {Name: nearName, Machine: "local"}}}, target.Options{})
+		on := kind.New(study.Target{Hosts: []study.Host{{Name: farName, Machine: "ssh://guest"}, {Name: nearName, Machine: "local"}}}, hosts.Options{})
 		began := time.Now()
 		if err := on.Open(t.Context()); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, g.log.String(), g.Console())
@@ -257,7 +257,7 @@ func (g *sshGuest) knownAsAnother(t *testing.T, info driver.HostInfo) {
 func builtOn(t *testing.T, on driver.Target, run, mode string) *drivertest.Setup {
 	t.Helper()
 	d, _ := must.Get2(on.Drivers.For(mode))(t)
-	s := drivertest.BuildOn(t, d, driver.ModeSpec{Mode: mode, Pairs: 1, Run: run})
+	s := drivertest.BuildOn(t, d, driver.Order{Mode: mode, Pairs: 1, Run: run})
 	s.Grace = 30 * time.Second
 	return s
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"tare/internal/guest/kernel"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // note returns a note of an ELF file.

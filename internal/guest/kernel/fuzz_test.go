@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // packed compresses text in the format of a file's extension.

@@ -18,7 +18,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"tare/internal/guest/kernel"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // image returns the part of a kernel image with its version.

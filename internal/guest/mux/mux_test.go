@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/guest/mux"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // pair returns two connected sessions. cut closes the connection from a.

@@ -12,8 +12,8 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/redirect"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // needRouter is for tests that load programs; see testneed.

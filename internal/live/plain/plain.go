@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tare/internal/live"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Options describe the output.

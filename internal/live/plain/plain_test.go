@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/must"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

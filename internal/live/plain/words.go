@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tare/internal/live"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 func planned(e live.Planned) []string {

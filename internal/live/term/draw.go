@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // frame is the area to draw in.

@@ -5,7 +5,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // textStyle is the style of a part of a line. Colour only repeats what the text and its

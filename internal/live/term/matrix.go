@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"tare/internal/live"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // form is how much of a cell is shown: value, ratio and interval if they fit, else the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // state is the current knowledge about a run.

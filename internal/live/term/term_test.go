@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"tare/internal/live"
-	"tare/internal/live/term/screen"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/screen"
 )
 
 // glass is a terminal with a user: a pty, and the screen at its other end.

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // studyClaims is a study on the page of claims, with a link to its run.

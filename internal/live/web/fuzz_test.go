@@ -9,10 +9,10 @@ import (
 	"testing"
 	"unicode"
 
-	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // FuzzRequests checks that whatever a browser asks for, under whatever name of the server, it gets

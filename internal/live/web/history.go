@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 // Study is a study among the runs, for the list of histories. Its hash is of what decides its

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/wording"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 // listed is a run in the list.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"tare/internal/report"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 //go:embed pages.html

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"tare/internal/report"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/wording"
 )
 
 // underWay reports whether a process is writing the run now. A killed run has no run.json

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/testkit/must"
 )
 
 // site is a server for a directory with a run, a run in progress and an unreadable one.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/report"
+	"tare/internal/testkit/must"
 )
 
 // Any number of requests is made by a few at a time; those that waited too long are told when to come again.

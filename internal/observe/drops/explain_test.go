@@ -3,8 +3,8 @@ package drops
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func TestExplain(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 const size = 1000 // bytes of payload

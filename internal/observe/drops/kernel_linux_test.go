@@ -14,7 +14,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // kernel creates the types of a kernel whose tracepoint has the given arguments after the

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/observe/drops"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // childEnv makes the test binary test what works without privileges.

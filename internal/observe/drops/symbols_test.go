@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 func TestSymbolise(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
-	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Drops in a separate namespace are counted exactly: the path is loopback, which loses

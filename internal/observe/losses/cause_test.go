@@ -3,9 +3,9 @@ package losses_test
 import (
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/observe/losses"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // ends are the stacks of a path over host b: those of the endpoints, and that between them.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/observe/losses"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // counters are the counter changes of a stack.

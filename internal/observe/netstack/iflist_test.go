@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // message makes a message of macOS about a device.

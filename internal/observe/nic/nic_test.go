@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
+	"tare/internal/testkit/must"
 )
 
 // The statistics of drivers as they print them, written from their sources in Linux 6.12

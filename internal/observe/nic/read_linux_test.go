@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/linuxnet"
 	"tare/internal/linuxnet/here"
-	"tare/internal/linuxnet/nstest"
-	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/observe/nic"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 )
 
 func TestMain(m *testing.M) {

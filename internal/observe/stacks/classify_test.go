@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Stacks recorded on the reference machine, most of each run, with the components of each

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestFold(t *testing.T) {

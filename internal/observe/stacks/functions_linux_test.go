@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/observe"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 // The functions of a stripped program are named by its own table, as they are of this program.

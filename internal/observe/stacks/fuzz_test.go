@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // FuzzReadSymbols checks that any list of the kernel's functions is an error or a sorted table in

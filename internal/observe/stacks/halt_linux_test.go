@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A sampler ends while samples are read.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/observe"
+	"tare/internal/testkit/must"
 )
 
 // recordOf returns a record as the kernel writes it.

@@ -10,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
 	"tare/internal/observe"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func TestCPUList(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 const kallsyms = `ffffffff81000000 T _stext

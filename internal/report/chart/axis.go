@@ -3,7 +3,7 @@ package chart
 import (
 	"math"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // scale maps values to pixels.

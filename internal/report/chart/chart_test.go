@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Measures of a panel, in pixels of the drawing. A panel is as wide as a

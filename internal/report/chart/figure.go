@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Inline draws f as an <svg> element for a page that has included [CSS]. The id

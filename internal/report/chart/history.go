@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Series is values over time with their intervals, in the colour of Key, and with its letter where

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Plane is a panel of lanes above each other, small multiples with the same two axes:

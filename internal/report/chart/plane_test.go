@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // lanesOf is a plane with everything that a lane may hold.

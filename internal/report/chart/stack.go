@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Part is a piece of a stacked bar.

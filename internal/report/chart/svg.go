@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // canvas collects SVG elements. On a page each dot is a piece of one path, whose place

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // topology draws what was laid out, from x and y on.

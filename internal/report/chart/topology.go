@@ -1,6 +1,6 @@
 package chart
 
-import "tare/internal/report/wording"
+import "tare/internal/wording"
 
 // Topology is a drawing of the way that packets take through a mode: a column for each
 // host, from the client's process down the left and up the right to the server's, and

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // trace is a path through points: an absolute start and steps of a tenth of a pixel,

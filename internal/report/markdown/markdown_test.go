@@ -3,7 +3,7 @@ package markdown
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestMarkdownEscape(t *testing.T) {

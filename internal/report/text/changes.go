@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Changes is what changed from one run to another, as [Write] writes a document.

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // claimDetail is how much a terminal shows of each claim: how many lines its sentence may take, then

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // Options says how to write for a terminal.

@@ -3,7 +3,7 @@ package text
 import (
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestCommand(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // about lists what identifies a run, for the full reports.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Trials of another experiment are counted beside those of the run, not among them.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // breakdown is the CPU time of the modes in one workload by component.

@@ -7,8 +7,8 @@ import (
 
 	"tare/internal/printable"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Changes describes what changed from one run to another: first the settings, then cell by

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/report/html"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 func sampleChanges() result.Changes {

@@ -9,8 +9,8 @@ import (
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // ChangesOverview returns the first screen of what changed from one run to another. The

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // drawable is a run of three modes with all that charts are made of: series, percentiles,

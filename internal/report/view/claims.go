@@ -8,8 +8,8 @@ import (
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // claimsAnchor is the section of the claims.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/report/text"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // claimed is a run that published claims are held against: one of each outcome, a curve, an order, a

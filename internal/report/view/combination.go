@@ -10,8 +10,8 @@ import (
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // CombinationOptions say how a combination is shown. Full shows all of it on a terminal, and Command is what prints that.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	page "tare/internal/report/html"
 	"tare/internal/report/text"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 func combinations() map[string]result.Combination {

@@ -7,8 +7,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // pages is what pages show behind the answer: for each metric the forest plot and a table, then the runs, the machines, and what is

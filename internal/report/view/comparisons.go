@@ -8,8 +8,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // comparison is one comparison of the study, with its metrics. Lines is empty where there is

@@ -7,9 +7,9 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/wording"
 )
 
 // compared is a mode's row in the leading column.

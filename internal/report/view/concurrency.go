@@ -10,8 +10,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // concurrency is a workload at several numbers of flows or streams, with the tables of its

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // concurrent is a run of tcp_rr at several numbers of flows, in which the curves of two

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // mostReasons is how many of the kernel's drop reasons a terminal shows, and mostGap how many

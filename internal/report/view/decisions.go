@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // runDecisions describes the run's decisions, a sentence each: when it stopped and why, what

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // builder makes the document of a report. It alone decides what is shown, in which order and

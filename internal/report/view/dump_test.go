@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
+	"tare/internal/wording"
 )
 
 // dump is a document as text that can be reviewed: a line a block, a row or an item, with all of its fields that are

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // quantile is a percentile that trials record, by the suffix of its metrics' names.

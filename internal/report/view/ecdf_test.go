@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // tailed are n durations about a median, of which ever fewer took ever longer.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // priced is a standard run with all the evidence: CPU bills, a fixed-rate pass with

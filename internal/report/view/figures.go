@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Figures draws one figure for each workload and metric and one for the path of each mode:

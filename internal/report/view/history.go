@@ -10,8 +10,8 @@ import (
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // HistoryOptions say how a history is shown. Full shows all of it on a terminal, and Command is

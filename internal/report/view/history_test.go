@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/report/doc"
 	page "tare/internal/report/html"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 // documents are all documents that pages are tested with: those of runs and those of histories.

@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // figure draws the series of a mode over time, a line for each machine.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // terminal is what a terminal shows behind the answer: a line for each series, the changes of the

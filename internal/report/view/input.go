@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tare/internal/printable"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Input is the data of a report. All of it may be of foreign origin; it is cleaned here and

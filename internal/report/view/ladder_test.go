@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 // explained is a run that explains docker/published: one rung is void, one part costs nothing,

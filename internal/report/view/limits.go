@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // limitTable says what held TCP back in one workload.

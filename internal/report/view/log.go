@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // log lists the trials of a workload with the metrics that have a column; nothing where

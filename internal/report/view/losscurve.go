@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // lossCurve shows the loss over load in the searches of a workload, one lane for each mode,

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // lossTable is where the datagrams of one workload were dropped.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // settled is a standard run with all that the method adds: pilot trials, an A/A

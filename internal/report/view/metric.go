@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // The notes and titles of columns.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // notes are the remarks on a row's value: two bands of trials, the number of lossy trials.

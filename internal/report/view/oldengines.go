@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // oldEngine is the age from which an engine stands in the first lines of a report.

@@ -9,9 +9,9 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // Overview returns the first screen of the report.

@@ -9,11 +9,11 @@ import (
 	"time"
 	"unicode"
 
-	"tare/internal/must"
 	"tare/internal/report/doc"
 	"tare/internal/report/text"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 // screen is the first screen of a run.

@@ -7,8 +7,8 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // Ranking returns the rankings of numbers without a baseline as a document: a table for each

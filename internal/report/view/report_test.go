@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 
-	"tare/internal/must"
 	page "tare/internal/report/html"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 func TestHostileStrings(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // scenarioTable holds the scenarios whose workloads share a main metric.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // rateShare is the reliability of the rate that a search found for one goal: how many of the

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // fewLines is up to how many trials each trial has its own line; more trials are drawn as a

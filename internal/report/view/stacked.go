@@ -6,8 +6,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // figure draws a breakdown: a stacked bar for each mode, and beside it the differences to its

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"tare/internal/must"
 	"tare/internal/report/doc"
 	page "tare/internal/report/html"
+	"tare/internal/testkit/must"
 )
 
 // TestPageStructure holds the page, as a browser reads it, to the document: its headings

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // sdn is a run as of study B: scenarios with names, two of which the machine lacks,

@@ -5,8 +5,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // modeSummary is one sentence about a mode: its cost by the primary metric of each workload.

@@ -8,9 +8,9 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 // sweep is a workload at several loads: one row for each load, one column for each mode.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/report/text"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // The first screen says of a sweep up to which load each mode loses nothing, and how much it loses at the next one.

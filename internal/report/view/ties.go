@@ -7,8 +7,8 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // tiesHead heads a column of letters, and tiesMeaning explains it.

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/wording"
 )
 
 // ranking is a run of two baselines with more than two modes each: two that are tied, one

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // maxDeviation is how far from its mode's median a trial of a timeline is drawn; a larger

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // pathDrawing is the packet path of a mode as a drawing, with its caption and the table behind

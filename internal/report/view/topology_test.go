@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/report/chart"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // finding is one of a proof. A most of 0 means no bound, except for a counter that must not move.

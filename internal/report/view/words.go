@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/wording"
 )
 
 // longReason is how many columns of a reason a table or a sentence holds; the list of modes

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // What the cards of the trial dropped is a note over TCP; pause frames always are. A card

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // What was recorded around trials that lost datagrams names the cause of a failed trial, by the counts of

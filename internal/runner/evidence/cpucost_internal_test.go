@@ -13,12 +13,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/warning"
 )
 

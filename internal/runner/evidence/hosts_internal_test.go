@@ -12,12 +12,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // processTable writes a procfs with the processes of a mode: an engine below process 10, with a proxy,

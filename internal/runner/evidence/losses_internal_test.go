@@ -15,12 +15,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
 	"tare/internal/observe/drops"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // lossInput is what was read around a trial of a real lab that lost datagrams, in testdata/losses: the

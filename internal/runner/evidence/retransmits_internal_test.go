@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/observe/netstack"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A retransmission is attributed once, to the most certain cause, and the rest is not

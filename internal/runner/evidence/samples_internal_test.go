@@ -15,11 +15,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/must"
 	"tare/internal/observe/stacks"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // recordedStacks samples the stacks that were recorded of modes, in the order of the trials, and notes

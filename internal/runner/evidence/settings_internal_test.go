@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // codes are warnings by code and scope.

@@ -7,9 +7,9 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/wording"
 )
 
 // choosePass sets the rate of the cost pass if the run must choose it: once, between

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // halfway is a run of two modes before its block of that number, whose trials of one

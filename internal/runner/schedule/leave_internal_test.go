@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // levels are the modes of a simulated run: the ratio of each to the host, and by how much its blocks

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/warning"
 )
 

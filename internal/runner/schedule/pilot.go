@@ -8,11 +8,11 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // shortestWarmup and longestWarmup bound the warm-up that pilots determine (method 1.4);

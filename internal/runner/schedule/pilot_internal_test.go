@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A pilot that rises for 3 s makes the warm-up of whole trials as long. Interleaved trials keep

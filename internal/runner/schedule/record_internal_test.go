@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A mode is given up with its last workload; the cost pass repeats one of them.

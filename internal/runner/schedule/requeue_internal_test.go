@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // TestOwed: the whole set of an invalid trial is run once more, once.

@@ -8,11 +8,11 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
 	"tare/internal/warning"
+	"tare/internal/wording"
 )
 
 // Enough decides before a block whether the run ends instead: either every ratio is

@@ -7,10 +7,10 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/traffic"
+	"tare/internal/wording"
 )
 
 // A slice that is short against what the path can hold measures the filling of buffers and buckets instead of

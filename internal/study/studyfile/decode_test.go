@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // everything names every key there is.

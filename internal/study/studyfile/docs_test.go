@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // TestDocs holds the pages about studies against the code: the profiles' figures, and examples that work. The page of

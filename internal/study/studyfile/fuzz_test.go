@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // FuzzDecode feeds Decode anything. What it takes must survive being written

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // The reader's network is read from a study as a whole and alone, and changes nothing that decides what results are.

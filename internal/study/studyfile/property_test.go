@@ -12,7 +12,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
-	"tare/internal/study/studytest"
+	"tare/internal/testkit/studytest"
 )
 
 // maybe draws from g or leaves the zero value.
@@ -136,7 +136,7 @@ func drawLimits(t *rapid.T) study.Limits {
 }
 
 // drawMode says some of what a mode takes.
-func drawMode(t *rapid.T, spec study.ModeSpec) study.Mode {
+func drawMode(t *rapid.T, spec study.Offer) study.Mode {
 	m := study.Mode{
 		Mode:        strings.Replace(spec.ID, ":NAME", ":"+rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_.:/-]{0,20}`).Draw(t, "name"), 1),
 		ID:          maybe(t, "mode id", rapid.StringMatching(`m[A-Z0-9]{8}`)),

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/tool"
 	"tare/internal/traffic"
 )

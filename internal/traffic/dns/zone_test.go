@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 const token = "0123456789abcdef"

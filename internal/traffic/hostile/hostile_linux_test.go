@@ -13,10 +13,10 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

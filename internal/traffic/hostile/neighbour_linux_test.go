@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/must"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 )
 
 // The names of the neighbour's devices, and its number in the subnet of the sandboxes.

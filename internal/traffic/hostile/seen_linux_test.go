@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // seen is what the client of a trial sent to the server: the payloads of its first packets, which

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // A call on a full or empty socket counts 0 bytes. Counting -1 for each once made more bytes arrive

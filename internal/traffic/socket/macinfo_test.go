@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 func TestParseMacInfo(t *testing.T) {

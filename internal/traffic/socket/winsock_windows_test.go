@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // winPair returns client and server of a connection over loopback.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )

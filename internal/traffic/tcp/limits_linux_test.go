@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/testneed"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
 

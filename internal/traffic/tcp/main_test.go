@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"tare/internal/linuxnet/nstest"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )

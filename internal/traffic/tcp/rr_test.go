@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 )

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 )
 
 func policy(t *testing.T, tid int) uint32 {

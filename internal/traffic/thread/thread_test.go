@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // All functions run concurrently, and the error is that of the first in order that fails.

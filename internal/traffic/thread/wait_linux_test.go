@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // Of two threads that need the same CPU at the same time, at least one waits for it.

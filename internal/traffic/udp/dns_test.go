@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 	"tare/internal/traffic/socket"

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
-	"tare/internal/linuxnet/nstest"
-	"tare/internal/must"
-	"tare/internal/testneed"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
+	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // naive is a tracker with unbounded memory and the same horizon.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tare/internal/driver/proxy/relay"
-	"tare/internal/must"
+	"tare/internal/testkit/must"
 )
 
 // want is what two proxies negotiate on a CPU with instructions for AES.

@@ -1,0 +1,145 @@
+package drivertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+	"tare/internal/result"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// Conformance checks every mode of a driver, with some pairs of endpoints: the topology, and the
+// verification of what trials carry, see Build and Setup.Conforms.
+func Conformance(t *testing.T, d labdriver.Driver, pairs int) {
+	NeedLab(t)
+	for _, m := range d.Modes() {
+		t.Run(m.ID, func(t *testing.T) {
+			Build(t, d, Order(t, m.ID, pairs, nil)).Conforms(t, m)
+		})
+	}
+}
+
+// ConformancePairs checks two pairs of every mode of a driver, see Setup.ConformsPairs.
+func ConformancePairs(t *testing.T, d labdriver.Driver) {
+	NeedLab(t)
+	for _, m := range d.Modes() {
+		t.Run(m.ID+" with two pairs", func(t *testing.T) {
+			Build(t, d, Order(t, m.ID, 2, nil)).ConformsPairs(t)
+		})
+	}
+}
+
+// Only is a driver with some of its modes.
+func Only(d labdriver.Driver, modes ...string) labdriver.Driver { return some{d, modes} }
+
+type some struct {
+	labdriver.Driver
+	modes []string
+}
+
+func (d some) Modes() []driver.Mode {
+	return slices.DeleteFunc(d.Driver.Modes(), func(m driver.Mode) bool { return !slices.Contains(d.modes, m.ID) })
+}
+
+// conformance are the trials of a mode: each workload, and in as few trials as possible both
+// directions over both address families for TCP and for UDP.
+func conformance() []variation {
+	return []variation{
+		{"tcp_stream", false, false}, {"tcp_rr", true, true}, {"tcp_crr", true, false}, {"tcp_dns", false, true},
+		{"udp_stream", true, false}, {"udp_stream", false, true}, {"udp_rr", true, true}, {"udp_dns", false, false},
+	}
+}
+
+// variation is a trial of a workload in a direction, over an address family.
+type variation struct {
+	kind          string
+	ipv6, reverse bool
+}
+
+// Conforms checks the topology of a mode, its golden path, and the trials of conformance except
+// those of skipped workloads; where the path has no IPv6, they all use IPv4. Of a mode with several
+// pairs, it checks what ConformsPairs does, too.
+func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
+	t.Helper()
+	s.CheckTopology(t)
+	s.CheckGolden(t, m.ID)
+	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
+	for _, v := range conformance() {
+		w, err := workloads.Named(v.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(skipped, v.kind) && (m.TCPOnly == "" || !w.Spec().Datagrams) {
+			s.conforms(t, w, v.ipv6 && noIPv6 == nil, v.reverse)
+		}
+	}
+	if len(s.Path.Pairs) > 1 {
+		s.ConformsPairs(t)
+	}
+}
+
+// ConformsPairs checks that the first two pairs carry a trial at the same time, and that the traffic of
+// one does not pass as that of two.
+func (s *Setup) ConformsPairs(t *testing.T) {
+	t.Helper()
+	all, err := s.TrialPairs(t, Params("tcp_stream"), false, 2)
+	if err != nil {
+		t.Errorf("both pairs: %v", err)
+	}
+	for i, r := range all {
+		if r.Client.Sent+r.Server.Sent == 0 {
+			t.Errorf("pair %d carried nothing", i+1)
+		}
+	}
+	before := s.Snapshot(t)
+	client, server, _ := s.Trial(t, Params("tcp_stream"), false)
+	one := driver.CarriedBy(client, server)
+	if s.Proof(t, before, []driver.Carried{one, one}) == nil {
+		t.Error("the traffic of one pair passed as that of two")
+	}
+}
+
+// CheckTopology checks that the topology is a chain from client to server, with counters
+// that verify it.
+func (s *Setup) CheckTopology(t testing.TB) {
+	t.Helper()
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
+		t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
+	}
+	if !slices.ContainsFunc(top.Nodes, func(n result.Node) bool { return len(n.Counters) > 0 }) {
+		t.Error("no step of the topology has a counter that proves it")
+	}
+}
+
+// conforms runs one trial and checks its verification and metrics.
+func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
+	t.Helper()
+	p := Params(w.Spec().Kind)
+	p.Reverse = reverse
+	name := fmt.Sprintf("%s, ipv6 %t, reverse %t", p.Kind, ipv6, reverse)
+	client, server, err := s.Trial(t, p, ipv6)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	metrics, series := w.Metrics(p, client, server)
+	for metric, v := range metrics {
+		// So short a window may measure nothing on a busy machine.
+		if _, known := result.MetricNamed(metric); !known || v < 0 {
+			t.Errorf("%s: %s is %g", name, metric, v)
+		}
+	}
+	if client.Received+server.Received == 0 {
+		t.Errorf("%s: nothing was carried", name)
+	}
+	if len(series.Values) < 2 {
+		t.Errorf("%s: %d intervals in %s or more", name, len(series.Values), p.Duration)
+	}
+}

@@ -1,0 +1,108 @@
+package winetest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/linuxnet"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/winetest"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// bench is a network namespace with an agent of this system and one under Wine.
+type bench struct {
+	prefix       *winetest.Prefix
+	linux, other *agent.Client
+}
+
+func begin(t *testing.T) bench {
+	t.Helper()
+	winetest.Need(t)
+	ns := namespace(t, "loopback")
+	must.Do(t, ns.Up("lo"))
+	p := winetest.New(t, ns.Start)
+	start := func(l transport.Launcher, place string) *agent.Client {
+		c := must.Get(agent.Start(t.Context(), l, "00000000", place))(t)
+		t.Cleanup(func() {
+			must.Do(t, c.Close())
+		})
+		return c
+	}
+	return bench{p, start(transport.Local{Start: ns.Start}, "linux"), start(p.Launcher(winetest.Program(t)), "wine")}
+}
+
+func namespace(t *testing.T, name string) *linuxnet.NS {
+	t.Helper()
+	ns := must.Get(linuxnet.NewNS("tare-test-wine-" + name))(must.Named(t, "make a network namespace"))
+	t.Cleanup(func() {
+		must.Do(t, ns.Close())
+	})
+	return ns
+}
+
+func params(kind string) traffic.Params {
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 1400, PayloadSize: 1400,
+		RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: true, SendBuffer: -1, ReceiveBuffer: 4 << 20,
+		Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond, Limit: time.Minute}
+}
+
+// Each workload runs between an agent under Wine and one of Linux, in both roles. What one endpoint
+// sent, the other received.
+func TestWorkloads(t *testing.T) {
+	b := begin(t)
+	for _, w := range workloads.All() {
+		if w.Spec().MadeOf != "" {
+			continue // its trials are those of another
+		}
+		for _, client := range []string{"wine", "linux"} {
+			t.Run(w.Spec().Kind+"/client "+client, func(t *testing.T) {
+				dials, serves := b.other, b.linux
+				if client == "linux" {
+					dials, serves = b.linux, b.other
+				}
+				for _, reverse := range []bool{false, true} {
+					p := params(w.Spec().Kind)
+					p.Reverse = reverse
+					must.Do(must.Named(t, fmt.Sprintf("reverse %t", reverse)), run(t, dials, serves, w.Spec(), p))
+				}
+			})
+		}
+	}
+}
+
+func run(t *testing.T, client, server *agent.Client, spec traffic.Spec, p traffic.Params) error {
+	t.Helper()
+	trial, err := agent.Begin(t.Context(), client, server, p, p)
+	if err != nil {
+		return err
+	}
+	c, s, err := trial.Run(t.Context())
+	if err != nil {
+		return err
+	}
+	if c.Sent+s.Sent == 0 || c.Sent != s.Received || s.Sent != c.Received {
+		return fmt.Errorf("the client sent %d and received %d bytes, the server %d and %d", c.Sent, c.Received, s.Sent, s.Received)
+	}
+	if !spec.Datagrams {
+		return nil
+	}
+	return sameFlows(c.Datagrams, s.Datagrams, c.Window.RTT == nil)
+}
+
+// sameFlows compares each flow's datagrams. Of exchanges only the client counts those of the window.
+func sameFlows(client, server *traffic.Datagrams, oneWay bool) error {
+	if client == nil || server == nil || len(client.Flows) == 0 || len(client.Flows) != len(server.Flows) {
+		return fmt.Errorf("datagrams of the client %+v, of the server %+v", client, server)
+	}
+	for i, c := range client.Flows {
+		if s := server.Flows[i]; c.Sent != s.Received || s.Sent != c.Received || oneWay && (c.SentCounted != s.ReceivedCounted || s.SentCounted != c.ReceivedCounted) {
+			return fmt.Errorf("flow %d: the client counted %+v, the server %+v", i, c, s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package why
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"tare/internal/driver"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// Modes of a cluster, where nothing can be left out of the user's nodes: each part is the
+// difference of two modes that are measured as they are.
+const (
+	hostLocal = "k8s/hostnet-local"
+	podLocal  = "k8s/pod-local"
+	nodeToPod = "k8s/node-to-pod"
+	podToNode = "k8s/pod-to-node"
+	podMode   = "k8s/pod"
+)
+
+// neighbour is a mode that has one part more than the one before it.
+type neighbour struct{ mode, part, title, avoid string }
+
+// ownNetwork is what gets the cost of a pod's network back.
+const ownNetwork = "use the network of the node (hostNetwork: true)"
+
+// neighbours are the modes from the baseline's neighbour up to a mode of a cluster, nil if there
+// is none between them.
+func neighbours(mode string) []neighbour {
+	server := neighbour{nodeToPod, result.PartServerPod, "the server is in a pod: its device, the bridge or routes of its node, and the tunnel between the nodes if there is one", ownNetwork}
+	client := neighbour{podMode, result.PartClientPod, "the client is in a pod, too", ownNetwork}
+	local := neighbour{podLocal, result.PartPods, "client and server are in pods: their devices, and the bridge or routes of the node", ownNetwork}
+	service := func(id string) neighbour {
+		return neighbour{id, result.PartService, "the address of a service, which the client's node translates to that of its pod", "dial the address of the pod (a headless service)"}
+	}
+	switch mode {
+	case nodeToPod:
+		return []neighbour{server}
+	case podToNode:
+		return []neighbour{{podToNode, result.PartClientPod, "the client is in a pod: its device, and the bridge or routes of its node", ownNetwork}}
+	case podMode:
+		return []neighbour{server, client}
+	case "k8s/service":
+		return []neighbour{server, client, service(mode)}
+	case "k8s/nodeport", "k8s/loadbalancer":
+		return []neighbour{server, {mode, result.PartService, "the address or port of a service outside of the pod network, which a node translates to its pod", "dial the address of the pod from within the cluster"}}
+	case podLocal:
+		return []neighbour{local}
+	case "k8s/service-local":
+		return []neighbour{local, service(mode)}
+	case "k8s/hairpin":
+		return []neighbour{local, service("k8s/service-local"), {mode, "itself", "the service leads back to the pod that dials it", "dial localhost in the pod"}}
+	}
+	return nil
+}
+
+// cluster adds the rungs of a mode on a cluster, and the modes that tell what is between the nodes
+// from what is within one. It reports whether the mode has neighbours.
+func (b *builder) cluster(m driver.Mode) bool {
+	steps := neighbours(m.ID)
+	has := func(mode string) bool {
+		return slices.ContainsFunc(steps, func(n neighbour) bool { return n.mode == mode })
+	}
+	b.ladder.Causes = len(steps) > 0
+	for _, n := range steps {
+		b.add(&b.ladder.Rungs, n.mode, n.mode, nil, study.Rung{Part: n.part, Title: n.title, Avoid: n.avoid})
+	}
+	if m.ID == podMode {
+		b.add(&b.ladder.Removals, podToNode, podToNode, nil, study.Rung{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
+	}
+	if has(podMode) {
+		b.study = append(b.study, study.Mode{Mode: hostLocal}, study.Mode{Mode: podLocal})
+		b.ladder.Within = &study.Within{Baseline: hostLocal, Mode: podLocal, Across: podMode}
+	}
+	return len(steps) > 0
+}
+
+// limited makes a mode with a CPU limit on its pods the explained one, one step above the mode.
+func (b *builder) limited(m driver.Mode, cpus float64) {
+	var limits study.Limits
+	if m.Limits.Client {
+		limits.Client.CPUs = cpus
+	}
+	if m.Limits.Server {
+		limits.Server.CPUs = cpus
+	}
+	name := b.unused(path.Base(m.ID) + "-limited")
+	b.study = append(b.study, study.Mode{ID: name, Mode: m.ID, Limits: limits, Title: fmt.Sprintf("%s, with a limit of %g CPUs", m.Title, cpus)})
+	b.ladder.Rungs = append(b.ladder.Rungs, study.Rung{Mode: name, Part: result.PartCPULimit, Title: fmt.Sprintf("a limit of %g CPUs on each pod", cpus), Avoid: "raise the limit, or set none"})
+	b.ladder.Of = name
+}

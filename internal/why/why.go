@@ -1,0 +1,165 @@
+// Package why builds the study that explains the cost of a mode by its parts: modes that
+// differ by one part each, from the baseline up to the mode, and the mode without each part.
+package why
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tare/internal/driver"
+	"tare/internal/study"
+)
+
+// Modes finds a mode by its id, as driver.Registry.For does.
+type Modes func(id string) (driver.Mode, error)
+
+// engine is the part that stands for everything that an engine adds to the embedded mode
+// with the same devices and that no part of its mode names.
+const engine = "engine"
+
+// onTop are settings that most hosts have and a lab does not: each is a step beyond the mode.
+func onTop() []study.Rung {
+	return []study.Rung{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off",
+		Avoid: "turn it off (net.bridge.bridge-nf-call-iptables=0), if no rule or policy is for packets within a bridge", Beyond: true}}
+}
+
+// embedded is the mode that builds the same devices as an engine's mode without the engine.
+func embedded(mode string) (id string, has bool) {
+	id, has = map[string]string{
+		"docker/published": "netns/published", "docker/bridge": "netns/bridge", "docker/colocated": "netns/colocated",
+		"docker/macvlan": "netns/macvlan", "docker/ipvlan": "netns/ipvlan", "docker/overlay": "netns/vxlan",
+	}[mode]
+	return id, has
+}
+
+// Options change what is explained.
+type Options struct {
+	// CPULimit is a limit on the CPUs of the endpoints that can have one, as one more step. 0
+	// is none.
+	CPULimit float64
+}
+
+// Study returns the study that explains a mode. Errors: the mode is unknown, it is a baseline,
+// or its endpoints can have no limit.
+func Study(modes Modes, mode string, o Options) (study.Study, error) {
+	m, err := modes(mode)
+	if err != nil {
+		return study.Study{}, err
+	}
+	if m.Baseline == "" {
+		return study.Study{}, fmt.Errorf("%s is a baseline: it has no cost to explain; name a mode that is compared with it", mode)
+	}
+	if o.CPULimit > 0 && m.Limits == (study.Ends{}) {
+		return study.Study{}, fmt.Errorf("the endpoints of %s can have no CPU limit; name a mode with pods or containers", mode)
+	}
+	b := builder{modes: modes, ladder: study.Ladder{Of: mode}}
+	b.add(&b.ladder.Rungs, m.Baseline, m.Baseline, nil, study.Rung{})
+	known := b.cluster(m)
+	if !known {
+		if err := b.climb(m); err != nil {
+			return study.Study{}, err
+		}
+	}
+	for _, r := range onTop() {
+		bridged := slices.ContainsFunc(b.ladder.Rungs, func(r study.Rung) bool { return r.Part == "bridge" })
+		if bridged && slices.Contains(m.Settings, r.Part) {
+			b.add(&b.ladder.Rungs, "and-"+r.Part, mode, map[string]string{r.Part: study.On}, r)
+		}
+	}
+	for _, p := range m.Parts {
+		b.add(&b.ladder.Removals, "no-"+p.ID, mode, without(p), study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
+	}
+	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
+	if known {
+		text = "Each rung of the ladder is a path of the cluster that has one part more than the one before; a removal is a path with one part less than " + mode + "."
+	}
+	if o.CPULimit > 0 {
+		b.limited(m, o.CPULimit)
+	}
+	return study.Study{Name: "why", Title: "What the parts of " + mode + " cost", Ladder: &b.ladder, Modes: b.study, Description: text}, nil
+}
+
+// builder collects the modes of a study, each variant once.
+type builder struct {
+	modes  Modes
+	study  []study.Mode
+	ladder study.Ladder
+}
+
+// climb adds the rungs above the baseline up to a mode.
+func (b *builder) climb(m driver.Mode) error {
+	below, has := embedded(m.ID)
+	if !has {
+		b.parts(m, m.Parts)
+		return nil
+	}
+	under, err := b.modes(below)
+	if err != nil {
+		return err
+	}
+	b.parts(under, under.Parts)
+	own := slices.DeleteFunc(slices.Clone(m.Parts), func(p driver.Part) bool {
+		return slices.ContainsFunc(under.Parts, func(u driver.Part) bool { return u.ID == p.ID })
+	})
+	rest := study.Rung{Part: engine, Title: "what the engine adds and no part names", Rest: true}
+	if len(own) == 0 {
+		b.add(&b.ladder.Rungs, m.ID, m.ID, nil, rest)
+		return nil
+	}
+	b.add(&b.ladder.Rungs, "upto-"+engine, m.ID, without(own...), rest)
+	b.parts(m, own)
+	return nil
+}
+
+// parts adds a rung for each of a mode's parts, the last of which is the mode itself. A mode
+// without parts is one rung.
+func (b *builder) parts(m driver.Mode, parts []driver.Part) {
+	if len(parts) == 0 {
+		b.add(&b.ladder.Rungs, m.ID, m.ID, nil, study.Rung{Part: "mode", Title: m.Title, Rest: true})
+	}
+	for i, p := range parts {
+		id, off := "upto-"+p.ID, without(parts[i+1:]...)
+		if off == nil {
+			id = m.ID
+		}
+		b.add(&b.ladder.Rungs, id, m.ID, off, study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
+	}
+}
+
+// add adds a rung to a list, with its mode unless the study has this variant already.
+func (b *builder) add(to *[]study.Rung, id, mode string, with map[string]string, r study.Rung) {
+	i := slices.IndexFunc(b.study, func(m study.Mode) bool { return m.Mode == mode && maps.Equal(m.With, with) })
+	if i < 0 {
+		i = len(b.study)
+		own := study.Mode{Mode: mode, With: with}
+		if id != mode {
+			own.ID = b.unused(id)
+		}
+		b.study = append(b.study, own)
+	}
+	r.Mode = b.study[i].Name()
+	*to = append(*to, r)
+}
+
+// unused is an id that no mode of the study has.
+func (b *builder) unused(id string) string {
+	for n, name := 2, id; ; n++ {
+		if !slices.ContainsFunc(b.study, func(m study.Mode) bool { return m.Name() == name }) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", id, n)
+	}
+}
+
+// without are the settings that leave parts out, nil for none.
+func without(parts ...driver.Part) map[string]string {
+	var out map[string]string
+	for _, p := range parts {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[p.ID] = driver.Off
+	}
+	return out
+}

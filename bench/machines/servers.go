@@ -80,9 +80,9 @@ func (s *servers) start(ctx context.Context, i int, ns *linuxnet.NS) (netip.Addr
 	near, far := netip.AddrFrom4([4]byte{198, 19, 253, byte(4*i + 1)}), netip.AddrFrom4([4]byte{198, 19, 253, byte(4*i + 2)})
 	device := fmt.Sprintf("to%d", i)
 	err := errors.Join(
-		s.controller.Veth(linuxnet.Device{Name: device}, ns, linuxnet.Device{Name: controlDevice}),
-		s.controller.Address(device, netip.PrefixFrom(near, 30)), ns.Address(controlDevice, netip.PrefixFrom(far, 30)),
-		s.controller.Up(device), ns.Up(controlDevice))
+		s.controller.Links().Veth(linuxnet.Device{Name: device}, ns, linuxnet.Device{Name: controlDevice}),
+		s.controller.Routes().Address(device, netip.PrefixFrom(near, 30)), ns.Routes().Address(controlDevice, netip.PrefixFrom(far, 30)),
+		s.controller.Links().Up(device), ns.Links().Up(controlDevice))
 	if err != nil {
 		return far, err
 	}
@@ -113,7 +113,7 @@ func (s *servers) options() machine.Options {
 // carried is the number of bytes that the control devices have carried in both directions.
 func (s *servers) carried() (sum uint64, err error) {
 	for _, d := range s.devices {
-		one, err := s.controller.Stats(d)
+		one, err := s.controller.Links().Stats(d)
 		if err != nil {
 			return 0, err
 		}

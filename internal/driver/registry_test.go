@@ -12,7 +12,7 @@ import (
 // shelf is a driver of which only the list of modes is used.
 type shelf []Mode
 
-func (s shelf) Modes() []Mode                                    { return s }
+func (s shelf) Modes() []Mode                                 { return s }
 func (shelf) Probe(context.Context, Order) error              { return nil }
 func (shelf) Provision(context.Context, Order) (*Path, error) { return nil, context.Canceled }
 

@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 	}
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
-	mac := must.Get(ns.HardwareAddr("eth0"))(t)
+	mac := must.Get(ns.Links().HardwareAddr("eth0"))(t)
 	bridge := b.Lab.Addresses(lab.NetA, 1)[0]
 	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
 		t.Errorf("the device has %v, the bridge %v, the engine reports %+v", mac, bridge, c.Endpoints)
@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("agents %v still run", left)
 	}
 	b.Agent(t, c, "two/server")
-	if again, err := ns.HardwareAddr("eth0"); err != nil || again.String() != mac.String() {
+	if again, err := ns.Links().HardwareAddr("eth0"); err != nil || again.String() != mac.String() {
 		t.Errorf("the device has %v, had %v: %v", again, mac, err)
 	}
 	if s, err := c.State(t.Context()); err != nil || !s.Running || s.PID != c.PID() {
@@ -157,8 +157,8 @@ func TestHostNetwork(t *testing.T) {
 	b.Agent(t, c, "a/server")
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
-	got, err := ns.HardwareAddr(lab.Underlay)
-	want, errHost := b.Lab.A.NS.HardwareAddr(lab.Underlay)
+	got, err := ns.Links().HardwareAddr(lab.Underlay)
+	want, errHost := b.Lab.A.NS.Links().HardwareAddr(lab.Underlay)
 	if err := errors.Join(err, errHost); err != nil || got.String() != want.String() {
 		t.Errorf("the container's underlay is %v, the host's %v: %v", got, want, err)
 	}

@@ -54,7 +54,7 @@ func TestNetwork(t *testing.T) {
 	}
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
-	if _, facts, err := ns.Describe("eth0"); err != nil || !slices.Contains(facts, [2]string{"mtu", "1400"}) {
+	if _, facts, err := ns.Links().Describe("eth0"); err != nil || !slices.Contains(facts, [2]string{"mtu", "1400"}) {
 		t.Errorf("%v, %v", facts, err)
 	}
 }

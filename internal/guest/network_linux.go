@@ -21,10 +21,10 @@ func (h *host) network(n Net) error {
 	if err := configure(own, n.Settings); err != nil {
 		return err
 	}
-	if err := own.Up("lo"); err != nil {
+	if err := own.Links().Up("lo"); err != nil {
 		return err
 	}
-	if err := own.Segmentation("lo", n.Offload); err != nil {
+	if err := own.Tuning().Segmentation("lo", n.Offload); err != nil {
 		return err
 	}
 	if len(n.Addresses) == 0 {
@@ -33,14 +33,14 @@ func (h *host) network(n Net) error {
 	if err := awaitDevice(own); err != nil {
 		return err
 	}
-	if err := own.MTU(DeviceName, n.MTU); err != nil {
+	if err := own.Links().MTU(DeviceName, n.MTU); err != nil {
 		return err
 	}
 	if err := setUpDevice(own, n.Addresses, n.Offload); err != nil {
 		return err
 	}
 	for _, gw := range n.Gateways {
-		if err := own.DefaultRoute(gw); err != nil {
+		if err := own.Routes().DefaultRoute(gw); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func pingGateways(gateways []netip.Addr) {
 // awaitDevice waits until the kernel has created the device of the machine's one adapter.
 func awaitDevice(own *linuxnet.NS) error {
 	for until := time.Now().Add(deviceTimeout()); ; time.Sleep(lookFor) {
-		_, err := own.Stats(DeviceName)
+		_, err := own.Links().Stats(DeviceName)
 		if err == nil {
 			return nil
 		}
@@ -100,14 +100,14 @@ func configure(ns *linuxnet.NS, settings [][2]string) error {
 
 // setUpDevice assigns the addresses of a namespace's device and sets it up.
 func setUpDevice(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error {
-	if err := ns.Segmentation(DeviceName, offload); err != nil {
+	if err := ns.Tuning().Segmentation(DeviceName, offload); err != nil {
 		return err
 	}
-	if err := ns.Up(DeviceName); err != nil {
+	if err := ns.Links().Up(DeviceName); err != nil {
 		return err
 	}
 	for _, a := range addresses {
-		if err := ns.Address(DeviceName, a); err != nil {
+		if err := ns.Routes().Address(DeviceName, a); err != nil {
 			return err
 		}
 	}
@@ -116,15 +116,15 @@ func setUpDevice(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error 
 
 // publish creates the bridge, the sandboxes and the port forwarding rules.
 func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
-	if err := own.Bridge(linuxnet.Device{Name: p.Bridge, MTU: n.MTU}); err != nil {
+	if err := own.Links().Bridge(linuxnet.Device{Name: p.Bridge, MTU: n.MTU}); err != nil {
 		return err
 	}
-	if err := own.Segmentation(p.Bridge, n.Offload); err != nil {
+	if err := own.Tuning().Segmentation(p.Bridge, n.Offload); err != nil {
 		return err
 	}
 	g := linuxnet.Gateway{Table: p.Table, Bridge: p.Bridge, Rules: linuxnet.EngineRules}
 	for _, a := range supportedAddresses(p.BridgeAddresses) {
-		if err := own.Address(p.Bridge, a); err != nil {
+		if err := own.Routes().Address(p.Bridge, a); err != nil {
 			return err
 		}
 		g.Subnets = append(g.Subnets, a.Masked())
@@ -145,7 +145,7 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 			return err
 		}
 	}
-	return own.Gateway(g)
+	return own.Rules().Gateway(g)
 }
 
 func (h *host) makeSandbox(own *linuxnet.NS, n Net, p Published, b Sandbox) error {
@@ -160,23 +160,23 @@ func (h *host) makeSandbox(own *linuxnet.NS, n Net, p Published, b Sandbox) erro
 	if err := configure(ns, n.Settings); err != nil {
 		return err
 	}
-	if err := ns.Segmentation("lo", n.Offload); err != nil {
+	if err := ns.Tuning().Segmentation("lo", n.Offload); err != nil {
 		return err
 	}
-	if err := own.Veth(linuxnet.Device{Name: b.Port, MTU: n.MTU}, ns, linuxnet.Device{Name: DeviceName, MTU: n.MTU}); err != nil {
+	if err := own.Links().Veth(linuxnet.Device{Name: b.Port, MTU: n.MTU}, ns, linuxnet.Device{Name: DeviceName, MTU: n.MTU}); err != nil {
 		return err
 	}
-	if err := own.Segmentation(b.Port, n.Offload); err != nil {
+	if err := own.Tuning().Segmentation(b.Port, n.Offload); err != nil {
 		return err
 	}
-	if err := own.Attach(b.Port, p.Bridge); err != nil {
+	if err := own.Links().Attach(b.Port, p.Bridge); err != nil {
 		return err
 	}
 	if err := setUpDevice(ns, supportedAddresses(b.Addresses), n.Offload); err != nil {
 		return err
 	}
 	for _, gw := range supportedAddresses(p.BridgeAddresses) {
-		if err := ns.DefaultRoute(gw.Addr()); err != nil {
+		if err := ns.Routes().DefaultRoute(gw.Addr()); err != nil {
 			return err
 		}
 	}

@@ -109,9 +109,9 @@ func (h *host) answer(req request) (r reply, err error) {
 			r.Tracked = &t
 		}
 	case opCounts:
-		r.Counts, err = ns.Counts(req.Table)
+		r.Counts, err = ns.Rules().Counts(req.Table)
 	case opFlushTracked:
-		err = ns.FlushConntrack()
+		err = ns.Rules().FlushConntrack()
 	default:
 		err = fmt.Errorf("unknown request %q", req.Op)
 	}

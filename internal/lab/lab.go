@@ -40,7 +40,7 @@ func (l *Lab) build() error {
 			return err
 		}
 		for _, p := range l.Addresses(NetUnderlay, i+1) {
-			if err := h.NS.Address(Underlay, p); err != nil {
+			if err := h.NS.Routes().Address(Underlay, p); err != nil {
 				return err
 			}
 			h.Addr = append(h.Addr, p.Addr())
@@ -48,7 +48,7 @@ func (l *Lab) build() error {
 		if l.Spec.Rate == 0 {
 			continue
 		}
-		if err := h.NS.Limit(Underlay, l.Spec.Rate, l.Spec.MTU); err != nil {
+		if err := h.NS.Tuning().Limit(Underlay, l.Spec.Rate, l.Spec.MTU); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (l *Lab) connect() error {
 		return l.connectHalf()
 	}
 	dev := l.Device(Underlay, l.Spec.MTU)
-	return l.A.NS.Veth(dev, l.B.NS, dev)
+	return l.A.NS.Links().Veth(dev, l.B.NS, dev)
 }
 
 // Namespace creates another namespace of this lab, with the settings that all sandboxes
@@ -81,7 +81,7 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	if err := l.Prepare(ns); err != nil {
 		return nil, err
 	}
-	return ns, ns.Segmentation("lo", l.Spec.Offload)
+	return ns, ns.Tuning().Segmentation("lo", l.Spec.Offload)
 }
 
 func (l *Lab) create(name string) (*linuxnet.NS, error) {
@@ -121,14 +121,14 @@ func (l *Lab) Device(name string, mtu int) linuxnet.Device {
 // also gives the link the MAC address that the other machine expects.
 func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
 	if l.Split() {
-		if err := ns.SetHardwareAddr(name, l.Spec.Link.mac(l.names[ns], name)); err != nil {
+		if err := ns.Links().SetHardwareAddr(name, l.Spec.Link.mac(l.names[ns], name)); err != nil {
 			return err
 		}
 	}
-	if err := ns.Segmentation(name, l.Spec.Offload); err != nil {
+	if err := ns.Tuning().Segmentation(name, l.Spec.Offload); err != nil {
 		return err
 	}
-	return ns.Up(name)
+	return ns.Links().Up(name)
 }
 
 // Close removes the lab: its namespaces and everything inside them. The agents must have

@@ -140,9 +140,9 @@ func TestHostsReachEachOther(t *testing.T) {
 func TestSpecIsApplied(t *testing.T) {
 	l := drivertest.Lab(t, func(s *lab.Spec) { s.MTU, s.Offload = 9000, false })
 	for _, h := range []*lab.Host{l.A, l.B} {
-		s := must.Get(h.NS.Stats(h.Underlay))(t)
+		s := must.Get(h.NS.Links().Stats(h.Underlay))(t)
 		must.EqualFor(t, fmt.Sprintf("%s: %+v", h.Name, s), []any{9000, true}, []any{s.MTU, s.Up})
-		on := must.Get(h.NS.Offloads(h.Underlay))(t)
+		on := must.Get(h.NS.Tuning().Offloads(h.Underlay))(t)
 		if on["tso"] || on["gso"] || on["gro"] {
 			t.Errorf("%s: offloads %v, want none", h.Name, on)
 		}
@@ -153,7 +153,7 @@ func TestSpecIsApplied(t *testing.T) {
 		}
 	}
 	plain := drivertest.Lab(t, nil)
-	if on, err := plain.A.NS.Offloads(lab.Underlay); err != nil || !on["tso"] {
+	if on, err := plain.A.NS.Tuning().Offloads(lab.Underlay); err != nil || !on["tso"] {
 		t.Errorf("offloads %v (%v), want tso on", on, err)
 	}
 }

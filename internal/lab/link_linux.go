@@ -29,10 +29,10 @@ func (l *Lab) connectHalf() error {
 		return err
 	}
 	dev := l.Device(Underlay, l.Spec.MTU)
-	if err := phantom.NS.Veth(dev, nowhere, dev); err != nil {
+	if err := phantom.NS.Links().Veth(dev, nowhere, dev); err != nil {
 		return err
 	}
-	if err := nowhere.Up(Underlay); err != nil {
+	if err := nowhere.Links().Up(Underlay); err != nil {
 		return err
 	}
 	machine, err := linuxnet.OpenNS("of the machine", "/proc/self/ns/net")
@@ -40,14 +40,14 @@ func (l *Lab) connectHalf() error {
 		return err
 	}
 	defer machine.Close()
-	card, err := machine.Stats(l.Spec.Link.Parent)
+	card, err := machine.Links().Stats(l.Spec.Link.Parent)
 	if err != nil {
 		return err
 	}
 	if l.Spec.MTU > card.MTU {
 		return &LinkError{fmt.Sprintf("the hosts need an MTU of %d, and that of %s is %d; set a larger MTU on the links of both machines", l.Spec.MTU, l.Spec.Link.Parent, card.MTU)}
 	}
-	err = machine.Macvlan(dev, l.Spec.Link.Parent, here.NS)
+	err = machine.Links().Macvlan(dev, l.Spec.Link.Parent, here.NS)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return &LinkError{fmt.Sprintf("the kernel lacks macvlan (CONFIG_MACVLAN, or its module): %v", err)}
@@ -68,7 +68,7 @@ func (l *Lab) introduce() error {
 	}
 	here, phantom := l.hosts()
 	for _, a := range phantom.Addr {
-		if err := here.NS.Neighbour(Underlay, a, l.Spec.Link.mac(phantom.Name, Underlay)); err != nil {
+		if err := here.NS.Routes().Neighbour(Underlay, a, l.Spec.Link.mac(phantom.Name, Underlay)); err != nil {
 			return err
 		}
 	}
@@ -83,5 +83,5 @@ func (l *Lab) detach() error {
 	}
 	l.attached = false
 	here, _ := l.hosts()
-	return here.NS.Remove(Underlay)
+	return here.NS.Links().Remove(Underlay)
 }

@@ -23,7 +23,7 @@ func (l *Lab) EnableForwarding(ns *linuxnet.NS) error {
 // CNI's ptp plugin does.
 type Routed struct {
 	// Connect creates the pair: port in the router, device in the sandbox.
-	Connect         func(router *linuxnet.NS, port linuxnet.Device, sandbox *linuxnet.NS, device linuxnet.Device) error
+	Connect         func(router *linuxnet.Links, port linuxnet.Device, sandbox *linuxnet.NS, device linuxnet.Device) error
 	Router, Sandbox *linuxnet.NS
 	Port, Device    string // the names in the router and in the sandbox
 	MTU             int
@@ -34,7 +34,7 @@ type Routed struct {
 // ConnectRouted creates the pair, with routes for each address alone and a default route of
 // the sandbox. Neither side has a subnet on it.
 func (l *Lab) ConnectRouted(r Routed) error {
-	if err := r.Connect(r.Router, l.Device(r.Port, r.MTU), r.Sandbox, l.Device(r.Device, r.MTU)); err != nil {
+	if err := r.Connect(r.Router.Links(), l.Device(r.Port, r.MTU), r.Sandbox, l.Device(r.Device, r.MTU)); err != nil {
 		return err
 	}
 	for _, end := range []struct {
@@ -46,18 +46,18 @@ func (l *Lab) ConnectRouted(r Routed) error {
 			return err
 		}
 		for _, a := range end.own {
-			if err := end.in.Address(end.device, alone(a)); err != nil {
+			if err := end.in.Routes().Address(end.device, alone(a)); err != nil {
 				return err
 			}
 		}
 		for _, a := range end.far {
-			if err := end.in.Route(alone(a), netip.Addr{}, end.device); err != nil {
+			if err := end.in.Routes().Route(alone(a), netip.Addr{}, end.device); err != nil {
 				return err
 			}
 		}
 	}
 	for _, gw := range r.Gateway {
-		if err := r.Sandbox.DefaultRoute(gw); err != nil {
+		if err := r.Sandbox.Routes().DefaultRoute(gw); err != nil {
 			return err
 		}
 	}

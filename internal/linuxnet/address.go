@@ -14,8 +14,8 @@ import (
 
 // Address adds an address to a link. It skips IPv6 duplicate address detection, which would
 // take a second: the addresses of a lab are unique.
-func (ns *NS) Address(name string, addr netip.Prefix) error {
-	l, err := ns.link(name)
+func (ns *Routes) Address(name string, addr netip.Prefix) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -30,8 +30,8 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 }
 
 // RemoveAddress removes an address from a link.
-func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
-	l, err := ns.link(name)
+func (ns *Routes) RemoveAddress(name string, addr netip.Prefix) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
 }
 
 // HasAddress reports whether a link exists and has an address.
-func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
+func (ns *Routes) HasAddress(name string, addr netip.Addr) (bool, error) {
 	l, err := ns.handle.LinkByName(name)
 	if IsNoDevice(err) {
 		return false, nil
@@ -58,7 +58,7 @@ func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 }
 
 // Addresses returns the addresses of a link with their prefix lengths.
-func (ns *NS) Addresses(name string) (own []netip.Prefix, err error) {
+func (ns *Routes) Addresses(name string) (own []netip.Prefix, err error) {
 	l, err := ns.handle.LinkByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
@@ -77,12 +77,12 @@ func (ns *NS) Addresses(name string) (own []netip.Prefix, err error) {
 }
 
 // DefaultRoute adds a default route through gateway.
-func (ns *NS) DefaultRoute(gateway netip.Addr) error {
+func (ns *Routes) DefaultRoute(gateway netip.Addr) error {
 	return ns.Route(netip.PrefixFrom(zero(gateway), 0), gateway, "")
 }
 
 // Route routes dst through gateway, or directly over dev if gateway is the zero Addr.
-func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
+func (ns *Routes) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	r := &netlink.Route{Dst: ipNet(dst)}
 	if gateway.IsValid() {
 		r.Gw = gateway.AsSlice()
@@ -90,7 +90,7 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 		r.Scope = netlink.SCOPE_LINK // the kernel accepts no gateway behind a route of wider scope
 	}
 	if dev != "" {
-		l, err := ns.link(dev)
+		l, err := ns.whole().Links().link(dev)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ const unreachableMetric = 1 << 20
 
 // Unreachable rejects packets to dst unless another route, for instance a default route,
 // matches.
-func (ns *NS) Unreachable(dst netip.Prefix) error {
+func (ns *Routes) Unreachable(dst netip.Prefix) error {
 	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: unreachableMetric}
 	if err := ns.handle.RouteAdd(r); err != nil {
 		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
@@ -117,7 +117,7 @@ func (ns *NS) Unreachable(dst netip.Prefix) error {
 
 // PreferMainTable makes the namespace look up IPv4 routes in its main table before any
 // other; tests use it to bypass the path.
-func (ns *NS) PreferMainTable() error {
+func (ns *Routes) PreferMainTable() error {
 	r := netlink.NewRule()
 	r.Family, r.Priority, r.Table = unix.AF_INET, 1, unix.RT_TABLE_MAIN
 	if err := ns.handle.RuleAdd(r); err != nil {
@@ -128,7 +128,7 @@ func (ns *NS) PreferMainTable() error {
 
 // AddVXLANRemote adds forwarding and neighbour entries to a VXLAN device: mac, with the
 // addresses ips, is behind vtep.
-func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
+func (ns *Links) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
 	l, err := ns.link(vxlan)
 	if err != nil {
 		return err

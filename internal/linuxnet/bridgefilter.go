@@ -20,7 +20,7 @@ const seenByBridge = 0x74617265
 // bridge, which only br_netfilter makes them do. The packets that a bridge passes up reach
 // the same hook without it, but only after the bridge's own ingress hook, where they are
 // marked. Read the counter with Counts.
-func (ns *NS) CountBridgedFrames(table, bridge string) error {
+func (ns *Rules) CountBridgedFrames(table, bridge string) error {
 	mark := binaryutil.NativeEndian.PutUint32(seenByBridge)
 	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)

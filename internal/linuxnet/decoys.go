@@ -77,8 +77,8 @@ type decoys struct {
 
 // inDecoys opens the table of decoys, which is created with its counters if it does not
 // exist.
-func (ns *NS) inDecoys(doing string, fn func(decoys) error) error {
-	err := ns.inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
+func (ns *Decoys) inDecoys(doing string, fn func(decoys) error) error {
+	err := ns.whole().Rules().inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
 		return fn(decoys{conn, conn.AddTable(t)})
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (d decoys) inBatches(n int, add func(i int)) error {
 
 // AddDecoyChain installs n services as a chain of n rules. CountDecoys counts the
 // connections that pass them.
-func (ns *NS) AddDecoyChain(n int) error {
+func (ns *Decoys) AddDecoyChain(n int) error {
 	return ns.inDecoys(fmt.Sprintf("install %d rules in a chain", n), func(d decoys) error {
 		d.counters(CountDecoys)
 		d.target()
@@ -157,7 +157,7 @@ func (ns *NS) AddDecoyChain(n int) error {
 // AddDecoyMap installs n services as elements of a verdict map, with one rule that looks up
 // address, protocol and port. The path's own ports have elements too, by which CountDecoys
 // counts their connections.
-func (ns *NS) AddDecoyMap(n int, own []netip.AddrPort) error {
+func (ns *Decoys) AddDecoyMap(n int, own []netip.AddrPort) error {
 	return ns.inDecoys(fmt.Sprintf("install a map of %d services", n), func(d decoys) error {
 		d.counters(CountDecoys)
 		d.target()
@@ -220,7 +220,7 @@ func serviceElement(proto byte, at netip.AddrPort, chain string) nftables.SetEle
 // CountDecoyMarks counts the packets with DecoyMark by CountDecoys. Of chains with the same
 // priority the kernel evaluates the last one first: call it after Gateway and before the
 // program that adds the rules to iptables' table nat.
-func (ns *NS) CountDecoyMarks() error {
+func (ns *Decoys) CountDecoyMarks() error {
 	return ns.inDecoys("count marked packets", func(d decoys) error {
 		d.counters(CountDecoys)
 		c := d.base(DecoyName, nftables.ChainTypeNAT, nftables.ChainHookPrerouting, *nftables.ChainPriorityNATDest)
@@ -231,7 +231,7 @@ func (ns *NS) CountDecoyMarks() error {
 
 // AddNoopRules installs n rules without effect, which are compared with every forwarded
 // packet. CountNoopIn and CountNoopOut count the bytes from and to a device that pass them.
-func (ns *NS) AddNoopRules(n int, dev string) error {
+func (ns *Decoys) AddNoopRules(n int, dev string) error {
 	return ns.inDecoys(fmt.Sprintf("install %d rules without effect", n), func(d decoys) error {
 		d.counters(CountNoopIn, CountNoopOut)
 		c := d.base(noopChain, nftables.ChainTypeFilter, nftables.ChainHookForward, *nftables.ChainPriorityFilter-1)
@@ -260,22 +260,24 @@ func ipv4(offset uint32, a netip.Addr) []expr.Any {
 }
 
 // DecoyCounts reads the counters of decoys by name.
-func (ns *NS) DecoyCounts() (map[string]Count, error) { return ns.countsOf(decoyTable()) }
+func (ns *Decoys) DecoyCounts() (map[string]Count, error) {
+	return ns.whole().Rules().countsOf(decoyTable())
+}
 
 // DecoyChainRules reads how many services are in the chain of AddDecoyChain.
-func (ns *NS) DecoyChainRules() (int, error) {
+func (ns *Decoys) DecoyChainRules() (int, error) {
 	n, err := ns.rulesIn(DecoyName)
 	return n - 1, err // without the counter
 }
 
 // NoopRules reads how many rules of AddNoopRules there are.
-func (ns *NS) NoopRules() (int, error) {
+func (ns *Decoys) NoopRules() (int, error) {
 	n, err := ns.rulesIn(noopChain)
 	return n - 2, err // without the counters
 }
 
-func (ns *NS) rulesIn(chain string) (n int, err error) {
-	err = ns.inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
+func (ns *Decoys) rulesIn(chain string) (n int, err error) {
+	err = ns.whole().Rules().inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
 		rules, err := conn.GetRules(t, &nftables.Chain{Name: chain, Table: t})
 		n = len(rules)
 		return err
@@ -288,8 +290,8 @@ func (ns *NS) rulesIn(chain string) (n int, err error) {
 
 // DecoyMapServices reads how many services are in the map of AddDecoyMap, besides the
 // path's own ports.
-func (ns *NS) DecoyMapServices() (n int, err error) {
-	err = ns.inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
+func (ns *Decoys) DecoyMapServices() (n int, err error) {
+	err = ns.whole().Rules().inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
 		set, err := decoyMap(t)
 		if err != nil {
 			return err
@@ -309,8 +311,8 @@ func (ns *NS) DecoyMapServices() (n int, err error) {
 }
 
 // DropDecoys removes the rules of all chains of decoys; tests use it to bypass them.
-func (ns *NS) DropDecoys() error {
-	return ns.inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
+func (ns *Decoys) DropDecoys() error {
+	return ns.whole().Rules().inTable(decoyTable(), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.FlushTable(t)
 		return conn.Flush()
 	})

@@ -14,7 +14,7 @@ import (
 
 // Kinds returns the kinds of the namespace's devices: veth, bridge, vxlan. Hardware and
 // loopback are "device".
-func (ns *NS) Kinds() (map[string]string, error) {
+func (ns *Links) Kinds() (map[string]string, error) {
 	var links []netlink.Link
 	err := complete(func() (err error) {
 		links, err = ns.handle.LinkList()
@@ -43,7 +43,7 @@ type QdiscDrops struct {
 
 // QdiscDrops reads the namespace's queueing disciplines: for each device the root, which
 // includes the drops of its children, and the ingress one.
-func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
+func (ns *Tuning) QdiscDrops() ([]QdiscDrops, error) {
 	var out []QdiscDrops
 	err := complete(func() error {
 		out = nil
@@ -102,9 +102,9 @@ type DropRule struct {
 // DropRules lists the nf_tables rules in the namespace that drop or reject packets,
 // including those written by iptables. Drops by a chain's policy are not counted by any
 // rule.
-func (ns *NS) DropRules() ([]DropRule, error) {
+func (ns *Rules) DropRules() ([]DropRule, error) {
 	var out []DropRule
-	err := ns.Do(func() error {
+	err := ns.whole().Do(func() error {
 		conn, err := openNFTables()
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ func TestDropRules(t *testing.T) {
 `)
 	must.Do(t, ns.Start(nft))
 	must.Do(t, nft.Wait())
-	rules := must.Get(ns.DropRules())(t)
+	rules := must.Get(ns.Rules().DropRules())(t)
 	var counts []uint64
 	for _, r := range rules {
 		if !strings.HasPrefix(r.Where, "ip t c ") {
@@ -69,13 +69,13 @@ func TestQdiscDrops(t *testing.T) {
 	}
 	ns := must.Get(linuxnet.NewNS("tare-qdiscs"))(t)
 	defer ns.Close()
-	must.Do(t, ns.Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}))
-	must.Do(t, ns.Limit("one", 1e6, 1500))
-	found := must.Get(ns.QdiscDrops())(t)
+	must.Do(t, ns.Links().Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}))
+	must.Do(t, ns.Tuning().Limit("one", 1e6, 1500))
+	found := must.Get(ns.Tuning().QdiscDrops())(t)
 	i := slices.IndexFunc(found, func(q linuxnet.QdiscDrops) bool { return q.Device == "one" })
 	if i < 0 || found[i].Kind != "tbf" || found[i].Drops != 0 || slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }) {
 		t.Errorf("found %+v, want one tbf of the device one that has dropped nothing", found)
 	}
-	kinds := must.Get(ns.Kinds())(t)
+	kinds := must.Get(ns.Links().Kinds())(t)
 	must.EqualFor(t, "the kind of one", "veth", kinds["one"])
 }

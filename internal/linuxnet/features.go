@@ -11,7 +11,7 @@ import (
 
 // Features reads the offload features of links, by device and by the kernel's name, such as
 // "rx-gro".
-func (ns *NS) Features(devices []string) (map[string]map[string]bool, error) {
+func (ns *Tuning) Features(devices []string) (map[string]map[string]bool, error) {
 	out := map[string]map[string]bool{}
 	err := ns.withEthtool(func(e *ethtool.Ethtool) error {
 		for _, name := range devices {
@@ -28,7 +28,7 @@ func (ns *NS) Features(devices []string) (map[string]map[string]bool, error) {
 
 // SetFeatures changes offload features of a link by the kernel's names. The kernel ignores
 // those that the link cannot change: read them back.
-func (ns *NS) SetFeatures(name string, want map[string]bool) error {
+func (ns *Tuning) SetFeatures(name string, want map[string]bool) error {
 	return ns.withEthtool(func(e *ethtool.Ethtool) error {
 		if err := e.Change(name, want); err != nil {
 			return fmt.Errorf("switch offloads of %s in namespace %s: %w", name, ns.name, err)
@@ -39,7 +39,7 @@ func (ns *NS) SetFeatures(name string, want map[string]bool) error {
 
 // DriverStats reads the counters that the drivers of links keep, as ethtool -S shows them, by
 // device and by the driver's name.
-func (ns *NS) DriverStats(devices []string) (map[string]map[string]uint64, error) {
+func (ns *Tuning) DriverStats(devices []string) (map[string]map[string]uint64, error) {
 	out := map[string]map[string]uint64{}
 	err := ns.withEthtool(func(e *ethtool.Ethtool) error {
 		for _, name := range devices {
@@ -55,7 +55,7 @@ func (ns *NS) DriverStats(devices []string) (map[string]map[string]uint64, error
 }
 
 // Ports returns the names of the bridges, by the names of their ports.
-func (ns *NS) Ports() (map[string]string, error) {
+func (ns *Links) Ports() (map[string]string, error) {
 	var links []netlink.Link
 	err := complete(func() (err error) {
 		links, err = ns.handle.LinkList()
@@ -77,7 +77,7 @@ func (ns *NS) Ports() (map[string]string, error) {
 }
 
 // ChangeableFeatures lists the offload features of a link that can be switched.
-func (ns *NS) ChangeableFeatures(name string) (features []string, err error) {
+func (ns *Tuning) ChangeableFeatures(name string) (features []string, err error) {
 	err = ns.withEthtool(func(e *ethtool.Ethtool) error {
 		states, err := e.FeaturesWithState(name)
 		for feature, s := range states {

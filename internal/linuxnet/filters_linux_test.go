@@ -18,12 +18,12 @@ import (
 // rules.
 func TestFilters(t *testing.T) {
 	ns := needNS(t)
-	if found, err := ns.Filters(); err != nil || len(found) != 0 {
+	if found, err := ns.Rules().Filters(); err != nil || len(found) != 0 {
 		t.Fatalf("a fresh namespace has %v, %v", found, err)
 	}
 	g := Gateway{Table: "tare", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
 		Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}
-	if err := ns.Gateway(g); err != nil {
+	if err := ns.Rules().Gateway(g); err != nil {
 		testneed.Missing(t, testneed.Labs, err)
 	}
 	want := []Filter{
@@ -31,7 +31,7 @@ func TestFilters(t *testing.T) {
 		{Family: "inet", Table: "tare", Chain: "postrouting", Hook: "postrouting", Rules: 1, All: 8},
 		{Family: "inet", Table: "tare", Chain: "prerouting", Hook: "prerouting", Rules: 2, All: 8},
 	}
-	found := must.Get(ns.Filters())(t)
+	found := must.Get(ns.Rules().Filters())(t)
 	slices.SortFunc(found, func(a, b Filter) int { return strings.Compare(a.Chain, b.Chain) })
 	must.Equal(t, want, found)
 }
@@ -60,7 +60,7 @@ func TestFiltersOfIptables(t *testing.T) {
 					testneed.Missing(t, testneed.Iptables, err)
 				}
 			}
-			found := must.Get(ns.Filters())(t)
+			found := must.Get(ns.Rules().Filters())(t)
 			if tt.old { // a user-defined chain has two entries of its own
 				must.Equal(t, []Filter{{Family: "ip", Table: "filter", Rules: 4, All: 4}}, found)
 				return

@@ -33,17 +33,17 @@ func TestGatewayRules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ns := needNS(t)
 			for _, bridge := range []string{"br0", "veth*"} {
-				must.Do(t, ns.Gateway(Gateway{Table: "tare", Bridge: bridge, Rules: tt.rules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
+				must.Do(t, ns.Rules().Gateway(Gateway{Table: "tare", Bridge: bridge, Rules: tt.rules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
 					Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}))
-				found := must.Get(ns.Filters())(t)
-				counts := must.Get(ns.Counts("tare"))(t)
+				found := must.Get(ns.Rules().Filters())(t)
+				counts := must.Get(ns.Rules().Counts("tare"))(t)
 				got := gateway{counters: slices.Sorted(maps.Keys(counts))}
 				for _, f := range found {
 					got.chains = append(got.chains, f.Chain+"/"+f.Hook)
 				}
 				slices.Sort(got.chains)
 				must.EqualFor(t, fmt.Sprintf("inside %s", bridge), tt.want, got, cmp.AllowUnexported(gateway{}))
-				must.Do(t, ns.DropTable("tare"))
+				must.Do(t, ns.Rules().DropTable("tare"))
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 // What package here reads itself is what the library of this package reads.
 func TestHere(t *testing.T) {
 	ns := needNS(t)
-	must.Do(t, ns.Veth(Device{Name: "left"}, ns, Device{Name: "right"}))
+	must.Do(t, ns.Links().Veth(Device{Name: "left"}, ns, Device{Name: "right"}))
 	ip := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "ip", args...)
@@ -99,9 +99,9 @@ func TestHereReadsLongLists(t *testing.T) {
 	var last string
 	for i := range pairs {
 		last = "v" + string(rune('a'+i/26)) + string(rune('a'+i%26))
-		must.Do(t, ns.Veth(Device{Name: last}, ns, Device{Name: "p" + last}))
+		must.Do(t, ns.Links().Veth(Device{Name: last}, ns, Device{Name: "p" + last}))
 	}
-	names, err := ns.Devices()
+	names, err := ns.Links().Devices()
 	if err != nil || len(names) < 2*pairs || !slices.Contains(names, last) {
 		t.Fatalf("%v: %v", names, err)
 	}

@@ -18,13 +18,13 @@ func TestHTB(t *testing.T) {
 	}
 	ns := must.Get(NewNS("tare-htb"))(t)
 	defer ns.Close()
-	must.Do(t, ns.Veth(Device{Name: "one"}, ns, Device{Name: "two"}))
-	link := must.Get(ns.link("one"))(t)
+	must.Do(t, ns.Links().Veth(Device{Name: "one"}, ns, Device{Name: "two"}))
+	link := must.Get(ns.Links().link("one"))(t)
 	index := link.Attrs().Index
 	root := netlink.MakeHandle(1, 0)
 	must.Do(t, ns.handle.QdiscReplace(netlink.NewHtb(netlink.QdiscAttrs{LinkIndex: index, Handle: root, Parent: netlink.HANDLE_ROOT})))
 	found := func() QdiscDrops {
-		for _, q := range must.Get(ns.QdiscDrops())(t) {
+		for _, q := range must.Get(ns.Tuning().QdiscDrops())(t) {
 			if q.Device == "one" {
 				return q
 			}

@@ -21,7 +21,7 @@ const (
 
 // CountIngress counts, by kind, the IPv4 packets that a device receives, without affecting
 // them. Read the counters with IngressCounts; they are removed with the device.
-func (ns *NS) CountIngress(table, dev string) error {
+func (ns *Rules) CountIngress(table, dev string) error {
 	return ns.countIngress(table, dev, []kind{
 		{CountESP, [][]expr.Any{join(isIPv4(), transport(unix.IPPROTO_ESP))}},
 		{CountClear, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, vxlanPort))}},
@@ -51,7 +51,7 @@ type TunnelIngress struct {
 // those of a tunnel, those of its ESP with the given SPI, and packets with inner addresses.
 // Packets that the kernel's ESP has just decrypted pass the device a second time and are
 // not counted. Read the counters with IngressCounts; they are removed with the device.
-func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
+func (ns *Rules) CountTunnelIngress(table, dev string, t TunnelIngress) error {
 	kinds := []kind{{CountEncrypted, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port))}}}
 	if t.SPI != 0 {
 		kinds = append(kinds, kind{CountESPSPI, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port), []expr.Any{
@@ -91,7 +91,7 @@ type ProxyIngress struct {
 // CountProxyIngress counts the packets that a device receives, without affecting them: those of
 // connections between two proxies, and packets with inner addresses. Read the counters with
 // IngressCounts; they are removed with the device.
-func (ns *NS) CountProxyIngress(table, dev string, p ProxyIngress) error {
+func (ns *Rules) CountProxyIngress(table, dev string, p ProxyIngress) error {
 	var offset uint32 // of the source port
 	if p.Listens {
 		offset = 2
@@ -114,7 +114,7 @@ type kind struct {
 	match [][]expr.Any
 }
 
-func (ns *NS) countIngress(table, dev string, kinds []kind) error {
+func (ns *Rules) countIngress(table, dev string, kinds []kind) error {
 	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		c := conn.AddChain(&nftables.Chain{Name: "ingress", Table: t, Type: nftables.ChainTypeFilter,
@@ -136,7 +136,7 @@ func (ns *NS) countIngress(table, dev string, kinds []kind) error {
 // DropIngress hides all frames that a device receives from the kernel's own stack. Packet
 // sockets, which come first, still receive them, and CountIngress counts them. It is
 // removed with the device. A table may have several devices.
-func (ns *NS) DropIngress(table, dev string) error {
+func (ns *Rules) DropIngress(table, dev string) error {
 	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		drop := nftables.ChainPolicyDrop
@@ -152,7 +152,7 @@ func (ns *NS) DropIngress(table, dev string) error {
 
 // IngressCounts reads the counters of CountIngress, CountTunnelIngress or CountProxyIngress by
 // name.
-func (ns *NS) IngressCounts(table string) (map[string]Count, error) {
+func (ns *Rules) IngressCounts(table string) (map[string]Count, error) {
 	return ns.countsOf(ingress(table))
 }
 

@@ -12,7 +12,7 @@ import (
 
 // CreateDecoySet creates an empty IP set of type hash:ip,port for up to n services, for a rule
 // of iptables.
-func (ns *NS) CreateDecoySet(n int) error {
+func (ns *Decoys) CreateDecoySet(n int) error {
 	err := ns.withIPSets(func(h *netlink.Handle) error {
 		return h.IpsetCreate(DecoyName, "hash:ip,port", netlink.IpsetCreateOptions{Family: unix.AF_INET, MaxElements: uint32(n)})
 	})
@@ -23,7 +23,7 @@ func (ns *NS) CreateDecoySet(n int) error {
 }
 
 // AddToDecoySet adds n services to the set of CreateDecoySet.
-func (ns *NS) AddToDecoySet(n int) error {
+func (ns *Decoys) AddToDecoySet(n int) error {
 	err := ns.withIPSets(func(h *netlink.Handle) error {
 		tcp := uint8(unix.IPPROTO_TCP)
 		for i := range n {
@@ -42,7 +42,7 @@ func (ns *NS) AddToDecoySet(n int) error {
 }
 
 // DecoySetEntries reads how many services are in the set of CreateDecoySet.
-func (ns *NS) DecoySetEntries() (n int, err error) {
+func (ns *Decoys) DecoySetEntries() (n int, err error) {
 	err = ns.withIPSets(func(h *netlink.Handle) error {
 		set, err := h.IpsetList(DecoyName)
 		if err == nil {
@@ -56,8 +56,8 @@ func (ns *NS) DecoySetEntries() (n int, err error) {
 	return n, nil
 }
 
-func (ns *NS) withIPSets(fn func(*netlink.Handle) error) error {
-	return ns.Do(func() error {
+func (ns *Decoys) withIPSets(fn func(*netlink.Handle) error) error {
+	return ns.whole().Do(func() error {
 		h, err := openNetlink(unix.NETLINK_NETFILTER)
 		if err != nil {
 			return err

@@ -66,8 +66,8 @@ func ProbeIPVS() error {
 type IPVSCounts struct{ InBytes, OutBytes uint64 }
 
 // IPVS reads what the load balancer of the namespace has carried since it was created.
-func (ns *NS) IPVS() (c IPVSCounts, err error) {
-	err = ns.Do(func() error {
+func (ns *Rules) IPVS() (c IPVSCounts, err error) {
+	err = ns.whole().Do(func() error {
 		// ip_vs_stats has the sums, but brings them up to date every 2 s only.
 		text, err := os.ReadFile("/proc/thread-self/net/ip_vs_stats_percpu")
 		if err == nil {

@@ -30,7 +30,7 @@ func (d Device) attrs() netlink.LinkAttrs {
 // IsNoDevice reports whether an error means that a namespace has no device of that name.
 func IsNoDevice(err error) bool { return errors.As(err, new(netlink.LinkNotFoundError)) }
 
-func (ns *NS) link(name string) (netlink.Link, error) {
+func (ns *Links) link(name string) (netlink.Link, error) {
 	l, err := ns.handle.LinkByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
@@ -39,7 +39,7 @@ func (ns *NS) link(name string) (netlink.Link, error) {
 }
 
 // Veth creates a veth pair: d here and p in the namespace peer.
-func (ns *NS) Veth(d Device, peer *NS, p Device) error {
+func (ns *Links) Veth(d Device, peer *NS, p Device) error {
 	v := netlink.NewVeth(d.attrs())
 	v.PeerName, v.PeerNamespace, v.PeerMTU = p.Name, netlink.NsFd(peer.fd()), uint32(p.MTU)
 	if err := ns.handle.LinkAdd(v); err != nil {
@@ -48,12 +48,12 @@ func (ns *NS) Veth(d Device, peer *NS, p Device) error {
 	if err := ns.alias(d); err != nil {
 		return err
 	}
-	return peer.alias(p)
+	return peer.Links().alias(p)
 }
 
 // Netkit creates a pair of netkit devices that carry Ethernet frames: the primary d here and
 // p in the namespace peer.
-func (ns *NS) Netkit(d Device, peer *NS, p Device) error {
+func (ns *Links) Netkit(d Device, peer *NS, p Device) error {
 	n := &netlink.Netkit{LinkAttrs: d.attrs(), Mode: netlink.NETKIT_MODE_L2, Scrub: netlink.NETKIT_SCRUB_DEFAULT, PeerScrub: netlink.NETKIT_SCRUB_DEFAULT}
 	a := p.attrs()
 	a.Namespace = netlink.NsFd(peer.fd())
@@ -64,29 +64,29 @@ func (ns *NS) Netkit(d Device, peer *NS, p Device) error {
 	if err := ns.alias(d); err != nil {
 		return err
 	}
-	return peer.alias(p)
+	return peer.Links().alias(p)
 }
 
 // Bridge creates a Linux bridge and sets it up.
-func (ns *NS) Bridge(d Device) error {
-	return ns.add(&netlink.Bridge{LinkAttrs: d.attrs()}, d, ns)
+func (ns *Links) Bridge(d Device) error {
+	return ns.add(&netlink.Bridge{LinkAttrs: d.attrs()}, d, ns.whole())
 }
 
 // Macvlan creates a macvlan device of parent, in bridge mode, in the namespace into.
-func (ns *NS) Macvlan(d Device, parent string, into *NS) error {
+func (ns *Links) Macvlan(d Device, parent string, into *NS) error {
 	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}
 	})
 }
 
 // IPVlan creates an ipvlan device of parent, in L2 mode, in the namespace into.
-func (ns *NS) IPVlan(d Device, parent string, into *NS) error {
+func (ns *Links) IPVlan(d Device, parent string, into *NS) error {
 	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.IPVlan{LinkAttrs: a, Mode: netlink.IPVLAN_MODE_L2}
 	})
 }
 
-func (ns *NS) addChild(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
+func (ns *Links) addChild(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
 	p, err := ns.link(parent)
 	if err != nil {
 		return err
@@ -98,17 +98,17 @@ func (ns *NS) addChild(d Device, parent string, into *NS, of func(netlink.LinkAt
 	if err := ns.handle.LinkAdd(link); err != nil {
 		return fmt.Errorf("create %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
-	made, err := into.link(a.Name)
+	made, err := into.Links().link(a.Name)
 	if err != nil {
 		return err
 	}
 	if err := into.handle.LinkSetName(made, d.Name); err != nil {
 		return fmt.Errorf("set the name of %s device %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
-	if err := into.alias(d); err != nil {
+	if err := into.Links().alias(d); err != nil {
 		return err
 	}
-	return into.Up(d.Name)
+	return into.Links().Up(d.Name)
 }
 
 // VXLAN is a point-to-multipoint tunnel (RFC 7348) with static entries only.
@@ -123,24 +123,24 @@ const vxlanPort = 4789
 
 // VXLAN creates the tunnel device in the namespace into, while its outer packets are sent
 // and received in ns, as in Docker's overlay driver.
-func (ns *NS) VXLAN(v VXLAN, into *NS) error {
+func (ns *Links) VXLAN(v VXLAN, into *NS) error {
 	a := v.attrs()
 	a.Namespace = netlink.NsFd(into.fd())
 	link := &netlink.Vxlan{LinkAttrs: a, VxlanId: v.ID, SrcAddr: v.Local.AsSlice(), Port: vxlanPort, Learning: false, Proxy: true}
 	return ns.add(link, v.Device, into)
 }
 
-func (ns *NS) add(l netlink.Link, d Device, into *NS) error {
+func (ns *Links) add(l netlink.Link, d Device, into *NS) error {
 	if err := ns.handle.LinkAdd(l); err != nil {
 		return fmt.Errorf("create %s %s in namespace %s: %w", l.Type(), d.Name, into.name, err)
 	}
-	if err := into.alias(d); err != nil {
+	if err := into.Links().alias(d); err != nil {
 		return err
 	}
-	return into.Up(d.Name)
+	return into.Links().Up(d.Name)
 }
 
-func (ns *NS) alias(d Device) error {
+func (ns *Links) alias(d Device) error {
 	if d.Alias == "" {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (ns *NS) alias(d Device) error {
 }
 
 // Up sets a link up.
-func (ns *NS) Up(name string) error {
+func (ns *Links) Up(name string) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (ns *NS) Up(name string) error {
 }
 
 // Attach adds port to bridge and sets it up.
-func (ns *NS) Attach(port, bridge string) error {
+func (ns *Links) Attach(port, bridge string) error {
 	p, err := ns.link(port)
 	if err != nil {
 		return err
@@ -183,10 +183,10 @@ func (ns *NS) Attach(port, bridge string) error {
 }
 
 // SetAlias sets the alias of a link that was created by something else.
-func (ns *NS) SetAlias(d Device) error { return ns.alias(d) }
+func (ns *Links) SetAlias(d Device) error { return ns.alias(d) }
 
 // Remove deletes a link.
-func (ns *NS) Remove(name string) error {
+func (ns *Links) Remove(name string) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (ns *NS) Remove(name string) error {
 }
 
 // HardwareAddr reads a link's MAC address.
-func (ns *NS) HardwareAddr(name string) (net.HardwareAddr, error) {
+func (ns *Links) HardwareAddr(name string) (net.HardwareAddr, error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (ns *NS) HardwareAddr(name string) (net.HardwareAddr, error) {
 }
 
 // SetMTU sets the MTU of a link.
-func (ns *NS) SetMTU(name string, mtu int) error {
+func (ns *Links) SetMTU(name string, mtu int) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (ns *NS) SetMTU(name string, mtu int) error {
 }
 
 // MTU is SetMTU, but ignores an MTU of 0.
-func (ns *NS) MTU(name string, mtu int) error {
+func (ns *Links) MTU(name string, mtu int) error {
 	if mtu == 0 {
 		return nil
 	}
@@ -241,9 +241,9 @@ func CheckTUN() error {
 // TapDevice creates a tap device whose frames are read from and written to the file, each
 // with a virtio-net header for offloads. It is deleted when the last descriptor of the file
 // is closed.
-func (ns *NS) TapDevice(d Device) (*os.File, error) {
+func (ns *Links) TapDevice(d Device) (*os.File, error) {
 	var file *os.File
-	err := ns.Do(func() error {
+	err := ns.whole().Do(func() error {
 		fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return fmt.Errorf("open %s: %w", tunDevice, err)

@@ -69,7 +69,7 @@ const (
 
 // Gateway installs g. Connection tracking is active in the namespace from then on, whatever
 // the rules.
-func (ns *NS) Gateway(g Gateway) error {
+func (ns *Rules) Gateway(g Gateway) error {
 	err := ns.inTable(inet(g.Table), func(conn *nftables.Conn, table *nftables.Table) error {
 		b := gatewayBuilder{conn: conn, g: g, table: conn.AddTable(table)}
 		for _, part := range []struct {
@@ -103,8 +103,8 @@ func inet(table string) *nftables.Table {
 }
 
 // inTable opens nftables in the namespace and calls fn with a table that may not exist yet.
-func (ns *NS) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
-	return ns.Do(func() error {
+func (ns *Rules) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
+	return ns.whole().Do(func() error {
 		conn, err := openNFTables()
 		if err == nil {
 			err = fn(conn, t)
@@ -184,10 +184,10 @@ func (b *gatewayBuilder) track() {
 type Count struct{ Packets, Bytes uint64 }
 
 // Counts reads the counters of a Gateway by name.
-func (ns *NS) Counts(table string) (map[string]Count, error) { return ns.countsOf(inet(table)) }
+func (ns *Rules) Counts(table string) (map[string]Count, error) { return ns.countsOf(inet(table)) }
 
 // countsOf reads the named counters of a table.
-func (ns *NS) countsOf(t *nftables.Table) (map[string]Count, error) {
+func (ns *Rules) countsOf(t *nftables.Table) (map[string]Count, error) {
 	var counts map[string]Count
 	err := ns.inTable(t, func(conn *nftables.Conn, t *nftables.Table) (err error) {
 		counts, err = counters(conn, t)
@@ -216,7 +216,7 @@ func counters(conn *nftables.Conn, t *nftables.Table) (map[string]Count, error) 
 }
 
 // DropChain removes a chain's rules; tests use it to bypass the path.
-func (ns *NS) DropChain(table, chain string) error {
+func (ns *Rules) DropChain(table, chain string) error {
 	return ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.FlushChain(&nftables.Chain{Name: chain, Table: t})
 		return conn.Flush()
@@ -224,7 +224,7 @@ func (ns *NS) DropChain(table, chain string) error {
 }
 
 // DropTable removes a table.
-func (ns *NS) DropTable(table string) error {
+func (ns *Rules) DropTable(table string) error {
 	return ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.DelTable(t)
 		return conn.Flush()
@@ -233,8 +233,8 @@ func (ns *NS) DropTable(table string) error {
 
 // FlushConntrack deletes the namespace's connection tracking entries. It does nothing on
 // kernels without CONFIG_NF_CT_NETLINK, whose entries expire on their own.
-func (ns *NS) FlushConntrack() error {
-	err := ns.Do(func() error {
+func (ns *Rules) FlushConntrack() error {
+	err := ns.whole().Do(func() error {
 		h, err := openNetlink(unix.NETLINK_NETFILTER)
 		if err != nil {
 			return err

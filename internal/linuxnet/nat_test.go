@@ -24,5 +24,5 @@ func TestGatewayOfManySandboxes(t *testing.T) {
 			g.Publish = append(g.Publish, Published{Port: port, To: netip.AddrPortFrom(at, port)})
 		}
 	}
-	must.Do(t, ns.Gateway(g))
+	must.Do(t, ns.Rules().Gateway(g))
 }

@@ -43,7 +43,7 @@ func NewNS(name string) (*NS, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open netlink in namespace %s: %w", name, err), ns.Close())
 	}
-	if err := ns.Up(loopback); err != nil {
+	if err := ns.Links().Up(loopback); err != nil {
 		return nil, errors.Join(err, ns.Close())
 	}
 	return ns, nil

@@ -25,7 +25,7 @@ func NewPinnedNS(name, mark string) (*NS, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = ns.alias(Device{Name: loopback, Alias: mark})
+	err = ns.Links().alias(Device{Name: loopback, Alias: mark})
 	if err == nil {
 		err = ns.pin(mark)
 	}
@@ -101,7 +101,7 @@ func HasMark(name, mark string) bool {
 		return false
 	}
 	defer ns.Close()
-	link, err := ns.link(loopback)
+	link, err := ns.Links().link(loopback)
 	return err == nil && link.Attrs().Alias == mark
 }
 

@@ -18,9 +18,9 @@ import (
 
 // Processes lists the ids of the processes in the namespace, as in /proc. Only root sees
 // processes of other users.
-func (ns *NS) Processes() ([]int, error) {
+func (ns *Sockets) Processes() ([]int, error) {
 	var own, of unix.Stat_t
-	if err := unix.Fstat(ns.fd(), &own); err != nil {
+	if err := unix.Fstat(ns.whole().fd(), &own); err != nil {
 		return nil, fmt.Errorf("list the processes of namespace %s: %w", ns.name, err)
 	}
 	entries, err := os.ReadDir("/proc")
@@ -119,7 +119,7 @@ func CPUTime(pid int) (uint64, error) {
 
 // Listeners lists the processes that listen on a TCP port in the namespace, on any address.
 // Only root sees processes of other users.
-func (ns *NS) Listeners(port uint16) ([]int, error) {
+func (ns *Sockets) Listeners(port uint16) ([]int, error) {
 	pids, err := ns.socketOwners(func(s tcpSocket) bool { return s.listens && s.port == port })
 	if err != nil {
 		return nil, fmt.Errorf("find the listeners on port %d in namespace %s: %w", port, ns.name, err)
@@ -129,7 +129,7 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 
 // ConnectionOwners lists the processes that have a TCP connection with these addresses in the
 // namespace. Only root sees processes of other users.
-func (ns *NS) ConnectionOwners(local, remote netip.AddrPort) ([]int, error) {
+func (ns *Sockets) ConnectionOwners(local, remote netip.AddrPort) ([]int, error) {
 	own, peer := procAddress(local), procAddress(remote)
 	pids, err := ns.socketOwners(func(s tcpSocket) bool { return s.local == own && s.remote == peer })
 	if err != nil {
@@ -140,7 +140,7 @@ func (ns *NS) ConnectionOwners(local, remote netip.AddrPort) ([]int, error) {
 
 // OpenConnections counts the TCP sockets in the namespace that have a local port from first to
 // last, or a remote one, and are neither listening nor in TIME_WAIT.
-func (ns *NS) OpenConnections(first, last uint16) (n int, err error) {
+func (ns *Sockets) OpenConnections(first, last uint16) (n int, err error) {
 	within := func(port uint16) bool { return port >= first && port <= last }
 	err = ns.eachTCPSocket(func(s tcpSocket) {
 		if !s.listens && !s.waits && (within(s.port) || within(s.remotePort)) {
@@ -154,7 +154,7 @@ func (ns *NS) OpenConnections(first, last uint16) (n int, err error) {
 }
 
 // socketOwners lists the processes that have a socket which matches.
-func (ns *NS) socketOwners(match func(tcpSocket) bool) ([]int, error) {
+func (ns *Sockets) socketOwners(match func(tcpSocket) bool) ([]int, error) {
 	sockets := map[string]bool{}
 	err := ns.eachTCPSocket(func(s tcpSocket) {
 		if match(s) {
@@ -183,8 +183,8 @@ func (ns *NS) socketOwners(match func(tcpSocket) bool) ([]int, error) {
 }
 
 // eachTCPSocket calls fn with each TCP socket in the namespace.
-func (ns *NS) eachTCPSocket(fn func(tcpSocket)) error {
-	return ns.Do(func() error {
+func (ns *Sockets) eachTCPSocket(fn func(tcpSocket)) error {
+	return ns.whole().Do(func() error {
 		for _, family := range []string{"tcp", "tcp6"} {
 			text, err := os.ReadFile("/proc/thread-self/net/" + family)
 			if os.IsNotExist(err) {

@@ -19,10 +19,10 @@ func TestProcesses(t *testing.T) {
 	must.Do(t, a.Start(cmd))
 	t.Cleanup(func() { _ = cmd.Wait() })
 	t.Cleanup(func() { _ = in.(io.Closer).Close() })
-	if got, err := a.Processes(); err != nil || !slices.Equal(got, []int{cmd.Process.Pid}) {
+	if got, err := a.Sockets().Processes(); err != nil || !slices.Equal(got, []int{cmd.Process.Pid}) {
 		t.Errorf("processes of a: %v, %v, want %d", got, err, cmd.Process.Pid)
 	}
-	must.EqualFor(t, "processes of b", 0, len(must.Get(b.Processes())(t)))
+	must.EqualFor(t, "processes of b", 0, len(must.Get(b.Sockets().Processes())(t)))
 }
 
 // The CPU time of a process is known, and one that has ended is reported as that.

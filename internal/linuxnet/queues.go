@@ -14,7 +14,7 @@ import (
 type Queues struct{ Rx, Tx, MaxRx, MaxTx int }
 
 // Queues reads the numbers of queues of a link, as ethtool -l does.
-func (ns *NS) Queues(name string) (q Queues, err error) {
+func (ns *Tuning) Queues(name string) (q Queues, err error) {
 	err = ns.withEthtool(func(e *ethtool.Ethtool) error {
 		c, err := e.GetChannels(name)
 		if err != nil {
@@ -27,7 +27,7 @@ func (ns *NS) Queues(name string) (q Queues, err error) {
 }
 
 // SetQueues sets the numbers of queues of a link, as ethtool -L does.
-func (ns *NS) SetQueues(name string, rx, tx int) error {
+func (ns *Tuning) SetQueues(name string, rx, tx int) error {
 	return ns.withEthtool(func(e *ethtool.Ethtool) error {
 		c, err := e.GetChannels(name)
 		if err == nil {
@@ -42,8 +42,8 @@ func (ns *NS) SetQueues(name string, rx, tx int) error {
 }
 
 // SetQueueLength sets the length of a link's transmit queue in packets.
-func (ns *NS) SetQueueLength(name string, packets int) error {
-	l, err := ns.link(name)
+func (ns *Tuning) SetQueueLength(name string, packets int) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func (ns *NS) SetQueueLength(name string, packets int) error {
 }
 
 // QueueLength reads the length of a link's transmit queue in packets.
-func (ns *NS) QueueLength(name string) (int, error) {
-	l, err := ns.link(name)
+func (ns *Tuning) QueueLength(name string) (int, error) {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return 0, err
 	}
@@ -64,8 +64,8 @@ func (ns *NS) QueueLength(name string) (int, error) {
 
 // SetQdisc replaces the root queueing discipline of a link by one of a kind, with its
 // defaults.
-func (ns *NS) SetQdisc(name, kind string) error {
-	l, err := ns.link(name)
+func (ns *Tuning) SetQdisc(name, kind string) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (ns *NS) SetQdisc(name, kind string) error {
 
 // Qdisc reads the kind of a link's root queueing discipline, and the packets that it sent,
 // counted as segments.
-func (ns *NS) Qdisc(name string) (kind string, packets uint64, err error) {
-	l, err := ns.link(name)
+func (ns *Tuning) Qdisc(name string) (kind string, packets uint64, err error) {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return "", 0, err
 	}
@@ -109,8 +109,8 @@ func (ns *NS) Qdisc(name string) (kind string, packets uint64, err error) {
 type PacketSizes struct{ GSO, GSOIPv4, GRO, GROIPv4 int }
 
 // SetPacketSizes sets all of them.
-func (ns *NS) SetPacketSizes(name string, bytes int) error {
-	l, err := ns.link(name)
+func (ns *Tuning) SetPacketSizes(name string, bytes int) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (ns *NS) SetPacketSizes(name string, bytes int) error {
 }
 
 // PacketSizes reads them.
-func (ns *NS) PacketSizes(name string) (PacketSizes, error) {
-	l, err := ns.link(name)
+func (ns *Tuning) PacketSizes(name string) (PacketSizes, error) {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return PacketSizes{}, err
 	}
@@ -144,9 +144,9 @@ const (
 // NAPIThreads lists the kernel threads that receive the packets of links in threaded NAPI
 // mode, by device. It needs Linux 6.8. The ids are those of the machine, not of a PID
 // namespace.
-func (ns *NS) NAPIThreads() (map[string][]int, error) {
+func (ns *Tuning) NAPIThreads() (map[string][]int, error) {
 	out := map[string][]int{}
-	err := ns.Do(func() error {
+	err := ns.whole().Do(func() error {
 		replies, err := dumpNAPI()
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 )
 
 // Devices lists the names of the namespace's links in the order of their creation.
-func (ns *NS) Devices() ([]string, error) {
+func (ns *Links) Devices() ([]string, error) {
 	var links []netlink.Link
 	err := complete(func() (err error) {
 		links, err = ns.handle.LinkList()
@@ -36,7 +36,7 @@ func (ns *NS) Devices() ([]string, error) {
 }
 
 // DeviceWith returns the name of the link that has an address.
-func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
+func (ns *Links) DeviceWith(addr netip.Addr) (string, error) {
 	var all []netlink.Addr
 	err := complete(func() (err error) {
 		all, err = ns.handle.AddrList(nil, netlink.FAMILY_ALL)
@@ -59,7 +59,7 @@ func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
 }
 
 // PeerIn returns the name of the other end of a veth, which is in the namespace other.
-func (ns *NS) PeerIn(other *NS, veth string) (string, error) {
+func (ns *Links) PeerIn(other *NS, veth string) (string, error) {
 	l, err := ns.link(veth)
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (ns *NS) PeerIn(other *NS, veth string) (string, error) {
 
 // Parent returns the name of the link, in the namespace below, that is the parent of a
 // macvlan or ipvlan device.
-func (ns *NS) Parent(below *NS, child string) (string, error) {
+func (ns *Links) Parent(below *NS, child string) (string, error) {
 	l, err := ns.link(child)
 	if err != nil {
 		return "", err
@@ -112,7 +112,7 @@ type LinkStats struct {
 }
 
 // Stats reads a link's counters.
-func (ns *NS) Stats(name string) (LinkStats, error) {
+func (ns *Links) Stats(name string) (LinkStats, error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return LinkStats{}, err
@@ -130,7 +130,7 @@ func (ns *NS) Stats(name string) (LinkStats, error) {
 
 // Describe reads the kind and settings of a link: MTU, queueing discipline, addresses, and
 // the enabled offloads.
-func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) {
+func (ns *Links) Describe(name string) (kind string, facts [][2]string, err error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return "", nil, err
@@ -152,7 +152,7 @@ func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) 
 			facts = append(facts, [2]string{"address", a.IPNet.String()})
 		}
 	}
-	on, err := ns.Offloads(name)
+	on, err := ns.whole().Tuning().Offloads(name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -174,9 +174,9 @@ func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) 
 // since its creation, for instance because a cable was pulled or the other end of a veth
 // pair was removed. Devices without this counter (before Linux 3.15) are omitted. The
 // netlink library does not read this attribute.
-func (ns *NS) CarrierChanges() (map[string]uint64, error) {
+func (ns *Links) CarrierChanges() (map[string]uint64, error) {
 	out := map[string]uint64{}
-	err := ns.Do(func() error {
+	err := ns.whole().Do(func() error {
 		dump, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
 		if err != nil {
 			return err
@@ -217,9 +217,9 @@ func (ns *NS) CarrierChanges() (map[string]uint64, error) {
 
 // Filters lists the packet filters of the namespace: base chains of nftables, which include
 // those of iptables-nft, and the tables of legacy iptables. It changes nothing.
-func (ns *NS) Filters() ([]Filter, error) {
+func (ns *Rules) Filters() ([]Filter, error) {
 	var out []Filter
-	err := ns.Do(func() (err error) {
+	err := ns.whole().Do(func() (err error) {
 		out, err = here.Filters()
 		return err
 	})

@@ -14,18 +14,18 @@ import (
 func TestFindDevices(t *testing.T) {
 	a, b := joined(t)
 	// A second pair, created in the opposite order, so that indices differ.
-	must.Do(t, errors.Join(b.Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Veth(Device{Name: "z0"}, b, Device{Name: "z1"})))
-	must.EqualFor(t, "devices of a", []string{"lo", "x0", "y1"}, must.Get(a.Devices())(t))
-	must.EqualFor(t, "the device with 192.0.2.1", "x0", must.Get(a.DeviceWith(netip.MustParseAddr("192.0.2.1")))(t))
-	if _, err := a.DeviceWith(netip.MustParseAddr("192.0.2.2")); err == nil {
+	must.Do(t, errors.Join(b.Links().Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Links().Veth(Device{Name: "z0"}, b, Device{Name: "z1"})))
+	must.EqualFor(t, "devices of a", []string{"lo", "x0", "y1"}, must.Get(a.Links().Devices())(t))
+	must.EqualFor(t, "the device with 192.0.2.1", "x0", must.Get(a.Links().DeviceWith(netip.MustParseAddr("192.0.2.1")))(t))
+	if _, err := a.Links().DeviceWith(netip.MustParseAddr("192.0.2.2")); err == nil {
 		t.Error("a has an address of b")
 	}
 	for veth, want := range map[string]string{"x0": "x0", "y1": "y0"} {
-		must.EqualFor(t, fmt.Sprintf("the peer of %s", veth), want, must.Get(a.PeerIn(b, veth))(t))
+		must.EqualFor(t, fmt.Sprintf("the peer of %s", veth), want, must.Get(a.Links().PeerIn(b, veth))(t))
 	}
-	must.FailFor(t, "the peer of z0, which is in b, was found in a", must.Err(b.PeerIn(a, "z0")))
-	must.Do(t, a.Macvlan(Device{Name: "m0"}, "x0", b))
-	must.EqualFor(t, "the parent of m0", "x0", must.Get(b.Parent(a, "m0"))(t))
+	must.FailFor(t, "the peer of z0, which is in b, was found in a", must.Err(b.Links().PeerIn(a, "z0")))
+	must.Do(t, a.Links().Macvlan(Device{Name: "m0"}, "x0", b))
+	must.EqualFor(t, "the parent of m0", "x0", must.Get(b.Links().Parent(a, "m0"))(t))
 }
 
 // TestCarrierChanges checks that a device's count changes only when the other end of its
@@ -34,7 +34,7 @@ func TestCarrierChanges(t *testing.T) {
 	a, b := joined(t)
 	read := func() uint64 {
 		t.Helper()
-		all := must.Get(a.CarrierChanges())(t)
+		all := must.Get(a.Links().CarrierChanges())(t)
 		n, ok := all["x0"]
 		if !ok {
 			t.Fatalf("no count of x0 among %v", all)
@@ -43,9 +43,9 @@ func TestCarrierChanges(t *testing.T) {
 	}
 	before := read()
 	must.EqualFor(t, "while nothing happened", before, read())
-	peer := must.Get(b.link("x0"))(t)
+	peer := must.Get(b.Links().link("x0"))(t)
 	must.Do(t, b.handle.LinkSetDown(peer))
 	down := read()
-	must.Do(t, b.Up("x0"))
+	must.Do(t, b.Links().Up("x0"))
 	must.EqualFor(t, "changes as the other end went down and came up", []uint64{before + 1, before + 2}, []uint64{down, read()})
 }

@@ -14,8 +14,8 @@ import (
 // Limit limits what a link sends to rate bit/s with a token bucket. [Bucket] gives the
 // sizes of the bucket and of its queue, so that TCP sees a short router queue and no loss
 // caused by the granularity of the bucket.
-func (ns *NS) Limit(name string, rate uint64, mtu int) error {
-	l, err := ns.link(name)
+func (ns *Tuning) Limit(name string, rate uint64, mtu int) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func offloads() []string {
 // Segmentation disables a link's segmentation offloads and GRO, or leaves the kernel's
 // defaults, which for the devices of a lab is on. Features that the device lacks or cannot
 // change are skipped; Describe reads back the result.
-func (ns *NS) Segmentation(name string, on bool) error {
+func (ns *Tuning) Segmentation(name string, on bool) error {
 	if on {
 		return nil
 	}
@@ -57,14 +57,14 @@ func (ns *NS) Segmentation(name string, on bool) error {
 
 // ChecksumOff makes the kernel complete checksums before packets leave a link, which also
 // segments large packets: for devices whose frames a process reads.
-func (ns *NS) ChecksumOff(name string) error {
+func (ns *Tuning) ChecksumOff(name string) error {
 	return ns.switchOff(name, []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"},
 		"switch checksum offload of "+name+" off")
 }
 
 // switchOff disables those of the features of a link that are enabled. doing begins its
 // error message.
-func (ns *NS) switchOff(name string, features []string, doing string) error {
+func (ns *Tuning) switchOff(name string, features []string, doing string) error {
 	return ns.withEthtool(func(e *ethtool.Ethtool) error {
 		have, err := e.Features(name)
 		if err != nil {
@@ -88,9 +88,9 @@ func (ns *NS) switchOff(name string, features []string, doing string) error {
 
 // Offloads reads which segmentation offloads and checksum offload of a link are enabled:
 // "tso", "gso", "gro", "tx-checksum".
-func (ns *NS) Offloads(name string) (map[string]bool, error) {
+func (ns *Tuning) Offloads(name string) (map[string]bool, error) {
 	var out map[string]bool
-	err := ns.Do(func() (err error) {
+	err := ns.whole().Do(func() (err error) {
 		out, err = here.Offloads(name)
 		return err
 	})
@@ -100,8 +100,8 @@ func (ns *NS) Offloads(name string) (map[string]bool, error) {
 	return out, nil
 }
 
-func (ns *NS) withEthtool(fn func(*ethtool.Ethtool) error) error {
-	return ns.Do(func() error {
+func (ns *Tuning) withEthtool(fn func(*ethtool.Ethtool) error) error {
+	return ns.whole().Do(func() error {
 		e, err := ethtool.NewEthtool()
 		if err != nil {
 			return fmt.Errorf("open ethtool in namespace %s: %w", ns.name, err)

@@ -26,10 +26,10 @@ func needNS(t *testing.T) *NS {
 
 func TestLimit(t *testing.T) {
 	ns := needNS(t)
-	must.Do(t, ns.Veth(Device{Name: "x0"}, ns, Device{Name: "x1"}))
+	must.Do(t, ns.Links().Veth(Device{Name: "x0"}, ns, Device{Name: "x1"}))
 	for _, rate := range []uint64{1e6, 1e9, 100e9} {
-		must.Do(t, ns.Limit("x0", rate, 1500))
-		l := must.Get(ns.link("x0"))(t)
+		must.Do(t, ns.Tuning().Limit("x0", rate, 1500))
+		l := must.Get(ns.Links().link("x0"))(t)
 		qs, err := ns.handle.QdiscList(l)
 		if err != nil || len(qs) != 1 {
 			t.Fatalf("%d qdiscs, %v", len(qs), err)
@@ -43,7 +43,7 @@ func TestLimit(t *testing.T) {
 
 func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	ns := needNS(t)
-	err := ns.Up("nothing0")
+	err := ns.Links().Up("nothing0")
 	if want := "find nothing0 in namespace tare-test-linuxnet: Link not found"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

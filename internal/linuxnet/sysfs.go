@@ -15,8 +15,8 @@ import (
 // sysfs calls fn on a thread inside the namespace with a new sysfs, which shows the devices
 // of the namespace and is attached to no path, so that nothing remains of it. It needs
 // Linux 5.2.
-func (ns *NS) sysfs(fn func(root int) error) error {
-	return ns.Do(func() error {
+func (ns *Tuning) sysfs(fn func(root int) error) error {
+	return ns.whole().Do(func() error {
 		context, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
 		if err != nil {
 			return fmt.Errorf("open sysfs for namespace %s: %w", ns.name, err)
@@ -36,7 +36,7 @@ func (ns *NS) sysfs(fn func(root int) error) error {
 
 // SetDeviceAttribute writes an attribute of a link, such as "threaded" or
 // "queues/rx-0/rps_cpus" (Documentation/ABI/testing/sysfs-class-net).
-func (ns *NS) SetDeviceAttribute(device, attribute, value string) error {
+func (ns *Tuning) SetDeviceAttribute(device, attribute, value string) error {
 	return ns.sysfs(func(root int) error {
 		f, err := openAttribute(root, device, attribute, unix.O_WRONLY)
 		if err == nil {
@@ -51,7 +51,7 @@ func (ns *NS) SetDeviceAttribute(device, attribute, value string) error {
 }
 
 // DeviceAttributes reads attributes of a link by name. Those that the link lacks are omitted.
-func (ns *NS) DeviceAttributes(device string, attributes []string) (map[string]string, error) {
+func (ns *Tuning) DeviceAttributes(device string, attributes []string) (map[string]string, error) {
 	out := map[string]string{}
 	err := ns.sysfs(func(root int) error {
 		for _, name := range attributes {

@@ -18,17 +18,17 @@ import (
 func joined(t *testing.T) (a, b *NS) {
 	t.Helper()
 	a, b = needNS(t), needNS(t)
-	must.Do(t, a.Veth(Device{Name: "x0"}, b, Device{Name: "x0"}))
+	must.Do(t, a.Links().Veth(Device{Name: "x0"}, b, Device{Name: "x0"}))
 	for i, ns := range []*NS{a, b} {
 		at := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + i)}), 24)
-		must.Do(t, errors.Join(ns.Up("x0"), ns.Address("x0", at)))
+		must.Do(t, errors.Join(ns.Links().Up("x0"), ns.Routes().Address("x0", at)))
 	}
 	return a, b
 }
 
 func TestTapCountsByKind(t *testing.T) {
 	a, b := joined(t)
-	must.Do(t, b.CountIngress("tare", "x0"))
+	must.Do(t, b.Rules().CountIngress("tare", "x0"))
 	send := func(network, to string, times int) {
 		t.Helper()
 		var c net.Conn
@@ -49,7 +49,7 @@ func TestTapCountsByKind(t *testing.T) {
 	// The kernel resolves the address first, and then delivers what it queued.
 	var got map[string]Count
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		got = must.Get(b.IngressCounts("tare"))(t)
+		got = must.Get(b.Rules().IngressCounts("tare"))(t)
 		if got[CountClear].Packets > 0 && (!RealRoot() || got[CountESP].Packets > 0) || time.Now().After(end) {
 			break
 		}
@@ -67,7 +67,7 @@ func TestTapCountsByKind(t *testing.T) {
 // it rejected.
 func TestESP(t *testing.T) {
 	ns := needNS(t)
-	list := must.Get(ns.Associations())(t)
+	list := must.Get(ns.Tunnels().Associations())(t)
 	must.EqualFor(t, "a new namespace has associations", 0, len(list))
 	if err := ProbeESP(); err != nil {
 		t.Logf("%v", err)
@@ -84,9 +84,9 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 		other, err = OpenNS("other", "/proc/thread-self/ns/net")
 		return err
 	}))
-	must.Get(other.Stats("x0"))(t)
+	must.Get(other.Links().Stats("x0"))(t)
 	must.Do(t, other.Close())
-	must.Get(a.Stats("x0"))(must.Named(t, "after the other was closed"))
+	must.Get(a.Links().Stats("x0"))(must.Named(t, "after the other was closed"))
 	if _, err := OpenNS("nothing", "/proc/self/nothing"); err == nil {
 		t.Error("a path without a namespace was opened")
 	}

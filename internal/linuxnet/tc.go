@@ -10,7 +10,7 @@ import (
 )
 
 // Index reads the number that the kernel has given a link in its namespace.
-func (ns *NS) Index(name string) (int, error) {
+func (ns *Links) Index(name string) (int, error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return 0, err
@@ -20,8 +20,8 @@ func (ns *NS) Index(name string) (int, error) {
 
 // AttachIngress attaches a tc program, given as a file descriptor, to what a link receives.
 // It adds the queueing discipline clsact for it, which must not be there yet.
-func (ns *NS) AttachIngress(name string, program int) error {
-	l, err := ns.link(name)
+func (ns *Rules) AttachIngress(name string, program int) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (ns *NS) AttachIngress(name string, program int) error {
 }
 
 // DetachIngress removes clsact from a link, with all programs that are attached to it.
-func (ns *NS) DetachIngress(name string) error {
-	l, err := ns.link(name)
+func (ns *Rules) DetachIngress(name string) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}

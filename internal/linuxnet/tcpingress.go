@@ -41,7 +41,7 @@ const (
 // to and from the ports first to last, those to and from others, packets that open a connection,
 // and, if hellos is set, the first messages of TLS. A hello is counted where it begins a packet.
 // Read the counters with IngressCounts; they are removed with the device.
-func (ns *NS) CountTCPIngress(table, dev string, first, last uint16, hellos bool) error {
+func (ns *Rules) CountTCPIngress(table, dev string, first, last uint16, hellos bool) error {
 	within := func(op expr.CmpOp, offset uint32) []expr.Any {
 		return []expr.Any{&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: offset, Len: 2},
 			&expr.Range{Op: op, Register: regA, FromData: binaryutil.BigEndian.PutUint16(first), ToData: binaryutil.BigEndian.PutUint16(last)}}

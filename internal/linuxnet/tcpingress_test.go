@@ -18,7 +18,7 @@ import (
 // one in the clear have none. Whoever has a connection is found by its addresses.
 func TestTCPIngress(t *testing.T) {
 	a, b := joined(t)
-	err := b.CountTCPIngress("tare", "x0", 5201, 5202, true)
+	err := b.Rules().CountTCPIngress("tare", "x0", 5201, 5202, true)
 	if errors.Is(err, ErrPayloadMatch) {
 		testneed.Missing(t, testneed.Feature, err)
 	}
@@ -57,15 +57,15 @@ func TestTCPIngress(t *testing.T) {
 	say(5201, true)
 	say(5203, true)
 	client, server := say(5202, false)
-	got := must.Get(b.IngressCounts("tare"))(t)
+	got := must.Get(b.Rules().IngressCounts("tare"))(t)
 	if got[CountOpened].Packets != 2 || got[CountClientHello].Packets != 1 || got[CountServerHello].Packets != 0 || got[CountToPorts].Packets < 6 ||
 		got[CountFromPorts].Packets != 0 || got[CountOtherTCP].Packets < 3 {
 		t.Errorf("counters %+v", got)
 	}
 	local, remote := server.LocalAddr().(*net.TCPAddr).AddrPort(), client.LocalAddr().(*net.TCPAddr).AddrPort()
-	must.EqualFor(t, "the connection is of", []int{os.Getpid()}, must.Get(b.ConnectionOwners(local, remote))(t))
-	if who, err := b.ConnectionOwners(remote, local); err != nil || who != nil {
+	must.EqualFor(t, "the connection is of", []int{os.Getpid()}, must.Get(b.Sockets().ConnectionOwners(local, remote))(t))
+	if who, err := b.Sockets().ConnectionOwners(remote, local); err != nil || who != nil {
 		t.Errorf("a connection of the other namespace is of %v, %v", who, err)
 	}
-	must.Equal(t, 2, must.Get(b.OpenConnections(5201, 5202))(t))
+	must.Equal(t, 2, must.Get(b.Sockets().OpenConnections(5201, 5202))(t))
 }

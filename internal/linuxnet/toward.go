@@ -22,7 +22,7 @@ type Toward struct {
 }
 
 // Toward looks up how an address is reached. No packet is sent.
-func (ns *NS) Toward(addr netip.Addr) (t Toward, err error) {
+func (ns *Routes) Toward(addr netip.Addr) (t Toward, err error) {
 	fail := func(err error) (Toward, error) {
 		return t, fmt.Errorf("find the route to %s in namespace %s: %w", addr, ns.name, err)
 	}
@@ -49,7 +49,7 @@ func (ns *NS) Toward(addr netip.Addr) (t Toward, err error) {
 
 // SetHardwareAddr sets the MAC address of a link that has one and whose frames the kernel
 // makes. Tunnels have none; that of a tap device belongs to the process behind it.
-func (ns *NS) SetHardwareAddr(name string, mac net.HardwareAddr) error {
+func (ns *Links) SetHardwareAddr(name string, mac net.HardwareAddr) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
@@ -64,8 +64,8 @@ func (ns *NS) SetHardwareAddr(name string, mac net.HardwareAddr) error {
 }
 
 // Neighbour adds a permanent neighbour entry to a link: the address is not resolved.
-func (ns *NS) Neighbour(name string, addr netip.Addr, mac net.HardwareAddr) error {
-	l, err := ns.link(name)
+func (ns *Routes) Neighbour(name string, addr netip.Addr, mac net.HardwareAddr) error {
+	l, err := ns.whole().Links().link(name)
 	if err != nil {
 		return err
 	}

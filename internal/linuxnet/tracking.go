@@ -22,7 +22,7 @@ const (
 
 // TrackAll makes the kernel track the connections of a namespace, by a rule that asks for their
 // state where packets arrive and where local ones leave. It counts CountNew.
-func (ns *NS) TrackAll(table string) error {
+func (ns *Rules) TrackAll(table string) error {
 	return ns.tracking(table, []string{CountNew}, func(add func(hook *nftables.ChainHook, prio *nftables.ChainPriority, exprs ...expr.Any)) {
 		for _, hook := range []*nftables.ChainHook{nftables.ChainHookPrerouting, nftables.ChainHookOutput} {
 			add(hook, nftables.ChainPriorityFilter, join(state(expr.CtStateBitNEW), count(CountNew))...)
@@ -33,7 +33,7 @@ func (ns *NS) TrackAll(table string) error {
 // UntrackAll exempts all packets of a namespace from connection tracking, except those of one
 // device if it is not empty. Of the others it counts CountUntracked, and CountAny, which
 // only packets that are tracked nevertheless reach.
-func (ns *NS) UntrackAll(table, except string) error {
+func (ns *Rules) UntrackAll(table, except string) error {
 	return ns.tracking(table, []string{CountUntracked, CountAny}, func(add func(hook *nftables.ChainHook, prio *nftables.ChainPriority, exprs ...expr.Any)) {
 		const tracked = expr.CtStateBitNEW | expr.CtStateBitESTABLISHED | expr.CtStateBitRELATED
 		for key, hook := range map[expr.MetaKey]*nftables.ChainHook{expr.MetaKeyIIFNAME: nftables.ChainHookPrerouting, expr.MetaKeyOIFNAME: nftables.ChainHookOutput} {
@@ -47,7 +47,7 @@ func (ns *NS) UntrackAll(table, except string) error {
 
 // tracking creates a table of family inet with counters, and rules in base chains by hook
 // and priority.
-func (ns *NS) tracking(table string, counters []string, build func(add func(*nftables.ChainHook, *nftables.ChainPriority, ...expr.Any))) error {
+func (ns *Rules) tracking(table string, counters []string, build func(add func(*nftables.ChainHook, *nftables.ChainPriority, ...expr.Any))) error {
 	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		for _, name := range counters {
@@ -67,9 +67,9 @@ func (ns *NS) tracking(table string, counters []string, build func(add func(*nft
 
 // Translates reports whether a chain of the namespace translates addresses, which needs
 // connection tracking. A chain without rules does not.
-func (ns *NS) Translates() (bool, error) {
+func (ns *Rules) Translates() (bool, error) {
 	found := false
-	err := ns.Do(func() error {
+	err := ns.whole().Do(func() error {
 		conn, err := openNFTables()
 		if err != nil {
 			return err
@@ -102,8 +102,8 @@ const fillTimeout = 7 * 24 * 3600
 
 // FillConntrack adds n connection tracking entries of UDP connections between addresses of
 // 198.19.0.0/16 (RFC 2544) that no packet has.
-func (ns *NS) FillConntrack(n int) error {
-	err := ns.Do(func() error {
+func (ns *Rules) FillConntrack(n int) error {
+	err := ns.whole().Do(func() error {
 		h, err := openNetlink(unix.NETLINK_NETFILTER)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ const CountLarge = "large"
 // CountLargerThan counts the packets above a size that a device receives, in bytes of the IP
 // packet before segmentation. Read the counter with IngressCounts; it is removed with the
 // device.
-func (ns *NS) CountLargerThan(table, dev string, bytes uint32) error {
+func (ns *Rules) CountLargerThan(table, dev string, bytes uint32) error {
 	return ns.countIngress(table, dev, []kind{{CountLarge, [][]expr.Any{{
 		&expr.Meta{Key: expr.MetaKeyLEN, Register: regA},
 		&expr.Byteorder{SourceRegister: regA, DestRegister: regA, Op: expr.ByteorderHton, Len: 4, Size: 4},

@@ -22,7 +22,7 @@ type Untracked struct {
 // Untrack exempts packets from connection tracking, by rules in a table of family inet before it.
 // Each rule has a counter. The packets must not need address translation or rules on the state of
 // connections. DropTable undoes it.
-func (ns *NS) Untrack(table string, packets ...Untracked) error {
+func (ns *Rules) Untrack(table string, packets ...Untracked) error {
 	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		chains := map[bool]*nftables.Chain{}

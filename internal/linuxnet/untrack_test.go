@@ -16,12 +16,12 @@ import (
 func TestUntrack(t *testing.T) {
 	ns := needNS(t)
 	// Its rules make the kernel track connections.
-	must.Do(t, ns.Gateway(Gateway{Table: "tracked", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}))
+	must.Do(t, ns.Rules().Gateway(Gateway{Table: "tracked", Bridge: "br0", Rules: EngineRules, Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.1.0/24")}}))
 	tracked := func() string {
 		n := must.Get(ns.ReadSysctl("net/netfilter/nf_conntrack_count"))(t)
 		return n
 	}
-	must.Do(t, ns.Untrack("notrack", Untracked{Name: "out", Device: "lo", Sent: true, UDPPort: 4789}, Untracked{Name: "in", Device: "lo", UDPPort: 4789}))
+	must.Do(t, ns.Rules().Untrack("notrack", Untracked{Name: "out", Device: "lo", Sent: true, UDPPort: 4789}, Untracked{Name: "in", Device: "lo", UDPPort: 4789}))
 	const payload = 100
 	send := func(port string) {
 		must.Do(t, ns.Do(func() error {
@@ -35,7 +35,7 @@ func TestUntrack(t *testing.T) {
 		}))
 	}
 	send("4789")
-	counts := must.Get(ns.Counts("notrack"))(t)
+	counts := must.Get(ns.Rules().Counts("notrack"))(t)
 	must.EqualFor(t, "bytes counted", []uint64{payload + 28, payload + 28}, []uint64{counts["out"].Bytes, counts["in"].Bytes})
 	must.Equal(t, "0", tracked())
 	send("4790")

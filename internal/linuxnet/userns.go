@@ -34,7 +34,7 @@ func Try() error {
 		return err
 	}
 	defer ns.Close()
-	return ns.Veth(Device{Name: "try0"}, ns, Device{Name: "try1"})
+	return ns.Links().Veth(Device{Name: "try0"}, ns, Device{Name: "try1"})
 }
 
 // RunInUserNamespace runs a command, which must not have been started, as root of a new user namespace, forwards

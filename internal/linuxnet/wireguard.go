@@ -28,8 +28,8 @@ type WireGuard struct {
 
 // WireGuard creates the device and sets it up. It returns EOPNOTSUPP if the kernel lacks
 // WireGuard.
-func (ns *NS) WireGuard(w WireGuard) error {
-	if err := ns.add(&netlink.Wireguard{LinkAttrs: w.attrs()}, w.Device, ns); err != nil {
+func (ns *Tunnels) WireGuard(w WireGuard) error {
+	if err := ns.whole().Links().add(&netlink.Wireguard{LinkAttrs: w.attrs()}, w.Device, ns.whole()); err != nil {
 		return err
 	}
 	port := int(w.Port)
@@ -50,7 +50,7 @@ func (ns *NS) WireGuard(w WireGuard) error {
 
 // WireGuardTransfer returns the bytes of UDP payload that a WireGuard device received and
 // sent, and the time of the last handshake with its peer, zero if there was none.
-func (ns *NS) WireGuardTransfer(name string) (tx, rx uint64, agreed time.Time, err error) {
+func (ns *Tunnels) WireGuardTransfer(name string) (tx, rx uint64, agreed time.Time, err error) {
 	var d *wgtypes.Device
 	err = ns.withWireGuard(func(c *wgctrl.Client) (err error) {
 		d, err = c.Device(name)
@@ -65,8 +65,8 @@ func (ns *NS) WireGuardTransfer(name string) (tx, rx uint64, agreed time.Time, e
 	return tx, rx, agreed, nil
 }
 
-func (ns *NS) withWireGuard(fn func(*wgctrl.Client) error) error {
-	return ns.Do(func() error {
+func (ns *Tunnels) withWireGuard(fn func(*wgctrl.Client) error) error {
+	return ns.whole().Do(func() error {
 		c, err := wgctrl.New()
 		if err != nil {
 			return err

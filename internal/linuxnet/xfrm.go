@@ -22,7 +22,7 @@ type SecurityAssociation struct {
 }
 
 // Associations lists the namespace's IPsec security associations of both families.
-func (ns *NS) Associations() ([]SecurityAssociation, error) {
+func (ns *Tunnels) Associations() ([]SecurityAssociation, error) {
 	var list []netlink.XfrmState
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		return complete(func() (err error) {
@@ -53,7 +53,7 @@ const lowestPriority = 1 << 30
 
 // BlockPlaintext makes the namespace drop packets to dst unless another IPsec policy
 // applies to them.
-func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
+func (ns *Tunnels) BlockPlaintext(dst netip.Prefix) error {
 	any := netip.PrefixFrom(zero(dst.Addr()), 0)
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: lowestPriority})
@@ -65,7 +65,7 @@ func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
 }
 
 // DropPolicies removes the namespace's IPsec policies; tests use it to bypass the path.
-func (ns *NS) DropPolicies() error {
+func (ns *Tunnels) DropPolicies() error {
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		list, err := h.XfrmPolicyList(netlink.FAMILY_ALL)
 		for i := range list {
@@ -94,15 +94,15 @@ func ProbeESP() error {
 		// 16 bytes of key and 4 of salt (RFC 4106 section 8.1). It processes no packets.
 		Aead: &netlink.XfrmStateAlgo{Name: "rfc4106(gcm(aes))", Key: make([]byte, 20), ICVLen: 64},
 	}
-	if err := ns.withXfrm(func(h *netlink.Handle) error { return h.XfrmStateAdd(s) }); err != nil {
+	if err := ns.Tunnels().withXfrm(func(h *netlink.Handle) error { return h.XfrmStateAdd(s) }); err != nil {
 		return fmt.Errorf("add an IPsec ESP association with rfc4106(gcm(aes)): %w", err)
 	}
 	return nil
 }
 
 // withXfrm calls fn with an IPsec netlink socket in the namespace.
-func (ns *NS) withXfrm(fn func(*netlink.Handle) error) error {
-	return ns.Do(func() error {
+func (ns *Tunnels) withXfrm(fn func(*netlink.Handle) error) error {
+	return ns.whole().Do(func() error {
 		h, err := openNetlink(unix.NETLINK_XFRM)
 		if err != nil {
 			return err

@@ -39,11 +39,11 @@ func TestGuestFullTracking(t *testing.T) {
 	fill := func() {
 		defer close(filled)
 		for until := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(until); time.Sleep(time.Millisecond) {
-			if s, err := host.Stats("eth0"); err != nil || s.RxPackets < 500 {
+			if s, err := host.Links().Stats("eth0"); err != nil || s.RxPackets < 500 {
 				continue
 			}
 			must.Equal(t, nil, os.WriteFile("/proc/sys/net/netfilter/nf_conntrack_max", []byte("2"), 0o644))
-			must.EqualFor(t, "empty connection tracking", nil, host.FlushConntrack())
+			must.EqualFor(t, "empty connection tracking", nil, host.Rules().FlushConntrack())
 			return
 		}
 		t.Error("the trial had too few packets")

@@ -102,7 +102,7 @@ func kernelHasIPVlan(t *testing.T) bool {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
 	into := must.Get(l.Namespace("into"))(t)
-	return l.A.NS.IPVlan(linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
+	return l.A.NS.Links().IPVlan(linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
 }
 
 // Traffic that bypasses what the plugins have built makes the path void.
@@ -151,9 +151,9 @@ func cable(_ *testing.T, s *drivertest.Setup) error {
 	client, server := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"), client.Address("cable0", nearEnd), server.Address("cable1", farEnd),
-		client.Route(netip.PrefixFrom(to, 32), farEnd.Addr(), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"), client.Routes().Address("cable0", nearEnd), server.Routes().Address("cable1", farEnd),
+		client.Routes().Route(netip.PrefixFrom(to, 32), farEnd.Addr(), "cable0"),
 	)
 }
 
@@ -163,7 +163,7 @@ func cableToServer(t *testing.T, s *drivertest.Setup) error {
 	_, server := spaces(s)
 	at := &s.Path.Pairs[0].Server
 	to := at.Dial[0].Addr()
-	err := errors.Join(cable(t, s), server.Address("cable1", netip.PrefixFrom(to, 32)))
+	err := errors.Join(cable(t, s), server.Routes().Address("cable1", netip.PrefixFrom(to, 32)))
 	at.Listen[0] = at.Dial[0]
 	return err
 }
@@ -172,14 +172,14 @@ func cableToServer(t *testing.T, s *drivertest.Setup) error {
 func pastTunnel(_ *testing.T, s *drivertest.Setup) error {
 	client, _ := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
-	back, err := client.Toward(to)
+	back, err := client.Routes().Toward(to)
 	if err != nil {
 		return err
 	}
 	near := back.Gateway.Next() // the first address behind the bridge
 	return errors.Join(
-		s.Lab.A.NS.Route(netip.PrefixFrom(to, 32), s.Lab.B.Addr[0], ""),
-		s.Lab.B.NS.Route(netip.PrefixFrom(near, 32), s.Lab.A.Addr[0], ""))
+		s.Lab.A.NS.Routes().Route(netip.PrefixFrom(to, 32), s.Lab.B.Addr[0], ""),
+		s.Lab.B.NS.Routes().Route(netip.PrefixFrom(near, 32), s.Lab.A.Addr[0], ""))
 }
 
 // The path's facts say which conflist and which plugins built it. What plugins keep in files is

@@ -116,7 +116,7 @@ func (p *path) startFlannel(ctx context.Context, backend string) (map[*lab.Host]
 		to, err := subnetIn(text[hosts[1-i]])
 		for wait := routeTimeout; err == nil; wait *= 2 {
 			err = started[h].WaitFor(ctx, timelimit.Scaled(wait), "add a route to "+to.String(), func() error {
-				_, err := h.NS.Toward(to.Addr())
+				_, err := h.NS.Routes().Toward(to.Addr())
 				return err
 			})
 			if err == nil || ctx.Err() != nil || wait > lastRouteTimeout {

@@ -172,22 +172,22 @@ func (e *end) read(r *types100.Result) error {
 
 // appeared finds out which devices the plugins have created in an endpoint and on its host.
 func (p *path) appeared(s *side, e *end, pair int) error {
-	inside, err := e.ns.Devices()
+	inside, err := e.ns.Links().Devices()
 	if err != nil {
 		return err
 	}
-	if e.device, err = e.ns.DeviceWith(e.addrs[0].Addr()); err != nil {
+	if e.device, err = e.ns.Links().DeviceWith(e.addrs[0].Addr()); err != nil {
 		return fmt.Errorf("the plugins of %s returned an address that the endpoint lacks: %w", s.conflist.source, err)
 	}
 	e.idle = slices.DeleteFunc(inside, func(d string) bool { return d == e.device })
-	outside, err := s.ns.Devices()
+	outside, err := s.ns.Links().Devices()
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(outside, lab.Underlay) {
 		return fmt.Errorf("a plugin of %s has taken %s of host %s, which is its only link to the other host; name another device", s.conflist.source, lab.Underlay, s.At)
 	}
-	peer, err := e.ns.PeerIn(s.ns, e.device)
+	peer, err := e.ns.Links().PeerIn(s.ns, e.device)
 	if err != nil {
 		peer = "" // it is no veth
 	}
@@ -195,7 +195,7 @@ func (p *path) appeared(s *side, e *end, pair int) error {
 		if slices.Contains(p.seen[s.ns], name) {
 			continue
 		}
-		kind, _, err := s.ns.Describe(name)
+		kind, _, err := s.ns.Links().Describe(name)
 		if err != nil {
 			return err
 		}
@@ -213,11 +213,11 @@ func (p *path) appeared(s *side, e *end, pair int) error {
 	}
 	p.seen[s.ns] = outside
 	for _, d := range slices.Concat(e.own, s.shared) {
-		if err := s.ns.Segmentation(d.Name, p.OnLab.Spec.Offload); err != nil {
+		if err := s.ns.Tuning().Segmentation(d.Name, p.OnLab.Spec.Offload); err != nil {
 			return err
 		}
 	}
-	return e.ns.Segmentation(e.device, p.OnLab.Spec.Offload)
+	return e.ns.Tuning().Segmentation(e.device, p.OnLab.Spec.Offload)
 }
 
 // sharedKind reports whether a device of a kind usually serves all endpoints of a host, and has

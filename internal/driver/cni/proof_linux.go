@@ -114,7 +114,7 @@ func (p *path) explore(ctx context.Context, pair int, all []*device) error {
 func (p *path) exploreDevices(ctx context.Context, pair int, all []*device) error {
 	read := func() (out []linuxnet.LinkStats, err error) {
 		for _, d := range all {
-			st, err := d.ns.Stats(d.Name)
+			st, err := d.ns.Links().Stats(d.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -201,7 +201,7 @@ func (p *path) inner(s *side) ([]pathspec.Step, error) {
 		return append(steps, eth), nil
 	}
 	steps = append(steps, pathspec.PerPair(pathspec.DeviceStep(e.Place, pathspec.Device{Name: e.device})))
-	ports, err := s.ns.Ports()
+	ports, err := s.ns.Links().Ports()
 	if err != nil {
 		return nil, err
 	}

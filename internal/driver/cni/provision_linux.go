@@ -115,7 +115,7 @@ func (p *path) read(d Driver, name string, dirs []string, options map[string]str
 	}
 	for _, s := range p.withPlugins() {
 		var err error
-		if p.seen[s.ns], err = s.ns.Devices(); err != nil {
+		if p.seen[s.ns], err = s.ns.Links().Devices(); err != nil {
 			return err
 		}
 		source := name
@@ -240,7 +240,7 @@ func prefixesOf(addrs []netip.Addr) (out []netip.Prefix) {
 func (p *path) route(s, other *side) error {
 	for _, e := range other.ends {
 		for _, a := range e.addrs {
-			_, err := s.ns.Toward(a.Addr())
+			_, err := s.ns.Routes().Toward(a.Addr())
 			if err == nil {
 				continue
 			}
@@ -248,7 +248,7 @@ func (p *path) route(s, other *side) error {
 				return err
 			}
 			via := other.host.Addr[familyOf(a.Addr())]
-			if err := s.ns.Route(a.Masked(), via, ""); err != nil {
+			if err := s.ns.Routes().Route(a.Masked(), via, ""); err != nil {
 				return err
 			}
 			p.routed[s] = append(p.routed[s], a.Masked().String()+" via "+via.String())
@@ -282,7 +282,7 @@ func (p *path) addPairs() error {
 			} else if slices.Contains(client.addresses(), a) {
 				return fmt.Errorf("the plugins of %s gave %s to both %s and %s; give each host its own addresses, with {{.PodCIDR}} in the conflist, with the capability ipRanges, or with the option %s", p.server.conflist.source, a, client.At, server.At, optionOther)
 			}
-			if _, err := client.ns.Toward(to.Addr()); err != nil {
+			if _, err := client.ns.Routes().Toward(to.Addr()); err != nil {
 				noRoute = fmt.Errorf("%w; let the plugins set up a route, as with routes in ipam", err)
 				continue
 			}
@@ -309,7 +309,7 @@ func (p *path) plugin(text string) {
 
 // flushConnections removes the tracked connections of the hosts.
 func (p *path) flushConnections(context.Context) error {
-	return errors.Join(p.OnLab.A.NS.FlushConntrack(), p.OnLab.B.NS.FlushConntrack())
+	return errors.Join(p.OnLab.A.NS.Rules().FlushConntrack(), p.OnLab.B.NS.Rules().FlushConntrack())
 }
 
 // close lets the plugins disconnect all endpoints, and removes the rest with the namespaces.

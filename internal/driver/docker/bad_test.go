@@ -26,7 +26,7 @@ import (
 // kill kills the processes of a namespace with that name.
 func kill(t *testing.T, ns *linuxnet.NS, name string) {
 	t.Helper()
-	pids := must.Get(ns.Processes())(t)
+	pids := must.Get(ns.Sockets().Processes())(t)
 	found := false
 	for _, pid := range pids {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))

@@ -93,12 +93,12 @@ func (p *path) discard(ctx context.Context, b *box) error {
 
 // segmentation applies the lab's offload settings to every device of a container.
 func (p *path) segmentation(b *box) error {
-	devices, err := b.ns.Devices()
+	devices, err := b.ns.Links().Devices()
 	if err != nil {
 		return err
 	}
 	for _, d := range devices {
-		if err := b.ns.Segmentation(d, p.lab.Spec.Offload); err != nil {
+		if err := b.ns.Tuning().Segmentation(d, p.lab.Spec.Offload); err != nil {
 			return err
 		}
 	}
@@ -134,11 +134,11 @@ func (p *path) veth(b *box) (pathspec.Device, error) { return p.vethIn(b, eth, b
 
 // vethIn returns the other end of a container's device in another namespace.
 func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, error) {
-	name, err := b.ns.PeerIn(in, device)
+	name, err := b.ns.Links().PeerIn(in, device)
 	if err != nil {
 		return pathspec.Device{}, err
 	}
-	return pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
+	return pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, in.Tuning().Segmentation(name, p.lab.Spec.Offload)
 }
 
 // process returns the step for the container's agent.

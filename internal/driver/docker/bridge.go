@@ -40,7 +40,7 @@ func (p *path) intoBridge(ctx context.Context, servers []*bridged) error {
 		return err
 	}
 	if p.order.Without(partDNAT) {
-		if err := p.a.ns.Route(p.lab.Addresses(p.b.bridgeNet(), 0)[0].Masked(), p.b.host.Addr[0], ""); err != nil {
+		if err := p.a.ns.Routes().Route(p.lab.Addresses(p.b.bridgeNet(), 0)[0].Masked(), p.b.host.Addr[0], ""); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spe
 		return nil, err
 	}
 	// The engine created the bridge when it started, without offload settings.
-	return &bridged{box: b, veth: veth, listens: []netip.Addr{own}}, s.ns.Segmentation(docker0, p.lab.Spec.Offload)
+	return &bridged{box: b, veth: veth, listens: []netip.Addr{own}}, s.ns.Tuning().Segmentation(docker0, p.lab.Spec.Offload)
 }
 
 // behindPorts starts the servers on a host's default bridge, each with its own published

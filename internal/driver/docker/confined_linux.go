@@ -28,7 +28,7 @@ func (p containerProcess) isAgent() bool { return p.args[0] == agent.Command }
 // containerProcesses lists the processes of this program in the containers of a network namespace:
 // agents, and the containers' first processes.
 func containerProcesses(ns *linuxnet.NS) (all []containerProcess, err error) {
-	pids, err := ns.Processes()
+	pids, err := ns.Sockets().Processes()
 	if err != nil {
 		return nil, err
 	}

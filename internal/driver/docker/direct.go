@@ -98,7 +98,7 @@ func (s *side) hasRaw(f family) (bool, error) {
 	if s.nftables() {
 		return true, nil
 	}
-	filters, err := s.ns.Filters()
+	filters, err := s.ns.Rules().Filters()
 	return slices.ContainsFunc(filters, func(x linuxnet.Filter) bool { return x.Family == string(f) && x.Table == "raw" && x.All > 0 }), err
 }
 

@@ -48,11 +48,11 @@ func TestEnginesLabHoldsForEngines(t *testing.T) {
 	const rate, mtu = 200e6, 1400
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
 	from, _ := docker.EndNamespaces(s.Path)
-	before := must.Get(from.Stats("eth0"))(t)
+	before := must.Get(from.Links().Stats("eth0"))(t)
 	p := drivertest.Params("tcp_stream")
 	client, server, err := s.Trial(t, p, false)
 	must.Do(t, err)
-	after := must.Get(from.Stats("eth0"))(t)
+	after := must.Get(from.Links().Stats("eth0"))(t)
 	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
 		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
 	}

@@ -47,7 +47,7 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 // and that no tunnel packet crosses it unencrypted.
 func (p *path) encrypted() error {
 	for _, s := range p.sides() {
-		if err := s.ns.CountIngress(tapTable, eth); err != nil {
+		if err := s.ns.Rules().CountIngress(tapTable, eth); err != nil {
 			return err
 		}
 		p.AddReader(readIngress(s))
@@ -75,7 +75,7 @@ func (s *side) espStep() pathspec.Step {
 // readIngress reads what a host received of ESP and of unencrypted VXLAN.
 func readIngress(s *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
-		counts, err := s.ns.IngressCounts(tapTable)
+		counts, err := s.ns.Rules().IngressCounts(tapTable)
 		for name, n := range counts {
 			into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
 		}
@@ -87,7 +87,7 @@ func readIngress(s *side) pathspec.CounterReader {
 // processed, selected by the underlay's addresses and independent of the current keys.
 func readAssociations(s, other *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
-		list, err := s.ns.Associations()
+		list, err := s.ns.Tunnels().Associations()
 		if err != nil {
 			return err
 		}

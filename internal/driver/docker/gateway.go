@@ -102,7 +102,7 @@ func (p *path) gatewayNetwork(ctx context.Context, s *side, g gateway) (engine.N
 	for _, name := range slices.Sorted(maps.Keys(p.order.Options)) {
 		p.facts = append(p.facts, result.Fact{Name: s.At + " option " + name, Value: n.Options[name]})
 	}
-	return n, s.ns.Segmentation(gatewayBridge, p.lab.Spec.Offload)
+	return n, s.ns.Tuning().Segmentation(gatewayBridge, p.lab.Spec.Offload)
 }
 
 // routed: process on a to a container's own address on b, over a network whose host routes to it and
@@ -195,7 +195,7 @@ func (p *path) routeTo(g gateway) error {
 		return err
 	}
 	for i, subnet := range p.lab.Addresses(lab.NetOverlay, 0) {
-		if err := p.a.ns.Route(subnet.Masked(), p.b.host.Addr[i], ""); err != nil {
+		if err := p.a.ns.Routes().Route(subnet.Masked(), p.b.host.Addr[i], ""); err != nil {
 			return err
 		}
 	}
@@ -357,7 +357,7 @@ func (p *path) isolated(ctx context.Context) error {
 // unaddressed requires that the host has no address on the bridge, by which a container could reach
 // it.
 func (p *path) unaddressed() error {
-	own, err := p.a.ns.Addresses(gatewayBridge)
+	own, err := p.a.ns.Routes().Addresses(gatewayBridge)
 	if err != nil {
 		return err
 	}

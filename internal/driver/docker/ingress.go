@@ -187,17 +187,17 @@ func (p *path) openMesh(ctx context.Context, s *side) (*mesh, error) {
 	if m.overlay, err = p.openMeshNetwork(ctx, s); err != nil {
 		return nil, err
 	}
-	if m.gatewayVeth.Name, err = ns.PeerIn(s.ns, m.gateway.Name); err != nil {
+	if m.gatewayVeth.Name, err = ns.Links().PeerIn(s.ns, m.gateway.Name); err != nil {
 		return nil, err
 	}
-	if m.networkVeth.Name, err = ns.PeerIn(m.overlay.ns, m.network.Name); err != nil {
+	if m.networkVeth.Name, err = ns.Links().PeerIn(m.overlay.ns, m.network.Name); err != nil {
 		return nil, err
 	}
 	// A new namespace forwards if the machine's first one does, where an engine otherwise runs and sees
 	// to that. The engine created the devices without offload settings.
 	offload := p.lab.Spec.Offload
-	return m, errors.Join(p.lab.EnableForwarding(ns), ns.Segmentation(m.gateway.Name, offload), ns.Segmentation(m.network.Name, offload), s.ns.Segmentation(gwbridge, offload),
-		s.ns.Segmentation(m.gatewayVeth.Name, offload), m.overlay.ns.Segmentation(m.networkVeth.Name, offload))
+	return m, errors.Join(p.lab.EnableForwarding(ns), ns.Tuning().Segmentation(m.gateway.Name, offload), ns.Tuning().Segmentation(m.network.Name, offload), s.ns.Tuning().Segmentation(gwbridge, offload),
+		s.ns.Tuning().Segmentation(m.gatewayVeth.Name, offload), m.overlay.ns.Tuning().Segmentation(m.networkVeth.Name, offload))
 }
 
 // deviceOn returns the sandbox's device on a network of the engine, with its address there.
@@ -206,12 +206,12 @@ func (m *mesh) deviceOn(ctx context.Context, network string) (device string, at 
 	if err != nil {
 		return "", at, err
 	}
-	devices, err := m.sandbox.ns.Devices()
+	devices, err := m.sandbox.ns.Links().Devices()
 	if err != nil {
 		return "", at, err
 	}
 	for _, d := range devices {
-		own, err := m.sandbox.ns.Addresses(d)
+		own, err := m.sandbox.ns.Routes().Addresses(d)
 		if err != nil {
 			return "", at, err
 		}
@@ -302,7 +302,7 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 		p.MustBeIdle(p.b.Place, device(gwbridge))
 	}
 	// A flow that uses the port of an ended one would otherwise match no rule.
-	p.AfterFlush(func(context.Context) error { return m.sandbox.ns.FlushConntrack() })
+	p.AfterFlush(func(context.Context) error { return m.sandbox.ns.Rules().FlushConntrack() })
 	p.meshSteps(m, far, servers[0], veth)
 	if err := p.watchMesh(ctx, m, servers); err != nil {
 		return err
@@ -378,7 +378,7 @@ func (m *mesh) read(ctx context.Context, into driver.Counters) error {
 		return fmt.Errorf("find the SNAT rule of the routing mesh on host %s: table nat of %s has none", m.side.At, meshSandbox)
 	}
 	into[m.snatCounter()] = packets(rules)
-	carried, err := m.sandbox.ns.IPVS()
+	carried, err := m.sandbox.ns.Rules().IPVS()
 	into[m.balancerCounter("in_bytes")], into[m.balancerCounter("out_bytes")] = carried.InBytes, carried.OutBytes
 	return err
 }

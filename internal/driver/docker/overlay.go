@@ -147,7 +147,7 @@ func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, erro
 	}
 	p.spaces = append(p.spaces, ns)
 	for _, device := range []string{overlayBridge, overlayTunnel} {
-		if err := ns.Segmentation(device, p.lab.Spec.Offload); err != nil {
+		if err := ns.Tuning().Segmentation(device, p.lab.Spec.Offload); err != nil {
 			return nil, err
 		}
 	}

@@ -67,7 +67,7 @@ func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
 // mustBypassOthers requires that no traffic of the trials uses any device of a container except the
 // given ones.
 func (p *path) mustBypassOthers(b *box, but ...string) error {
-	devices, err := b.ns.Devices()
+	devices, err := b.ns.Links().Devices()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ var variants = []struct {
 			return run(s.Lab.B.NS, "iptables", "-I", "FORWARD", "-j", "DOCKER-USER")
 		}, "counter b/FORWARD:engine_chains.packets moved by "},
 	{"published without all", "docker/published", 2, []string{"conntrack", "dnat", "engine_chains", "seccomp", "cgroup"},
-		func(s *drivertest.Setup) error { return s.Lab.B.NS.DropChain("tare_notrack", "prerouting") },
+		func(s *drivertest.Setup) error { return s.Lab.B.NS.Rules().DropChain("tare_notrack", "prerouting") },
 		"counter b/notrack:eth0_in.bytes moved by 0"},
 	{"service without all but seccomp", "docker/service-host-port", 2, []string{"conntrack", "dnat", "engine_chains", "cgroup"}, nil, ""},
 	{"bridge without masquerade", "docker/bridge", 1, []string{"masquerade"},
@@ -57,7 +57,7 @@ var variants = []struct {
 			return run(to, "iptables", "-t", "nat", "-A", "OUTPUT", "-d", "127.0.0.11", "-j", "ACCEPT")
 		}, "container b/server has rules in its table nat"},
 	{"overlay without conntrack", "docker/overlay", 1, []string{"conntrack", "cgroup"},
-		func(s *drivertest.Setup) error { return s.Lab.A.NS.DropChain("tare_notrack", "output") },
+		func(s *drivertest.Setup) error { return s.Lab.A.NS.Rules().DropChain("tare_notrack", "output") },
 		"counter a/notrack:eth0_out.bytes moved by 0"},
 	{"userland-proxy without conntrack", "docker/userland-proxy", 1, []string{"conntrack"}, nil, ""},
 	{"userland-proxy without proxy", "docker/userland-proxy", 1, []string{"proxy"}, nil, ""},

@@ -100,7 +100,7 @@ func (p *path) flushConnections(ctx context.Context) error {
 		all = append(all, p.inner)
 	}
 	for _, s := range all {
-		if err := s.ns.FlushConntrack(); err != nil {
+		if err := s.ns.Rules().FlushConntrack(); err != nil {
 			return p.explainError(ctx, err)
 		}
 	}

@@ -76,7 +76,7 @@ func (p *path) withoutProxies(s *side, port uint16) error {
 
 // proxiesOf finds the proxies of a published port.
 func proxiesOf(s *side, port uint16) (proxies []int, err error) {
-	pids, err := s.ns.Processes()
+	pids, err := s.ns.Sockets().Processes()
 	if err != nil {
 		return nil, err
 	}

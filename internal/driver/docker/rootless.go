@@ -57,9 +57,9 @@ func (p *path) defaultRoutes(need hostSet) error {
 	case p.config.Rootless == nil:
 		return nil
 	case need.a:
-		return p.a.ns.DefaultRoute(p.b.host.Addr[0])
+		return p.a.ns.Routes().DefaultRoute(p.b.host.Addr[0])
 	default:
-		return p.b.ns.DefaultRoute(p.a.host.Addr[0])
+		return p.b.ns.Routes().DefaultRoute(p.a.host.Addr[0])
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *path) userNetwork(s *side) (*side, error) {
 	}
 	p.spaces = append(p.spaces, ns)
 	p.inner = &side{Place: pathspec.Place{At: s.At + "/rootless", Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, host: s.host, ns: ns, engine: s.engine}
-	if err := errors.Join(p.lab.Prepare(ns), ns.Segmentation(tap, p.lab.Spec.Offload)); err != nil {
+	if err := errors.Join(p.lab.Prepare(ns), ns.Tuning().Segmentation(tap, p.lab.Spec.Offload)); err != nil {
 		return nil, err
 	}
 	r := p.config.Rootless
@@ -268,7 +268,7 @@ func (p *path) portDriver(ctx context.Context, servers []*bridged) (pathspec.Ste
 
 // listener returns the process that listens on a port of host b, if it is the named one of its engine.
 func (p *path) listener(port uint16, name string) (int, error) {
-	who, err := p.b.ns.Listeners(port)
+	who, err := p.b.ns.Sockets().Listeners(port)
 	if err != nil {
 		return 0, err
 	}
@@ -364,6 +364,6 @@ func (p *path) ownerOf(seen, client netip.Addr) string {
 }
 
 func (s *side) hasAddress(device string, addr netip.Addr) bool {
-	has, err := s.ns.HasAddress(device, addr)
+	has, err := s.ns.Routes().HasAddress(device, addr)
 	return err == nil && has
 }

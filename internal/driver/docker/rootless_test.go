@@ -271,11 +271,11 @@ func cablePastRootlesskit(s *drivertest.Setup) error {
 	_, server := docker.EndNamespaces(s.Path)
 	a, dial, own := s.Lab.A.NS, s.Path.Pairs[0].Server.Dial[0], s.Path.Pairs[0].Server.Listen[0].Addr()
 	return errors.Join(
-		a.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		a.Up("cable0"), server.Up("cable1"),
-		a.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		a.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		a.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		a.Links().Up("cable0"), server.Links().Up("cable1"),
+		a.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		a.Routes().Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 		run(a, "iptables", "-t", "nat", "-A", "OUTPUT", "-d", dial.Addr().String(), "-p", "tcp", "--dport", "5201", "-j", "DNAT", "--to-destination", own.String()),
 		run(a, "iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "cable0", "-j", "MASQUERADE"),
 	)
@@ -287,11 +287,11 @@ func cablePastTap(s *drivertest.Setup) error {
 	client, _ := docker.EndNamespaces(s.Path)
 	b, dial := s.Lab.B.NS, s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, b, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), b.Up("cable1"),
-		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		b.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, b, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), b.Links().Up("cable1"),
+		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		b.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 

@@ -59,11 +59,11 @@ func cableBetween(_ *testing.T, s *drivertest.Setup) error {
 	_, _, at := docker.Ends(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
-		at[0].Veth(linuxnet.Device{Name: "cable0"}, at[1], linuxnet.Device{Name: "cable1"}),
-		at[0].Up("cable0"), at[1].Up("cable1"),
-		at[0].Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		at[1].Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		at[0].Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		at[0].Links().Veth(linuxnet.Device{Name: "cable0"}, at[1], linuxnet.Device{Name: "cable1"}),
+		at[0].Links().Up("cable0"), at[1].Links().Up("cable1"),
+		at[0].Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		at[1].Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		at[0].Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -83,16 +83,16 @@ func routeOverGateway(_ *testing.T, s *drivertest.Setup) error {
 		return err
 	}
 	return errors.Join(
-		at[0].Route(only, gateway, "eth1"),
-		on.Lab.A.NS.Route(only, on.Lab.B.Addr[0], ""),
-		on.Lab.B.NS.Route(only, second, "docker_gwbridge"),
+		at[0].Routes().Route(only, gateway, "eth1"),
+		on.Lab.A.NS.Routes().Route(only, on.Lab.B.Addr[0], ""),
+		on.Lab.B.NS.Routes().Route(only, second, "docker_gwbridge"),
 		in(on.Lab.B.NS, "iptables", "-I", "FORWARD", "-d", dial.String(), "-j", "ACCEPT"),
 	)
 }
 
 // addressOf returns a device's IPv4 address or, if first is 1, the first one of its subnet.
 func addressOf(ns *linuxnet.NS, device string, first int) (netip.Addr, error) {
-	_, facts, err := ns.Describe(device)
+	_, facts, err := ns.Links().Describe(device)
 	if err != nil {
 		return netip.Addr{}, err
 	}

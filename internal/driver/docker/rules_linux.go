@@ -111,7 +111,7 @@ func (p *path) withoutMasquerade(ctx context.Context, s, other *side) error {
 		return p.noneToLeaveOut(partMasquerade, s)
 	}
 	p.leftOut(partMasquerade, "%d rule removed from %s of host %s", n, s.tableOf(ipv4, "nat"), s.At)
-	if err := other.ns.Route(p.lab.Addresses(s.bridgeNet(), 0)[0].Masked(), s.host.Addr[0], ""); err != nil {
+	if err := other.ns.Routes().Route(p.lab.Addresses(s.bridgeNet(), 0)[0].Masked(), s.host.Addr[0], ""); err != nil {
 		return err
 	}
 	return p.check(func() error {

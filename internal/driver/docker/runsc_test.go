@@ -123,7 +123,7 @@ func TestEnginesSandboxEnds(t *testing.T) {
 	t.Parallel()
 	s := sandboxed(t, "docker/colocated", study.CurrentEngine, study.RuntimeRunsc)
 	from, _ := docker.EndNamespaces(s.Path)
-	pids, err := from.Processes()
+	pids, err := from.Sockets().Processes()
 	if err != nil || len(pids) == 0 {
 		t.Fatalf("the sandbox has no process in its namespace: %v", err)
 	}

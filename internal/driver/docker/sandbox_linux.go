@@ -192,9 +192,9 @@ func (p *path) runtimeFacts(ctx context.Context) (facts []result.Fact) {
 // network stack has taken the addresses away from the devices, and left their hardware addresses.
 func (b *box) deviceWith(addr netip.Addr) (string, error) {
 	if b.sandbox == nil || !b.sandbox.netstack {
-		return b.ns.DeviceWith(addr)
+		return b.ns.Links().DeviceWith(addr)
 	}
-	devices, err := b.ns.Devices()
+	devices, err := b.ns.Links().Devices()
 	if err != nil {
 		return "", err
 	}
@@ -203,7 +203,7 @@ func (b *box) deviceWith(addr netip.Addr) (string, error) {
 			continue
 		}
 		for _, d := range devices {
-			if own, err := b.ns.HardwareAddr(d); err == nil && own.String() == e.MAC {
+			if own, err := b.ns.Links().HardwareAddr(d); err == nil && own.String() == e.MAC {
 				return d, nil
 			}
 		}

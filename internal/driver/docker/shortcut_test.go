@@ -125,11 +125,11 @@ func cable(s *drivertest.Setup) error {
 	from, to := docker.EndNamespaces(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
-		from.Veth(linuxnet.Device{Name: "cable0"}, to, linuxnet.Device{Name: "cable1"}),
-		from.Up("cable0"), to.Up("cable1"),
-		from.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		to.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		from.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		from.Links().Veth(linuxnet.Device{Name: "cable0"}, to, linuxnet.Device{Name: "cable1"}),
+		from.Links().Up("cable0"), to.Links().Up("cable1"),
+		from.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		to.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		from.Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -140,12 +140,12 @@ func routeRoundBridge(s *drivertest.Setup) error {
 	own := s.Path.Pairs[0].Server.Listen[0].Addr()
 	b := s.Lab.B.NS
 	return errors.Join(
-		b.Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),
-		b.Up("side0"), server.Up("side1"),
-		b.Address("side0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
-		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
-		server.Route(netip.PrefixFrom(s.Lab.A.Addr[0], 32), netip.MustParseAddr("198.19.255.1"), "side1"),
+		b.Links().Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),
+		b.Links().Up("side0"), server.Links().Up("side1"),
+		b.Routes().Address("side0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
+		b.Routes().Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
+		server.Routes().Route(netip.PrefixFrom(s.Lab.A.Addr[0], 32), netip.MustParseAddr("198.19.255.1"), "side1"),
 		// The engine forwards only packets through the bridge.
 		run(b, "iptables", "-I", "FORWARD", "-j", "ACCEPT"),
 	)
@@ -155,7 +155,7 @@ func routeRoundBridge(s *drivertest.Setup) error {
 func withoutMasquerade(s *drivertest.Setup) error {
 	return errors.Join(
 		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
-		s.Lab.B.NS.Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""),
+		s.Lab.B.NS.Routes().Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""),
 	)
 }
 

@@ -55,7 +55,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	}
 	for i, c := range all {
 		for _, b := range []*box{c.from, c.to} {
-			on, err := b.ns.Parent(b.side.ns, eth)
+			on, err := b.ns.Links().Parent(b.side.ns, eth)
 			if err != nil {
 				return err
 			}

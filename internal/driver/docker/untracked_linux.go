@@ -42,11 +42,11 @@ func (p *path) withoutConntrack(s *side, packets ...untracked) error {
 		rules = append(rules, u.Untracked)
 		p.AddRules(driver.Rule{Counter: counter(u.Name), Expect: u.expect})
 	}
-	if err := s.ns.Untrack(untrackTable, rules...); err != nil {
+	if err := s.ns.Rules().Untrack(untrackTable, rules...); err != nil {
 		return err
 	}
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.ns.Counts(untrackTable)
+		counts, err := s.ns.Rules().Counts(untrackTable)
 		for name, n := range counts {
 			into[counter(name)] = n.Bytes
 		}
@@ -76,7 +76,7 @@ func (p *path) withoutResolver(ctx context.Context) error {
 				return fmt.Errorf("remove the rules of the engine's DNS server in container %s: %w", b.At, err)
 			}
 		}
-		if err := b.ns.FlushConntrack(); err != nil {
+		if err := b.ns.Rules().FlushConntrack(); err != nil {
 			return err
 		}
 		if err := p.checkUntracked(ctx, b); err != nil {
@@ -118,7 +118,7 @@ func (p *path) checkUntracked(ctx context.Context, b *box) error {
 // resolverGone reports whether a namespace has no nat rules. An empty table of nftables, or of
 // legacy iptables, does not make the kernel track connections; an empty chain of nftables does.
 func resolverGone(ns *linuxnet.NS) (bool, error) {
-	filters, err := ns.Filters()
+	filters, err := ns.Rules().Filters()
 	return !slices.ContainsFunc(filters, func(f linuxnet.Filter) bool {
 		return f.Family == "ip" && f.Table == "nat" && (f.Chain != "" || f.All > 0)
 	}), err

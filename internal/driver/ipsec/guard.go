@@ -11,10 +11,10 @@ func (b *build) guard() error {
 	for _, s := range b.Sides() {
 		other := b.Other(s)
 		for i, behind := range other.Subnets {
-			if err := s.NS.BlockPlaintext(behind); err != nil {
+			if err := s.NS.Tunnels().BlockPlaintext(behind); err != nil {
 				return err
 			}
-			if err := s.NS.Route(behind, other.Host.Addr[i], lab.Underlay); err != nil {
+			if err := s.NS.Routes().Route(behind, other.Host.Addr[i], lab.Underlay); err != nil {
 				return err
 			}
 		}

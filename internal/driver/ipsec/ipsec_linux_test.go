@@ -24,12 +24,12 @@ func TestConformance(t *testing.T) { drivertest.Conformance(t, ipsec.Driver{}, 2
 func TestShortcutsAreVoid(t *testing.T) {
 	t.Run("ipsec/userspace", func(t *testing.T) {
 		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
-			return errors.Join(p.Near.NS.PreferMainTable(), p.Far.NS.PreferMainTable(), tunneltest.RouteInClear(p))
+			return errors.Join(p.Near.NS.Routes().PreferMainTable(), p.Far.NS.Routes().PreferMainTable(), tunneltest.RouteInClear(p))
 		}, "/esp.")
 	})
 	t.Run("ipsec/kernel", func(t *testing.T) {
 		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/kernel", func(p *tunnel.Path) error {
-			return errors.Join(p.Near.NS.DropPolicies(), p.Far.NS.DropPolicies())
+			return errors.Join(p.Near.NS.Tunnels().DropPolicies(), p.Far.NS.Tunnels().DropPolicies())
 		}, "/esp.")
 	})
 }
@@ -55,13 +55,13 @@ func TestFactsAndSecrets(t *testing.T) {
 				t.Errorf("facts %v", facts)
 			}
 			for _, s := range p.Sides() {
-				list, err := s.NS.Associations()
+				list, err := s.NS.Tunnels().Associations()
 				if mode == "ipsec/kernel" && (err != nil || len(list) < 2) || mode != "ipsec/kernel" && len(list) > 0 {
 					t.Errorf("host %s: the kernel has %d associations, %v", s.At, len(list), err)
 				}
 			}
 			if mode == "ipsec/userspace" {
-				st := must.Get(p.Near.NS.Stats("ipsec0"))(t)
+				st := must.Get(p.Near.NS.Links().Stats("ipsec0"))(t)
 				must.EqualFor(t, "the MTU of ipsec0", 1300, st.MTU)
 			}
 			tunneltest.CheckNoSecrets(t, p)

@@ -154,7 +154,7 @@ func (b *build) settle() error {
 			if err := b.AdoptDevice(s, device); err != nil {
 				return err
 			}
-			if err := s.NS.SetMTU(device, b.MTU); err != nil {
+			if err := s.NS.Links().SetMTU(device, b.MTU); err != nil {
 				return err
 			}
 		}
@@ -222,7 +222,7 @@ func (b *build) watch(i int, s *tunnel.Side) {
 
 // carried returns what a side's kernel associations have processed, in bytes.
 func carried(s, other *tunnel.Side) (out, in uint64, err error) {
-	list, err := s.NS.Associations()
+	list, err := s.NS.Tunnels().Associations()
 	for _, a := range list {
 		switch {
 		case !a.ESP:
@@ -237,7 +237,7 @@ func carried(s, other *tunnel.Side) (out, in uint64, err error) {
 
 // associations lists a namespace's security associations, none if the kernel has no IPsec.
 func associations(ns *linuxnet.NS) ([]linuxnet.SecurityAssociation, error) {
-	list, err := ns.Associations()
+	list, err := ns.Tunnels().Associations()
 	if linuxnet.WithoutXfrm(err) {
 		return nil, nil
 	}

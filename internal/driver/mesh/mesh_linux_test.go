@@ -75,7 +75,7 @@ func TestFactsAndSecrets(t *testing.T) {
 				t.Errorf("facts %v", facts)
 			}
 			for _, side := range p.Sides() {
-				must.EqualFor(t, "the MTU of nebula1", 1400, must.Get(side.NS.Stats("nebula1"))(t).MTU)
+				must.EqualFor(t, "the MTU of nebula1", 1400, must.Get(side.NS.Links().Stats("nebula1"))(t).MTU)
 			}
 			tunneltest.CheckNoSecrets(t, p)
 			checkFiles(t, p)

@@ -38,7 +38,7 @@ func (p *path) sandboxPlace(h *lab.Host, name string) (place, error) {
 
 // bridgeAt creates a bridge, with the first address of a subnet unless net is negative.
 func (p *path) bridgeAt(w place, net lab.Net) error {
-	if err := w.ns.Bridge(p.lab.Device(br, p.mtu)); err != nil {
+	if err := w.ns.Links().Bridge(p.lab.Device(br, p.mtu)); err != nil {
 		return err
 	}
 	if err := p.lab.SetUpDevice(w.ns, br); err != nil {
@@ -48,7 +48,7 @@ func (p *path) bridgeAt(w place, net lab.Net) error {
 		return nil
 	}
 	for _, a := range p.lab.Addresses(net, 1) {
-		if err := w.ns.Address(br, a); err != nil {
+		if err := w.ns.Routes().Address(br, a); err != nil {
 			return err
 		}
 	}
@@ -75,10 +75,10 @@ func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, 
 		return b, p.lab.ConnectRouted(lab.Routed{Connect: p.connect, Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
 			Own: b.own, Gateway: lab.PrefixAddrs(p.lab.Addresses(net, 1))})
 	}
-	if err := w.ns.Veth(p.lab.Device(port, p.mtu), in.ns, p.lab.Device(eth, p.mtu)); err != nil {
+	if err := w.ns.Links().Veth(p.lab.Device(port, p.mtu), in.ns, p.lab.Device(eth, p.mtu)); err != nil {
 		return b, err
 	}
-	if err := w.ns.Attach(port, br); err != nil {
+	if err := w.ns.Links().Attach(port, br); err != nil {
 		return b, err
 	}
 	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
@@ -93,7 +93,7 @@ func (p *path) setUpSandbox(in place, own []netip.Prefix) error {
 		return err
 	}
 	for _, a := range own {
-		if err := in.ns.Address(eth, a); err != nil {
+		if err := in.ns.Routes().Address(eth, a); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (p *path) setUpSandbox(in place, own []netip.Prefix) error {
 // addDefaultRoute adds a default route over the first address of the sandbox's subnet.
 func (p *path) addDefaultRoute(in place, net lab.Net) error {
 	for _, gw := range p.lab.Addresses(net, 1) {
-		if err := in.ns.DefaultRoute(gw.Addr()); err != nil {
+		if err := in.ns.Routes().DefaultRoute(gw.Addr()); err != nil {
 			return err
 		}
 	}

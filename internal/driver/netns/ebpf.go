@@ -29,7 +29,7 @@ func (p *path) port(n int) string {
 }
 
 // connect creates the devices between a host and a sandbox.
-func (p *path) connect(host *linuxnet.NS, port linuxnet.Device, sandbox *linuxnet.NS, device linuxnet.Device) error {
+func (p *path) connect(host *linuxnet.Links, port linuxnet.Device, sandbox *linuxnet.NS, device linuxnet.Device) error {
 	if p.netkit {
 		return host.Netkit(port, sandbox, device)
 	}
@@ -64,11 +64,11 @@ func (p *path) installPrograms(s *side) ([]pathspec.Step, error) {
 
 // addRedirected adds a sandbox to those whose packets a host redirects.
 func (p *path) addRedirected(r *redirect.Router, s *side, box sandboxAddrs, port string) error {
-	host, err := s.ns.HardwareAddr(port)
+	host, err := s.ns.Links().HardwareAddr(port)
 	if err != nil {
 		return err
 	}
-	inside, err := box.ns.HardwareAddr(eth)
+	inside, err := box.ns.Links().HardwareAddr(eth)
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,11 @@ func (p *path) iptablesRules(ctx context.Context, ns *linuxnet.NS, kind string) 
 		return lacks(err)
 	}
 	if kind == kindIPSet {
-		if err := ns.CreateDecoySet(maxRules); err != nil {
+		if err := ns.Decoys().CreateDecoySet(maxRules); err != nil {
 			return lacks(err)
 		}
 	}
-	if err := ns.CountDecoyMarks(); err != nil {
+	if err := ns.Decoys().CountDecoyMarks(); err != nil {
 		return rules{}, err
 	}
 	if _, err := t.run(ctx, t.restore, surroundings(kind), "--noflush"); err != nil {
@@ -69,7 +69,7 @@ func (p *path) iptablesRules(ctx context.Context, ns *linuxnet.NS, kind string) 
 		},
 	}
 	if kind == kindIPSet {
-		r.install, r.count = ns.AddToDecoySet, ns.DecoySetEntries
+		r.install, r.count = ns.Decoys().AddToDecoySet, ns.Decoys().DecoySetEntries
 	}
 	return r, nil
 }

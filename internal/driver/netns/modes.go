@@ -32,7 +32,7 @@ func (p *path) colocated() error {
 	a := p.hostPlace(p.lab.A)
 	if !p.parts[partNamespace] {
 		if p.parts[partMTU] {
-			if err := a.ns.SetMTU(lo, p.mtu); err != nil {
+			if err := a.ns.Links().SetMTU(lo, p.mtu); err != nil {
 				return err
 			}
 		}
@@ -73,24 +73,24 @@ func (p *path) colocated() error {
 // link is a macvlan device itself, and the kernel attaches the sandbox's device beside it to
 // the machine's network card.
 func (p *path) macvlan() error {
-	return p.onUnderlay((*linuxnet.NS).Macvlan, p.lab.Split())
+	return p.onUnderlay((*linuxnet.Links).Macvlan, p.lab.Split())
 }
 
 // ipvlan: the same with ipvlan in L2 mode.
-func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.NS).IPVlan, false) }
+func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.Links).IPVlan, false) }
 
 // firstOnUnderlay is the first host number of sandboxes on the underlay's subnet.
 const firstOnUnderlay = 11
 
 // onUnderlay builds endpoints on child devices of the hosts' underlay devices, or beside
 // these.
-func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent string, into *linuxnet.NS) error, beside bool) error {
+func (p *path) onUnderlay(child func(on *linuxnet.Links, d linuxnet.Device, parent string, into *linuxnet.NS) error, beside bool) error {
 	build := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
 		in, err := p.sandboxPlace(h, name)
 		if err != nil {
 			return sandboxAddrs{}, err
 		}
-		if err := child(h.NS, p.lab.Device(eth, 0), h.Underlay, in.ns); err != nil {
+		if err := child(h.NS.Links(), p.lab.Device(eth, 0), h.Underlay, in.ns); err != nil {
 			return sandboxAddrs{}, err
 		}
 		own := p.lab.Addresses(lab.NetUnderlay, number)

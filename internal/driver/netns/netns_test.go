@@ -50,9 +50,9 @@ func TestOffloadOff(t *testing.T) {
 	perPacket := map[bool]float64{}
 	for _, on := range []bool{true, false} {
 		s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", func(l *lab.Spec) { l.Offload = on })
-		before := must.Get(s.Lab.A.NS.Stats(lab.Underlay))(t)
+		before := must.Get(s.Lab.A.NS.Links().Stats(lab.Underlay))(t)
 		stream(t, s)
-		after := must.Get(s.Lab.A.NS.Stats(lab.Underlay))(t)
+		after := must.Get(s.Lab.A.NS.Links().Stats(lab.Underlay))(t)
 		perPacket[on] = float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets)
 	}
 	if perPacket[false] > lab.DefaultMTU+14 || perPacket[true] < 2*lab.DefaultMTU {

@@ -181,7 +181,7 @@ func TestTrackedNevertheless(t *testing.T) {
 	if _, _, err := s.Trial(t, p, false); err != nil {
 		t.Fatal(err)
 	}
-	must.Do(t, s.Lab.B.NS.Gateway(linuxnet.Gateway{Table: "other", Rules: linuxnet.RuleTrackArriving}))
+	must.Do(t, s.Lab.B.NS.Rules().Gateway(linuxnet.Gateway{Table: "other", Rules: linuxnet.RuleTrackArriving}))
 	if _, _, err := s.Trial(t, p, false); err == nil || !strings.Contains(err.Error(), "and the part conntrack is off") {
 		t.Errorf("got %v", err)
 	}

@@ -78,7 +78,7 @@ func (p *path) mustBeIdle(w place, dev string) { p.MustBeIdle(w.Place, pathspec.
 func (p *path) readTableCounters(w place) {
 	p.tables = append(p.tables, w)
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
-		counts, err := w.ns.Counts(table)
+		counts, err := w.ns.Rules().Counts(table)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (p *path) readTableCounters(w place) {
 // flushConnections flushes the connection tracking of the gateways on the path.
 func (p *path) flushConnections(context.Context) error {
 	for _, w := range p.tables {
-		if err := w.ns.FlushConntrack(); err != nil {
+		if err := w.ns.Rules().FlushConntrack(); err != nil {
 			return err
 		}
 	}

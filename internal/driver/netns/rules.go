@@ -53,8 +53,8 @@ func (p *path) addRules(ctx context.Context, with map[string]string) error {
 	}
 	if text := with[settingNoopRules]; text != "" {
 		err := p.install(settingNoopRules, text, rules{
-			install: func(n int) error { return b.ns.AddNoopRules(n, lab.Underlay) },
-			count:   b.ns.NoopRules,
+			install: func(n int) error { return b.ns.Decoys().AddNoopRules(n, lab.Underlay) },
+			count:   b.ns.Decoys().NoopRules,
 		})
 		if err != nil {
 			return err
@@ -104,9 +104,9 @@ func (p *path) install(setting, text string, r rules) error {
 func (p *path) serviceRules(ctx context.Context, ns *linuxnet.NS, kind string) (rules, error) {
 	switch kind {
 	case kindNftChain:
-		return rules{title: kind, install: ns.AddDecoyChain, count: ns.DecoyChainRules}, nil
+		return rules{title: kind, install: ns.Decoys().AddDecoyChain, count: ns.Decoys().DecoyChainRules}, nil
 	case kindNftMap:
-		return rules{title: kind, install: func(n int) error { return ns.AddDecoyMap(n, p.dialled()) }, count: ns.DecoyMapServices}, nil
+		return rules{title: kind, install: func(n int) error { return ns.Decoys().AddDecoyMap(n, p.dialled()) }, count: ns.Decoys().DecoyMapServices}, nil
 	case kindLegacy, kindNft, kindIPSet:
 		return p.iptablesRules(ctx, ns, kind)
 	}
@@ -136,7 +136,7 @@ func (p *path) readDecoyCounters(at place) {
 		p.tables = append(p.tables, at) // translation tracks connections
 	}
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
-		counts, err := at.ns.DecoyCounts()
+		counts, err := at.ns.Decoys().DecoyCounts()
 		for name, n := range counts {
 			c[pathspec.CounterName(at.At, linuxnet.DecoyName, name+"_packets")] = n.Packets
 			c[pathspec.CounterName(at.At, linuxnet.DecoyName, name+"_bytes")] = n.Bytes

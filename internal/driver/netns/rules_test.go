@@ -89,7 +89,7 @@ func withoutJump(program string) func(*testing.T, *linuxnet.NS) {
 // withoutDecoys removes the rules from nftables.
 func withoutDecoys(t *testing.T, ns *linuxnet.NS) {
 	t.Helper()
-	must.Do(t, ns.DropDecoys())
+	must.Do(t, ns.Decoys().DropDecoys())
 }
 
 // Rules without effect are read back, and every forwarded packet passes them.

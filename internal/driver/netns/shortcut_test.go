@@ -88,11 +88,11 @@ func cable(_ *testing.T, s *drivertest.Setup) error {
 	target := s.Path.Pairs[0].Server
 	dial, back := target.Dial[0].Addr(), netip.MustParsePrefix("198.19.255.1/24")
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"),
-		client.Address("cable0", back),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"),
+		client.Routes().Address("cable0", back),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -103,8 +103,8 @@ func routeRoundBridge(t *testing.T, s *drivertest.Setup) error {
 	return errors.Join(
 		sideLink(t, s),
 		// The forward chain accepts only packets through the bridge.
-		b.DropTable("tare"),
-		b.Gateway(linuxnet.Gateway{Table: "tare", Bridge: "side0", Rules: linuxnet.EngineRules, Publish: []linuxnet.Published{{Port: 5201, To: netip.AddrPortFrom(own, 5201)}}}),
+		b.Rules().DropTable("tare"),
+		b.Rules().Gateway(linuxnet.Gateway{Table: "tare", Bridge: "side0", Rules: linuxnet.EngineRules, Publish: []linuxnet.Published{{Port: 5201, To: netip.AddrPortFrom(own, 5201)}}}),
 	)
 }
 
@@ -115,12 +115,12 @@ func sideLink(_ *testing.T, s *drivertest.Setup) error {
 	client := s.Lab.A.Addr[0]
 	b := s.Lab.B.NS
 	return errors.Join(
-		b.Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),
-		b.Up("side0"), server.Up("side1"),
-		b.Address("side0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
-		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
-		server.Route(netip.PrefixFrom(client, 32), netip.MustParseAddr("198.19.255.1"), "side1"),
+		b.Links().Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),
+		b.Links().Up("side0"), server.Links().Up("side1"),
+		b.Routes().Address("side0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
+		b.Routes().Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
+		server.Routes().Route(netip.PrefixFrom(client, 32), netip.MustParseAddr("198.19.255.1"), "side1"),
 	)
 }
 
@@ -129,7 +129,7 @@ func withoutTracking(_ *testing.T, s *drivertest.Setup) error {
 	var errs []error
 	for at, host := range map[string]*linuxnet.NS{"a": s.Lab.A.NS, "b": s.Lab.B.NS} {
 		if slices.ContainsFunc(s.Path.Rules, func(r driver.Rule) bool { return strings.HasPrefix(r.Counter, at+"/tare.") }) {
-			errs = append(errs, host.DropChain("tare", "track"))
+			errs = append(errs, host.Rules().DropChain("tare", "track"))
 		}
 	}
 	return errors.Join(errs...)
@@ -150,7 +150,7 @@ func forwardAtServer(_ *testing.T, s *drivertest.Setup) error {
 func relayInstead(t *testing.T, s *drivertest.Setup) error {
 	target := s.Path.Pairs[0].Server
 	b := s.Lab.B.NS
-	if err := b.DropChain("tare", "prerouting"); err != nil {
+	if err := b.Rules().DropChain("tare", "prerouting"); err != nil {
 		return err
 	}
 	var l net.Listener
@@ -215,8 +215,8 @@ func pass(to, from net.Conn) {
 func withoutMasquerade(_ *testing.T, s *drivertest.Setup) error {
 	behind := s.Lab.Addresses(lab.NetA, 0)[0].Masked()
 	return errors.Join(
-		s.Lab.A.NS.DropChain("tare", "postrouting"),
-		s.Lab.B.NS.Route(behind, s.Lab.A.Addr[0], ""),
+		s.Lab.A.NS.Rules().DropChain("tare", "postrouting"),
+		s.Lab.B.NS.Routes().Route(behind, s.Lab.A.Addr[0], ""),
 		// Replies now arrive addressed to the sandbox itself, as established traffic, which
 		// the forward chain of a accepts.
 	)

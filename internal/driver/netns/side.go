@@ -123,7 +123,7 @@ func (p *path) routes(a, b *side) error {
 // routeTo routes the other side's subnets through its host.
 func (p *path) routeTo(s, other *side) error {
 	for i, subnet := range p.lab.Addresses(other.net, 0) {
-		if err := s.ns.Route(subnet.Masked(), other.host.Addr[i], ""); err != nil {
+		if err := s.ns.Routes().Route(subnet.Masked(), other.host.Addr[i], ""); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
 		}
 	}
 	p.readTableCounters(s.place)
-	return []pathspec.Step{p.proveRules(s, rules)}, s.ns.Gateway(g)
+	return []pathspec.Step{p.proveRules(s, rules)}, s.ns.Rules().Gateway(g)
 }
 
 // proveRules adds the rules of proof for a host's counters, and returns the step.

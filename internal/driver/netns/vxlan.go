@@ -124,11 +124,11 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 		}
 	}
 	v := linuxnet.VXLAN{Device: p.lab.Device(tunnel, p.mtu), ID: vxlanID, Local: h.Addr[0]}
-	if err := h.NS.VXLAN(v, o.ns); err != nil {
+	if err := h.NS.Links().VXLAN(v, o.ns); err != nil {
 		return o, err
 	}
 	if p.parts[partBridge] {
-		if err := o.ns.Attach(tunnel, br); err != nil {
+		if err := o.ns.Links().Attach(tunnel, br); err != nil {
 			return o, err
 		}
 		return o, p.lab.SetUpDevice(o.ns, tunnel)
@@ -137,7 +137,7 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 		return o, err
 	}
 	for _, a := range p.lab.Addresses(lab.NetOverlay, number) {
-		if err := o.ns.Address(tunnel, a); err != nil {
+		if err := o.ns.Routes().Address(tunnel, a); err != nil {
 			return o, err
 		}
 		o.tunnel = append(o.tunnel, a.Addr())
@@ -170,7 +170,7 @@ func (p *path) join(o, other overlay, role string, pair, number int) (sandboxAdd
 		return box, addRemote(other, box.place, eth, box.own, o.host)
 	}
 	for i, a := range box.own {
-		if err := other.ns.Route(netip.PrefixFrom(a, a.BitLen()), o.tunnel[i], tunnel); err != nil {
+		if err := other.ns.Routes().Route(netip.PrefixFrom(a, a.BitLen()), o.tunnel[i], tunnel); err != nil {
 			return box, err
 		}
 	}
@@ -179,11 +179,11 @@ func (p *path) join(o, other overlay, role string, pair, number int) (sandboxAdd
 
 // addRemote adds entries to one side of the overlay for a device on the other, behind host.
 func addRemote(o overlay, far place, device string, addrs []netip.Addr, host *lab.Host) error {
-	mac, err := far.ns.HardwareAddr(device)
+	mac, err := far.ns.Links().HardwareAddr(device)
 	if err != nil {
 		return err
 	}
-	return o.ns.AddVXLANRemote(tunnel, mac, host.Addr[0], addrs...)
+	return o.ns.Links().AddVXLANRemote(tunnel, mac, host.Addr[0], addrs...)
 }
 
 // tunnelSteps are the steps from an endpoint to the underlay's device.

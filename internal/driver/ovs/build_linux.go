@@ -115,7 +115,7 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		return p.ignoreIngress(s, eth)
 	}
 	if p.process {
-		mac, err := s.host.NS.HardwareAddr(eth)
+		mac, err := s.host.NS.Links().HardwareAddr(eth)
 		if err != nil {
 			return err
 		}
@@ -147,17 +147,17 @@ func (p *path) moveAddresses(s *side) error {
 		n = 2
 	}
 	for _, a := range p.OnLab.Addresses(lab.NetUnderlay, n) {
-		if err := s.host.NS.RemoveAddress(eth, a); err != nil {
+		if err := s.host.NS.Routes().RemoveAddress(eth, a); err != nil {
 			return err
 		}
-		if err := s.host.NS.Address(physical, a); err != nil {
+		if err := s.host.NS.Routes().Address(physical, a); err != nil {
 			return err
 		}
 	}
-	if err := s.host.NS.SetMTU(physical, p.OnLab.Spec.MTU); err != nil {
+	if err := s.host.NS.Links().SetMTU(physical, p.OnLab.Spec.MTU); err != nil {
 		return err
 	}
-	if err := s.host.NS.Up(physical); err != nil {
+	if err := s.host.NS.Links().Up(physical); err != nil {
 		return err
 	}
 	return p.ignoreIngress(s, eth)
@@ -169,7 +169,7 @@ func (p *path) ignoreIngress(s *side, dev string) error {
 	if !p.process {
 		return nil
 	}
-	return s.host.NS.DropIngress(table, dev)
+	return s.host.NS.Rules().DropIngress(table, dev)
 }
 
 // addSandbox creates a sandbox with a port on a side's switch.
@@ -186,14 +186,14 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 	}
 	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
 	port := lab.VethName(pair - 1)
-	if err := s.host.NS.Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
+	if err := s.host.NS.Links().Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
 		return b, err
 	}
 	if err := p.OnLab.SetUpDevice(s.host.NS, port); err != nil {
 		return b, err
 	}
 	if p.process {
-		if err := ns.ChecksumOff(eth); err != nil {
+		if err := ns.Tuning().ChecksumOff(eth); err != nil {
 			return b, err
 		}
 		if err := p.ignoreIngress(s, port); err != nil {
@@ -204,7 +204,7 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 		return b, err
 	}
 	for _, a := range b.own {
-		if err := ns.Address(eth, a); err != nil {
+		if err := ns.Routes().Address(eth, a); err != nil {
 			return b, err
 		}
 	}

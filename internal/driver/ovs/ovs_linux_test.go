@@ -72,11 +72,11 @@ func cable(s *drivertest.Setup) error {
 	client, server := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"),
-		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"),
+		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Routes().Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -108,7 +108,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("facts %v", facts)
 	}
 	client, _ := spaces(s)
-	if off, err := client.Offloads("eth0"); err != nil || off["tx-checksum"] || off["tso"] {
+	if off, err := client.Tuning().Offloads("eth0"); err != nil || off["tx-checksum"] || off["tso"] {
 		t.Errorf("offloads of the sandbox: %v, %v", off, err)
 	}
 }

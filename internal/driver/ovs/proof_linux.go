@@ -77,11 +77,11 @@ func (p *path) countIngress(h hosts, s *side) error {
 	for _, a := range p.subnet() {
 		hidden = append(hidden, a.Masked())
 	}
-	if err := s.host.NS.CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: hidden}); err != nil {
+	if err := s.host.NS.Rules().CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: hidden}); err != nil {
 		return err
 	}
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.host.NS.IngressCounts(table)
+		counts, err := s.host.NS.Rules().IngressCounts(table)
 		for name, n := range counts {
 			into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
 		}

@@ -13,12 +13,12 @@ type NamespaceStack struct{ NS *linuxnet.NS }
 // Links reads the counters of devices.
 func (s NamespaceStack) Links(_ context.Context, names []string) (map[string]Link, error) {
 	out := map[string]Link{}
-	carrier, err := s.NS.CarrierChanges()
+	carrier, err := s.NS.Links().CarrierChanges()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		st, err := s.NS.Stats(name)
+		st, err := s.NS.Links().Stats(name)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (s NamespaceStack) Links(_ context.Context, names []string) (map[string]Lin
 
 // Describe reads type, MTU, queueing discipline, addresses and offloads.
 func (s NamespaceStack) Describe(_ context.Context, name string) (kind string, facts []result.Fact, err error) {
-	kind, pairs, err := s.NS.Describe(name)
+	kind, pairs, err := s.NS.Links().Describe(name)
 	for _, f := range pairs {
 		facts = append(facts, result.Fact{Name: f[0], Value: f[1]})
 	}

@@ -22,7 +22,7 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Kinds, err = s.NS.Kinds()
+	r.Kinds, err = s.NS.Links().Kinds()
 	r.AddGap("kinds of devices", err)
 	if cards := cardsOf(r.Kinds); len(cards) > 0 {
 		err = s.NS.Do(func() error {
@@ -31,7 +31,7 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 		})
 		r.AddGap("statistics of network cards", err)
 	}
-	qdiscs, err := s.NS.QdiscDrops()
+	qdiscs, err := s.NS.Tuning().QdiscDrops()
 	r.AddGap("queueing disciplines", err)
 	for _, q := range qdiscs {
 		r.Set(fmt.Sprintf("qdisc/%s %s.drops", q.Device, q.Kind), q.Drops)
@@ -42,7 +42,7 @@ func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 			r.Set(s.Passed(), q.Bytes)
 		}
 	}
-	rules, err := s.NS.DropRules()
+	rules, err := s.NS.Rules().DropRules()
 	r.AddGap("firewall rules", err)
 	for _, rule := range rules {
 		if rule.Counted {

@@ -17,7 +17,7 @@ func (s NamespaceStack) Survey(context.Context) (driver.Settings, error) {
 		return driver.Settings{}, err
 	}
 	out := driver.Settings{Sysctls: settings}
-	filters, err := s.NS.Filters()
+	filters, err := s.NS.Rules().Filters()
 	if err != nil {
 		out.NoFilters = err.Error()
 	}

@@ -73,15 +73,15 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, network 
 
 // findDevice finds the container's device, which has its only address besides the loopback one.
 func (p *path) findDevice(b *box) error {
-	devices, err := b.ns.Devices()
+	devices, err := b.ns.Links().Devices()
 	if err != nil {
 		return err
 	}
 	for _, d := range devices {
-		if err := b.ns.Segmentation(d, p.lab.Spec.Offload); err != nil {
+		if err := b.ns.Tuning().Segmentation(d, p.lab.Spec.Offload); err != nil {
 			return err
 		}
-		own, err := b.ns.Addresses(d)
+		own, err := b.ns.Routes().Addresses(d)
 		if err != nil {
 			return err
 		}

@@ -117,12 +117,12 @@ func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, por
 	if err != nil {
 		return nil, err
 	}
-	name, err := b.ns.PeerIn(s.ns, b.device)
+	name, err := b.ns.Links().PeerIn(s.ns, b.device)
 	if err != nil {
 		return nil, err
 	}
 	b.veth = pathspec.Device{Name: name, Role: containers.ContainerName(role, pair) + ".veth"}
-	return b, errors.Join(s.ns.Segmentation(name, p.lab.Spec.Offload), s.ns.Segmentation(s.info.BridgeName(), p.lab.Spec.Offload))
+	return b, errors.Join(s.ns.Tuning().Segmentation(name, p.lab.Spec.Offload), s.ns.Tuning().Segmentation(s.info.BridgeName(), p.lab.Spec.Offload))
 }
 
 func (b *box) vethStep() pathspec.Step {

@@ -86,7 +86,7 @@ func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 // flushConnections flushes the connection tracking of the hosts that have a Podman.
 func (p *path) flushConnections(ctx context.Context) error {
 	for _, s := range p.sides() {
-		if err := s.ns.FlushConntrack(); err != nil {
+		if err := s.ns.Rules().FlushConntrack(); err != nil {
 			return p.explainError(ctx, err)
 		}
 	}

@@ -92,7 +92,7 @@ func otherRule(s *drivertest.Setup) error {
 func withoutMasquerade(s *drivertest.Setup) error {
 	return errors.Join(
 		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
-		s.Lab.B.NS.Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""))
+		s.Lab.B.NS.Routes().Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""))
 }
 
 func cable(s *drivertest.Setup) error { return connect(s, s.Lab.B.NS) }
@@ -102,17 +102,17 @@ func cableToServer(s *drivertest.Setup) error {
 	server, _ := podman.ServerNamespace(s.Path)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, s.Path.Pairs[0].Server.Listen[0].Port())
-	return errors.Join(connect(s, server), server.Address("cable1", netip.PrefixFrom(to, 32)))
+	return errors.Join(connect(s, server), server.Routes().Address("cable1", netip.PrefixFrom(to, 32)))
 }
 
 // connect joins host a and a namespace by a veth, and routes the dialled address over it.
 func connect(s *drivertest.Setup, server *linuxnet.NS) error {
 	a := s.Lab.A.NS
 	return errors.Join(
-		a.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		a.Up("cable0"), server.Up("cable1"),
-		a.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		a.Route(netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32), netip.MustParseAddr("198.19.255.2"), "cable0"))
+		a.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		a.Links().Up("cable0"), server.Links().Up("cable1"),
+		a.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		a.Routes().Route(netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32), netip.MustParseAddr("198.19.255.2"), "cable0"))
 }
 
 // run runs a program in a namespace.

@@ -105,7 +105,7 @@ func (p *path) listener(s *box, program string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	at, err := p.b.ns.Listeners(s.port)
+	at, err := p.b.ns.Sockets().Listeners(s.port)
 	if err != nil {
 		return 0, err
 	}

@@ -39,7 +39,7 @@ func (p *Path) CheckSizes(ctx context.Context, passed int) error {
 	pair := p.Pairs()[0]
 	from, at := p.PairNamespaces(1)
 	listen, dial := pair.Server.Listen[0], pair.Server.Dial[0]
-	route, err := from.Toward(dial.Addr())
+	route, err := from.Routes().Toward(dial.Addr())
 	mtu := min(route.MTU, largestPacket)
 	if err != nil || mtu <= passed {
 		return err

@@ -62,11 +62,11 @@ func (p *path) tap(s *side) error {
 		received = driver.ForwardAtLeast
 	}
 	in.Inside = append(append(in.Inside, p.near.subnets...), p.far.subnets...)
-	if err := s.ns.CountProxyIngress(table, lab.Underlay, in); err != nil {
+	if err := s.ns.Rules().CountProxyIngress(table, lab.Underlay, in); err != nil {
 		return err
 	}
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.ns.IngressCounts(table)
+		counts, err := s.ns.Rules().IngressCounts(table)
 		for name, n := range counts {
 			into[pathspec.CounterName(s.At, lab.Underlay, name+"_bytes")] = n.Bytes
 		}

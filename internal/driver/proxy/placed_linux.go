@@ -178,7 +178,7 @@ func (p *placedPath) hop() (first, second leg, err error) {
 	between := nodeOf(ns, "b", "b/"+hopName)
 	link := func(n node, dev string, net lab.Net) (host, hop []netip.Addr, err error) {
 		mtu := p.OnLab.Spec.MTU
-		if err := n.ns.Veth(p.OnLab.Device(toHop, mtu), ns, p.OnLab.Device(dev, mtu)); err != nil {
+		if err := n.ns.Links().Veth(p.OnLab.Device(toHop, mtu), ns, p.OnLab.Device(dev, mtu)); err != nil {
 			return nil, nil, err
 		}
 		if host, err = p.connect(n.ns, toHop, net, 1); err != nil {
@@ -204,12 +204,12 @@ func (p *placedPath) connect(ns *linuxnet.NS, dev string, net lab.Net, host int)
 	}
 	own := p.OnLab.Addresses(net, host)
 	for _, a := range own {
-		if err := ns.Address(dev, a); err != nil {
+		if err := ns.Routes().Address(dev, a); err != nil {
 			return nil, err
 		}
 	}
 	if rate := p.OnLab.Spec.Rate; rate > 0 {
-		return lab.PrefixAddrs(own), ns.Limit(dev, rate, p.OnLab.Spec.MTU)
+		return lab.PrefixAddrs(own), ns.Tuning().Limit(dev, rate, p.OnLab.Spec.MTU)
 	}
 	return lab.PrefixAddrs(own), nil
 }
@@ -289,7 +289,7 @@ func (p *placedPath) listening(ctx context.Context) error {
 				}
 			}
 			for _, at := range []uint16{port(0), port(p.PairCount - 1)} {
-				who, err := x.ns.Listeners(at)
+				who, err := x.ns.Sockets().Listeners(at)
 				if err != nil {
 					return err
 				}
@@ -320,7 +320,7 @@ func (p *placedPath) flushConnections(ctx context.Context) error {
 			continue
 		}
 		err := x.proc.WaitFor(ctx, endTimeout(), "end the connections of the trial before", func() error {
-			n, err := x.ns.OpenConnections(port(0), port(p.PairCount-1))
+			n, err := x.ns.Sockets().OpenConnections(port(0), port(p.PairCount-1))
 			if err == nil && n > 0 {
 				err = fmt.Errorf("%d connections in %s are open", n, x.At)
 			}

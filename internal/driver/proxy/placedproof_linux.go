@@ -69,11 +69,11 @@ func (p *placedPath) count(l leg) error {
 	}
 	for _, s := range sides {
 		of := table + "-" + s.dev
-		if err := s.ns.CountTCPIngress(of, s.dev, port(0), port(p.PairCount-1), l.tls); err != nil {
+		if err := s.ns.Rules().CountTCPIngress(of, s.dev, port(0), port(p.PairCount-1), l.tls); err != nil {
 			return err
 		}
 		p.AddReader(func(_ context.Context, into driver.Counters) error {
-			counts, err := s.ns.IngressCounts(of)
+			counts, err := s.ns.Rules().IngressCounts(of)
 			for name, n := range counts {
 				into[pathspec.CounterName(s.At, s.dev, name+"_bytes")], into[pathspec.CounterName(s.At, s.dev, name+"_packets")] = n.Bytes, n.Packets
 			}
@@ -210,7 +210,7 @@ func (p *placedPath) crosses(ctx context.Context, listen, dial netip.AddrPort) e
 // mustOwn checks that the proxy has the connection with these addresses.
 func (x placedProxy) mustOwn(local netip.AddrPort, remote net.Addr) error {
 	peer := remote.(*net.TCPAddr).AddrPort()
-	who, err := x.ns.ConnectionOwners(local, peer)
+	who, err := x.ns.Sockets().ConnectionOwners(local, peer)
 	if err != nil {
 		return err
 	}

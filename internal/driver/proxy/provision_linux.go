@@ -122,14 +122,14 @@ func (p *path) side(h *lab.Host, role string, net lab.Net) *side {
 // bridge creates the bridge of a host's sandboxes. The host does not forward packets: without
 // its proxy nothing leaves.
 func (p *path) bridge(s *side) error {
-	if err := s.ns.Bridge(p.OnLab.Device(br, p.OnLab.Spec.MTU)); err != nil {
+	if err := s.ns.Links().Bridge(p.OnLab.Device(br, p.OnLab.Spec.MTU)); err != nil {
 		return err
 	}
 	if err := p.OnLab.SetUpDevice(s.ns, br); err != nil {
 		return err
 	}
 	for _, a := range p.OnLab.Addresses(s.net, 1) {
-		if err := s.ns.Address(br, a); err != nil {
+		if err := s.ns.Routes().Address(br, a); err != nil {
 			return err
 		}
 		s.gateway, s.subnets = append(s.gateway, a.Addr()), append(s.subnets, a.Masked())
@@ -145,17 +145,17 @@ func (p *path) plug(s *side, pair int) error {
 		return err
 	}
 	own := p.OnLab.Addresses(s.net, 1+pair)
-	if err := s.ns.Veth(p.OnLab.Device(veth, mtu), ns, p.OnLab.Device(eth, mtu)); err != nil {
+	if err := s.ns.Links().Veth(p.OnLab.Device(veth, mtu), ns, p.OnLab.Device(eth, mtu)); err != nil {
 		return err
 	}
-	if err := s.ns.Attach(veth, br); err != nil {
+	if err := s.ns.Links().Attach(veth, br); err != nil {
 		return err
 	}
 	if err := errors.Join(p.OnLab.SetUpDevice(s.ns, veth), p.OnLab.SetUpDevice(ns, eth)); err != nil {
 		return err
 	}
 	for _, a := range own {
-		if err := ns.Address(eth, a); err != nil {
+		if err := ns.Routes().Address(eth, a); err != nil {
 			return err
 		}
 	}

@@ -107,12 +107,12 @@ func cable(s *drivertest.Setup) error {
 	to := at.Dial[0].Addr()
 	at.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"),
-		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		server.Address("cable1", netip.PrefixFrom(to, to.BitLen())),
-		client.Route(netip.PrefixFrom(to, to.BitLen()), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"),
+		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		server.Routes().Address("cable1", netip.PrefixFrom(to, to.BitLen())),
+		client.Routes().Route(netip.PrefixFrom(to, to.BitLen()), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -124,9 +124,9 @@ func past(s *drivertest.Setup) error {
 	from, to := subnet(at.Dial[0].Addr()), subnet(at.Listen[0].Addr())
 	return errors.Join(
 		s.Lab.EnableForwarding(a.NS), s.Lab.EnableForwarding(b.NS),
-		a.NS.Route(to, b.Addr[0], ""), b.NS.Route(from, a.Addr[0], ""),
-		client.DefaultRoute(from.Addr().Next()), server.DefaultRoute(to.Addr().Next()),
-		a.NS.Gateway(linuxnet.Gateway{Table: "past", Bridge: "eth0", Rules: linuxnet.RuleDNAT, Publish: []linuxnet.Published{{Port: at.Dial[0].Port(), To: at.Listen[0]}}}),
+		a.NS.Routes().Route(to, b.Addr[0], ""), b.NS.Routes().Route(from, a.Addr[0], ""),
+		client.Routes().DefaultRoute(from.Addr().Next()), server.Routes().DefaultRoute(to.Addr().Next()),
+		a.NS.Rules().Gateway(linuxnet.Gateway{Table: "past", Bridge: "eth0", Rules: linuxnet.RuleDNAT, Publish: []linuxnet.Published{{Port: at.Dial[0].Port(), To: at.Listen[0]}}}),
 	)
 }
 

@@ -40,10 +40,10 @@ func fact(m wire.Machine, name string) string {
 // The facts of a veth link are read through agents, and its differences are one warning.
 func TestLinkFacts(t *testing.T) {
 	l := drivertest.Lab(t, nil)
-	if err := l.A.NS.SetMTU(lab.Underlay, 1400); err != nil {
+	if err := l.A.NS.Links().SetMTU(lab.Underlay, 1400); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.B.NS.Segmentation(lab.Underlay, false); err != nil {
+	if err := l.B.NS.Tuning().Segmentation(lab.Underlay, false); err != nil {
 		t.Fatal(err)
 	}
 	a, b := read(t, l, l.A), read(t, l, l.B)
@@ -80,29 +80,29 @@ func TestUnderlayDevices(t *testing.T) {
 		"the addresses are on loopback": {lab.Underlay, 1, func(l *lab.Lab, must func(error)) {
 			ns := l.A.NS
 			for i, p := range l.Addresses(lab.NetUnderlay, 1) {
-				must(ns.RemoveAddress(lab.Underlay, p))
-				must(ns.Address("lo", netip.PrefixFrom(p.Addr(), p.Addr().BitLen())))
-				must(ns.Route(netip.PrefixFrom(l.B.Addr[i], l.B.Addr[i].BitLen()), netip.Addr{}, lab.Underlay))
+				must(ns.Routes().RemoveAddress(lab.Underlay, p))
+				must(ns.Routes().Address("lo", netip.PrefixFrom(p.Addr(), p.Addr().BitLen())))
+				must(ns.Routes().Route(netip.PrefixFrom(l.B.Addr[i], l.B.Addr[i].BitLen()), netip.Addr{}, lab.Underlay))
 			}
 		}},
 		"they are on a bridge": {"br0", 2, func(l *lab.Lab, must func(error)) {
 			ns := l.A.NS
-			must(ns.Bridge(linuxnet.Device{Name: "br0"}))
+			must(ns.Links().Bridge(linuxnet.Device{Name: "br0"}))
 			for _, p := range l.Addresses(lab.NetUnderlay, 1) {
-				must(ns.RemoveAddress(lab.Underlay, p))
-				must(ns.Address("br0", p))
+				must(ns.Routes().RemoveAddress(lab.Underlay, p))
+				must(ns.Routes().Address("br0", p))
 			}
-			must(ns.Up("br0"))
-			must(ns.Attach(lab.Underlay, "br0"))
+			must(ns.Links().Up("br0"))
+			must(ns.Links().Attach(lab.Underlay, "br0"))
 		}},
 		"they are on a macvlan device": {"mac0", 2, func(l *lab.Lab, must func(error)) {
 			ns := l.A.NS
-			must(ns.Macvlan(linuxnet.Device{Name: "mac0"}, lab.Underlay, ns))
+			must(ns.Links().Macvlan(linuxnet.Device{Name: "mac0"}, lab.Underlay, ns))
 			for _, p := range l.Addresses(lab.NetUnderlay, 1) {
-				must(ns.RemoveAddress(lab.Underlay, p))
-				must(ns.Address("mac0", p))
+				must(ns.Routes().RemoveAddress(lab.Underlay, p))
+				must(ns.Routes().Address("mac0", p))
 			}
-			must(ns.Up("mac0"))
+			must(ns.Links().Up("mac0"))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

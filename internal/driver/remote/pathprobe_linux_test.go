@@ -125,12 +125,12 @@ func newRouted(t *testing.T) routed {
 	}
 	for i, mtu := range []int{1500, middleMTU, 1500} {
 		left, right := ns[i], ns[i+1]
-		must(left.Veth(linuxnet.Device{Name: "right", MTU: mtu}, right, linuxnet.Device{Name: "left", MTU: mtu}))
+		must(left.Links().Veth(linuxnet.Device{Name: "right", MTU: mtu}, right, linuxnet.Device{Name: "left", MTU: mtu}))
 		for j, n := range []*linuxnet.NS{left, right} {
 			dev := []string{"right", "left"}[j]
-			must(n.Address(dev, netip.MustParsePrefix(fmt.Sprintf("198.18.%d.%d/24", i, 1+j))))
-			must(n.Address(dev, netip.MustParsePrefix(fmt.Sprintf("2001:2:0:%d::%d/64", i, 1+j))))
-			must(n.Up(dev))
+			must(n.Routes().Address(dev, netip.MustParsePrefix(fmt.Sprintf("198.18.%d.%d/24", i, 1+j))))
+			must(n.Routes().Address(dev, netip.MustParsePrefix(fmt.Sprintf("2001:2:0:%d::%d/64", i, 1+j))))
+			must(n.Links().Up(dev))
 		}
 	}
 	for i, n := range ns[1:3] {
@@ -140,14 +140,14 @@ func newRouted(t *testing.T) routed {
 		if i == 1 {
 			beyond, via, dev = 0, 1, "left"
 		}
-		must(n.Route(netip.MustParsePrefix(fmt.Sprintf("198.18.%d.0/24", beyond)), netip.MustParseAddr(fmt.Sprintf("198.18.1.%d", via)), dev))
-		must(n.Route(netip.MustParsePrefix(fmt.Sprintf("2001:2:0:%d::/64", beyond)), netip.MustParseAddr(fmt.Sprintf("2001:2:0:1::%d", via)), dev))
+		must(n.Routes().Route(netip.MustParsePrefix(fmt.Sprintf("198.18.%d.0/24", beyond)), netip.MustParseAddr(fmt.Sprintf("198.18.1.%d", via)), dev))
+		must(n.Routes().Route(netip.MustParsePrefix(fmt.Sprintf("2001:2:0:%d::/64", beyond)), netip.MustParseAddr(fmt.Sprintf("2001:2:0:1::%d", via)), dev))
 	}
 	for _, gateway := range []string{"198.18.0.2", "2001:2::2"} {
-		must(ns[0].DefaultRoute(netip.MustParseAddr(gateway)))
+		must(ns[0].Routes().DefaultRoute(netip.MustParseAddr(gateway)))
 	}
 	for _, gateway := range []string{"198.18.2.1", "2001:2:0:2::1"} {
-		must(ns[3].DefaultRoute(netip.MustParseAddr(gateway)))
+		must(ns[3].Routes().DefaultRoute(netip.MustParseAddr(gateway)))
 	}
 	r := routed{r1: ns[1], r2: ns[2], ends: []remote.Ends{
 		{A: netip.MustParseAddr("198.18.0.1"), B: netip.MustParseAddr("198.18.2.2")},

@@ -54,7 +54,7 @@ func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxC
 	if err := proc.WaitFor(ctx, readyTimeout(), "create the device of the sandbox", b.connected); err != nil {
 		return err
 	}
-	if err := errors.Join(b.space.SetAlias(p.OnLab.Device(tap, 0)), b.space.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(b.space, tap)); err != nil {
+	if err := errors.Join(b.space.Links().SetAlias(p.OnLab.Device(tap, 0)), b.space.Links().SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(b.space, tap)); err != nil {
 		return err
 	}
 	if b.public.IsValid() {
@@ -70,7 +70,7 @@ func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxC
 
 // connected returns nil if the sandbox has its address and a default route.
 func (b sandboxConfig) connected() error {
-	up, err := b.space.HasAddress(tap, b.address.Addr())
+	up, err := b.space.Routes().HasAddress(tap, b.address.Addr())
 	if err == nil && !up {
 		err = fmt.Errorf("%s has no address %s yet", tap, b.address.Addr())
 	}
@@ -79,7 +79,7 @@ func (b sandboxConfig) connected() error {
 
 // listens returns nil if a process of the program listens on the published port.
 func listens(on *linuxnet.NS, proc *daemon.Process, at netip.AddrPort) error {
-	who, err := on.Listeners(at.Port())
+	who, err := on.Sockets().Listeners(at.Port())
 	if err != nil {
 		return err
 	}

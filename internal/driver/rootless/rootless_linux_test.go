@@ -74,14 +74,14 @@ func cable(s *drivertest.Setup) error {
 	at := s.Path.Pairs[0].Server
 	to := at.Dial[0].Addr()
 	err := errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"),
-		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"),
+		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Routes().Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 	if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
-		err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
+		err = errors.Join(err, server.Routes().Address("cable1", netip.PrefixFrom(to, 32)))
 		s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
 	}
 	return err

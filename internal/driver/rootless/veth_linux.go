@@ -27,7 +27,7 @@ func (p *path) route(s side) error {
 	if err := p.OnLab.EnableForwarding(s.host.NS); err != nil {
 		return err
 	}
-	return s.other.NS.Route(p.OnLab.Addresses(s.net, 0)[0].Masked(), s.host.Addr[0], "")
+	return s.other.NS.Routes().Route(p.OnLab.Addresses(s.net, 0)[0].Masked(), s.host.Addr[0], "")
 }
 
 // behindVeth creates the sandbox of a pair with a veth to its host. It has IPv4 alone, as
@@ -41,7 +41,7 @@ func (p *path) behindVeth(s side, pair int) (endpoint, error) {
 	e := endpoint{at: procpath.NamespacePlace(ns, s.place.At, s.place.At+"/"+name), space: ns, port: pathspec.ServerChoosesPort}
 	e.address = p.OnLab.Addresses(s.net, 1+pair)[0].Addr()
 	e.public = e.address
-	err = p.OnLab.ConnectRouted(lab.Routed{Connect: (*linuxnet.NS).Veth, Router: s.host.NS, Sandbox: ns, Port: veth, Device: eth, MTU: p.mtu,
+	err = p.OnLab.ConnectRouted(lab.Routed{Connect: (*linuxnet.Links).Veth, Router: s.host.NS, Sandbox: ns, Port: veth, Device: eth, MTU: p.mtu,
 		Own: []netip.Addr{e.address}, Gateway: lab.PrefixAddrs(p.OnLab.Addresses(s.net, 1)[:1])})
 	p.mustCarry(pair, s.place, veth, pathspec.Direction(!s.out))
 	p.mustRest(e.at)

@@ -83,21 +83,21 @@ func (a *application) findPlaces() error {
 		if !ok {
 			continue
 		}
-		names, err := s.NS.Devices()
+		names, err := s.NS.Links().Devices()
 		if err != nil {
 			return err
 		}
-		kinds, err := s.NS.Kinds()
+		kinds, err := s.NS.Links().Kinds()
 		if err != nil {
 			return err
 		}
-		masters, err := s.NS.Ports()
+		masters, err := s.NS.Links().Ports()
 		if err != nil {
 			return err
 		}
 		w := place{Place: at, ns: s.NS, kinds: kinds, masters: masters}
 		for _, name := range names {
-			stats, err := s.NS.Stats(name)
+			stats, err := s.NS.Links().Stats(name)
 			if linuxnet.IsNoDevice(err) {
 				continue // an engine has moved it to a container meanwhile
 			}
@@ -272,7 +272,7 @@ func (a *application) readDevices(setting, want string, pick func(w place, dev s
 // removed, the counters are missing, which voids a trial.
 func (a *application) readTable(w place, table string, read func(counts map[string]linuxnet.Count, into driver.Counters)) {
 	a.path.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := w.ns.Counts(table)
+		counts, err := w.ns.Rules().Counts(table)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

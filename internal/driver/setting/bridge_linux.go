@@ -49,7 +49,7 @@ func (a *application) bridgeNFAt(w place, bridge string, set bool) error {
 	}
 	a.readBack(nameBridgeNF, w, want, func() (map[string]string, error) { return w.ns.ReadSysctls(bridgeHooks()) })
 	table := bridgeTable + "-" + bridge
-	if err := w.ns.CountBridgedFrames(table, bridge); err != nil {
+	if err := w.ns.Rules().CountBridgedFrames(table, bridge); err != nil {
 		return err
 	}
 	packets, bytes := pathspec.CounterName(w.At, bridge, "bridged_packets"), pathspec.CounterName(w.At, bridge, "bridged_bytes")

@@ -77,7 +77,7 @@ func (a *application) pairOf(w place) int {
 
 // track proves connection tracking by the first packet of each connection.
 func (a *application) track(w place) error {
-	if err := w.ns.TrackAll(trackTable); err != nil {
+	if err := w.ns.Rules().TrackAll(trackTable); err != nil {
 		return err
 	}
 	counter := pathspec.CounterName(w.At, nameTracking, "new_packets")
@@ -103,7 +103,7 @@ func (a *application) untrack(w place) error {
 	if a.onPath(w.Place, loopback) {
 		except = ""
 	}
-	if err := w.ns.UntrackAll(trackTable, except); err != nil {
+	if err := w.ns.Rules().UntrackAll(trackTable, except); err != nil {
 		return err
 	}
 	exempt, tracked := pathspec.CounterName(w.At, nameTracking, "untracked_packets"), pathspec.CounterName(w.At, nameTracking, "tracked_packets")
@@ -123,7 +123,7 @@ func (a *application) needsTracking(w place) (string, error) {
 	if endpoint {
 		return "", nil
 	}
-	filters, err := w.ns.Filters()
+	filters, err := w.ns.Rules().Filters()
 	if err == nil && slices.ContainsFunc(filters, func(f linuxnet.Filter) bool { return f.Hook == "forward" && f.Drops }) {
 		return "packets that belong to no connection are dropped", nil
 	}
@@ -149,7 +149,7 @@ func (a *application) fill(value string) error {
 		if err := a.checkSpace(w, n); err != nil {
 			return err
 		}
-		if err := w.ns.FillConntrack(n); err != nil {
+		if err := w.ns.Rules().FillConntrack(n); err != nil {
 			return err
 		}
 		done = append(done, w)
@@ -173,7 +173,7 @@ func (a *application) tracks(w place) (bool, error) {
 	if err != nil || !routes || a.with[nameTracking] == on {
 		return routes, err
 	}
-	return w.ns.Translates()
+	return w.ns.Rules().Translates()
 }
 
 // entries returns how many entries the namespace has, and at most.
@@ -212,7 +212,7 @@ func refill(at []place, n int) error {
 	for _, w := range at {
 		t, err := entries(w)
 		if err == nil && t.Count < uint64(n) {
-			err = w.ns.FillConntrack(n)
+			err = w.ns.Rules().FillConntrack(n)
 		}
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func (a *application) segmentation(setting, value string) error {
 	text := readBackOnly
 	if value == off {
 		text, err = a.proveSmall(func(w place, dev string) (uint64, error) {
-			stats, err := w.ns.Stats(dev)
+			stats, err := w.ns.Links().Stats(dev)
 			return uint64(stats.MTU), err
 		}, "the packets sent, none above the MTU")
 	}
@@ -60,7 +60,7 @@ func (a *application) proveSmall(size func(w place, dev string) (uint64, error),
 	n, err := a.prove(proof{
 		counter: "tx_packets", transmit: true, pick: isLink, stream: true, size: size,
 		read: func(w place, dev string) (uint64, error) {
-			stats, err := w.ns.Stats(dev)
+			stats, err := w.ns.Links().Stats(dev)
 			return stats.TxPackets, err
 		},
 	})
@@ -94,7 +94,7 @@ const maxPacket = 512 << 10
 // napiPackets adds up what the queues of a veth received by NAPI. The driver names that
 // counter after XDP, whether or not a program is attached.
 func napiPackets(w place, dev string) (sum uint64, err error) {
-	stats, err := w.ns.DriverStats([]string{dev})
+	stats, err := w.ns.Tuning().DriverStats([]string{dev})
 	for i := range len(stats[dev]) {
 		sum += stats[dev][fmt.Sprintf("rx_queue_%d_xdp_packets", i)]
 	}
@@ -104,7 +104,7 @@ func napiPackets(w place, dev string) (sum uint64, err error) {
 // checkTSO returns an error if a veth has TSO on, which makes GRO have no effect.
 func (a *application) checkTSO() error {
 	_, err := a.devices(isVeth, func(w place, dev string) error {
-		have, err := w.ns.Features([]string{dev})
+		have, err := w.ns.Tuning().Features([]string{dev})
 		if err == nil && slices.ContainsFunc(featuresOf(nameTSO, off), func(f string) bool { return have[dev][f] }) {
 			err = a.unsupported(nameGRO, on, "it has no effect on a veth whose peer has TSO on, as %s in %s has; add tso: off", dev, w.At)
 		}
@@ -119,7 +119,7 @@ func (a *application) features(setting, value string) (done []string, err error)
 	set := value == on
 	expected := map[string]map[string]string{} // by place, and by device and feature
 	done, err = a.devices(every, func(w place, dev string) error {
-		have, err := w.ns.Features([]string{dev})
+		have, err := w.ns.Tuning().Features([]string{dev})
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (a *application) features(setting, value string) (done []string, err error)
 				expected[w.At][dev+" "+name] = asSwitch(set)
 			}
 		}
-		return w.ns.SetFeatures(dev, want)
+		return w.ns.Tuning().SetFeatures(dev, want)
 	})
 	for _, w := range a.places {
 		if want := expected[w.At]; len(want) > 0 {
@@ -148,7 +148,7 @@ func (a *application) features(setting, value string) (done []string, err error)
 }
 
 func readFeatures(w place) (map[string]string, error) {
-	have, err := w.ns.Features(w.devices)
+	have, err := w.ns.Tuning().Features(w.devices)
 	got := map[string]string{}
 	for dev, features := range have {
 		for name, set := range features {
@@ -167,7 +167,7 @@ func asSwitch(set bool) string {
 
 // offers reports whether a device can have a feature that it has switched off.
 func offers(w place, dev, feature string) bool {
-	can, err := w.ns.ChangeableFeatures(dev)
+	can, err := w.ns.Tuning().ChangeableFeatures(dev)
 	return err == nil && slices.Contains(can, feature)
 }
 
@@ -178,13 +178,13 @@ func (a *application) packetSize(value string) error {
 	if err != nil {
 		return err
 	}
-	done, err := a.devices(every, func(w place, dev string) error { return w.ns.SetPacketSizes(dev, size) })
+	done, err := a.devices(every, func(w place, dev string) error { return w.ns.Tuning().SetPacketSizes(dev, size) })
 	if err != nil {
 		return err
 	}
 	want := fmt.Sprint(linuxnet.PacketSizes{GSO: size, GSOIPv4: size, GRO: size, GROIPv4: size})
 	a.readDevices(nameGSOMaxSize, want, every, func(w place, dev string) (string, error) {
-		s, err := w.ns.PacketSizes(dev)
+		s, err := w.ns.Tuning().PacketSizes(dev)
 		return fmt.Sprint(s), err
 	})
 	var text string
@@ -219,7 +219,7 @@ func (a *application) proveLarge() (string, error) {
 			continue
 		}
 		receivers[object] = true
-		if err := w.ns.CountLargerThan(largeTable+"-"+r.Device.Name, r.Device.Name, bigPacket); err != nil {
+		if err := w.ns.Rules().CountLargerThan(largeTable+"-"+r.Device.Name, r.Device.Name, bigPacket); err != nil {
 			return "", err
 		}
 	}
@@ -227,7 +227,7 @@ func (a *application) proveLarge() (string, error) {
 		counter: "large_packets", stream: true, size: fixed(largeEach),
 		pick: func(w place, dev string) bool { return receivers[w.At+"/"+dev] },
 		read: func(w place, dev string) (uint64, error) {
-			counts, err := w.ns.IngressCounts(largeTable + "-" + dev)
+			counts, err := w.ns.Rules().IngressCounts(largeTable + "-" + dev)
 			return counts[linuxnet.CountLarge].Packets, err
 		},
 	})

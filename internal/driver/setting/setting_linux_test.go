@@ -42,7 +42,7 @@ type variant struct {
 // feature switches an offload of a host's link.
 func feature(host, name string, set bool) func(a, b *linuxnet.NS) error {
 	return func(a, b *linuxnet.NS) error {
-		return map[string]*linuxnet.NS{"a": a, "b": b}[host].SetFeatures(lab.Underlay, map[string]bool{name: set})
+		return map[string]*linuxnet.NS{"a": a, "b": b}[host].Tuning().SetFeatures(lab.Underlay, map[string]bool{name: set})
 	}
 }
 
@@ -53,7 +53,7 @@ func offloads() map[string]variant {
 	checksum := func(a, b *linuxnet.NS) error {
 		return errors.Join(feature("a", "tx-checksum-ip-generic", true)(a, b), segment(a, b))
 	}
-	sizes := func(a, _ *linuxnet.NS) error { return a.SetPacketSizes(lab.Underlay, 65536) }
+	sizes := func(a, _ *linuxnet.NS) error { return a.Tuning().SetPacketSizes(lab.Underlay, 65536) }
 	return map[string]variant{
 		"tso off":                 {spec("host", "tso", "off"), segment, "a/eth0.tx_packets"},
 		"tso off beside vxlan":    {spec("netns/vxlan", "tso", "off"), segment, "a/tso.changes"},
@@ -71,21 +71,21 @@ func offloads() map[string]variant {
 // steering are the variants with settings of queues and of the CPUs that receive.
 func steering() map[string]variant {
 	zero := func(attribute string) func(a, b *linuxnet.NS) error {
-		return func(_, b *linuxnet.NS) error { return b.SetDeviceAttribute(lab.Underlay, attribute, "0") }
+		return func(_, b *linuxnet.NS) error { return b.Tuning().SetDeviceAttribute(lab.Underlay, attribute, "0") }
 	}
 	qdisc := func(kind string) func(a, b *linuxnet.NS) error {
-		return func(a, _ *linuxnet.NS) error { return a.SetQdisc(lab.Underlay, kind) }
+		return func(a, _ *linuxnet.NS) error { return a.Tuning().SetQdisc(lab.Underlay, kind) }
 	}
 	return map[string]variant{
 		"threaded_napi on": {spec("netns/bridge", "gro", "on", "tso", "off", "threaded_napi", "on"), zero("threaded"), "b/eth0.napi_thread_ns"},
-		"queues":           {spec("host", "queues", "2"), func(a, _ *linuxnet.NS) error { return a.SetQueues(lab.Underlay, 2, 1) }, "a/queues.changes"},
+		"queues":           {spec("host", "queues", "2"), func(a, _ *linuxnet.NS) error { return a.Tuning().SetQueues(lab.Underlay, 2, 1) }, "a/queues.changes"},
 		"rps to one CPU":   {spec("netns/bridge", "rps", "0"), zero("queues/rx-0/rps_cpus"), "b/rps.changes"},
 		"rps to all CPUs":  {spec("netns/bridge", "rps", "all"), zero("queues/rx-0/rps_cpus"), "b/rps.changes"},
 		"xps on":           {spec("host", "queues", "2", "xps", "on"), zero("queues/tx-1/xps_cpus"), "b/xps.changes"},
 		"pfifo_fast":       {spec("netns/bridge", "qdisc", "pfifo_fast"), qdisc("noqueue"), "a/eth0.qdisc_packets"},
 		"noqueue":          {spec("host", "qdisc", "noqueue"), qdisc("pfifo_fast"), "a/qdisc.changes"},
 		"txqueuelen": {spec("host", "qdisc", "pfifo_fast", "txqueuelen", "2000"),
-			func(a, _ *linuxnet.NS) error { return a.SetQueueLength(lab.Underlay, 10) }, "a/txqueuelen.changes"},
+			func(a, _ *linuxnet.NS) error { return a.Tuning().SetQueueLength(lab.Underlay, 10) }, "a/txqueuelen.changes"},
 	}
 }
 
@@ -96,8 +96,10 @@ func netfilter() map[string]variant {
 			return errors.Join(a.Sysctl(driver.SysctlBridgeIPv4, value), b.Sysctl(driver.SysctlBridgeIPv4, value))
 		}
 	}
-	remove := func(_, b *linuxnet.NS) error { return b.DropTable("tare-tracking") }
-	flush := func(a, b *linuxnet.NS) error { return errors.Join(a.FlushConntrack(), b.FlushConntrack()) }
+	remove := func(_, b *linuxnet.NS) error { return b.Rules().DropTable("tare-tracking") }
+	flush := func(a, b *linuxnet.NS) error {
+		return errors.Join(a.Rules().FlushConntrack(), b.Rules().FlushConntrack())
+	}
 	return map[string]variant{
 		"bridge_nf on, from a bridge":   {spec("netns/bridge", "bridge_nf", "on"), bridge("0"), "a/br0.bridged_bytes"},
 		"bridge_nf on, to a bridge":     {spec("netns/published", "bridge_nf", "on"), bridge("0"), "b/br0.bridged_bytes"},
@@ -107,7 +109,7 @@ func netfilter() map[string]variant {
 		"tracking on":                   {spec("host", "tracking", "on"), remove, "b/tracking.new_packets"},
 		"tracking on, routed":           {spec("netns/bridge", "tracking", "on"), remove, "b/tracking.new_packets"},
 		"tracking off":                  {spec("host", "tracking", "off"), remove, "b/tracking.untracked_packets"},
-		"tracking off on loopback":      {spec("host-local", "tracking", "off"), func(a, _ *linuxnet.NS) error { return a.DropTable("tare-tracking") }, "a/tracking.untracked_packets"},
+		"tracking off on loopback":      {spec("host-local", "tracking", "off"), func(a, _ *linuxnet.NS) error { return a.Rules().DropTable("tare-tracking") }, "a/tracking.untracked_packets"},
 		"conntrack_fill":                {spec("netns/published", "conntrack_fill", "2000"), flush, ""},
 		"conntrack_fill of a host":      {spec("host", "tracking", "on", "conntrack_fill", "2000"), flush, ""},
 	}
@@ -218,7 +220,7 @@ func TestEnginesOtherDirection(t *testing.T) {
 func TestEnginesFillIsLost(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), spec("host", "tracking", "on", "conntrack_fill", "2000")))
 	before := s.Snapshot(t)
-	must.Do(t, s.Lab.B.NS.FlushConntrack())
+	must.Do(t, s.Lab.B.NS.Rules().FlushConntrack())
 	after := must.Get(s.Path.Snapshot(t.Context()))(t)
 	must.Equal(t, uint64(1), must.Get(before.Delta(after))(t)["b/conntrack_fill.changes"])
 }

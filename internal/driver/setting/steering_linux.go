@@ -18,7 +18,7 @@ func (a *application) threaded(value string) error {
 		return a.unsupported(nameThreaded, value, "a veth has NAPI only with GRO; add gro: on and tso: off")
 	}
 	digit := map[string]string{on: "1", off: "0"}[value]
-	done, err := a.devices(isVeth, func(w place, dev string) error { return w.ns.SetDeviceAttribute(dev, "threaded", digit) })
+	done, err := a.devices(isVeth, func(w place, dev string) error { return w.ns.Tuning().SetDeviceAttribute(dev, "threaded", digit) })
 	if err == nil && len(done) == 0 {
 		err = a.unsupported(nameThreaded, value, "the path has no veth")
 	}
@@ -51,7 +51,7 @@ func (a *application) proveThreads() (string, error) {
 // showsThreads reports whether the kernel tells the NAPI threads of a namespace, and this
 // process sees them. One in a PID namespace does not.
 func showsThreads(w place) bool {
-	threads, err := w.ns.NAPIThreads()
+	threads, err := w.ns.Tuning().NAPIThreads()
 	if err != nil {
 		return false
 	}
@@ -71,7 +71,7 @@ func notNAPI(pid int) bool {
 
 // threadTime adds up the CPU time of the NAPI threads of a device, in ns.
 func threadTime(w place, dev string) (sum uint64, err error) {
-	threads, err := w.ns.NAPIThreads()
+	threads, err := w.ns.Tuning().NAPIThreads()
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +87,7 @@ func threadTime(w place, dev string) (sum uint64, err error) {
 
 func readAttribute(name string) func(w place, dev string) (string, error) {
 	return func(w place, dev string) (string, error) {
-		got, err := w.ns.DeviceAttributes(dev, []string{name})
+		got, err := w.ns.Tuning().DeviceAttributes(dev, []string{name})
 		return got[name], err
 	}
 }
@@ -107,7 +107,7 @@ func (a *application) queues(value string) error {
 		func(linuxnet.Queues) (rx, tx int) { return n, n },
 	} {
 		done, err = a.devices(isVeth, func(w place, dev string) error {
-			q, err := w.ns.Queues(dev)
+			q, err := w.ns.Tuning().Queues(dev)
 			if err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (a *application) queues(value string) error {
 				return a.unsupported(nameQueues, value, "%s in %s can have %d", dev, w.At, most)
 			}
 			rx, tx := next(q)
-			return w.ns.SetQueues(dev, rx, tx)
+			return w.ns.Tuning().SetQueues(dev, rx, tx)
 		})
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (a *application) queues(value string) error {
 		return a.unsupported(nameQueues, value, "the path has no veth")
 	}
 	a.readDevices(nameQueues, fmt.Sprintf("%d and %d", n, n), isVeth, func(w place, dev string) (string, error) {
-		q, err := w.ns.Queues(dev)
+		q, err := w.ns.Tuning().Queues(dev)
 		return fmt.Sprintf("%d and %d", q.Rx, q.Tx), err
 	})
 	a.fact(nameQueues, value, done, readBackOnly)
@@ -187,14 +187,14 @@ func (a *application) xps(value string) error {
 func (a *application) eachQueue(setting, attribute string, queues func(linuxnet.Queues) int, value func(queue, queues int) string) (done []string, err error) {
 	want := map[string]string{} // by place, device and attribute
 	done, err = a.devices(isVeth, func(w place, dev string) error {
-		q, err := w.ns.Queues(dev)
+		q, err := w.ns.Tuning().Queues(dev)
 		if err != nil {
 			return err
 		}
 		for i := range queues(q) {
 			name, set := fmt.Sprintf("queues/"+attribute, i), value(i, queues(q))
 			want[w.At+" "+dev+" "+name] = set
-			if err := w.ns.SetDeviceAttribute(dev, name, set); err != nil {
+			if err := w.ns.Tuning().SetDeviceAttribute(dev, name, set); err != nil {
 				return err
 			}
 		}
@@ -222,7 +222,7 @@ func readMasks(w place, want map[string]string) (map[string]string, error) {
 	got := map[string]string{}
 	for object := range want {
 		dev, name, _ := strings.Cut(object, " ")
-		have, err := w.ns.DeviceAttributes(dev, []string{name})
+		have, err := w.ns.Tuning().DeviceAttributes(dev, []string{name})
 		if err != nil {
 			return nil, err
 		}

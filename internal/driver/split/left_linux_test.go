@@ -53,10 +53,10 @@ func gone(t *testing.T, run string) {
 // port that has one.
 func free(t *testing.T, ns *linuxnet.NS) {
 	t.Helper()
-	must.Do(t, ns.Bridge(linuxnet.Device{Name: "test0"}))
+	must.Do(t, ns.Links().Bridge(linuxnet.Device{Name: "test0"}))
 	var err error
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		if err = ns.Attach(card, "test0"); err == nil {
+		if err = ns.Links().Attach(card, "test0"); err == nil {
 			return
 		}
 	}

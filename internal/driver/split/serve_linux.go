@@ -217,7 +217,7 @@ func (s *server) link(req request) reply {
 	if !req.To.IsValid() {
 		return reply{Link: &l}
 	}
-	t, err := s.machine.Toward(req.To)
+	t, err := s.machine.Routes().Toward(req.To)
 	if err != nil {
 		return errorReply(err)
 	}

@@ -69,9 +69,9 @@ func benchOf() (b *bench, end func(), err error) {
 			Name:    name, Address: netip.AddrFrom4([4]byte{198, 18, 255, byte(i + 1)}),
 		}
 	}
-	err = b.ns[0].Veth(linuxnet.Device{Name: card}, b.ns[1], linuxnet.Device{Name: card})
+	err = b.ns[0].Links().Veth(linuxnet.Device{Name: card}, b.ns[1], linuxnet.Device{Name: card})
 	for i, ns := range b.ns {
-		err = errors.Join(err, ns.Up(card), ns.Address(card, netip.PrefixFrom(b.hosts[i].Address, 24)))
+		err = errors.Join(err, ns.Links().Up(card), ns.Routes().Address(card, netip.PrefixFrom(b.hosts[i].Address, 24)))
 	}
 	b.driver = split.New(subcommand.SplitDrivers(), func(context.Context) ([2]split.Host, error) { return b.hosts, nil })
 	return b, end, err
@@ -216,10 +216,10 @@ func TestCableIsVoid(t *testing.T) {
 			client, server := namespaceOf(t, s.Ends[0].Client.Hello.PID), namespaceOf(t, s.Ends[0].Server.Hello.PID)
 			dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 			must.Do(t, errors.Join(
-				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-				client.Up("cable0"), server.Up("cable1"),
-				client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-				client.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+				client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+				client.Links().Up("cable0"), server.Links().Up("cable1"),
+				client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")), server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+				client.Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 			))
 			s.WaitReachable(t)
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
@@ -239,7 +239,7 @@ func TestTunnelBypassedIsVoid(t *testing.T) {
 	}
 	a, z := namespaceOf(t, pids[0]), namespaceOf(t, pids[3])
 	behind := netip.PrefixFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 32)
-	must.Do(t, a.Route(behind, addressOf(t, z, "eth0"), ""))
+	must.Do(t, a.Routes().Route(behind, addressOf(t, z, "eth0"), ""))
 	s.WaitReachable(t)
 	s.Void(t, drivertest.Params("tcp_stream"), "two/eth0.inside_bytes")
 }

@@ -33,7 +33,7 @@ func TestUnsupported(t *testing.T) {
 		}, "host one runs windows/amd64"},
 		{"a gateway between the hosts", "netns/vxlan", nil, func(_ *testing.T, b *bench) error {
 			b.hosts[1].Address = netip.MustParseAddr("198.19.0.1")
-			return b.ns[0].DefaultRoute(netip.MustParseAddr("198.18.255.2"))
+			return b.ns[0].Routes().DefaultRoute(netip.MustParseAddr("198.18.255.2"))
 		}, "from host one to 198.19.0.1 leads through the gateway 198.18.255.2"},
 		{"both hosts on one machine", "netns/vxlan", nil, func(_ *testing.T, b *bench) error {
 			b.hosts[1].Address = b.hosts[0].Address
@@ -42,11 +42,11 @@ func TestUnsupported(t *testing.T) {
 		{"a tunnel between the hosts", "netns/vxlan", nil, tunnelBetween, "tun0, which leads from host one to 198.19.0.2, is none"},
 		{"a network that drops foreign frames", "netns/vxlan", nil, func(_ *testing.T, b *bench) error {
 			b.driver.Impatient()
-			return b.ns[1].DropIngress("test", card)
+			return b.ns[1].Rules().DropIngress("test", card)
 		}, "does not carry frames from other hardware addresses"},
 		{"an underlay larger than the link", "netns/vxlan", map[string]string{"mtu": driver.Off}, nil, "the hosts need an MTU of 1550, and that of lan0 is 1500"},
 		{"a card in a bridge", "netns/vxlan", nil, func(_ *testing.T, b *bench) error {
-			return errors.Join(b.ns[0].Bridge(linuxnet.Device{Name: "test0"}), b.ns[0].Attach(card, "test0"))
+			return errors.Join(b.ns[0].Links().Bridge(linuxnet.Device{Name: "test0"}), b.ns[0].Links().Attach(card, "test0"))
 		}, "host one: lan0 cannot carry a macvlan device"},
 		{"sandboxes with addresses of their own on the card", "ovs/flat-netdev", nil, nil, "the hosts share a network card"},
 	} {
@@ -76,7 +76,7 @@ func tunnelBetween(t *testing.T, b *bench) error {
 	if err := b.ns[0].Start(cmd); err != nil {
 		return err
 	}
-	return errors.Join(cmd.Wait(), b.ns[0].Up("tun0"), b.ns[0].Address("tun0", netip.MustParsePrefix("198.19.0.1/24")))
+	return errors.Join(cmd.Wait(), b.ns[0].Links().Up("tun0"), b.ns[0].Routes().Address("tun0", netip.MustParsePrefix("198.19.0.1/24")))
 }
 
 // A mode that this machine's kernel or programs cannot build is unsupported between two

@@ -71,7 +71,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 	for _, s := range p.Sides() {
 		// Without the tunnel nothing may leave unencrypted, whatever routes exist.
 		for _, behind := range p.Other(s).Subnets {
-			if err := s.NS.Unreachable(behind); err != nil {
+			if err := s.NS.Routes().Unreachable(behind); err != nil {
 				return err
 			}
 		}
@@ -99,14 +99,14 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 // side turns one host into a router with a bridge for its sandboxes.
 func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 	s := &Side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
-	if err := h.NS.Bridge(p.OnLab.Device(br, p.MTU)); err != nil {
+	if err := h.NS.Links().Bridge(p.OnLab.Device(br, p.MTU)); err != nil {
 		return nil, err
 	}
 	if err := p.OnLab.SetUpDevice(h.NS, br); err != nil {
 		return nil, err
 	}
 	for _, a := range p.OnLab.Addresses(net, 1) {
-		if err := h.NS.Address(br, a); err != nil {
+		if err := h.NS.Routes().Address(br, a); err != nil {
 			return nil, err
 		}
 		s.Subnets, s.Gateway = append(s.Subnets, a.Masked()), append(s.Gateway, a.Addr())
@@ -117,7 +117,7 @@ func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 // RouteToPeer routes the subnets behind the other side into the tunnel's device.
 func (p *Path) RouteToPeer(s *Side, device string) error {
 	for _, behind := range p.Other(s).Subnets {
-		if err := s.NS.Route(behind, netip.Addr{}, device); err != nil {
+		if err := s.NS.Routes().Route(behind, netip.Addr{}, device); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (p *Path) RouteToPeer(s *Side, device string) error {
 // AdoptDevice marks a device created by the tunnel's process as the run's, applies the
 // lab's offload settings and sets it up.
 func (p *Path) AdoptDevice(s *Side, device string) error {
-	if err := s.NS.SetAlias(p.OnLab.Device(device, 0)); err != nil {
+	if err := s.NS.Links().SetAlias(p.OnLab.Device(device, 0)); err != nil {
 		return err
 	}
 	return p.OnLab.SetUpDevice(s.NS, device)
@@ -174,23 +174,23 @@ func (p *Path) plug(s *Side, role string, pair int) (sandbox, error) {
 	}
 	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
 	port := lab.VethName(pair - 1)
-	if err := s.NS.Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
+	if err := s.NS.Links().Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
 		return b, err
 	}
-	if err := s.NS.Attach(port, br); err != nil {
+	if err := s.NS.Links().Attach(port, br); err != nil {
 		return b, err
 	}
 	if err := errors.Join(p.OnLab.SetUpDevice(s.NS, port), p.OnLab.SetUpDevice(ns, eth)); err != nil {
 		return b, err
 	}
 	for _, a := range p.OnLab.Addresses(s.net, 1+pair) {
-		if err := ns.Address(eth, a); err != nil {
+		if err := ns.Routes().Address(eth, a); err != nil {
 			return b, err
 		}
 		b.own = append(b.own, a.Addr())
 	}
 	for _, gw := range s.Gateway {
-		if err := ns.DefaultRoute(gw); err != nil {
+		if err := ns.Routes().DefaultRoute(gw); err != nil {
 			return b, err
 		}
 	}

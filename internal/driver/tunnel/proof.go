@@ -38,11 +38,11 @@ func (p *Path) Taps(tunnel func(*Side) linuxnet.TunnelIngress) error {
 	for _, s := range p.Sides() {
 		sealed := tunnel(s)
 		sealed.Inside = append(p.Other(s).Subnets[:len(s.Subnets):len(s.Subnets)], s.Subnets...)
-		if err := s.NS.CountTunnelIngress(table, eth, sealed); err != nil {
+		if err := s.NS.Rules().CountTunnelIngress(table, eth, sealed); err != nil {
 			return err
 		}
 		p.AddReader(func(_ context.Context, into driver.Counters) error {
-			counts, err := s.NS.IngressCounts(table)
+			counts, err := s.NS.Rules().IngressCounts(table)
 			for name, n := range counts {
 				into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
 			}

@@ -87,11 +87,11 @@ func together(ctx context.Context, n int, boot func(ctx context.Context, pair in
 // plug creates a tap device of host a on its bridge.
 func (p *path) plug(name string) (*os.File, error) {
 	a := p.lab.A.NS
-	f, err := a.TapDevice(p.lab.Device(name, p.lab.Spec.MTU))
+	f, err := a.Links().TapDevice(p.lab.Device(name, p.lab.Spec.MTU))
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Attach(name, br); err != nil {
+	if err := a.Links().Attach(name, br); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (p *path) plug(name string) (*os.File, error) {
 // bridgeAt creates the bridge of host a, with the first address of its subnet.
 func (p *path) bridgeAt() error {
 	a := p.lab.A.NS
-	if err := a.Bridge(p.lab.Device(br, p.lab.Spec.MTU)); err != nil {
+	if err := a.Links().Bridge(p.lab.Device(br, p.lab.Spec.MTU)); err != nil {
 		return err
 	}
 	if err := p.lab.SetUpDevice(a, br); err != nil {
 		return err
 	}
 	for _, addr := range p.lab.Addresses(lab.NetA, 1) {
-		if err := a.Address(br, addr); err != nil {
+		if err := a.Routes().Address(br, addr); err != nil {
 			return err
 		}
 	}

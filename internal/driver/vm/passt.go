@@ -46,7 +46,7 @@ func startHelper(name, program string, on *linuxnet.NS, args ...string) (*proces
 // listens waits until a helper listens on a port of its host.
 func listens(ctx context.Context, p *process.Process, on *linuxnet.NS, number uint16) error {
 	err := p.WaitFor(ctx, func() (bool, error) {
-		pids, err := on.Listeners(number)
+		pids, err := on.Sockets().Listeners(number)
 		return len(pids) > 0, err
 	})
 	switch {

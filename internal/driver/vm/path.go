@@ -120,7 +120,7 @@ func (p *path) owned() error {
 
 // owned returns an error if another process than the expected one listens on a port.
 func (x port) owned(ns *linuxnet.NS) error {
-	pids, err := ns.Listeners(x.number)
+	pids, err := ns.Sockets().Listeners(x.number)
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func besideTheGuest(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	a := vm.HostA(s.Path)
 	for _, at := range s.Path.Pairs[0].Server.Dial {
-		must.Do(t, a.Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())))
+		must.Do(t, a.Routes().Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())))
 	}
 	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }

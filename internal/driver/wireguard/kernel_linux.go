@@ -22,7 +22,7 @@ type kernelPeer struct{ *tunnel.Side }
 func startKernel(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	for i, s := range p.Sides() {
 		e := both[i]
-		err := s.NS.WireGuard(linuxnet.WireGuard{Device: p.Device(device), Port: e.Port, Private: linuxnet.WireGuardKey(e.Private),
+		err := s.NS.Tunnels().WireGuard(linuxnet.WireGuard{Device: p.Device(device), Port: e.Port, Private: linuxnet.WireGuardKey(e.Private),
 			Peer: linuxnet.WireGuardKey(e.Peer), At: e.At, Allowed: e.Allowed})
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, os.ErrNotExist) {
 			return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks WireGuard (CONFIG_WIREGUARD, or its module): %v", err)}
@@ -50,5 +50,5 @@ func moduleVersion() string {
 }
 
 func (w kernelPeer) transfer() (tx, rx uint64, agreed time.Time, err error) {
-	return w.NS.WireGuardTransfer(device)
+	return w.NS.Tunnels().WireGuardTransfer(device)
 }

@@ -51,7 +51,7 @@ func TestEnginesDown(t *testing.T) {
 					return
 				}
 				for _, s := range p.Sides() {
-					must.Do(t, s.NS.Remove("wg0"))
+					must.Do(t, s.NS.Links().Remove("wg0"))
 				}
 			})
 		})

@@ -96,7 +96,7 @@ func TestAddressesOfEngines(t *testing.T) {
 		bridge lab.Net
 		pool   lab.Pool
 	}{{a, l.A, lab.NetA, lab.PoolA}, {b, l.B, lab.NetB, lab.PoolB}} {
-		dev, err := e.h.NS.DeviceWith(l.Addresses(e.bridge, 1)[0].Addr())
+		dev, err := e.h.NS.Links().DeviceWith(l.Addresses(e.bridge, 1)[0].Addr())
 		must.EqualFor(t, fmt.Sprintf("host %s: the default bridge's address", e.h.Name), []any{nil, "docker0"}, []any{err, dev})
 		n := must.Get(e.p.CreateNetwork(t.Context(), engine.NetworkSpec{Run: l.Spec.Claim.ID, Name: engine.Name(l.Spec.Claim.ID, "net"), Driver: "bridge"}))(t)
 		if pool := l.Pool(e.pool); !pool.Contains(n.Subnets[0].Addr()) || n.Subnets[0].Bits() != lab.PoolBits {

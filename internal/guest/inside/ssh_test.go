@@ -139,7 +139,7 @@ func bootSSH(t *testing.T) *sshGuest {
 	g.near = must.Get(linuxnet.NewNS("inside-ssh"))(t)
 	t.Cleanup(func() { must.Do(t, g.near.Close()) })
 	const tap = "tap0"
-	file := must.Get(g.near.TapDevice(linuxnet.Device{Name: tap}))(t)
+	file := must.Get(g.near.Links().TapDevice(linuxnet.Device{Name: tap}))(t)
 	t.Cleanup(func() { file.Close() }) // the device outlives the guest, as the card of a machine whose peer is off
 	prefixes := func(host byte) []netip.Prefix {
 		return []netip.Prefix{
@@ -148,9 +148,9 @@ func bootSSH(t *testing.T) *sshGuest {
 		}
 	}
 	for _, p := range prefixes(1) {
-		err = errors.Join(err, g.near.Address(tap, p))
+		err = errors.Join(err, g.near.Routes().Address(tap, p))
 	}
-	must.Do(t, err, g.near.Up("lo"), g.near.Up(tap))
+	must.Do(t, err, g.near.Links().Up("lo"), g.near.Links().Up(tap))
 	own := prefixes(2)
 	g.far = [2]netip.Addr{own[0].Addr(), own[1].Addr()}
 	files := g.keys(t)

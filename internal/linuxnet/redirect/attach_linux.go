@@ -34,10 +34,10 @@ func attachTCX(ns *linuxnet.NS, device string, program *ebpf.Program) (io.Closer
 }
 
 func attachClsact(ns *linuxnet.NS, device string, program *ebpf.Program) (io.Closer, string, error) {
-	if err := ns.AttachIngress(device, program.FD()); err != nil {
+	if err := ns.Rules().AttachIngress(device, program.FD()); err != nil {
 		return nil, "", &UnavailableError{"redirecting packets by eBPF requires tcx (Linux 6.6) or clsact (CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF)", err}
 	}
-	return closerFunc(func() error { return ns.DetachIngress(device) }), "clsact", nil
+	return closerFunc(func() error { return ns.Rules().DetachIngress(device) }), "clsact", nil
 }
 
 type closerFunc func() error
@@ -59,7 +59,7 @@ func attachNetkitPeer(ns *linuxnet.NS, device string, program *ebpf.Program) (io
 // attachLink calls attach with the index of a device, in the device's namespace: the kernel
 // looks it up in that of the calling thread.
 func attachLink(ns *linuxnet.NS, device string, attach func(index int) (link.Link, error)) (io.Closer, error) {
-	index, err := ns.Index(device)
+	index, err := ns.Links().Index(device)
 	if err != nil {
 		return nil, err
 	}

@@ -83,11 +83,11 @@ func (r *Router) AddNetkit(s Sandbox) error {
 
 // add enters a sandbox in the map of sandboxes.
 func (r *Router) add(s Sandbox) error {
-	device, err := r.host.Index(s.Device)
+	device, err := r.host.Links().Index(s.Device)
 	if err != nil {
 		return err
 	}
-	underlay, err := r.host.Index(r.underlay)
+	underlay, err := r.host.Links().Index(r.underlay)
 	if err != nil {
 		return err
 	}

@@ -61,27 +61,27 @@ func build(t *testing.T, start func(*linuxnet.NS, string) (*redirect.Router, err
 	steps := []error{
 		n.host.Sysctl("net/ipv4/ip_forward", "0"), n.host.Sysctl("net/ipv6/conf/all/forwarding", "0"),
 		n.host.Sysctl("net/ipv4/conf/all/rp_filter", "0"), n.sandbox.Sysctl("net/ipv4/conf/all/rp_filter", "0"),
-		n.host.Veth(eth, n.peer, eth), n.host.Veth(linuxnet.Device{Name: "veth0"}, n.sandbox, eth),
+		n.host.Links().Veth(eth, n.peer, eth), n.host.Links().Veth(linuxnet.Device{Name: "veth0"}, n.sandbox, eth),
 	}
 	for _, ns := range []*linuxnet.NS{n.host, n.peer, n.sandbox} {
-		steps = append(steps, ns.Up("eth0"))
+		steps = append(steps, ns.Links().Up("eth0"))
 	}
-	steps = append(steps, n.host.Up("veth0"))
+	steps = append(steps, n.host.Links().Up("veth0"))
 	for ns, addrs := range map[*linuxnet.NS][]string{n.sandbox: {sandboxIPv4 + "/24", sandboxIPv6 + "/64"}, n.host: {hostIPv4 + "/24", hostIPv6 + "/64"}, n.peer: {peerIPv4 + "/24", peerIPv6 + "/64"}} {
 		for _, a := range addrs {
-			steps = append(steps, ns.Address("eth0", netip.MustParsePrefix(a)))
+			steps = append(steps, ns.Routes().Address("eth0", netip.MustParsePrefix(a)))
 		}
 	}
-	outside, err := n.host.HardwareAddr("veth0")
+	outside, err := n.host.Links().HardwareAddr("veth0")
 	steps = append(steps, err)
-	inside, err := n.sandbox.HardwareAddr("eth0")
+	inside, err := n.sandbox.Links().HardwareAddr("eth0")
 	steps = append(steps, err)
 	for gw, bits := range map[string]int{gatewayIPv4: 32, gatewayIPv6: 128} {
 		a := netip.MustParseAddr(gw)
-		steps = append(steps, n.host.Address("veth0", netip.PrefixFrom(a, bits)), n.sandbox.DefaultRoute(a))
+		steps = append(steps, n.host.Routes().Address("veth0", netip.PrefixFrom(a, bits)), n.sandbox.Routes().DefaultRoute(a))
 	}
 	for dst, gw := range map[string]string{sandboxIPv4 + "/24": hostIPv4, sandboxIPv6 + "/64": hostIPv6} {
-		steps = append(steps, n.peer.Route(netip.MustParsePrefix(dst).Masked(), netip.MustParseAddr(gw), ""))
+		steps = append(steps, n.peer.Routes().Route(netip.MustParsePrefix(dst).Masked(), netip.MustParseAddr(gw), ""))
 	}
 	must.Do(t, errors.Join(steps...))
 	n.router = must.Get(start(n.host, "eth0"))(t)

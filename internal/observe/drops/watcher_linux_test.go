@@ -136,19 +136,19 @@ func TestSuperPackets(t *testing.T) {
 func TestInsideVXLAN(t *testing.T) {
 	w := watcher(t)
 	a, b := namespace(t, "a"), namespace(t, "b")
-	must.Do(t, a.Veth(linuxnet.Device{Name: "u"}, b, linuxnet.Device{Name: "u"}))
+	must.Do(t, a.Links().Veth(linuxnet.Device{Name: "u"}, b, linuxnet.Device{Name: "u"}))
 	for i, ns := range []*linuxnet.NS{a, b} {
 		outer := netip.AddrFrom4([4]byte{198, 18, 0, byte(i + 1)})
-		must.Do(t, ns.Address("u", netip.PrefixFrom(outer, 24)))
-		must.Do(t, ns.Up("u"))
-		must.Do(t, ns.VXLAN(linuxnet.VXLAN{Device: linuxnet.Device{Name: "v"}, ID: 7, Local: outer}, ns))
-		must.Do(t, ns.Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
-		must.Do(t, ns.Up("v"))
+		must.Do(t, ns.Routes().Address("u", netip.PrefixFrom(outer, 24)))
+		must.Do(t, ns.Links().Up("u"))
+		must.Do(t, ns.Links().VXLAN(linuxnet.VXLAN{Device: linuxnet.Device{Name: "v"}, ID: 7, Local: outer}, ns))
+		must.Do(t, ns.Routes().Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
+		must.Do(t, ns.Links().Up("v"))
 	}
-	mac, err := b.HardwareAddr("v")
+	mac, err := b.Links().HardwareAddr("v")
 	must.Do(t, err)
-	must.Do(t, a.AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
-	must.Do(t, a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
+	must.Do(t, a.Links().AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
+	must.Do(t, a.Tuning().Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})
 	// Queued packets count against their sender's buffer: a single socket would block.
@@ -164,7 +164,7 @@ func TestInsideVXLAN(t *testing.T) {
 		attributed[drops.Place(d)] += d.Count
 	}
 	var counted int64 // a few are of the namespace itself
-	for _, q := range must.Get(a.QdiscDrops())(t) {
+	for _, q := range must.Get(a.Tuning().QdiscDrops())(t) {
 		counted += int64(q.Drops)
 	}
 	if all := attributed[result.PlaceQdisc] + attributed[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || attributed[result.PlaceQdisc] > counted || attributed[result.PlaceQdisc] < counted*9/10 || counted == 0 || len(flows[1]) > 0 {

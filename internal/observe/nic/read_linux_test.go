@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 	drivertest.NeedLab(t)
 	ns := must.Get(linuxnet.NewNS("tare-test-nic"))(t)
 	defer ns.Close()
-	must.Do(t, ns.Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}))
+	must.Do(t, ns.Links().Veth(linuxnet.Device{Name: "left"}, ns, linuxnet.Device{Name: "right"}))
 	var r netstack.Reading
 	var all map[string]uint64
 	must.Do(t, ns.Do(func() (err error) {

@@ -257,9 +257,9 @@ func (b *Bench) start(i int, s Spec) {
 	m.Control = far
 	to := "to" + strconv.Itoa(i)
 	if err := errors.Join(
-		b.Controller.Veth(linuxnet.Device{Name: to}, m.NS, linuxnet.Device{Name: ControlDevice}),
-		b.Controller.Address(to, netip.PrefixFrom(near, 30)), m.NS.Address(ControlDevice, netip.PrefixFrom(far, 30)),
-		b.Controller.Up(to), m.NS.Up(ControlDevice),
+		b.Controller.Links().Veth(linuxnet.Device{Name: to}, m.NS, linuxnet.Device{Name: ControlDevice}),
+		b.Controller.Routes().Address(to, netip.PrefixFrom(near, 30)), m.NS.Routes().Address(ControlDevice, netip.PrefixFrom(far, 30)),
+		b.Controller.Links().Up(to), m.NS.Links().Up(ControlDevice),
 	); err != nil {
 		b.t.Fatal(err)
 	}
@@ -324,13 +324,13 @@ func (b *Bench) publicKey(name string) string {
 // link connects two machines.
 func (b *Bench) link(x, y *Machine) {
 	b.t.Helper()
-	if err := x.NS.Veth(linuxnet.Device{Name: LinkDevice}, y.NS, linuxnet.Device{Name: LinkDevice}); err != nil {
+	if err := x.NS.Links().Veth(linuxnet.Device{Name: LinkDevice}, y.NS, linuxnet.Device{Name: LinkDevice}); err != nil {
 		b.t.Fatal(err)
 	}
 	for i, m := range []*Machine{x, y} {
 		m.Link4 = netip.AddrFrom4([4]byte{198, 19, 254, byte(i + 1)})
 		m.Link6 = netip.AddrFrom16([16]byte{0: 0x20, 1: 0x01, 3: 0x02, 6: 0xff, 15: byte(i + 1)})
-		if err := errors.Join(m.NS.Address(LinkDevice, netip.PrefixFrom(m.Link4, 24)), m.NS.Address(LinkDevice, netip.PrefixFrom(m.Link6, 64)), m.NS.Up(LinkDevice)); err != nil {
+		if err := errors.Join(m.NS.Routes().Address(LinkDevice, netip.PrefixFrom(m.Link4, 24)), m.NS.Routes().Address(LinkDevice, netip.PrefixFrom(m.Link6, 64)), m.NS.Links().Up(LinkDevice)); err != nil {
 			b.t.Fatal(err)
 		}
 	}

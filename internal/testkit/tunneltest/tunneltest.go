@@ -76,11 +76,11 @@ func cable(p *tunnel.Path) error {
 	client, server := p.PairNamespaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	return errors.Join(
-		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Up("cable0"), server.Up("cable1"),
-		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Links().Up("cable0"), server.Links().Up("cable1"),
+		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Routes().Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 	)
 }
 
@@ -90,7 +90,7 @@ func RouteInClear(p *tunnel.Path) error {
 	var errs []error
 	for _, s := range p.Sides() {
 		for _, half := range halves(p.Other(s).Subnets[0]) {
-			errs = append(errs, s.NS.Route(half, p.Other(s).Host.Addr[0], lab.Underlay))
+			errs = append(errs, s.NS.Routes().Route(half, p.Other(s).Host.Addr[0], lab.Underlay))
 		}
 	}
 	return errors.Join(errs...)
@@ -112,7 +112,7 @@ func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*t
 		t.Fatal(err)
 	}
 	for _, side := range p.Sides() {
-		if err := side.NS.DefaultRoute(p.Other(side).Host.Addr[0]); err != nil {
+		if err := side.NS.Routes().DefaultRoute(p.Other(side).Host.Addr[0]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +133,7 @@ func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*t
 	if n, err := in.Read(make([]byte, 2000)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes arrived without a tunnel: %v", n, err)
 	}
-	counts, err := p.Far.NS.IngressCounts("tare")
+	counts, err := p.Far.NS.Rules().IngressCounts("tare")
 	if err != nil {
 		t.Fatal(err)
 	}

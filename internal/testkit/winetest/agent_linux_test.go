@@ -24,7 +24,7 @@ func begin(t *testing.T) bench {
 	t.Helper()
 	winetest.Need(t)
 	ns := namespace(t, "loopback")
-	must.Do(t, ns.Up("lo"))
+	must.Do(t, ns.Links().Up("lo"))
 	p := winetest.New(t, ns.Start)
 	start := func(l transport.Launcher, place string) *agent.Client {
 		c := must.Get(agent.Start(t.Context(), l, "00000000", place))(t)

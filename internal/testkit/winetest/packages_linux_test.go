@@ -32,7 +32,7 @@ var packages = []struct{ dir, run string }{
 func TestPackages(t *testing.T) {
 	winetest.Need(t)
 	ns := namespace(t, "packages")
-	must.Do(t, ns.Up("lo"))
+	must.Do(t, ns.Links().Up("lo"))
 	prefix := winetest.New(t, ns.Start)
 	var all []string
 	for _, p := range packages {

@@ -43,10 +43,10 @@ workloads:
 func TestRun(t *testing.T) {
 	winetest.Need(t)
 	windows, linux := namespace(t, "windows"), namespace(t, "linux")
-	must.Do(t, windows.Veth(linuxnet.Device{Name: "eth0"}, linux, linuxnet.Device{Name: "eth0"}))
+	must.Do(t, windows.Links().Veth(linuxnet.Device{Name: "eth0"}, linux, linuxnet.Device{Name: "eth0"}))
 	for i, ns := range []*linuxnet.NS{windows, linux} {
 		v4, v6 := netip.AddrFrom4([4]byte{198, 18, 77, byte(i + 1)}), netip.AddrFrom16([16]byte{0: 0x20, 1: 0x01, 3: 0x02, 6: 77, 15: byte(i + 1)})
-		must.Do(t, errors.Join(ns.Address("eth0", netip.PrefixFrom(v4, 24)), ns.Address("eth0", netip.PrefixFrom(v6, 64)), ns.Up("eth0"), ns.Up("lo")))
+		must.Do(t, errors.Join(ns.Routes().Address("eth0", netip.PrefixFrom(v4, 24)), ns.Routes().Address("eth0", netip.PrefixFrom(v6, 64)), ns.Links().Up("eth0"), ns.Links().Up("lo")))
 	}
 	wine := winetest.New(t, windows.Start).Launcher(winetest.Program(t))
 	connect := func(_ context.Context, _, name string, at machine.Address) (*machine.Machine, error) {

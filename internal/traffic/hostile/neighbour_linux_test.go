@@ -41,8 +41,8 @@ func moveIn(t *testing.T, s *drivertest.Setup) *neighbour {
 	ns := must.Get(linuxnet.NewNS("neighbour"))(t)
 	t.Cleanup(func() { ns.Close() })
 	host := s.Lab.A.NS
-	must.Do(t, errors.Join(host.Veth(linuxnet.Device{Name: port}, ns, linuxnet.Device{Name: eth}), host.Attach(port, bridge), host.Up(port), ns.Up(eth), ns.Up("lo")))
-	must.Do(t, ns.Address(eth, s.Lab.Addresses(lab.NetA, neighbourNumber)[0]))
+	must.Do(t, errors.Join(host.Links().Veth(linuxnet.Device{Name: port}, ns, linuxnet.Device{Name: eth}), host.Links().Attach(port, bridge), host.Links().Up(port), ns.Links().Up(eth), ns.Links().Up("lo")))
+	must.Do(t, ns.Routes().Address(eth, s.Lab.Addresses(lab.NetA, neighbourNumber)[0]))
 	return &neighbour{t: t, ns: ns, on: host}
 }
 

@@ -106,7 +106,7 @@ TESTFLAGS ?=
 TESTS = go run -trimpath ./scripts/tests -tags=$(TAGS) $(TESTFLAGS)
 ALL := test-engines test-kubernetes test-machines test-guest test-wine test-browser test-faults test-release
 
-test: build bin/gotestsum
+test: build bin/gotestsum bench-check
 	$(TESTS) test
 
 test-all: build bin/gotestsum
@@ -133,7 +133,7 @@ fuzz:
 	go run ./scripts/fuzz -time $(FUZZTIME) -only '$(FUZZ)'
 
 # The fast inner loop.
-check: fmt lint agents bin/gotestsum
+check: fmt lint agents bin/gotestsum bench-check
 	$(TESTS) check
 
 # What the inner loop leaves out of it for its time.
@@ -164,6 +164,7 @@ bin/gotestsum: tools/go.mod
 # Lint includes go vet.
 lint: $(LINT)
 	$(LINT) run ./...
+	cd bench && ../$(LINT) run ./...
 	scripts/lint-prose
 
 # Break FAULTS real runs at random moments, in every group of modes, and check that nothing is
@@ -179,16 +180,30 @@ faults: agents
 soak: agents
 	$(FAULTTEST) -timeout 2h ./internal/faults -run '^TestFaults(Soak|Pairs)$$' -trials 5000 -pairs 200
 
-# On an otherwise idle machine: about 40 minutes.
-bench: build
+# The benchmarks, a module of their own: on an otherwise idle machine, about 40 minutes. ONLY names some sections,
+# separated by commas, and BENCHFLAGS further flags of bin/bench.
+bench: bin/bench build
+ifdef ONLY
+	bin/bench -tare $(BIN) -only $(ONLY) $(BENCHFLAGS)
+else
 	scripts/setup-bench
-	peers=$$(scripts/setup-peers) && PATH="$${peers:+$$peers:}$$PATH" go run -tags=$(TAGS) ./bench -tare $(BIN)
+	peers=$$(scripts/setup-peers) && PATH="$${peers:+$$peers:}$$PATH" bin/bench -tare $(BIN) $(BENCHFLAGS)
+endif
 
 # The method on the real lab: the host against itself, 40 times, about 10 minutes on
 # an otherwise idle machine. Similar sections, selected in the same way:
 # effect (a difference of known size) and protocol (two profiles that must agree).
-bench-aa: build
-	go run -tags=$(TAGS) ./bench -tare $(BIN) -only aa
+bench-aa: bin/bench build
+	bin/bench -tare $(BIN) -only aa $(BENCHFLAGS)
+
+# Go itself decides whether the program must be built again.
+.PHONY: bin/bench bench-check
+bin/bench:
+	go build -C bench -tags=$(TAGS) -o ../bin/bench .
+
+# The benchmarks' own tests, which need no rights; see testneed for what they skip.
+bench-check: agents
+	go vet -C bench -tags=$(TAGS) ./... && go test -C bench -tags=$(TAGS) ./...
 
 # Compile the eBPF programs after a change of their sources, and record the checksums of the
 # sources. Requires clang, llvm-strip and sha256sum.

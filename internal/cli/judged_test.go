@@ -70,12 +70,12 @@ func TestKilledRunIsJudged(t *testing.T) {
 	}
 }
 
-// judgedAlike compares a run's run.json with what its trials and its study give without it.
-func judgedAlike(t *testing.T, dir string) {
+// judgedAlike compares a run's run.json with what its trials, its study and these other files of it give without it.
+func judgedAlike(t *testing.T, dir string, others ...string) {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare")
 	must.Do(t, os.Mkdir(bare, 0o700))
-	for _, name := range []string{store.StudyFile, store.TrialsFile} {
+	for _, name := range append(others, store.StudyFile, store.TrialsFile) {
 		data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		must.Do(t, os.WriteFile(filepath.Join(bare, name), data, 0o600))
 	}

@@ -42,7 +42,7 @@ func TestPackages(t *testing.T) {
 	for _, p := range packages {
 		t.Run(p.dir, func(t *testing.T) {
 			run := prefix.Process(filepath.Join(programs, path.Base(p.dir)+".test.exe"), "-test.run="+p.run, "-test.timeout=100s", "-test.v")
-			run.Cmd.Dir = filepath.Join("..", filepath.FromSlash(p.dir))
+			run.Cmd.Dir = filepath.Join("..", "..", filepath.FromSlash(p.dir))
 			// A file, because programs that a test leaves would keep a pipe open.
 			out := must.Get(os.Create(filepath.Join(t.TempDir(), "output")))(t)
 			defer out.Close()

@@ -98,7 +98,7 @@ func ForWorkload(kind string) []string {
 // For returns the workload of a trial: that of the tool in p, or the built-in one.
 func For(p traffic.Params) (traffic.Workload, error) {
 	if p.Tool == "" || p.Tool == study.BuiltIn {
-		return workloads.For(p)
+		return workloads.Named(p.Kind)
 	}
 	t, err := Named(p.Tool)
 	if err != nil {

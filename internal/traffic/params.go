@@ -12,12 +12,11 @@ import (
 // reads; the others are zero. Address is where to listen or what to dial. A peer without Token is
 // refused.
 type Params struct {
-	Kind     string `json:"kind"`
-	Tool     string `json:"tool,omitempty"`     // an external generator; "" is the built-in one
-	Portable bool   `json:"portable,omitempty"` // use the portable implementation even if there is a fast one
-	Address  string `json:"address"`
-	Token    string `json:"token"`
-	CPU      int    `json:"cpu"` // to pin to, -1 for none
+	Kind    string `json:"kind"`
+	Tool    string `json:"tool,omitempty"` // an external generator; "" is the built-in one
+	Address string `json:"address"`
+	Token   string `json:"token"`
+	CPU     int    `json:"cpu"` // to pin to, -1 for none
 
 	Streams int  `json:"streams,omitempty"` // connections or flows
 	Threads int  `json:"threads,omitempty"` // threads that share the streams; 0 is one each

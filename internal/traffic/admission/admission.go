@@ -51,10 +51,9 @@ func New(l socket.Listener, token string, further, room int) *Gate {
 	return &Gate{Listener: l, token: token, further: further, room: max(room, 1)}
 }
 
-// Listen opens a Gate on an address, with the implementation that every system has: Close ends a
-// call of Next.
+// Listen opens a Gate on an address. Close ends a call of Next.
 func Listen(address, token string, room int) (*Gate, error) {
-	l, err := socket.Portable{}.ListenTCP(address, socket.TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
+	l, err := socket.ListenProbes(address)
 	if err != nil {
 		return nil, err
 	}

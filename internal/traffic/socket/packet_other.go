@@ -8,6 +8,11 @@ import (
 	"net/netip"
 )
 
+// ListenProbes opens a TCP port for probes, which are not timed. Close ends a call of Accept.
+func ListenProbes(address string) (Listener, error) {
+	return Portable{}.ListenTCP(address, TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
+}
+
 // ListenPacket opens a UDP port for probes, which are not timed.
 func ListenPacket(ctx context.Context, address string) (net.PacketConn, error) {
 	return (&net.ListenConfig{}).ListenPacket(ctx, "udp", address)

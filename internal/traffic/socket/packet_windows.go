@@ -14,6 +14,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// ListenProbes opens a TCP port for probes, which are not timed. Close ends a call of Accept within
+// PollTimeout.
+func ListenProbes(address string) (Listener, error) {
+	return Winsock{}.ListenTCP(address, TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
+}
+
 // ListenPacket opens a UDP port for probes, which are not timed. Package net cannot open one under
 // Wine.
 func ListenPacket(_ context.Context, address string) (net.PacketConn, error) {

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package socket
 
 import (
@@ -11,7 +13,7 @@ import (
 	"time"
 )
 
-// Portable is the implementation for every system that Go supports.
+// Portable is the implementation with package net, which macOS uses.
 type Portable struct{}
 
 // portableStream is a connection of package net. It extends a deadline only when half of it has

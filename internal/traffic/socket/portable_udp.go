@@ -1,3 +1,5 @@
+//go:build !windows
+
 package socket
 
 import (
@@ -274,26 +276,6 @@ func (w *portableWire) mtu() int {
 		return 0
 	}
 	return deviceMTU(local.IP)
-}
-
-// deviceMTU returns the MTU of the device that has an address, 0 if it is unknown.
-func deviceMTU(local net.IP) int {
-	devices, err := net.Interfaces()
-	if err != nil {
-		return 0
-	}
-	for _, d := range devices {
-		addrs, err := d.Addrs()
-		if err != nil {
-			continue
-		}
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(local) {
-				return d.MTU
-			}
-		}
-	}
-	return 0
 }
 
 // portableMessenger sends and receives single datagrams.

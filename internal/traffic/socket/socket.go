@@ -1,7 +1,8 @@
-// Package socket opens the sockets of trials and transfers bytes, with a fast or a portable
-// implementation. The fast one (fast_*_linux.go) is for Linux: blocking sockets for loops on locked
-// threads, and the raw system calls of these loops. The portable one (portable_*.go) uses package
-// net. Both use the same protocol, so the two endpoints of a trial may differ.
+// Package socket opens the sockets of trials and transfers bytes, with one implementation for each
+// system. That of Linux (fast_*_linux.go) has blocking sockets for loops on locked threads, and the raw
+// system calls of these loops. That of Windows (winsock_*_windows.go) calls Winsock without Go's poller.
+// That of macOS (portable_*.go) uses package net; it is also built for Linux, where tests run it. All use
+// the same protocol, so the two endpoints of a trial may differ.
 package socket
 
 import (

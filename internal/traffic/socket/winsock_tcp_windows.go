@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -91,9 +94,11 @@ func setNoDelay(h windows.Handle, noDelay bool) error {
 
 // winListener is a listening socket.
 type winListener struct {
-	h    windows.Handle
-	port uint16
-	o    TCPOptions
+	h      windows.Handle
+	port   uint16
+	o      TCPOptions
+	use    sync.Mutex // guards h against its end: the system may give its number to another socket
+	closed atomic.Bool
 }
 
 // ListenTCP opens the port of a server.
@@ -131,9 +136,23 @@ func (l *winListener) open(addr netip.AddrPort) error {
 
 func (l *winListener) Port() uint16 { return l.port }
 func (l *winListener) FD() int      { return -1 }
-func (l *winListener) Close()       { windows.Closesocket(l.h) }
+
+// Close waits until a call of Accept has ended.
+func (l *winListener) Close() {
+	if l.closed.Swap(true) {
+		return
+	}
+	l.use.Lock()
+	defer l.use.Unlock()
+	_ = windows.Closesocket(l.h)
+}
 
 func (l *winListener) Accept(others []Stream) (Stream, error) {
+	l.use.Lock()
+	defer l.use.Unlock()
+	if l.closed.Load() {
+		return nil, net.ErrClosed
+	}
 	watched := []pollFD{{socket: l.h, events: pollIn}}
 	for _, s := range others {
 		if w, ok := s.(*winStream); ok {
@@ -146,10 +165,19 @@ func (l *winListener) Accept(others []Stream) (Stream, error) {
 	if watched[0].revents == 0 {
 		return nil, ErrAgain
 	}
-	return l.AcceptNow()
+	return l.accept()
 }
 
 func (l *winListener) AcceptNow() (Stream, error) {
+	l.use.Lock()
+	defer l.use.Unlock()
+	if l.closed.Load() {
+		return nil, net.ErrClosed
+	}
+	return l.accept()
+}
+
+func (l *winListener) accept() (Stream, error) {
 	h, _, errno := syscall.SyscallN(wsAccept.Addr(), uintptr(l.h), 0, 0)
 	if h == invalidSocket {
 		if errno == windows.WSAEWOULDBLOCK || errno == windows.WSAECONNRESET || errno == windows.WSAECONNABORTED {

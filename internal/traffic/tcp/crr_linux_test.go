@@ -24,8 +24,9 @@ const helperEnv = "TARE_TRAFFIC_HELPER"
 
 // helperTask is the task of a helper, and helperResult its result.
 type helperTask struct {
-	Params traffic.Params
-	Files  uint64 // limit of open files, 0 for none
+	Params   traffic.Params
+	Portable bool
+	Files    uint64 // limit of open files, 0 for none
 }
 
 type helperResult struct {
@@ -50,11 +51,11 @@ func TestHelper(t *testing.T) {
 	if task.Files > 0 {
 		must.Do(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: task.Files, Max: task.Files}))
 	}
-	all := All()
-	if task.Params.Portable {
-		all = Portable()
+	n := implementations()[0]
+	if task.Portable {
+		n = implementations()[1]
 	}
-	w := kindOf(all, task.Params.Kind)
+	w := kindOf(over(n), task.Params.Kind)
 	var (
 		r   helperResult
 		err error
@@ -136,9 +137,9 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 		for _, flows := range []int{1, 8} {
 			for _, reset := range []bool{false, true} {
 				p := params("tcp_crr")
-				p.Streams, p.Reset, p.Portable, p.RequestSize, p.ResponseSize = flows, reset, portable, 1, 1
+				p.Streams, p.Reset, p.RequestSize, p.ResponseSize = flows, reset, 1, 1
 				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
-				r := inNamespace(t, helperTask{Params: p}, map[string]string{
+				r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{
 					"net/ipv4/ip_local_port_range": "1024 65535",
 					"net/ipv4/tcp_tw_reuse":        "0", // else loopback reuses a port after 1 s, and its TIME_WAIT is gone
 				})
@@ -170,8 +171,8 @@ func TestCRRPortsExhausted(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		for _, flows := range []int{1, 4} {
 			p := params("tcp_crr")
-			p.Streams, p.Portable, p.Warmup, p.Duration = flows, portable, 0, 500*time.Millisecond
-			r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/ip_local_port_range": "40000 40009", "net/ipv4/tcp_tw_reuse": "0"})
+			p.Streams, p.Warmup, p.Duration = flows, 0, 500*time.Millisecond
+			r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{"net/ipv4/ip_local_port_range": "40000 40009", "net/ipv4/tcp_tw_reuse": "0"})
 			if r.Error != "" {
 				t.Fatalf("portable %t, %d flows: %s", portable, flows, r.Error)
 			}
@@ -205,9 +206,9 @@ func TestTooManyFlows(t *testing.T) {
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for _, portable := range []bool{false, true} {
 			p := params(kind)
-			p.Portable, p.Streams, p.Limit = portable, 100_000, 5*time.Second
+			p.Streams, p.Limit = 100_000, 5*time.Second
 			p.Warmup, p.Duration = 0, time.Second
-			r := helper(t, helperTask{Params: p, Files: 200}, (*exec.Cmd).Start)
+			r := helper(t, helperTask{Params: p, Portable: portable, Files: 200}, (*exec.Cmd).Start)
 			if !strings.Contains(r.Error, "raise ulimit -n") {
 				t.Errorf("%s, portable %t: %q", kind, portable, r.Error)
 			}

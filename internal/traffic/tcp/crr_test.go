@@ -119,7 +119,7 @@ func TestCRRBadServer(t *testing.T) {
 		"hangs up":      {func(c net.Conn) { _, _ = c.Read(make([]byte, 100)); c.Close() }, []string{"closed the connection", "reset"}},
 		"resets":        {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); c.Close() }, []string{"reset", "broken pipe", "closed the connection"}},
 	} {
-		for _, n := range []path{fastest(), portablePath()} {
+		for _, n := range implementations() {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
@@ -139,7 +139,7 @@ func TestCRRBadServer(t *testing.T) {
 // Connections that a server, or what is before it, ends are counted beside the others.
 func TestCRRSomeFail(t *testing.T) {
 	room(t)
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		for _, flows := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%T/%d", n, flows), func(t *testing.T) {
 				t.Parallel()
@@ -277,7 +277,7 @@ func TestReadKernelTables(t *testing.T) {
 // A server that stops to listen refuses all further connections, which ends the trial with the reason, not with the first one.
 func TestCRRRefused(t *testing.T) {
 	room(t)
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		p := params("tcp_crr")
 		p.Streams, p.Duration = 1, time.Minute
 		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

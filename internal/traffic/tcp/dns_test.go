@@ -46,7 +46,7 @@ func TestDNSConformance(t *testing.T) {
 // A message that is sent in pieces is answered whole.
 func TestDNSInPieces(t *testing.T) {
 	room(t)
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		p := params("tcp_dns")
 		p.Streams = 2
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -85,7 +85,7 @@ func TestDNSInPieces(t *testing.T) {
 // reason.
 func TestDNSBadPeers(t *testing.T) {
 	room(t)
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		for _, flows := range []int{1, 3} {
 			p := params("tcp_dns")
 			p.Streams = flows

@@ -54,7 +54,7 @@ func TestKernelAgrees(t *testing.T) {
 
 // A congestion control that the kernel lacks is refused with a list of what it has.
 func TestUnknownCongestion(t *testing.T) {
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		p := params("tcp_stream")
 		p.Congestion = "nonesuch"
 		w := stream{n}

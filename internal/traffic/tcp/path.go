@@ -12,9 +12,9 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// path is one implementation of the connections and loops of all workloads: the fast one with its
-// own system calls, the portable one with goroutines. The inner loops differ entirely, so each path
-// has its own.
+// path is one implementation of the connections and loops of all workloads: that of Linux with its
+// own system calls, those of other systems with goroutines. The inner loops differ entirely, so each
+// path has its own.
 type path struct {
 	name string
 	net  socket.TCP
@@ -53,8 +53,9 @@ type threadStream interface {
 	Pause(d time.Duration)
 }
 
-func portablePath() path {
-	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(socket.Portable{}), serveCRR: serveCRRPortable}
+// portablePath has the loops of goroutines over any sockets.
+func portablePath(name string, over socket.TCP) path {
+	return path{name: name, net: over, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(over), serveCRR: serveCRRPortable}
 }
 
 // optionsOf returns the socket options of an endpoint.
@@ -64,9 +65,6 @@ func optionsOf(p traffic.Params) socket.TCPOptions {
 
 // All returns the workloads over TCP with the fastest implementation on this system.
 func All() []traffic.Workload { return over(fastest()) }
-
-// Portable returns the workloads over TCP with the implementation that every system has.
-func Portable() []traffic.Workload { return over(portablePath()) }
 
 func over(n path) []traffic.Workload {
 	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}}

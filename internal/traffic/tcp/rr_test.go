@@ -195,7 +195,7 @@ func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address st
 func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 	room(t)
 	const hang = 100 * time.Millisecond
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		p := params("tcp_rr")
 		p.TransactionRate, p.Warmup, p.Duration = 1000, 0, 300*time.Millisecond
 		p.Address = fakeServer(t, p, func(c net.Conn) {
@@ -233,7 +233,7 @@ func TestRRBadServer(t *testing.T) {
 		"refuses": {nil, "refused"},
 	}
 	for name, test := range cases {
-		for _, n := range []path{fastest(), portablePath()} {
+		for _, n := range implementations() {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
@@ -276,8 +276,8 @@ func TestRRBadParams(t *testing.T) {
 			if kind == "tcp_crr" && p.TransactionRate > 0 {
 				continue // not a parameter of it
 			}
-			for _, all := range [][]traffic.Workload{All(), Portable()} {
-				w := kindOf(all, kind)
+			for _, n := range implementations() {
+				w := kindOf(over(n), kind)
 				if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s, %s: listen: %v", kind, want, err)
 				}

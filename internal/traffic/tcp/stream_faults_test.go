@@ -20,7 +20,7 @@ import (
 
 // Invalid parameters are refused at both endpoints before anything is opened.
 func TestStreamRefuses(t *testing.T) {
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		w := stream{n}
 		for what, c := range map[string]struct {
 			change func(*traffic.Params)
@@ -125,7 +125,7 @@ func TestStreamBadServer(t *testing.T) {
 			}
 		}, "receive: the sender stopped after"},
 	} {
-		for _, n := range []path{fastest(), portablePath()} {
+		for _, n := range implementations() {
 			t.Run(c.what+"/"+n.name, func(t *testing.T) {
 				t.Parallel()
 				p := params("tcp_stream")
@@ -158,7 +158,7 @@ func TestStreamWrongToken(t *testing.T) {
 // If one stream of a client fails, as sender or receiver, the trial ends at once on all streams,
 // with the reason of that stream.
 func TestStreamClientExits(t *testing.T) {
-	for _, n := range []path{fastest(), portablePath()} {
+	for _, n := range implementations() {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")

@@ -97,7 +97,7 @@ func TestUDPDNSSlices(t *testing.T) {
 // answer that is late, duplicated, of another zone or wrong does not count.
 func TestUDPDNSLost(t *testing.T) {
 	room(t)
-	for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
+	for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 		p := params("udp_dns")
 		p.Streams, p.Warmup, p.Duration = 2, 0, 900*time.Millisecond
 		zone := must.Get(dns.NewZone(p.Token, false))(t)
@@ -292,7 +292,7 @@ func (w *stalledWire) ReceiveWithin(in *socket.Inbox, _ time.Duration) error { r
 func TestUDPDNSStalled(t *testing.T) {
 	p, zone := must.Get2(dnsParams(traffic.Params{Kind: "udp_dns", Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1, Streams: 8}))(t)
 	w := &stalledWire{zone: zone, stall: replyTimeout + 100*time.Millisecond}
-	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: socket.Portable{}, zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
+	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: portable(), zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}
 	s.senders = sendersOf(w, p.Streams)
 	must.Do(t, s.Drive(t.Context(), 0, 50*time.Millisecond))

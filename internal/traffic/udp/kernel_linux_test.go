@@ -215,7 +215,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 func TestUDPOversize(t *testing.T) {
 	for _, offload := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
-			for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
+			for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 				w := stream{n}
 				p := params("udp_stream")
 				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse

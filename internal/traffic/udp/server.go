@@ -74,9 +74,6 @@ func longest(size int) int { return max(size, maxMessage) }
 // All returns the workloads over UDP with the fastest implementation on this system.
 func All() []traffic.Workload { return over(socket.FastestUDP()) }
 
-// Portable returns the workloads over UDP with the implementation that every system has.
-func Portable() []traffic.Workload { return over(socket.Portable{}) }
-
 // over returns the workloads over one network.
 func over(n socket.UDP) []traffic.Workload {
 	return []traffic.Workload{stream{n}, sweep{stream{n}}, search{stream: stream{n}}, rr{n}, dnsQueries{rr{n}}}

@@ -78,7 +78,7 @@ func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, 
 
 // pairings are the pairs of implementations that must interoperate.
 func pairings(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
-	fast, slow := of(socket.FastestUDP()), of(socket.Portable{})
+	fast, slow := of(socket.FastestUDP()), of(portable())
 	return map[string][2]traffic.Workload{"fast": {fast, fast}, "portable": {slow, slow}, "fast to portable": {slow, fast}, "portable to fast": {fast, slow}}
 }
 
@@ -191,7 +191,7 @@ func TestUDPStream(t *testing.T) {
 func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p := params("udp_stream")
 	p.Offload = true
-	w := stream{socket.Portable{}}
+	w := stream{portable()}
 	client, server := must.Get2(trial(t, w, w, p))(t)
 	if client.Datagrams.Offloaded || server.Datagrams.Offloaded || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
 		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offloaded, server.Datagrams.Offloaded, client.Notes)
@@ -395,7 +395,7 @@ func TestUDPReplay(t *testing.T) {
 	peer := make(chan traffic.Report, 1)
 	served := begin(ctx, t, w, &p, peer)
 	to := must.Get(checkParams(p, headerSize))(t)
-	e := must.Get(connectClient(ctx, socket.Portable{}, p, to, true))(t)
+	e := must.Get(connectClient(ctx, portable(), p, to, true))(t)
 	defer e.wire.Close()
 	b := make([]byte, p.PayloadSize)
 	for _, seq := range []uint64{0, 1, 3, 2, 3, 3} {
@@ -492,7 +492,7 @@ func TestUDPWrongToken(t *testing.T) {
 
 // If the receiver exits, the sender fails before its time is over.
 func TestUDPReceiverExits(t *testing.T) {
-	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
+	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{portable()}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
 		c := bareServer(t, &p)
@@ -582,7 +582,7 @@ func TestUDPBadParams(t *testing.T) {
 		"use at most":      func(p *traffic.Params) { p.Token = strings.Repeat("x", 2000) },
 		"udp_stream: ":     func(p *traffic.Params) { p.Address = "nowhere" },
 	} {
-		for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
+		for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 			p := params("udp_stream")
 			change(&p)
 			_, err := stream{n}.Listen(p)

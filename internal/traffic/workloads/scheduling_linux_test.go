@@ -50,27 +50,25 @@ func await(t *testing.T, what string, n int) {
 	}
 }
 
-// While a trial runs, both endpoints of every workload that takes a scheduling have it, in both
-// implementations, and no thread keeps it.
+// While a trial runs, both endpoints of every workload that takes a scheduling have it, and no thread
+// keeps it.
 func TestScheduling(t *testing.T) {
 	if err := (thread.Settings{CPU: -1, FIFO: true}).Check(); err != nil {
 		testneed.Missing(t, testneed.Root, err)
 	}
-	for name, all := range map[string][]traffic.Workload{"fastest": All(), "portable": Portable()} {
-		for _, w := range all {
-			spec := w.Spec()
-			if !slices.Contains(spec.Optional, "scheduling") {
-				continue
-			}
-			await(t, "before "+spec.Kind, 0)
-			stop := start(t, w, traffic.Params{
-				Kind: spec.Kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, FIFO: true, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
-				Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Hour,
-			})
-			await(t, name+" "+spec.Kind, 2)
-			stop()
-			await(t, "after "+spec.Kind, 0)
+	for _, w := range All() {
+		spec := w.Spec()
+		if !slices.Contains(spec.Optional, "scheduling") {
+			continue
 		}
+		await(t, "before "+spec.Kind, 0)
+		stop := start(t, w, traffic.Params{
+			Kind: spec.Kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, FIFO: true, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
+			Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Hour,
+		})
+		await(t, spec.Kind, 2)
+		stop()
+		await(t, "after "+spec.Kind, 0)
 	}
 }
 

@@ -13,23 +13,9 @@ import (
 // All returns the workloads with the fastest implementation on this system.
 func All() []traffic.Workload { return slices.Concat(tcp.All(), udp.All()) }
 
-// Portable returns the workloads with the implementation that every system has.
-func Portable() []traffic.Workload {
-	return slices.Concat(tcp.Portable(), udp.Portable())
-}
-
 // Named finds a workload by its kind.
-func Named(kind string) (traffic.Workload, error) { return named(All(), kind) }
-
-// For returns the workload of a trial.
-func For(p traffic.Params) (traffic.Workload, error) {
-	if p.Portable {
-		return named(Portable(), p.Kind)
-	}
-	return Named(p.Kind)
-}
-
-func named(all []traffic.Workload, kind string) (traffic.Workload, error) {
+func Named(kind string) (traffic.Workload, error) {
+	all := All()
 	i := slices.IndexFunc(all, func(w traffic.Workload) bool { return w.Spec().Kind == kind })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown workload %q", kind)

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin
-
-package socket
-
-// Info is unknown: package net does not report it.
-func (s *portableStream) Info() TCPInfo { return TCPInfo{} }
-
-func (s *portableStream) Unacknowledged() (n int, known bool) { return 0, false }

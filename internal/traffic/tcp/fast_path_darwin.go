@@ -1,0 +1,5 @@
+package tcp
+
+import "tare/internal/traffic/socket"
+
+func fastest() path { return portablePath("portable", socket.Portable{}) }

@@ -1,5 +1,0 @@
-//go:build !linux && !windows
-
-package tcp
-
-func fastest() path { return portablePath() }

@@ -30,7 +30,7 @@ AGENTS = $(shell go env GOOS)/$(shell go env GOARCH)
 agents:
 	env -u GOOS -u GOARCH go run ./scripts/agents $(AGENTS)
 
-# How large tare and its agent are, and what each library brings.
+# How many lines each room of the sources has, how large tare and its agent are, and what each library brings.
 size: build
 	go run ./scripts/size $(BIN)
 

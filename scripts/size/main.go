@@ -1,4 +1,5 @@
-// Command size prints how large tare and the agent in it are, and what each library brings:
+// Command size prints how many lines each room of the sources has, how large tare and the agent in it are, and
+// what each library brings:
 //
 //	go run ./scripts/size bin/tare
 //
@@ -53,6 +54,11 @@ func run(binary string) error {
 	if err != nil {
 		return err
 	}
+	rooms, err := lines()
+	if err != nil {
+		return err
+	}
+	fmt.Println(rooms)
 	dir, err := os.MkdirTemp("", "tare-size-")
 	if err != nil {
 		return err

@@ -31,6 +31,26 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	rooms := map[string]count{}
+	for file, n := range map[string]int{
+		"arch_test.go": 1, "cmd/tare/main.go": 2, "internal/traffic/params.go": 4, "internal/traffic/tcp/rr.go": 8, "internal/traffic/tcp/rr_test.go": 16,
+		"internal/traffic/hostile/hostile.go": 32, "internal/testkit/must/must.go": 64, "internal/testkit/must/must_test.go": 128, "bench/main.go": 256,
+	} {
+		rooms[room(file)] = rooms[room(file)].add(file, n)
+	}
+	const want = `| lines of Go | that ship | of tests | of packages only for tests |
+|---|---|---|---|
+| . | 0 | 1 | 0 |
+| bench | 0 | 0 | 256 |
+| cmd | 2 | 0 | 0 |
+| internal/testkit | 0 | 0 | 192 |
+| internal/traffic | 12 | 16 | 32 |
+| all | 14 | 17 | 480 |
+`
+	must.Equal(t, want, lineTable(rooms))
+}
+
 func TestTable(t *testing.T) {
 	const code, memory, none = elf.SectionIndex(1), elf.SectionIndex(2), elf.SHN_UNDEF
 	sections := []*elf.Section{{}, {SectionHeader: elf.SectionHeader{Type: elf.SHT_PROGBITS}}, {SectionHeader: elf.SectionHeader{Type: elf.SHT_NOBITS}}}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package setup_test
+package scripts_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package tare_test
+package scripts_test
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ prune) [ "$2 $3 $4" = "--yes --keep 104" ] || exit 1 ;;
 esac
 `
 			must.Do(t, os.WriteFile(tare, []byte(stub), 0o755))
-			cmd := exec.Command("scripts/weekly")
+			cmd := exec.Command("./weekly")
 			cmd.Env = append(os.Environ(), "TARE="+tare, "HISTORY="+filepath.Join(dir, "history"), "STUDIES=a b", "GITHUB_OUTPUT="+filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"))
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError

@@ -15,7 +15,7 @@ import (
 )
 
 // Reports measures the rendering of a report: for a run of the standard profile's size,
-// and for one with 100 000 trials.
+// and for one with 20 000 trials.
 func Reports(ctx context.Context, b harness.Options) error {
 	harness.Title("Rendering a report")
 	harness.Columns("run", "trials", "wall, median of 5", "CPU", "peak resident", "report.html")

@@ -45,7 +45,7 @@ func TestMemoryOfAnyInput(t *testing.T) {
 	runDir(t, dir, "claims", head+`"trials":{"ok":4000000000000000000}}`, "", 0, 0)
 	runDir(t, dir, "pairs of trials", "", many.String(), 0, 0)
 	runDir(t, dir, "sparse run", "", "", 229<<20, 0)
-	runDir(t, dir, "sparse trials", head+`"trials":{"ok":1000000000}}`, "", 0, 3<<30)
+	runDir(t, dir, "sparse trials", head+`"trials":{"ok":1000000000}}`, "", 0, 120<<20)
 	runDir(t, dir, "vast trials", head+`"trials":{"ok":1000000000}}`, "", 0, 1<<40)
 	runDir(t, dir, "structures", filled(head+`"warnings":[{}`, ",{}", "]}", 12<<20), "", 0, 0)
 	runDir(t, dir, "small structures", filled(head+`"cells":[{}`, ",{}", "]}", 700_000), "", 0, 0)

@@ -11,7 +11,7 @@ import (
 )
 
 // A report stays small enough to be opened and sent, however many trials there were:
-// under 500 kB for a run of the standard profile, under 2 MB for 100 000 trials.
+// under 500 kB for a run of the standard profile, under 2 MB for 20 000 trials.
 func TestSize(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -299,15 +299,6 @@ type Warning struct {
 	Values Values `json:"values,omitempty"`
 }
 
-// Recorded is the number of lines in trials.ndjson that the run knows.
-func (r Run) Recorded() int {
-	n := r.Trials.Total() + r.Duplicates
-	if r.Apart != nil {
-		n += r.Apart.Trials.Total()
-	}
-	return n
-}
-
 // Total is the number of trials of any status.
 func (t Tally) Total() int { return t.OK + t.Invalid + t.Failed }
 

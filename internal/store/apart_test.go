@@ -213,9 +213,9 @@ func TestNumbers(t *testing.T) {
 func TestAppendFull(t *testing.T) {
 	d := created(t)
 	must.Do(t, d.Append(sample(1)))
-	d.size = maxWritten - 10
+	d.size = maxTrialsFile - 10
 	err := d.Append(sample(2))
-	wantErr(t, err, TrialsFile, ": the file would exceed 512 MiB")
+	wantErr(t, err, TrialsFile, ": the file would exceed 128 MiB")
 	_, trials, err := d.Load()
 	must.Do(t, err)
 	must.Equal(t, 1, len(trials))

@@ -142,7 +142,7 @@ func (d *Dir) reopenTrials() error {
 		return err
 	}
 	// Read only while the lock is held, so that no other process is writing a line.
-	_, end, err := d.readTrials(parseTrial, 0, d.memory)
+	_, end, err := d.readTrials(parseTrial, d.memory)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func FuzzParseTrials(f *testing.F) {
 	f.Add([]byte(lineOf(1) + "\n" + lineOf(2)))
 	f.Add([]byte(lineOf(1) + "\n\n" + lineOf(2)[:50]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		trials, end, _, err := parseTrials(bytes.NewReader(data), parseTrial, 0, maxMemory)
+		trials, end, _, err := parseTrials(bytes.NewReader(data), parseTrial, maxMemory)
 		if err != nil {
 			return
 		}
@@ -78,7 +78,7 @@ func FuzzParseTrials(f *testing.F) {
 		if len(kept) > 0 && kept[len(kept)-1] != '\n' {
 			t.Fatalf("kept %q does not end a line", kept)
 		}
-		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, 0, maxMemory)
+		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, maxMemory)
 		if diff := cmp.Diff(trials, again); err != nil || diff != "" || end.offset != int64(len(kept)) || end.noNewline {
 			t.Fatalf("%v, %+v of %d bytes, %s", err, end, len(kept), diff)
 		}

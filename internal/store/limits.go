@@ -19,23 +19,17 @@ const (
 	// maxStudyFile is the maximum size of study.yaml, in bytes, of which a decoder accepts a
 	// quarter.
 	maxStudyFile = 4 << 20
-	// maxTrialsFile is the maximum size of trials.ndjson, in bytes.
-	maxTrialsFile = 4 << 30
 	// maxMemory is how many bytes the values of run.json, or of all trials, may take in memory.
 	maxMemory = 144 << 20
 	// maxLineMemory is how many bytes the values of one trial may take.
 	maxLineMemory = 48 << 20
-	// batchMemory is how much of it is one place among the batches in memory.
-	batchMemory = 2 << 20
 	// maxTally is the maximum of each number of trials in run.json: more than a run of years
 	// could make.
 	maxTally = 1_000_000_000
 	// maxList is the maximum number of elements of a list of run.json, but for its cells and for lists of numbers:
 	// what is written of them takes longer than their number.
 	maxList = 10_000
-	// mostReserved is for how many trials memory is reserved before any is read.
-	mostReserved = 1 << 17
-	// mostWorkers is how many goroutines parse trials: each holds a batch of lines.
+	// mostWorkers is how many runs of a list are read at once.
 	mostWorkers = 8
 )
 

@@ -60,7 +60,7 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	if broken != nil || absent {
 		run = result.Run{}
 	}
-	all, _, err := d.readTrials(of(run), run.Recorded(), d.memory)
+	all, _, err := d.readTrials(of(run), d.memory)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result.Run{}, nil, err // the error about the trials, which everything else is computed from
 	}
@@ -99,7 +99,7 @@ func (d *Dir) Resume(next result.Session) (Resumption, error) {
 	if err != nil {
 		return Resumption{}, err
 	}
-	all, _, err := d.readTrials(partialFor(result.Run{}).parse, 0, d.memory)
+	all, _, err := d.readTrials(partialFor(result.Run{}).parse, d.memory)
 	if err != nil {
 		return Resumption{}, err
 	}
@@ -123,7 +123,7 @@ func (d *Dir) Resume(next result.Session) (Resumption, error) {
 // is no limit on the memory that they take; Append limits their number. Errors: those of
 // Load.
 func (d *Dir) Recorded(now result.Session) ([]result.Trial, error) {
-	all, _, err := d.readTrials(partial{forJudging: true, machine: true, only: true}.parse, 0, math.MaxInt64)
+	all, _, err := d.readTrials(partial{forJudging: true, machine: true, only: true}.parse, math.MaxInt64)
 	return separate(all, &now, nil).own, err
 }
 
@@ -286,15 +286,16 @@ func parseRun(data []byte) (result.Run, error) {
 }
 
 // readTrials reads the trials, which may take most bytes of memory.
-func (d *Dir) readTrials(parse parser, expected int, most int64) ([]result.Trial, fileEnd, error) {
-	f, size, err := d.openPlain(TrialsFile, maxTrialsFile)
+func (d *Dir) readTrials(parse parser, most int64) ([]result.Trial, fileEnd, error) {
+	f, _, err := d.openPlain(TrialsFile, maxTrialsFile)
+	if errors.Is(err, errTooLarge) {
+		err = fmt.Errorf("%w; read it with the version of tare that wrote it, or remove whole lines from a copy of the run", err)
+	}
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.Path(), err)
 	}
 	defer f.Close()
-	// No line is shorter than this, whatever run.json says.
-	expected = max(0, min(expected, int(size/shortestLine), mostReserved))
-	trials, end, line, err := parseTrials(f, parse, expected, most)
+	trials, end, line, err := parseTrials(f, parse, most)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.Path(), TrialsFile), line, unreadable(err))
 	}

@@ -12,17 +12,17 @@ import (
 	"tare/internal/testkit/must"
 )
 
-// Trials come in the order of their lines, from many batches too, and of several lines
-// that are broken the first is named.
+// Trials come in the order of their lines, and of several lines that are broken the first is
+// named.
 func TestParseInOrder(t *testing.T) {
-	const n = 9000 // some batches
+	const n = 9000
 	var lines []string
 	for i := range n {
 		lines = append(lines, lineOf(i+1)+strings.Repeat(" ", i%7)+"\n")
 	}
 	text := strings.Join(lines, "")
-	if len(text) < 3*batchSize {
-		t.Fatalf("%d bytes are too few batches", len(text))
+	if len(text) < 3*readSize {
+		t.Fatalf("%d bytes are read at once", len(text))
 	}
 	for _, c := range []struct {
 		name    string
@@ -50,7 +50,7 @@ func TestParseInOrder(t *testing.T) {
 			if c.end != nil {
 				r = io.MultiReader(r, iotest.ErrReader(c.end))
 			}
-			got, end, line, err := parseTrials(r, partial{}.parse, 0, maxMemory)
+			got, end, line, err := parseTrials(r, partial{}.parse, maxMemory)
 			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
 				t.Fatalf("line %d: %v", line, err)
 			}
@@ -74,8 +74,8 @@ func TestLoadLean(t *testing.T) {
 	d := must.Get(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))(t)
 	defer d.Close()
 	run, got, err := d.LoadPartial()
-	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 || cap(got) > 1000 {
-		t.Fatalf("%v, %+v, %d trials and room for %d", err, run.Trials, len(got), cap(got))
+	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 {
+		t.Fatalf("%v, %+v, %d trials", err, run.Trials, len(got))
 	}
 	want := must.Get(parseTrial(line))(t)
 	want.Counters, want.Pairs = nil, nil
@@ -107,19 +107,5 @@ func TestLoadLeanJudged(t *testing.T) {
 	}
 	if got[0].Machine != nil || got[1].Machine["cpu_user"] != 1 {
 		t.Errorf("machine %v, with processes %v", got[0].Machine, got[1].Machine)
-	}
-}
-
-// A line as a run writes it takes the quick way.
-func TestQuick(t *testing.T) {
-	whole := sample(1)
-	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
-	line := must.Get(encodeTrial(whole))(t)
-	for _, l := range []partial{{}, {forJudging: true, machine: true}} {
-		got := must.Get(l.parseNeeded(line))(t)
-		l.removeUnneeded(&got)
-		l.removeUnneeded(&whole)
-		must.EqualFor(t, l, whole, got)
-		whole = must.Get(parseTrial(line))(t)
 	}
 }

@@ -5,14 +5,10 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
-
 	"tare/internal/result"
 )
 
-// partial configures which fields of trials [Dir.LoadPartial] reads in addition to those
+// partial configures which fields of trials [Dir.LoadPartial] keeps in addition to those
 // that every reader needs.
 type partial struct {
 	forJudging bool // fields that only the evaluation needs
@@ -27,16 +23,9 @@ func partialFor(run result.Run) partial {
 	return partial{forJudging: !judged, machine: !judged || len(run.Scenarios) > 0}
 }
 
-// parse reads a line of trials.ndjson. It accepts what parseTrial accepts, and also other
-// types in the fields that it skips.
+// parse reads a line of trials.ndjson.
 func (l partial) parse(line []byte) (result.Trial, error) {
-	t, err := l.parseNeeded(line)
-	if err == nil {
-		t, err = checked(t, line, nil)
-	} else {
-		// The line is invalid, and parseTrial returns the usual error, or it is unusual.
-		t, err = parseTrial(line)
-	}
+	t, err := parseTrial(line)
 	l.removeUnneeded(&t)
 	return t, err
 }
@@ -47,63 +36,6 @@ func parseSummary(line []byte) (result.Trial, error) {
 	t.Metrics, t.Machine, t.Series, t.Search, t.Steps, t.Processes = nil, nil, nil, nil, nil, nil
 	return t, err
 }
-
-// parseNeeded reads only the required fields of a line.
-func (l partial) parseNeeded(line []byte) (result.Trial, error) {
-	if l.forJudging {
-		var some judgingTrial
-		return l.read(line, &some, &some.partialTrial)
-	}
-	var some judgedTrial
-	return l.read(line, &some, &some.partialTrial)
-}
-
-// read decodes a line into a part of a trial.
-func (l partial) read(line []byte, into any, p *partialTrial) (result.Trial, error) {
-	// Field names match as in encoding/json. Every other difference of this library, such
-	// as for duplicate names, is an error.
-	names := json.JoinOptions(json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true))
-	err := json.Unmarshal(line, into, names)
-	if err == nil && len(p.Machine) > 0 && l.wantsMachine(&p.Trial) {
-		err = json.Unmarshal(p.Machine, &p.Trial.Machine)
-	}
-	return p.Trial, err
-}
-
-// partialTrial is a trial without the fields that no partial reader needs. Its own fields
-// take precedence over those of the trial.
-type partialTrial struct {
-	result.Trial
-	Counters skippedValue   `json:"counters"`
-	Pairs    skippedValue   `json:"pairs"`
-	Machine  jsontext.Value `json:"machine"` // decoded later
-}
-
-// toJudge is what is read of a trial that has not been evaluated, wasJudged of one that
-// has.
-type (
-	judgingTrial struct{ partialTrial }
-	judgedTrial  struct {
-		partialTrial
-		Client        skippedValue `json:"client"`
-		Server        skippedValue `json:"server"`
-		Tool          skippedValue `json:"tool"`
-		Notes         skippedValue `json:"notes"`
-		Losses        skippedValue `json:"losses"`
-		Stacks        skippedValue `json:"stacks"`
-		Limits        skippedValue `json:"limits"`
-		Distributions skippedValue `json:"distributions"`
-	}
-)
-
-// skippedValue is a value that is skipped.
-type skippedValue struct{}
-
-// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
-func (*skippedValue) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
-
-// wantsMachine reports whether the machine metrics of a trial are needed.
-func (l partial) wantsMachine(t *result.Trial) bool { return l.machine || len(t.Processes) > 0 }
 
 // removeUnneeded removes fields that are not needed.
 func (l partial) removeUnneeded(t *result.Trial) {
@@ -116,7 +48,7 @@ func (l partial) removeUnneeded(t *result.Trial) {
 	if l.only {
 		t.Series, t.Steps, t.Processes = nil, nil, nil
 	}
-	if !l.wantsMachine(t) {
+	if !l.machine && len(t.Processes) == 0 {
 		t.Machine = nil
 	}
 	if !l.forJudging {

@@ -41,7 +41,7 @@ func (d *Dir) appendLine(line []byte) error {
 	if d.broken != nil {
 		return fmt.Errorf("an earlier trial failed: %w", d.broken)
 	}
-	if d.size+int64(len(line)) > maxWritten {
+	if d.size+int64(len(line)) > maxTrialsFile {
 		return ErrFull
 	}
 	if err := d.followTrials(); err != nil {

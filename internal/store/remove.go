@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -69,11 +68,10 @@ func (r *Remover) Check(path string) (Contents, error) {
 	return t.contents, nil
 }
 
-// Remove removes a run and returns what it removed. It first locks the run, lists it once
-// more, because a run may have ended meanwhile, and renames its directory, then removes the files that make it a run
-// last: one that is killed leaves something that [Remover.Unfinished] finds and Remove
-// finishes. Errors: those of Check, before anything is changed; a failed removal, with what
-// was removed until then.
+// Remove removes a run and returns what it removed. It locks the run, lists it once more, because a run may
+// have ended meanwhile, renames its directory, then removes it: one that is killed leaves a directory that
+// [Remover.Unfinished] finds and Remove finishes. Errors: those of Check, before anything is changed; a
+// failed removal, which is then unfinished.
 func (r *Remover) Remove(path string) (Contents, error) {
 	t, err := r.open(path)
 	if err != nil {
@@ -121,9 +119,6 @@ type target struct {
 	parent   *os.Root
 	name     string
 	dir      *Dir
-	files    []string // in the order in which they are removed
-	folders  []string
-	sizes    map[string]int64
 	contents Contents
 }
 
@@ -146,7 +141,7 @@ func (r *Remover) open(path string) (*target, error) {
 	if err := t.survey(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	if t.dir.isRun() != nil && (!t.unfinished() || len(t.folders)+t.contents.Files > 0) {
+	if t.dir.isRun() != nil && !t.unfinished() {
 		return nil, errors.Join(ErrNotRun, t.close())
 	}
 	return t, nil
@@ -193,55 +188,35 @@ func isWritten(name string) bool {
 	})
 }
 
-// survey lists the files of a run. It accepts what a run writes: regular files of known
+// survey counts the files of a run. It accepts what a run writes: regular files of known
 // names, in the directory and one level below.
 func (t *target) survey() error {
-	t.files, t.folders, t.sizes, t.contents = nil, nil, map[string]int64{}, Contents{}
-	if err := t.list("."); err != nil {
-		return err
-	}
-	for _, folder := range t.folders {
-		if err := t.list(folder); err != nil {
-			return err
-		}
-	}
-	for _, last := range []string{StudyFile, SessionsFile, TrialsFile, RunFile} {
-		if i := slices.Index(t.files, last); i >= 0 {
-			t.files = append(slices.Delete(t.files, i, i+1), last)
-		}
-	}
-	return nil
+	t.contents = Contents{}
+	return t.count(".")
 }
 
 // unfinished reports whether a removal of the directory has begun.
 func (t *target) unfinished() bool { return strings.HasPrefix(t.name, removedPrefix) }
 
-func (t *target) list(folder string) error {
-	f, err := t.dir.root.Open(folder)
+func (t *target) count(folder string) error {
+	entries, err := fs.ReadDir(t.dir.root.FS(), folder)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		at := path.Join(folder, name)
+	for _, e := range entries {
+		at := path.Join(folder, e.Name())
 		info, err := t.dir.root.Lstat(at)
 		switch {
 		case err != nil:
 			return err
 		case at == lockFile:
-			continue // removed with the lock
 		case info.Mode().IsRegular() && isWritten(at):
-			t.files = append(t.files, at)
-			t.sizes[at] = info.Size()
 			t.contents.Files++
 			t.contents.Bytes += info.Size()
 		case info.IsDir() && folder == ".":
-			t.folders = append(t.folders, at)
+			if err := t.count(at); err != nil {
+				return err
+			}
 		default:
 			return fmt.Errorf("%w: %s", ErrContents, at)
 		}
@@ -249,61 +224,29 @@ func (t *target) list(folder string) error {
 	return nil
 }
 
-// remove locks, lists, renames and empties the directory.
-func (t *target) remove() (done Contents, err error) {
-	if err := t.dir.acquire(); err != nil {
-		return done, err
+// remove locks, lists, renames and removes the directory.
+func (t *target) remove() (Contents, error) {
+	err := t.dir.acquire()
+	if err == nil {
+		err = t.survey()
 	}
-	if err := t.survey(); err != nil {
-		return done, err
+	if err == nil {
+		err = t.mark()
 	}
-	if err := t.mark(); err != nil {
-		return done, err
+	if err != nil {
+		return Contents{}, err
 	}
 	for range removeTries {
-		if err := t.empty(&done); err != nil {
-			return done, err
-		}
-		if err = t.parent.Remove(t.name); err == nil { // it removes a directory only if it is empty
-			return done, nil
-		}
-		if err := t.survey(); err != nil {
-			return done, err
+		if err = t.parent.RemoveAll(t.name); err == nil {
+			return t.contents, nil
 		}
 	}
-	return done, err
+	return Contents{}, err
 }
 
 // removeTries is how often the directory is removed: a process that tries to lock the run
 // meanwhile creates the lock file again, and one that has read the run writes its report.
 const removeTries = 5
-
-// empty removes what was listed and the lock file, and counts it.
-func (t *target) empty(done *Contents) error {
-	for _, name := range append(t.ordered(), lockFile) {
-		if err := t.dir.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if size, file := t.sizes[name]; file {
-			done.Files++
-			done.Bytes += size
-		}
-	}
-	return nil
-}
-
-// ordered are the files and directories in the order in which they are removed.
-func (t *target) ordered() []string {
-	var inside, own []string
-	for _, name := range t.files {
-		if strings.Contains(name, "/") {
-			inside = append(inside, name)
-		} else {
-			own = append(own, name)
-		}
-	}
-	return slices.Concat(inside, t.folders, own)
-}
 
 // mostKept is how many bytes of its name a directory keeps when its removal begins: a name
 // has at most 255.

@@ -4,10 +4,12 @@ package docker
 
 import (
 	"path/filepath"
+	"slices"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 )
 
 // EndNamespaces returns the namespaces of the first pair's endpoints: a container's, or the
@@ -27,7 +29,10 @@ func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 }
 
 // CheckParts rejects variants that cannot exist.
-func CheckParts(o driver.Order) error { return checkParts(o) }
+func CheckParts(o driver.Order) error {
+	all := modes()
+	return checkParts(all[slices.IndexFunc(all, func(m mode) bool { return study.Fits(m.id, o.Mode) })], o)
+}
 
 // UserNetwork returns the network namespace of a rootless engine.
 func UserNetwork(p *driver.Path) *linuxnet.NS { return p.Internal.(*path).inner.ns }

@@ -43,8 +43,8 @@ const (
 
 // checkGatewayOptions rejects options of a study that its mode sets itself, and those that Docker's
 // bridge driver would ignore.
-func checkGatewayOptions(o driver.Order) error {
-	if !hasGatewayNetwork(o.Mode) {
+func checkGatewayOptions(m mode, o driver.Order) error {
+	if !m.gateway {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Options)) {

@@ -13,39 +13,15 @@ import (
 	"tare/internal/study"
 )
 
-// requirement is a part that can only be left out together with others.
-type requirement struct {
-	part string
-	with []string
-	why  string
-}
-
-func requirements(o driver.Order) []requirement {
-	const translated = "address translation works on tracked connections only"
-	switch o.Mode {
-	case "docker/published", serviceHostPortMode:
-		return []requirement{{partConntrack, []string{partDNAT}, translated}}
-	case "docker/bridge":
-		return []requirement{
-			{partConntrack, []string{partMasquerade, partDNAT}, translated},
-			{partConntrack, []string{partChains}, "the engine's chains accept replies by the state of their connection"},
-		}
-	case "docker/userland-proxy":
-		need := []requirement{{partDNAT, []string{partProxy}, "with docker-proxy no packet of the path is translated"}}
-		if o.Without(partProxy) {
-			need = append(need, requirement{partConntrack, []string{partDNAT}, translated})
-		}
-		return need
-	}
-	return nil
-}
-
 // checkParts rejects variants that leave out what cannot be left out alone, or here.
-func checkParts(o driver.Order) error {
+func checkParts(m mode, o driver.Order) error {
 	unsupported := func(format string, args ...any) error {
 		return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}
-	for _, r := range requirements(o) {
+	for _, r := range m.needs {
+		if r.once != "" && !o.Without(r.once) {
+			continue
+		}
 		left := slices.DeleteFunc(slices.Clone(r.with), o.Without)
 		if o.Without(r.part) && len(left) > 0 {
 			return unsupported("%s: off requires %s: off, because %s", r.part, strings.Join(left, ": off and "), r.why)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"tare/internal/driver"
@@ -21,10 +20,11 @@ import (
 
 // Probe builds the mode once, including engines, and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	if _, err := recipeFor(o.Order); err != nil {
+	m, err := modeFor(o.Order)
+	if err != nil {
 		return err
 	}
-	if _, err := engineFor(ctx, o); err != nil {
+	if _, err := engineFor(ctx, m, o); err != nil {
 		return err
 	}
 	o.Lab.Pin = true
@@ -33,23 +33,23 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 
 // Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	r, err := recipeFor(o.Order)
+	m, err := modeFor(o.Order)
 	if err != nil {
 		return nil, err
 	}
 	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}
-	if err := checkLimits(o, r); err != nil {
+	if err := checkLimits(m, o); err != nil {
 		return nil, err
 	}
-	if err := checkParts(o.Order); err != nil {
+	if err := checkParts(m, o.Order); err != nil {
 		return nil, err
 	}
-	if err := checkGatewayOptions(o.Order); err != nil {
+	if err := checkGatewayOptions(m, o.Order); err != nil {
 		return nil, err
 	}
-	config, err := engineFor(ctx, o)
+	config, err := engineFor(ctx, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		return nil, err
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.Order, config: config, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
-	err = errors.Join(p.forward(r.engines), p.defaultRoutes(r.engines), p.start(ctx, r.engines))
+	err = errors.Join(p.forward(m.engines), p.defaultRoutes(m.engines), p.start(ctx, m.engines))
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
 	}
 	if err == nil {
-		err = r.build(p, ctx)
+		err = m.build(p, ctx)
 	}
 	if err == nil {
 		err = errors.Join(p.proveSandboxes(), p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
@@ -81,12 +81,12 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 }
 
 // checkLimits rejects limits on an endpoint that is not in a container.
-func checkLimits(o labdriver.Order, r recipe) error {
+func checkLimits(m mode, o labdriver.Order) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool
 		limit study.Limit
-	}{{"client", r.raw.a, o.Limits.Client}, {"server", r.raw.b, o.Limits.Server}} {
+	}{{"client", m.raw.Client, o.Limits.Client}, {"server", m.raw.Server, o.Limits.Server}} {
 		if end.raw && end.limit != (study.Limit{}) {
 			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by a container engine, and the %s of this mode is a host process", end.name)}
 		}
@@ -128,10 +128,10 @@ func (p *path) start(ctx context.Context, need hostSet) error {
 }
 
 // engineFor returns the configuration of a mode's engines.
-func engineFor(ctx context.Context, o labdriver.Order) (private.Config, error) {
+func engineFor(ctx context.Context, m mode, o labdriver.Order) (private.Config, error) {
 	config, err := private.ConfigOf(o.Engine)
 	if err == nil {
-		err = rootlessConfig(&config, o)
+		err = rootlessConfig(&config, m, o)
 	}
 	if err == nil {
 		err = config.MissingRequirements(ctx)
@@ -142,16 +142,11 @@ func engineFor(ctx context.Context, o labdriver.Order) (private.Config, error) {
 	if err != nil {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	if config.Firewall == study.FirewallNftables && inSwarm(o.Mode) {
+	if config.Firewall == study.FirewallNftables && m.swarm {
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
 	return config, checkRuntime(o.Order, config)
-}
-
-// inSwarm reports whether a mode creates a Swarm.
-func inSwarm(mode string) bool {
-	return strings.HasPrefix(mode, "docker/overlay") || mode == serviceHostPortMode || mode == ingressMode
 }
 
 // images loads the containers' image into all engines in parallel, so that no container

@@ -33,10 +33,10 @@ const tap = "tap0"
 
 // rootlessConfig completes the configuration of an engine of an ordinary user, and rejects the settings
 // of one for other modes.
-func rootlessConfig(config *private.Config, o labdriver.Order) (err error) {
-	if !isRootless(o.Mode) {
+func rootlessConfig(config *private.Config, m mode, o labdriver.Order) (err error) {
+	if !m.rootless {
 		if o.Engine.RootlessNet+o.Engine.RootlessPort != "" {
-			return fmt.Errorf("the engine of %s runs as root; use rootless_net and rootless_port with %s or %s", o.Mode, rootlessMode, rootlessOutMode)
+			return fmt.Errorf("the engine of %s runs as root; use rootless_net and rootless_port with docker/rootless or docker/rootless-out", o.Mode)
 		}
 		return nil
 	}

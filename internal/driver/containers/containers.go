@@ -4,12 +4,10 @@
 package containers
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/result"
@@ -31,33 +29,6 @@ const (
 // SwarmSetupTime is roughly how long setting up and removing a mode takes that may need a
 // new Swarm.
 const SwarmSetupTime = 5 * time.Second
-
-// Traits derives properties of modes from their ids: which endpoints are containers and so
-// can have limits, whether the network driver has options, and the setup time, which is
-// takes for all modes without a Swarm.
-func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
-	for i := range modes {
-		m := &modes[i]
-		m.Limits, m.SetupTime = study.Ends{Client: true, Server: true}, takes
-		switch {
-		case !strings.HasPrefix(m.ID, "docker/"): // a raw host, of an existing engine
-			m.Limits = study.Ends{}
-		case slices.Contains([]string{"docker/published", "docker/userland-proxy", "docker/nat", "docker/direct-routing", "docker/routed", "docker/nat-unprotected"}, m.ID):
-			m.Limits.Client = false
-		case m.ID == "docker/service-host-port", m.ID == "docker/ingress":
-			m.Limits.Client, m.SetupTime = false, SwarmSetupTime
-		case strings.HasPrefix(m.ID, "docker/rootless"): // its engine has no control groups
-			m.Limits = study.Ends{}
-		case m.ID == "docker/to-host":
-			m.Limits.Server = false
-		case strings.HasPrefix(m.ID, "docker/driver:"):
-			m.Options = true
-		case strings.HasPrefix(m.ID, "docker/overlay"):
-			m.SetupTime = SwarmSetupTime
-		}
-	}
-	return modes
-}
 
 // Parameter returns the name that replaces NAME in a mode.
 func Parameter(mode string) string {

@@ -16,17 +16,17 @@ import (
 // reads. Modes of other targets are passed over.
 func (d *Driver) Check(ctx context.Context, modes []string) error {
 	for _, mode := range modes {
-		r, _ := recipeOf(mode)
-		if !r.bridge && !r.network {
+		m, _ := modeOf(mode)
+		if !m.bridge && !m.network {
 			continue
 		}
-		a, b := d.endsOf(r)
-		if r.raw || a == len(d.hosts) { // the client is no container
+		a, b := d.endsOf(m)
+		if m.raw.Client || a == len(d.hosts) { // the client is no container
 			a = b
 		}
 		for _, i := range slices.Compact([]int{a, b}) {
 			e, err := d.engine(ctx, i)
-			if err == nil && r.network {
+			if err == nil && m.network {
 				_, err = usableNetwork(ctx, e, containers.Parameter(mode), d.name(i))
 			} else if err == nil {
 				err = hasBridge(ctx, e, d.name(i))

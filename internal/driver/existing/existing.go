@@ -13,11 +13,9 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/containers"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
 	"tare/internal/engine/locate"
@@ -59,31 +57,6 @@ func New(hosts []Host, allowSwarm bool) *Driver {
 	d := &Driver{hosts: hosts, swarm: allowSwarm, here: thisMachine(), open: make([]*engine.Engine, len(hosts)), guest: make([]bool, len(hosts))}
 	d.sessions = remote.NewSessions(len(hosts)+1, d.openHost, d.removeRun) // the last one is the desktop
 	return d
-}
-
-// Modes lists the modes. With one engine all are compared with the host's loopback; with
-// two, modes across the wire are compared with the raw hosts.
-func (d *Driver) Modes() []driver.Mode {
-	far := containers.Host
-	if len(d.hosts) == 1 {
-		far = containers.HostLocal
-	}
-	return traits([]driver.Mode{
-		{ID: containers.Host, Title: "process on one host to process on the other, both started by their engines"},
-		{ID: containers.HostLocal, Title: "two processes on one host, through the host's address, started by its engine"},
-		{ID: "docker/host", Title: "both endpoints in containers on the host network", Baseline: far},
-		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: far},
-		{ID: "docker/bridge", Title: "both endpoints in containers on the default bridge, masqueraded and published", Baseline: far},
-		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: containers.HostLocal},
-		{ID: "docker/to-host", Title: "container to a process on the same host", Baseline: containers.HostLocal},
-		{ID: "docker/userland-proxy", Title: "process to a container on the same host, through docker-proxy", Baseline: containers.HostLocal},
-		{ID: "docker/macvlan", Title: "both endpoints on macvlan devices of a host interface", Baseline: far},
-		{ID: "docker/ipvlan", Title: "both endpoints on ipvlan devices of a host interface", Baseline: far},
-		{ID: "docker/overlay", Title: "both endpoints on an overlay network of a Swarm", Baseline: far},
-		{ID: "docker/overlay-encrypted", Title: "both endpoints on an encrypted overlay network of a Swarm", Baseline: far},
-		{ID: "docker/network:NAME", Title: "both endpoints on an existing network", Baseline: far},
-		{ID: "docker/driver:NAME", Title: "both endpoints on a network created with a driver that the user names", Baseline: far},
-	})
 }
 
 // Hosts returns the machines of the engines. An engine behind a Unix socket is on this
@@ -146,21 +119,6 @@ func (d *Driver) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	}
 	d.open[i] = e
 	return e, nil
-}
-
-// setupTime is roughly how long setting up and removing a mode takes that consists of
-// containers and agents.
-const setupTime = 2 * time.Second
-
-// traits derives properties of modes from their ids. Here macvlan and ipvlan require
-// options, because tare cannot know which host interface to use.
-func traits(modes []driver.Mode) []driver.Mode {
-	modes = containers.Traits(modes, setupTime)
-	for i := range modes {
-		m := &modes[i]
-		m.Options = m.Options || m.ID == "docker/macvlan" || m.ID == "docker/ipvlan"
-	}
-	return modes
 }
 
 // desktopHost is this machine, as a host with an engine in a virtual machine on it. What

@@ -2,240 +2,108 @@ package existing
 
 import (
 	"context"
-	"net/netip"
-	"slices"
+	"fmt"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/pathspec"
-	"tare/internal/driver/remote"
-	"tare/internal/engine"
-	"tare/internal/result"
+	"tare/internal/study"
 )
 
-// hosts: processes on the two hosts, or on one host through its own address.
-func (p *path) hosts(ctx context.Context) error {
-	at, err := p.read.ServerAddress(ctx)
-	if err != nil {
-		return err
+// mode is a mode on existing engines with all that is known of it.
+type mode struct {
+	id, title string
+	near      bool       // both endpoints are always on the first host, with whose loopback it is compared
+	far       bool       // requires two hosts
+	raw       study.Ends // endpoints that are processes of their host: a machine needs no engine for the client
+	// Containers of the mode join the default bridge, or a network that its name says. An engine may lack either.
+	bridge, network bool
+	swarm           bool // the engines may have to form a Swarm
+	options         bool // accepts options for the network driver
+	build           func(*path, context.Context) error
+	// desktop replaces build if the engine runs in a virtual machine on this machine: the
+	// client is a process of the desktop, and so is the server if alone is set.
+	desktop func(*path, context.Context) error
+	alone   bool
+}
+
+// modes lists the modes. macvlan and ipvlan require options, because tare cannot know which host interface
+// to use.
+func modes() []mode {
+	client, server, both := study.Ends{Client: true}, study.Ends{Server: true}, study.Ends{Client: true, Server: true}
+	return []mode{
+		{id: containers.Host, title: "process on one host to process on the other, both started by their engines", far: true, raw: both, build: (*path).hosts},
+		{id: containers.HostLocal, title: "two processes on one host, through the host's address, started by its engine", near: true, raw: both,
+			build: (*path).hosts, desktop: (*path).onLoopback, alone: true},
+		{id: "docker/host", title: "both endpoints in containers on the host network", build: (*path).hosts},
+		{id: "docker/published", title: "raw client, server in a container with a published port", bridge: true, raw: client,
+			build: (*path).published, desktop: (*path).fromDesktop},
+		{id: "docker/bridge", title: "both endpoints in containers on the default bridge, masqueraded and published", bridge: true, far: true, build: (*path).bridge},
+		{id: "docker/colocated", title: "two containers on one bridge", bridge: true, near: true, build: (*path).colocated},
+		{id: "docker/to-host", title: "container to a process on the same host", bridge: true, near: true, raw: server, build: (*path).toHost},
+		{id: "docker/userland-proxy", title: "process to a container on the same host, through docker-proxy", bridge: true, near: true, raw: client, build: (*path).userlandProxy},
+		{id: "docker/macvlan", title: "both endpoints on macvlan devices of a host interface", far: true, options: true, build: (*path).linkNetwork},
+		{id: "docker/ipvlan", title: "both endpoints on ipvlan devices of a host interface", far: true, options: true, build: (*path).linkNetwork},
+		{id: "docker/overlay", title: "both endpoints on an overlay network of a Swarm", far: true, swarm: true, build: (*path).overlay},
+		{id: "docker/overlay-encrypted", title: "both endpoints on an encrypted overlay network of a Swarm", far: true, swarm: true, build: (*path).overlay},
+		{id: "docker/network:NAME", title: "both endpoints on an existing network", network: true, build: (*path).network},
+		{id: "docker/driver:NAME", title: "both endpoints on a network created with a driver that the user names", options: true, build: (*path).withDriver},
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
-		if err != nil {
-			return err
-		}
-		if pair == 1 {
-			err = p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, []pathspec.Step{to.process()})
-		}
-		if err != nil {
-			return err
-		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
-	})
 }
 
-func reversed(steps []pathspec.Step) []pathspec.Step {
-	out := slices.Clone(steps)
-	slices.Reverse(out)
-	return out
-}
+// setupTime is roughly how long setting up and removing a mode takes that consists of
+// containers and agents.
+const setupTime = 2 * time.Second
 
-// published: a process on the client's host, and a port of the server's host that its
-// engine translates to a container.
-func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.hostEndpoint) }
-
-// bridge: the same from a container behind masquerading.
-func (p *path) bridge(ctx context.Context) error {
-	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
-		return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{})
-	})
-}
-
-func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host, string, int) (*endpoint, error)) error {
-	at, err := p.read.ServerAddress(ctx)
-	if err != nil {
-		return err
+// Modes lists the modes. With one engine all are compared with the host's loopback; with
+// two, modes across the wire are compared with the raw hosts.
+func (d *Driver) Modes() (all []driver.Mode) {
+	for _, m := range modes() {
+		out := driver.Mode{ID: m.id, Title: m.title, Baseline: containers.Host, Options: m.options, SetupTime: setupTime,
+			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}}
+		switch {
+		case m.id == containers.Host || m.id == containers.HostLocal:
+			out.Baseline = ""
+		case m.near || len(d.hosts) == 1:
+			out.Baseline = containers.HostLocal
+		}
+		if m.swarm {
+			out.SetupTime = containers.SwarmSetupTime
+		}
+		all = append(all, out)
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := begin(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, dial, err := p.publish(ctx, pair, at)
-		if err != nil && !p.b.HasAddress(ctx, at) {
-			// The host is reached at an address of another machine that forwards to it, so
-			// the port must be published on all addresses.
-			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
-			dial = netip.AddrPortFrom(at, dial.Port())
-		}
-		if err != nil {
-			return err
-		}
-		var left []pathspec.Step
-		if from.Sandboxed {
-			plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
-			if err != nil {
-				return err
-			}
-			left = append(from.steps(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
-		} else {
-			left = []pathspec.Step{from.process()}
-		}
-		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
-		if err != nil {
-			return err
-		}
-		if pair == 1 {
-			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.steps(plug))...)
-			if p.a == p.b {
-				p.SetSteps(append(left, right...)...)
-			} else if err := p.read.AddUnderlay(ctx, left, right); err != nil {
-				return err
-			}
-		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
-	})
+	return all
 }
 
-// port records which port was published, because others may have been in use.
-func (p *path) port(at netip.AddrPort) {
-	p.facts = append(p.facts, result.Fact{Name: "published port", Value: at.String()})
-}
-
-// colocated: two containers on the default bridge of the first host.
-func (p *path) colocated(ctx context.Context) error {
-	return p.onNetwork(ctx, "", remote.OneConnection)
-}
-
-// toHost: a container on the default bridge to a process on its host.
-func (p *path) toHost(ctx context.Context) error {
-	at, err := p.read.ServerAddress(ctx)
-	if err != nil {
-		return err
+// modeOf is the mode of a name, which may have a parameter.
+func modeOf(name string) (m mode, known bool) {
+	for _, m := range modes() {
+		if study.Fits(m.id, name) {
+			return m, true
+		}
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.containerEndpoint(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
-		if err != nil {
-			return err
-		}
-		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
-		if err != nil {
-			return err
-		}
-		plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
-		if err != nil {
-			return err
-		}
-		if plug.Bridge.Name != "" && pair == 1 {
-			p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
-		}
-		if pair == 1 {
-			p.SetSteps(append(from.steps(plug), to.process())...)
-		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
-	})
+	return mode{}, false
 }
 
-// userlandProxy: a process on the host to a port published on loopback, which the engine's
-// rules leave to docker-proxy.
-func (p *path) userlandProxy(ctx context.Context) error {
-	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, dial, err := p.publish(ctx, pair, loopback)
-		if err != nil {
-			return err
-		}
-		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, true)
-		if err != nil {
-			return err
-		}
-		if pair == 1 {
-			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.steps(plug))...)
-			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
-				return err
-			}
-		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
-	})
-}
-
-// network: both endpoints on an existing network of the engines.
-func (p *path) network(ctx context.Context) error {
-	name := containers.Parameter(p.Mode)
-	for _, s := range []*host{p.a, p.b} {
-		n, err := usableNetwork(ctx, s.engine, name, s.At)
-		if err != nil {
-			return err
-		}
-		p.onSwarm = p.onSwarm || n.Scope == engine.ScopeSwarm
+// modeFor returns the mode of an order, or an error if these engines cannot provide it.
+func (d *Driver) modeFor(o driver.Order) (mode, error) {
+	unsupported := func(format string, args ...any) (mode, error) {
+		return mode{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}
-	return p.onNetwork(ctx, name, remote.AnyConnectivity)
-}
-
-// onNetwork: both endpoints in containers on a network; the client dials the server's
-// address there.
-func (p *path) onNetwork(ctx context.Context, name string, want remote.Connectivity) error {
-	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
-}
-
-// onNetworkAt is onNetwork with addresses that tare chooses instead of the engines.
-func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connectivity, at func(role string, pair int) []netip.Addr) error {
-	return p.ForEachPair(func(pair int) error {
-		boxed := func(role string) (*endpoint, error) {
-			s := p.a
-			if role == containers.Server {
-				s = p.b
-			}
-			return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
-		}
-		from, err := boxed(containers.Client)
-		if err != nil {
-			return err
-		}
-		to, err := boxed(containers.Server)
-		if err == nil && p.onSwarm && p.a != p.b {
-			from, to, err = p.awaitGossip(ctx, name, from, to, boxed)
-		}
-		if err != nil {
-			return err
-		}
-		near, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
-		if err != nil {
-			return err
-		}
-		far, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
-		if err != nil {
-			return err
-		}
-		if pair == 1 {
-			p.drawBetween(from, to, near, far)
-			if p.a != p.b {
-				p.read.MustLeaveHost(p.a.Host, driver.ForwardAtLeast)
-				p.read.MustLeaveHost(p.b.Host, driver.ReverseAtLeast)
-			}
-		}
-		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
-		return p.addPair(ctx, from, to, at, at, want)
-	})
-}
-
-func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
-	left, right := from.steps(near), reversed(to.steps(far))
-	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
-		right = right[1:] // both are on the same bridge
+	if err := o.CheckPairs(); err != nil {
+		return mode{}, err
 	}
-	if p.a != p.b {
-		left, right = append(left, p.a.DevicesStep()), append([]pathspec.Step{p.b.DevicesStep()}, right...)
+	if len(o.With) > 0 {
+		return unsupported("nothing is left out or set on an existing engine, because that would change the user's machine; run it on a lab: --engine lab")
 	}
-	p.SetSteps(append(left, right...)...)
+	m, known := modeOf(o.Mode)
+	switch {
+	case !known:
+		return mode{}, fmt.Errorf("mode %q is not available on existing engines", o.Mode)
+	case m.far && d.desktop():
+		return unsupported("this mode requires two hosts with an engine each; the engine runs in a virtual machine on this machine, where docker/published, docker/host and host-local are measured")
+	case m.far && len(d.hosts) < 2:
+		return unsupported("this mode requires two hosts with an engine each; only one was given")
+	}
+	return m, nil
 }

@@ -80,7 +80,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/runner/evidence", "internal/analysis", "evidence is collected, not judged"},
 	{"internal/runner/evidence", "internal/live", "the runner sends events, evidence returns warnings"},
 	{"internal/runner/evidence", "internal/report", "evidence is collected, not shown"},
-	{"internal/cli", "internal/driver/docker", "the command line uses the target"},
+	{"internal/cli", "internal/driver/engines", "the command line uses the target"},
 }
 
 // only lists, for a library, the packages that alone may import it.

@@ -10,7 +10,7 @@ import (
 	"tare/bench/harness"
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
+	"tare/internal/driver/engines"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/engine/private"
@@ -68,14 +68,14 @@ func specOf(claim lab.Claim, pin bool) lab.Spec {
 
 // Engines times private engines and Docker's modes on them.
 func Engines(ctx context.Context, _ harness.Options) error {
-	return setupTimes(ctx, "Docker's modes", enginesAlone, docker.Driver{})
+	return setupTimes(ctx, "Docker's modes", enginesAlone, engines.Docker{})
 }
 
 // Others times the modes with their own processes, and virtual machines.
 func Others(ctx context.Context, _ harness.Options) error {
 	var others []labdriver.Driver
 	for _, r := range hosts.Drivers() {
-		if r.Name != "netns" && r.Name != "docker" {
+		if _, docker := r.Driver.(engines.Docker); r.Name != "netns" && !docker {
 			others = append(others, r.Driver)
 		}
 	}

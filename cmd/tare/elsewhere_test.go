@@ -18,7 +18,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/analysis"
-	"tare/internal/driver/docker"
+	"tare/internal/driver/engines"
 	"tare/internal/driver/netns"
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
@@ -118,7 +118,7 @@ func TestReleaseElsewhere(t *testing.T) {
 	if !strings.Contains(reasons, ": unsupported: network namespaces need Linux") {
 		t.Errorf("no reason in\n%s", reasons)
 	}
-	if n := strings.Count(table, " unsupported "); err != nil || n < len(netns.Driver{}.Modes())+len(docker.Driver{}.Modes())-unnamed || n+unnamed != all {
+	if n := strings.Count(table, " unsupported "); err != nil || n < len(netns.Driver{}.Modes())+len(engines.Docker{}.Modes())-unnamed || n+unnamed != all {
 		t.Errorf("%d modes are unsupported and %d want a name (%v); want that of all %d in\n%s", n, unnamed, err, all, probe)
 	}
 }

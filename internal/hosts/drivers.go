@@ -5,13 +5,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/cni"
-	"tare/internal/driver/docker"
+	"tare/internal/driver/engines"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/mesh"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
-	"tare/internal/driver/podman"
 	"tare/internal/driver/proxy"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
@@ -41,9 +40,9 @@ func Drivers(trusted ...string) []Registration {
 		{Name: "netns", Driver: netns.Driver{}},
 		// All endpoints of a run are scheduled alike if some are in containers of private
 		// engines, including those of the baseline and of other modes.
-		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerChanges,
+		{Name: "engines", Driver: engines.Docker{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerChanges,
 			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
-		{Name: "podman", Driver: podman.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: podmanChanges,
+		{Name: "engines", Driver: engines.Podman{}, Prepare: private.JoinCPUGroup, DescribeChanges: podmanChanges,
 			Rights: "root, for the Podmans of the podman modes, also those that run as an ordinary user"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},

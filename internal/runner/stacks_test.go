@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
+	"tare/internal/driver/engines"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/engine/private"
@@ -32,13 +32,13 @@ type both struct{}
 
 func (both) of(mode string) labdriver.Driver {
 	if strings.HasPrefix(mode, "docker/") {
-		return docker.Driver{}
+		return engines.Docker{}
 	}
 	return netns.Driver{}
 }
 
 func (both) Modes() []driver.Mode {
-	return slices.Concat(netns.Driver{}.Modes(), docker.Driver{}.Modes())
+	return slices.Concat(netns.Driver{}.Modes(), engines.Docker{}.Modes())
 }
 func (b both) Probe(ctx context.Context, o labdriver.Order) error {
 	return b.of(o.Mode).Probe(ctx, o)

@@ -39,7 +39,7 @@ type pkg struct {
 // whole lists the packages whose tests all belong to a stage of make test-all, besides those by name.
 func whole() map[string][]string {
 	return map[string][]string{
-		"engines": {"internal/driver/podman", "internal/driver/ipsec", "internal/driver/ovs", "internal/driver/mesh",
+		"engines": {"internal/driver/ipsec", "internal/driver/ovs", "internal/driver/mesh",
 			"internal/driver/cni", "internal/driver/existing"},
 		"kubernetes": {"internal/kube", "internal/driver/k8s"},
 		"machines":   {"internal/machine", "internal/driver/split", "internal/driver/machines", "internal/driver/remote"},
@@ -50,7 +50,7 @@ func whole() map[string][]string {
 
 // daemons lists packages whose tests start engines or whole runs: one at a time, because some list what all have left.
 func daemons() []string {
-	return []string{"internal/driver/docker", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
+	return []string{"internal/driver/engines", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
 		"internal/engine/locate", "internal/hosts"}
 }
 

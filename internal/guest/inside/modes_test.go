@@ -70,7 +70,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "mesh", engine: true, memory: 2048, tests: []tested{
-		{name: "ingress", folder: "internal/driver/docker", run: "TestEnginesIngressShortcut", missing: "no IPVS (CONFIG_IP_VS)"},
+		{name: "ingress", folder: "internal/driver/engines", run: "TestEnginesIngressShortcut", missing: "no IPVS (CONFIG_IP_VS)"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},

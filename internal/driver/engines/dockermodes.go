@@ -1,0 +1,94 @@
+package engines
+
+import (
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/study"
+)
+
+// dockerTime is roughly how long setting up and removing a mode takes: an engine on each host
+// that needs one, containers, agents.
+const dockerTime = 2500 * time.Millisecond
+
+// dockerModes lists the modes of Docker Engines.
+func dockerModes() []mode {
+	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
+	client, server := study.Ends{Client: true}, study.Ends{Server: true}
+	const far, near = containers.Host, containers.HostLocal
+	return []mode{
+		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
+			engines: both, parts: list(conntrack()), build: (*path).host},
+		{id: "docker/published", title: "raw client, server in a container with a published port", baseline: far,
+			engines: onB, raw: client, parts: list(conntrack(), dnat(), chains()), needs: translated(partDNAT), build: (*path).published},
+		{id: "docker/bridge", title: "both endpoints in containers on the default bridge, masqueraded and published", baseline: far,
+			engines: both, parts: list(conntrack(), masquerade(), dnat(), chains()), build: (*path).bridge,
+			needs: append(translated(partMasquerade, partDNAT), requirement{part: partConntrack, with: []string{partChains}, why: "the engine's chains accept replies by the state of their connection"})},
+		{id: "docker/colocated", title: "two containers on one bridge", baseline: near, engines: onA, build: (*path).colocated},
+		{id: "docker/to-host", title: "container to a process on the same host", baseline: near,
+			engines: onA, raw: server, parts: list(conntrack()), build: (*path).toHost},
+		{id: "docker/userland-proxy", title: "process to a container on the same host, through docker-proxy", baseline: near,
+			engines: onA, raw: client, build: (*path).userlandProxy,
+			parts: list(conntrack(), titled(dnat(), "the DNAT rule for the loopback address, which docker-proxy replaces"), proxy()),
+			needs: []requirement{
+				{part: partDNAT, with: []string{partProxy}, why: "with docker-proxy no packet of the path is translated"},
+				{part: partConntrack, with: []string{partDNAT}, why: tracked, once: partProxy},
+			}},
+		{id: "docker/routed", title: "raw client, server in a container that is reached by routing (gateway mode routed)", baseline: far,
+			engines: onB, raw: client, gateway: true, parts: list(resolver()), build: (*path).routed},
+		{id: "docker/nat-unprotected", title: "raw client, server in a container that is reached by routing (gateway mode nat-unprotected)", baseline: far,
+			engines: onB, raw: client, gateway: true, parts: list(resolver()), build: (*path).natUnprotected},
+		{id: "docker/nat", title: "raw client, server in a container of a user-defined network with a published port (gateway mode nat)", baseline: far,
+			engines: onB, raw: client, gateway: true, parts: list(resolver()), build: (*path).nat},
+		{id: "docker/direct-routing", title: "raw client, server in a container that is reached by direct routing past its published port", baseline: far,
+			engines: onB, raw: client, gateway: true, parts: list(resolver()), own: trustedInterface(), build: (*path).directRouting},
+		{id: "docker/isolated", title: "two containers on one bridge without an address of the host (gateway mode isolated)", baseline: near,
+			engines: onA, gateway: true, parts: list(resolver()), build: (*path).isolated},
+		{id: "docker/service-host-port", title: "raw client, server in a task of a Swarm service with a port published in mode host", baseline: far,
+			engines: onB, raw: client, swarm: true, parts: list(conntrack(), dnat(), chains()), needs: translated(partDNAT), build: (*path).serviceHostPort},
+		{id: "docker/ingress", title: "raw client, server in a task of a Swarm service that is reached through the routing mesh (IPVS)", baseline: far,
+			engines: onB, raw: client, swarm: true, own: endpoint(), build: (*path).ingress},
+		{id: "docker/rootless", title: "raw client, server in a container of an ordinary user's engine with a published port", baseline: far,
+			engines: onB, raw: client, rootless: true, mtu: true, parts: list(proxy()), build: (*path).rootless},
+		{id: "docker/rootless-out", title: "client in a container of an ordinary user's engine, raw server", baseline: far,
+			engines: onA, raw: server, rootless: true, mtu: true, build: (*path).rootlessOut},
+		{id: "docker/macvlan", title: "containers on macvlan networks of the underlay", baseline: far,
+			engines: both, parts: list(resolver()), build: (*path).macvlan},
+		{id: "docker/ipvlan", title: "containers on ipvlan networks of the underlay", baseline: far,
+			engines: both, parts: list(resolver()), build: (*path).ipvlan},
+		{id: "docker/overlay", title: "containers on an overlay of a Swarm of two engines", baseline: far,
+			engines: both, swarm: true, mtu: true, headers: driver.VXLANHeaders, build: (*path).overlay,
+			parts: list(titled(conntrack(), "connection tracking of the tunnel's packets on the hosts"), resolver())},
+		{id: "docker/overlay-encrypted", title: "containers on an encrypted overlay of a Swarm", baseline: far,
+			engines: both, swarm: true, mtu: true, headers: driver.VXLANHeaders + driver.OverlayESPHeaders, parts: list(resolver()), build: (*path).overlayEncrypted},
+		{id: "docker/network:NAME", title: "containers on an existing network", baseline: far,
+			engines: both, parts: list(resolver()), build: (*path).network},
+		{id: "docker/driver:NAME", title: "containers on a network created with a given driver and options", baseline: far,
+			engines: both, options: true, parts: list(resolver()), build: (*path).networkWithDriver},
+	}
+}
+
+// settingTrusted is the setting of docker/direct-routing.
+const settingTrusted = "trusted_interface"
+
+func trustedInterface() []driver.OwnSetting {
+	valid := func(v string) bool { return v == study.On || v == study.Off }
+	return []driver.OwnSetting{{
+		SettingSpec: study.SettingSpec{Name: settingTrusted, Values: "on or off", Valid: valid},
+		Title:       "the network trusts the underlay device (com.docker.network.bridge.trusted_host_interfaces)",
+	}}
+}
+
+// settingEndpoint is the setting of docker/ingress, and endpointOther its only value.
+const (
+	settingEndpoint = "endpoint"
+	endpointOther   = "other"
+)
+
+func endpoint() []driver.OwnSetting {
+	return []driver.OwnSetting{{
+		SettingSpec: study.SettingSpec{Name: settingEndpoint, Values: endpointOther, Valid: func(v string) bool { return v == endpointOther }},
+		Title:       "the client dials a node on which no task of the service runs",
+	}}
+}

@@ -1,0 +1,85 @@
+package engines
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/setting"
+	"tare/internal/study"
+)
+
+// mode is a mode with all that is known of it.
+type mode struct {
+	id, title, baseline string
+	engines             hostSet    // hosts that need an engine
+	raw                 study.Ends // endpoints that are processes of their host; the client is on a
+	parts               []driver.Part
+	needs               []requirement
+	own                 []driver.OwnSetting
+	programs            []string // that Podman requires for the mode
+	podman              bool     // the engines are Podmans
+	swarm               bool     // the engines form a Swarm
+	rootless            bool     // the engine is one of an ordinary user, whose containers have no control groups
+	gateway             bool     // the server is on a network that tare creates with Docker's bridge driver
+	options, mtu        bool     // as in driver.Mode
+	headers             int      // as in driver.Mode
+	build               func(*path, context.Context) error
+}
+
+// hostSet is a set of hosts of a lab.
+type hostSet struct{ a, b bool }
+
+// modeFor returns the mode of an order with its settings, one of those of a driver.
+func modeFor(name string, all []mode, o driver.Order) (mode, error) {
+	if stem, open := strings.CutSuffix(o.Mode, ":NAME"); open {
+		return mode{}, &driver.Unsupported{Mode: o.Mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
+	}
+	for _, m := range all {
+		if study.Fits(m.id, o.Mode) {
+			if o.With[settingEndpoint] == endpointOther {
+				m.engines = hostSet{a: true, b: true} // the node that is dialled, and that of the task
+			}
+			return m, nil
+		}
+	}
+	return mode{}, fmt.Errorf("driver %s has no mode %q", name, o.Mode)
+}
+
+// offered returns the modes as a driver lists them.
+func offered(all []mode) (out []driver.Mode) {
+	for _, m := range all {
+		o := driver.Mode{
+			ID: m.id, Title: m.title, Baseline: m.baseline, Options: m.options || m.gateway, MTU: m.mtu, Headers: m.headers, Engine: !m.podman,
+			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, SetupTime: m.setupTime(),
+		}
+		if m.rootless {
+			o.Limits = study.Ends{}
+		}
+		if !m.podman {
+			o.Parts = append(m.parts, seccomp())
+		}
+		switch {
+		case m.podman:
+		case m.rootless:
+			o.Settings = nil
+		default:
+			o.Parts = append(o.Parts, cgroup())
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func (m mode) setupTime() time.Duration {
+	switch {
+	case m.podman:
+		return podmanTime
+	case m.swarm:
+		return containers.SwarmSetupTime
+	}
+	return dockerTime
+}

@@ -1,0 +1,213 @@
+//go:build linux
+
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/pathspec"
+	"tare/internal/engine"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// The names of the overlay driver's devices.
+const (
+	overlayBridge = "br0"             // in the network's namespace
+	overlayTunnel = "vxlan0"          // there
+	gwbridge      = "docker_gwbridge" // on the host: connects overlays to the outside
+)
+
+// The options of Docker's overlay driver.
+const (
+	optionMTU       = "com.docker.network.driver.mtu" // of the underlay, bytes
+	optionEncrypted = "encrypted"
+)
+
+// overlay: containers on an attachable overlay of a Swarm of the two engines.
+func (p *path) overlay(ctx context.Context) error {
+	if err := p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout); err != nil {
+		return err
+	}
+	tunnel := func(u untracked) untracked {
+		u.UDPPort = vxlanPort
+		return u
+	}
+	return errors.Join(
+		p.withoutConntrack(p.a, tunnel(sends(eth, driver.Forward)), tunnel(receives(eth, driver.Reverse))),
+		p.withoutConntrack(p.b, tunnel(receives(eth, driver.Forward)), tunnel(sends(eth, driver.Reverse))))
+}
+
+// vxlanPort is the UDP port of a Swarm's tunnels.
+const vxlanPort = 4789
+
+// buildOverlay builds an overlay with the driver's options, waits until its endpoints reach
+// each other, and adds the rules that apply to every overlay, encrypted or not.
+func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
+	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+		return err
+	}
+	// The driver assumes Ethernet's MTU for the underlay unless it is set.
+	mtu, err := p.underlayMTU()
+	if err != nil {
+		return err
+	}
+	if mtu != lab.DefaultMTU {
+		options[optionMTU] = strconv.Itoa(mtu)
+	}
+	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: "overlay", Options: options, Attachable: true}
+	spec.Name = engine.Name(spec.Run, "overlay")
+	spec.Subnet, _ = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
+	net, err := p.a.engine.CreateNetwork(ctx, spec)
+	if err != nil {
+		return err
+	}
+	all, err := p.onSwarm(ctx, net, wait)
+	if err != nil {
+		return err
+	}
+	near, err := p.openOverlayNamespace(p.a, net.ID)
+	if err != nil {
+		return err
+	}
+	far, err := p.openOverlayNamespace(p.b, net.ID)
+	if err != nil {
+		return err
+	}
+	// The bridge to the outside comes first: if a published port is used, that is the
+	// reason to report.
+	for _, s := range p.sides() {
+		p.MustBeIdle(s.Place, pathspec.Device{Name: gwbridge})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
+	}
+	for i, c := range all {
+		if err := p.join(i+1, c, near, far); err != nil {
+			return err
+		}
+	}
+	p.sharedUnderlay()
+	p.MustCarry(pathspec.AllPairs, near.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
+	p.MustCarry(pathspec.AllPairs, far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
+	for _, s := range []*overlayNamespace{near, far} {
+		p.MustBeIdle(s.Place, pathspec.Device{Name: overlayBridge})
+	}
+	return nil
+}
+
+// espAlignment is what Docker's overlay driver rounds the MTU of an encrypted overlay down to a
+// multiple of (libnetwork, drivers/overlay).
+const espAlignment = 4
+
+// underlayMTU returns the underlay's MTU, or the one that makes the driver set the requested
+// MTU inside the overlay.
+func (p *path) underlayMTU() (int, error) {
+	room := driver.VXLANHeaders
+	if p.encryptedOverlay {
+		room += driver.OverlayESPHeaders
+	}
+	want := p.order.MTU
+	switch {
+	case want == 0:
+		return p.lab.Spec.MTU, nil
+	case want+room > p.lab.Spec.MTU:
+		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
+	case p.encryptedOverlay && want%espAlignment != 0:
+		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: an encrypted overlay requires a multiple of %d", want, espAlignment)
+	}
+	return want + room, nil
+}
+
+// overlayNamespace is one host's part of an overlay: the namespace with its bridge, its
+// tunnel and the host's ends of the containers' devices.
+type overlayNamespace struct {
+	pathspec.Place
+	ns *linuxnet.NS
+}
+
+// openOverlayNamespace opens one host's part of an overlay, which exists once a container on that host
+// has joined.
+func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, error) {
+	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
+	if err != nil {
+		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
+	}
+	at := s.At + "/overlay"
+	ns, err := linuxnet.OpenNS(at, file)
+	if err != nil {
+		return nil, err
+	}
+	p.spaces = append(p.spaces, ns)
+	for _, device := range []string{overlayBridge, overlayTunnel} {
+		if err := ns.Tuning().Segmentation(device, p.lab.Spec.Offload); err != nil {
+			return nil, err
+		}
+	}
+	return &overlayNamespace{pathspec.Place{At: at, Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}, nil
+}
+
+// overlaySpace finds the namespace of an overlay in an engine's directory. Its name is a
+// number followed by the beginning of the network's id.
+func overlaySpace(dir, id string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range found {
+		_, part, _ := strings.Cut(filepath.Base(file), "-")
+		if len(part) >= 8 && strings.HasPrefix(id, part) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("no namespace in %s belongs to network %s: %s", dir, id, strings.Join(found, " "))
+}
+
+// join adds one pair of containers on the overlay.
+func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) error {
+	device := map[*box]string{}
+	veth := map[*box]pathspec.Device{}
+	for b, in := range map[*box]*overlayNamespace{c.from: near, c.to: far} {
+		addr, err := b.addr()
+		if err != nil {
+			return err
+		}
+		if device[b], err = b.deviceWith(addr); err != nil {
+			return err
+		}
+		if veth[b], err = p.vethIn(b, device[b], in.ns); err != nil {
+			return err
+		}
+		// The other devices are loopback and the one on docker_gwbridge.
+		if err := p.mustBypassOthers(b, device[b]); err != nil {
+			return err
+		}
+	}
+	at := c.to.container.Addresses()
+	p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
+	p.MustCarry(pair, near.Place, veth[c.from], pathspec.Receives)
+	p.MustCarry(pair, far.Place, veth[c.to], pathspec.Transmits)
+	if pair > 1 {
+		return nil
+	}
+	on := func(at pathspec.Place, name string) pathspec.Step {
+		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
+	}
+	steps := []pathspec.Step{c.from.process(), pathspec.PerPair(on(c.from.Place, device[c.from])), pathspec.PerPair(pathspec.DeviceStep(near.Place, veth[c.from])),
+		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
+	if p.encryptedOverlay {
+		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
+	} else {
+		steps = append(steps, p.a.device(eth), p.b.device(eth))
+	}
+	p.SetSteps(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
+		pathspec.PerPair(pathspec.DeviceStep(far.Place, veth[c.to])), pathspec.PerPair(on(c.to.Place, device[c.to])), c.to.process())...)
+	return nil
+}

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/engines/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
-	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -63,9 +63,9 @@ func (p *path) explainDropped(ctx context.Context, g gateway, cause error) error
 		if err != nil {
 			return errors.Join(cause, err)
 		}
-		if n := packets(rules); n > 0 {
+		if n := firewall.Packets(rules); n > 0 {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the engine's rule in %s of host %s for packets to %s dropped %d of them; %s",
-				p.b.tableOf(familyOf(at), "raw"), p.b.At, at, n, fix)}
+				p.b.firewall().Table(firewall.FamilyOf(at), "raw"), p.b.At, at, n, fix)}
 		}
 	}
 	return cause
@@ -83,23 +83,13 @@ func (p *path) servers() (all []netip.Addr) {
 
 // dropRules returns the rules with which the engine of a host drops packets to a container's own
 // address before they are tracked.
-func (s *side) dropRules(ctx context.Context, at netip.Addr) ([]firewallRule, error) {
-	f := familyOf(at)
-	if has, err := s.hasRaw(f); err != nil || !has {
+func (s *side) dropRules(ctx context.Context, at netip.Addr) ([]firewall.Rule, error) {
+	f := firewall.FamilyOf(at)
+	if has, err := s.firewall().HasRaw(f); err != nil || !has {
 		return nil, err
 	}
-	rules, err := s.rules(ctx, f, "raw")
-	return slices.DeleteFunc(rules, func(r firewallRule) bool { return r.Target != "DROP" || r.Dest != at }), err
-}
-
-// hasRaw reports whether the rules that iptables has in a host's table raw can be read. Reading a table
-// of iptables that does not exist would create it, and it would then process every packet.
-func (s *side) hasRaw(f family) (bool, error) {
-	if s.nftables() {
-		return true, nil
-	}
-	filters, err := s.ns.Rules().Filters()
-	return slices.ContainsFunc(filters, func(x linuxnet.Filter) bool { return x.Family == string(f) && x.Table == "raw" && x.All > 0 }), err
+	rules, err := s.firewall().Rules(ctx, f, "raw")
+	return slices.DeleteFunc(rules, func(r firewall.Rule) bool { return r.Target != "DROP" || r.Dest != at }), err
 }
 
 // watchDirect requires what lets packets to the servers' own addresses pass: no rule of the engine that
@@ -116,12 +106,12 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 			if err != nil {
 				return err
 			}
-			into[counter] += packets(rules)
+			into[counter] += firewall.Packets(rules)
 			switch known := p.b.engine.KnowsGateway(gatewayUnprotected); {
 			case p.config.DirectRouting == study.On && len(rules) > 0:
-				return fmt.Errorf("%s of host %s has a rule that drops packets to %s, although the engine allows direct routing", p.b.tableOf(familyOf(at), "raw"), p.b.At, at)
+				return fmt.Errorf("%s of host %s has a rule that drops packets to %s, although the engine allows direct routing", p.b.firewall().Table(firewall.FamilyOf(at), "raw"), p.b.At, at)
 			case g.trusted && known && len(rules) == 0:
-				return fmt.Errorf("find the rule that exempts %s from dropping packets to %s on host %s: %s has none; name an engine of version 28.2 or later", eth, at, p.b.At, p.b.tableOf(familyOf(at), "raw"))
+				return fmt.Errorf("find the rule that exempts %s from dropping packets to %s on host %s: %s has none; name an engine of version 28.2 or later", eth, at, p.b.At, p.b.firewall().Table(firewall.FamilyOf(at), "raw"))
 			}
 		}
 		return nil
@@ -133,7 +123,7 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 	case p.config.DirectRouting == study.On:
 		how = "no rule drops packets to " + join(servers) + " (--allow-direct-routing)"
 	case g.trusted && p.b.engine.KnowsGateway(gatewayUnprotected):
-		how = "the rules that drop packets exempt those from " + eth + ": " + p.b.tablesOf(servers, "raw")
+		how = "the rules that drop packets exempt those from " + eth + ": " + p.b.firewall().Tables(servers, "raw")
 	}
 	p.facts = append(p.facts, result.Fact{Name: p.b.At + " direct routing", Value: how})
 	return read(ctx, driver.Counters{})
@@ -154,15 +144,15 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 		for _, s := range servers {
 			into[dnatCounter(p.b, s.port)] = 0
 			for _, at := range s.to {
-				rules, err := p.b.rules(ctx, familyOf(at), "nat")
+				rules, err := p.b.firewall().Rules(ctx, firewall.FamilyOf(at), "nat")
 				if err != nil {
 					return err
 				}
-				found := published(rules, s.port, at)
+				found := firewall.Published(rules, s.port, at)
 				if len(found) == 0 {
-					return fmt.Errorf("find the DNAT rule from port %d of host %s to %s: %s has none", s.port, p.b.At, at, p.b.tableOf(familyOf(at), "nat"))
+					return fmt.Errorf("find the DNAT rule from port %d of host %s to %s: %s has none", s.port, p.b.At, at, p.b.firewall().Table(firewall.FamilyOf(at), "nat"))
 				}
-				into[dnatCounter(p.b, s.port)] += packets(found)
+				into[dnatCounter(p.b, s.port)] += firewall.Packets(found)
 			}
 		}
 		return nil
@@ -175,7 +165,7 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 		}
 		p.AddRules(rule)
 	}
-	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.tablesOf(servers[0].to, "nat")})
+	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.firewall().Tables(servers[0].to, "nat")})
 	return read(ctx, driver.Counters{})
 }
 

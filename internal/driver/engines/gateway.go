@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
+	"tare/internal/driver/engines/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -240,13 +241,13 @@ func (a acceptRule) step() pathspec.Step {
 }
 
 // is reports whether a rule is this one.
-func (a acceptRule) is(r firewallRule) bool {
+func (a acceptRule) is(r firewall.Rule) bool {
 	switch {
 	case r.Target != "ACCEPT":
 		return false
 	case a.port != 0:
 		return r.Port == a.port && slices.Contains(a.to, r.Dest)
-	case a.side.nftables():
+	case a.side.firewall().Nftables:
 		return r.Bare && r.Chain == "filter-forward-in__"+gatewayBridge
 	default:
 		return r.Chain == "DOCKER" && r.NotIn == gatewayBridge && !r.Dest.IsValid()
@@ -259,15 +260,15 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 	read := func(ctx context.Context, into driver.Counters) error {
 		into[a.counter()] = 0
 		for _, at := range a.to {
-			rules, err := a.side.rules(ctx, familyOf(at), "filter")
+			rules, err := a.side.firewall().Rules(ctx, firewall.FamilyOf(at), "filter")
 			if err != nil {
 				return err
 			}
-			found := slices.DeleteFunc(rules, func(r firewallRule) bool { return !a.is(r) })
+			found := slices.DeleteFunc(rules, func(r firewall.Rule) bool { return !a.is(r) })
 			if len(found) == 0 {
-				return fmt.Errorf("find the rule that accepts connections to %s on host %s: %s has none", at, a.side.At, a.side.tableOf(familyOf(at), "filter"))
+				return fmt.Errorf("find the rule that accepts connections to %s on host %s: %s has none", at, a.side.At, a.side.firewall().Table(firewall.FamilyOf(at), "filter"))
 			}
-			into[a.counter()] += packets(found)
+			into[a.counter()] += firewall.Packets(found)
 		}
 		return nil
 	}
@@ -280,13 +281,6 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 	return read(ctx, driver.Counters{})
 }
 
-func familyOf(a netip.Addr) family {
-	if a.Is4() {
-		return ipv4
-	}
-	return ipv6
-}
-
 // untranslated requires after every trial that no rule translates an address to that of a server.
 func (p *path) untranslated(accepts []acceptRule) error {
 	var at []string
@@ -297,8 +291,8 @@ func (p *path) untranslated(accepts []acceptRule) error {
 	}
 	p.facts = append(p.facts, result.Fact{Name: p.b.At + " address translation", Value: "no DNAT rule to " + strings.Join(at, ", ")})
 	return p.check(func() error {
-		for _, f := range []family{ipv4, ipv6} {
-			rules, err := p.b.rules(context.Background(), f, "nat")
+		for _, f := range []firewall.Family{firewall.IPv4, firewall.IPv6} {
+			rules, err := p.b.firewall().Rules(context.Background(), f, "nat")
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
+	"tare/internal/driver/engines/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -98,7 +99,7 @@ func (p *path) checkMesh(ctx context.Context) error {
 		return err
 	}
 	defer ns.Close()
-	if _, err := runIn(ctx, ns, "iptables", "-w", "-t", "nat", "-A", "POSTROUTING", "-m", "ipvs", "--ipvs", "-j", "ACCEPT"); err != nil {
+	if _, err := firewall.Run(ctx, ns, "iptables", "-w", "-t", "nat", "-A", "POSTROUTING", "-m", "ipvs", "--ipvs", "-j", "ACCEPT"); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -363,20 +364,20 @@ func (p *path) watchMesh(ctx context.Context, m *mesh, servers []meshServer) err
 
 // read reads the counters of the mesh's namespace.
 func (m *mesh) read(ctx context.Context, into driver.Counters) error {
-	text, err := runIn(ctx, m.sandbox.ns, "iptables-save", "-c", "-t", "nat")
+	text, err := firewall.Run(ctx, m.sandbox.ns, "iptables-save", "-c", "-t", "nat")
 	if err != nil {
 		return fmt.Errorf("read the table nat of %s: %w", m.sandbox.At, err)
 	}
-	rules, err := parseIptables(text)
+	rules, err := firewall.ParseIptables(text)
 	if err != nil {
 		return err
 	}
 	// Other rules translate the source of answers of the engine's DNS server, in a chain of their own.
-	rules = slices.DeleteFunc(rules, func(r firewallRule) bool { return r.Chain != "POSTROUTING" || r.Target != "SNAT" })
+	rules = slices.DeleteFunc(rules, func(r firewall.Rule) bool { return r.Chain != "POSTROUTING" || r.Target != "SNAT" })
 	if len(rules) == 0 {
 		return fmt.Errorf("find the SNAT rule of the routing mesh on host %s: table nat of %s has none", m.side.At, meshSandbox)
 	}
-	into[m.snatCounter()] = packets(rules)
+	into[m.snatCounter()] = firewall.Packets(rules)
 	carried, err := m.sandbox.ns.Rules().IPVS()
 	into[m.balancerCounter("in_bytes")], into[m.balancerCounter("out_bytes")] = carried.InBytes, carried.OutBytes
 	return err

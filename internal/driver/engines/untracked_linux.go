@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/engines/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/unit"
@@ -72,7 +73,7 @@ func (p *path) withoutResolver(ctx context.Context) error {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("there are no %s to leave out in container %s", partResolver, b.At)}
 		}
 		for _, change := range []string{"-F", "-X"} {
-			if _, err := runIn(ctx, b.ns, "iptables", "-w", "-t", "nat", change); err != nil {
+			if _, err := firewall.Run(ctx, b.ns, "iptables", "-w", "-t", "nat", change); err != nil {
 				return fmt.Errorf("remove the rules of the engine's DNS server in container %s: %w", b.At, err)
 			}
 		}

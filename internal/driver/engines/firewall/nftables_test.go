@@ -1,4 +1,4 @@
-package engines
+package firewall
 
 import (
 	_ "embed"
@@ -19,36 +19,36 @@ var savedBridges string
 
 func TestParseNftables(t *testing.T) {
 	rules := must.Get(parseNftables(savedBridges))(t)
-	only := func(what string, pick func(firewallRule) bool) firewallRule {
+	only := func(what string, pick func(Rule) bool) Rule {
 		t.Helper()
-		found := slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool { return !pick(r) })
+		found := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !pick(r) })
 		if len(found) != 1 {
 			t.Fatalf("%s: %d rules: %+v", what, len(found), found)
 		}
 		return found[0]
 	}
-	dnat := only("DNAT", func(r firewallRule) bool { return r.Target == "DNAT" })
-	want := firewallRule{Chain: "nat-prerouting-and-output", Target: "DNAT", Comment: "DNAT", Handle: dnat.Handle, Proto: "tcp", Port: 5202,
+	dnat := only("DNAT", func(r Rule) bool { return r.Target == "DNAT" })
+	want := Rule{Chain: "nat-prerouting-and-output", Target: "DNAT", Comment: "DNAT", Handle: dnat.Handle, Proto: "tcp", Port: 5202,
 		To: netip.MustParseAddrPort("198.18.1.2:5202"), NotIn: "docker0", Packets: 3, Bytes: 180}
 	if dnat != want || dnat.Handle == 0 {
 		t.Errorf("%+v, want %+v", dnat, want)
 	}
-	if got := published(rules, 5202, netip.MustParseAddr("198.18.1.2")); len(got) != 1 || got[0] != want {
+	if got := Published(rules, 5202, netip.MustParseAddr("198.18.1.2")); len(got) != 1 || got[0] != want {
 		t.Errorf("published: %+v", got)
 	}
-	masquerade := only("masquerade", func(r firewallRule) bool { return r.Target == "MASQUERADE" && r.NotOut == "docker0" })
+	masquerade := only("masquerade", func(r Rule) bool { return r.Target == "MASQUERADE" && r.NotOut == "docker0" })
 	if masquerade.Chain != "nat-postrouting-out__docker0" || masquerade.Source != netip.MustParsePrefix("198.18.1.0/24") || masquerade.Packets == 0 {
 		t.Errorf("%+v", masquerade)
 	}
-	direct := only("direct access", func(r firewallRule) bool { return r.Target == "DROP" && r.Dest.IsValid() })
+	direct := only("direct access", func(r Rule) bool { return r.Target == "DROP" && r.Dest.IsValid() })
 	if direct.Chain != "raw-PREROUTING" || direct.Dest != netip.MustParseAddr("198.18.1.2") || direct.Bare {
 		t.Errorf("%+v", direct)
 	}
-	accept := only("published port", func(r firewallRule) bool { return r.Target == "ACCEPT" && r.Port == 5202 })
+	accept := only("published port", func(r Rule) bool { return r.Target == "ACCEPT" && r.Port == 5202 })
 	if accept.Dest != netip.MustParseAddr("198.18.1.2") || accept.Bare {
 		t.Errorf("%+v", accept)
 	}
-	all := only("unprotected", func(r firewallRule) bool { return r.Bare && r.Chain == "filter-forward-in__br3" })
+	all := only("unprotected", func(r Rule) bool { return r.Bare && r.Chain == "filter-forward-in__br3" })
 	if all.Comment != "UNPROTECTED" || all.Packets == 0 {
 		t.Errorf("%+v", all)
 	}
@@ -67,7 +67,7 @@ func FuzzParseNftables(f *testing.F) {
 			t.Errorf("rules beside the error %v", err)
 		}
 		to := netip.MustParseAddr("198.18.1.2")
-		for _, r := range published(rules, 5202, to) {
+		for _, r := range Published(rules, 5202, to) {
 			if r.To.Addr() != to || r.Port != 5202 || r.Target != "DNAT" {
 				t.Errorf("%+v", r)
 			}

@@ -1,4 +1,4 @@
-package engines
+package firewall
 
 import (
 	"net/netip"
@@ -25,24 +25,24 @@ COMMIT
 `
 
 func TestPodmanRules(t *testing.T) {
-	rules := must.Get(parseIptables(saved))(t)
+	rules := must.Get(ParseIptables(saved))(t)
 	to := netip.MustParseAddr("198.18.1.2")
 	for _, tt := range []struct {
 		name string
-		got  []firewallRule
+		got  []Rule
 		want uint64
 	}{
-		{"the published port", ofPodman(published(rules, 5201, to)), 7},
-		{"another port", ofPodman(published(rules, 5202, to)), 0},
-		{"of netavark", masqueradingFrom(rules, netip.MustParseAddr("198.18.1.7")), 5},
-		{"of CNI", masqueradingFrom(rules, netip.MustParseAddr("198.18.2.9")), 6},
-		{"of another container", masqueradingFrom(rules, netip.MustParseAddr("198.18.2.8")), 0},
+		{"the published port", OfPodman(Published(rules, 5201, to)), 7},
+		{"another port", OfPodman(Published(rules, 5202, to)), 0},
+		{"of netavark", MasqueradingFrom(rules, netip.MustParseAddr("198.18.1.7")), 5},
+		{"of CNI", MasqueradingFrom(rules, netip.MustParseAddr("198.18.2.9")), 6},
+		{"of another container", MasqueradingFrom(rules, netip.MustParseAddr("198.18.2.8")), 0},
 	} {
-		if got := packets(tt.got); got != tt.want {
+		if got := Packets(tt.got); got != tt.want {
 			t.Errorf("%s: %d packets of %+v, want %d", tt.name, got, tt.got, tt.want)
 		}
 	}
-	if _, err := parseIptables("[x:1] -A A -j B\n"); err == nil {
+	if _, err := ParseIptables("[x:1] -A A -j B\n"); err == nil {
 		t.Error("a counter that is no number passed")
 	}
 }
@@ -53,11 +53,11 @@ func FuzzPodmanRules(f *testing.F) {
 	f.Add("[1:1] -A CNI-DN-x ! --dport 5201 -j DNAT --to-destination 198.18.1.2:1")
 	to := netip.MustParseAddr("198.18.1.2")
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := parseIptables(text)
+		rules, err := ParseIptables(text)
 		if err != nil {
 			return
 		}
-		for _, r := range ofPodman(published(rules, 5201, to)) {
+		for _, r := range OfPodman(Published(rules, 5201, to)) {
 			if r.Port != 5201 || r.To.Addr() != to || r.Target != "DNAT" {
 				t.Errorf("found %+v", r)
 			}

@@ -1,4 +1,4 @@
-package engines
+package firewall
 
 import (
 	"net/netip"
@@ -46,9 +46,9 @@ func TestParseNAT(t *testing.T) {
 	at := netip.MustParseAddrPort
 	for _, tt := range []struct {
 		name, text string
-		want       []firewallRule
+		want       []Rule
 	}{
-		{"nf_tables", savedByNFT, []firewallRule{
+		{"nf_tables", savedByNFT, []Rule{
 			{Chain: "PREROUTING", Target: "DOCKER", Packets: 1286, Bytes: 77160},
 			{Chain: "OUTPUT", Target: "DOCKER"},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("198.18.2.0/24"), NotOut: "docker0", Packets: 31, Bytes: 1860},
@@ -57,7 +57,7 @@ func TestParseNAT(t *testing.T) {
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 1286, Bytes: 77160},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "udp", Port: 5201, To: at("198.18.2.2:5201"), NotIn: "docker0", Packets: 7, Bytes: 420},
 		}},
-		{"older tables", savedByLegacy, []firewallRule{
+		{"older tables", savedByLegacy, []Rule{
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("172.17.0.0/16"), NotOut: "docker0", Packets: 4, Bytes: 240},
 			{Chain: "POSTROUTING", Target: "MASQUERADE", Source: netip.MustParsePrefix("10.0.0.0/24"), NotOut: "br-1a2b3c", Packets: 9, Bytes: 540},
 			{Chain: "DOCKER", Target: "DNAT", Proto: "tcp", Port: 5201, To: at("172.17.0.2:5201"), Dest: netip.MustParseAddr("192.0.2.1"), NotIn: "docker0", Packets: 5, Bytes: 300},
@@ -67,29 +67,29 @@ func TestParseNAT(t *testing.T) {
 		{"no rules", "*nat\n:DOCKER - [0:0]\nCOMMIT\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := must.Get(parseIptables(tt.text))(t)
+			got := must.Get(ParseIptables(tt.text))(t)
 			must.Equal(t, tt.want, got, cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{}))
 		})
 	}
 }
 
 func TestRulesOfAPort(t *testing.T) {
-	rules := must.Get(parseIptables(savedByNFT))(t)
+	rules := must.Get(ParseIptables(savedByNFT))(t)
 	own, other := netip.MustParseAddr("198.18.2.2"), netip.MustParseAddr("198.18.2.3")
 	for _, tt := range []struct {
 		name string
-		got  []firewallRule
+		got  []Rule
 		n    int
 		want uint64
 	}{
-		{"TCP and UDP of the port", published(rules, 5201, own), 2, 1293},
-		{"the port of another container", published(rules, 5201, other), 0, 0},
-		{"another port", published(rules, 5202, own), 0, 0},
-		{"what leaves the bridge, not what turns round on it", masquerading(rules, "docker0"), 1, 31},
-		{"another bridge", masquerading(rules, "br0"), 0, 0},
+		{"TCP and UDP of the port", Published(rules, 5201, own), 2, 1293},
+		{"the port of another container", Published(rules, 5201, other), 0, 0},
+		{"another port", Published(rules, 5202, own), 0, 0},
+		{"what leaves the bridge, not what turns round on it", Masquerading(rules, "docker0"), 1, 31},
+		{"another bridge", Masquerading(rules, "br0"), 0, 0},
 	} {
-		if len(tt.got) != tt.n || packets(tt.got) != tt.want {
-			t.Errorf("%s: %d rules that met %d packets, want %d and %d", tt.name, len(tt.got), packets(tt.got), tt.n, tt.want)
+		if len(tt.got) != tt.n || Packets(tt.got) != tt.want {
+			t.Errorf("%s: %d rules that met %d packets, want %d and %d", tt.name, len(tt.got), Packets(tt.got), tt.n, tt.want)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestParseNATRefuses(t *testing.T) {
 	for _, text := range []string{
 		"[12] -A DOCKER -j DNAT", "[a:1] -A DOCKER", "[1:b] -A DOCKER", "[1:2 -A DOCKER", "[1:2] -A POSTROUTING -s nowhere -j MASQUERADE",
 	} {
-		if got, err := parseIptables(text); err == nil || !strings.Contains(err.Error(), "line 1") {
+		if got, err := ParseIptables(text); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
@@ -111,7 +111,7 @@ func FuzzParseNAT(f *testing.F) {
 	f.Add("[1:2] -A x --dport")
 	f.Add("[1:2] ! \" \\")
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := parseIptables(text)
+		rules, err := ParseIptables(text)
 		if err != nil {
 			return
 		}
@@ -128,8 +128,8 @@ func TestSplit(t *testing.T) {
 
 // A rule is selected with all its words, so that iptables can remove it.
 func TestSelectRules(t *testing.T) {
-	got, err := selectRules(savedByLegacy, func(r firewallRule) bool {
-		return len(published([]firewallRule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(masquerading([]firewallRule{r}, "docker0")) > 0
+	got, err := selectRules(savedByLegacy, func(r Rule) bool {
+		return len(Published([]Rule{r}, 5201, netip.MustParseAddr("172.17.0.2"))) > 0 || len(Masquerading([]Rule{r}, "docker0")) > 0
 	})
 	want := [][]string{
 		{"-A", "POSTROUTING", "-s", "172.17.0.0/16", "!", "-o", "docker0", "-m", "comment", "--comment", `what leaves "docker0" -o eth0`, "-j", "MASQUERADE"},

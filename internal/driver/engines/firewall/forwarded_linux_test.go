@@ -1,4 +1,4 @@
-package engines
+package firewall
 
 import "testing"
 
@@ -17,7 +17,7 @@ func TestForwarded(t *testing.T) {
 		{"gone", head + chains, 0, 0, false},
 		{"bare", head + "[x:0] -A FORWARD -j ACCEPT\n", 0, 0, false},
 	} {
-		rules, err := parseIptables(tt.text)
+		rules, err := ParseIptables(tt.text)
 		var accepted, others uint64
 		if err == nil {
 			accepted, others, err = forwarded(rules, "FORWARD")

@@ -1,4 +1,4 @@
-package engines
+package firewall
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 const bridgesTable = "docker-bridges"
 
 // parseNftables parses the output of nft --json list table.
-func parseNftables(text string) ([]firewallRule, error) {
+func parseNftables(text string) ([]Rule, error) {
 	var listed struct {
 		Nftables []struct {
 			Rule *struct {
@@ -24,12 +24,12 @@ func parseNftables(text string) ([]firewallRule, error) {
 	if err := json.Unmarshal([]byte(text), &listed); err != nil {
 		return nil, fmt.Errorf("parse nft's list of rules: %w", err)
 	}
-	var rules []firewallRule
+	var rules []Rule
 	for _, e := range listed.Nftables {
 		if e.Rule == nil {
 			continue
 		}
-		r := firewallRule{Chain: e.Rule.Chain, Comment: e.Rule.Comment, Handle: e.Rule.Handle}
+		r := Rule{Chain: e.Rule.Chain, Comment: e.Rule.Comment, Handle: e.Rule.Handle}
 		r.Bare = true
 		for _, x := range e.Rule.Expr {
 			r.Bare = r.Bare && (x.Counter != nil || x.Accept != nil)
@@ -62,7 +62,7 @@ type nftExpr struct {
 	Drop       json.RawMessage
 }
 
-func (x nftExpr) into(r *firewallRule) {
+func (x nftExpr) into(r *Rule) {
 	switch {
 	case x.Counter != nil:
 		r.Packets, r.Bytes = x.Counter.Packets, x.Counter.Bytes
@@ -97,7 +97,7 @@ func (x nftExpr) into(r *firewallRule) {
 }
 
 // payload reads a condition on a packet's header.
-func (x nftExpr) payload(r *firewallRule, protocol, field string) {
+func (x nftExpr) payload(r *Rule, protocol, field string) {
 	if x.Match.Op != "==" {
 		return
 	}

@@ -1,4 +1,6 @@
-package engines
+// Package firewall reads the rules that container engines write on their hosts, with iptables or nftables,
+// and removes some of them. It knows which rules an engine writes for what, and no path.
+package firewall
 
 import (
 	"errors"
@@ -9,8 +11,8 @@ import (
 	"strings"
 )
 
-// firewallRule is a rule of an engine with its counters, as far as verification needs it.
-type firewallRule struct {
+// Rule is a rule of an engine with its counters, as far as verification needs it.
+type Rule struct {
 	Chain   string
 	Target  string // DNAT, MASQUERADE, ...
 	Comment string // of nftables
@@ -28,11 +30,11 @@ type firewallRule struct {
 	Bytes   uint64
 }
 
-// parseIptables parses the output of iptables-save -c for a table. Docker's rules are the same
+// ParseIptables parses the output of iptables-save -c for a table. Docker's rules are the same
 // whether iptables uses nf_tables or the legacy tables; other engine versions only add
 // matches, which are ignored.
-func parseIptables(text string) ([]firewallRule, error) {
-	var rules []firewallRule
+func ParseIptables(text string) ([]Rule, error) {
+	var rules []Rule
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "[") {
@@ -49,7 +51,7 @@ func parseIptables(text string) ([]firewallRule, error) {
 
 // selectRules returns those rules in the output of iptables-save -c that pick chooses, as
 // arguments of iptables: -A, the chain, and so on.
-func selectRules(text string, pick func(firewallRule) bool) (specs [][]string, err error) {
+func selectRules(text string, pick func(Rule) bool) (specs [][]string, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "[") {
@@ -67,8 +69,8 @@ func selectRules(text string, pick func(firewallRule) bool) (specs [][]string, e
 	return specs, nil
 }
 
-func parseRule(line string) (firewallRule, error) {
-	var r firewallRule
+func parseRule(line string) (Rule, error) {
+	var r Rule
 	counts, rest, ok := strings.Cut(strings.TrimPrefix(line, "["), "]")
 	packets, bytes, colon := strings.Cut(counts, ":")
 	if !ok || !colon {
@@ -182,44 +184,44 @@ func split(line string) []string {
 	return words
 }
 
-// published finds the rules that translate a published port to a container. There is one
+// Published finds the rules that translate a published port to a container. There is one
 // for TCP and one for UDP.
-func published(rules []firewallRule, port uint16, to netip.Addr) []firewallRule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool {
+func Published(rules []Rule, port uint16, to netip.Addr) []Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
 		return r.Target != "DNAT" || r.Port != port || r.To.Addr() != to
 	})
 }
 
-// masquerading finds the rule that masquerades packets from a bridge.
-func masquerading(rules []firewallRule, bridge string) []firewallRule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool {
+// Masquerading finds the rule that masquerades packets from a bridge.
+func Masquerading(rules []Rule, bridge string) []Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
 		return r.Target != "MASQUERADE" || r.NotOut != bridge
 	})
 }
 
-// ofPodman keeps the rules of a published port that are those of netavark, or of the CNI plugin portmap.
-func ofPodman(rules []firewallRule) []firewallRule {
-	return slices.DeleteFunc(rules, func(r firewallRule) bool {
+// OfPodman keeps the rules of a published port that are those of netavark, or of the CNI plugin portmap.
+func OfPodman(rules []Rule) []Rule {
+	return slices.DeleteFunc(rules, func(r Rule) bool {
 		return !strings.HasPrefix(r.Chain, "NETAVARK-DN-") && !strings.HasPrefix(r.Chain, "CNI-DN-")
 	})
 }
 
-// masqueradingFrom finds the rules of netavark or CNI that masquerade what a container sends: those in
+// MasqueradingFrom finds the rules of netavark or CNI that masquerade what a container sends: those in
 // chains to which POSTROUTING jumps for its address.
-func masqueradingFrom(rules []firewallRule, from netip.Addr) []firewallRule {
+func MasqueradingFrom(rules []Rule, from netip.Addr) []Rule {
 	var chains []string
 	for _, r := range rules {
 		if r.Chain == "POSTROUTING" && r.Source.IsValid() && r.Source.Contains(from) {
 			chains = append(chains, r.Target)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(rules), func(r firewallRule) bool {
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
 		return r.Target != "MASQUERADE" || !slices.Contains(chains, r.Chain)
 	})
 }
 
-// packets sums the packets that rules have matched.
-func packets(rules []firewallRule) (n uint64) {
+// Packets sums the packets that rules have matched.
+func Packets(rules []Rule) (n uint64) {
 	for _, r := range rules {
 		n += r.Packets
 	}

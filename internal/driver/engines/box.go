@@ -3,7 +3,6 @@
 package engines
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +33,14 @@ type box struct {
 	side           *side
 	container      *engine.Container
 	ns             *linuxnet.NS
-	own            bool   // the container has its own namespace
-	device         string // of Podman's containers: the one with address
-	address        netip.Addr
-	leaveGroups    bool     // its agents leave its control groups
-	sandbox        *sandbox // nil for a container whose processes are the host's
+	own            bool            // the container has its own namespace
+	device         string          // its own one with the address on its first network
+	address        netip.Addr      // there, of IPv4; invalid until it is needed
+	veth           pathspec.Device // the other end of the device
+	vethAt         pathspec.Place  // where that is: its host, or the namespace of an overlay
+	port           uint16          // published, 0 if none
+	leaveGroups    bool            // its agents leave its control groups
+	sandbox        *sandbox        // nil for a container whose processes are the host's
 }
 
 // run starts the container of one endpoint. spec selects its network; the rest is the same
@@ -51,7 +53,7 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
 	b.Place = pathspec.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
 	if b.own {
-		spec.Sysctls = containers.Sysctls(p.lab.Settings())
+		spec.Sysctls, b.device = containers.Sysctls(p.lab.Settings()), eth
 	}
 	if s.podman != nil && !s.podman.Rootless {
 		spec.CgroupParent = s.engine.CgroupParent()
@@ -86,11 +88,11 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	if err := p.segmentation(b); err != nil || s.podman == nil {
 		return b, err
 	}
-	return b, b.findDevice()
+	return b, b.findOnlyDevice()
 }
 
-// findDevice finds the device of a container of Podman, which has its only address besides the loopback one.
-func (b *box) findDevice() error {
+// findOnlyDevice finds the device of a container of Podman, which has its only address besides the loopback one.
+func (b *box) findOnlyDevice() error {
 	devices, err := b.ns.Links().Devices()
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (b *box) findDevice() error {
 			}
 		}
 	}
-	if b.device == "" {
+	if !b.address.IsValid() {
 		return fmt.Errorf("container %s on host %s has no device with an IPv4 address", b.container.Name, b.Host)
 	}
 	return nil
@@ -174,19 +176,45 @@ func (b *box) addr() (netip.Addr, error) {
 }
 
 // eth returns the container's device.
-func (b *box) eth() pathspec.Device { return pathspec.Device{Name: cmp.Or(b.device, eth)} }
+func (b *box) eth() pathspec.Device { return pathspec.Device{Name: b.device} }
 
-// veth returns the host's end of the container's veth, with the container's role as its
-// name, and applies the lab's offload settings to it.
-func (p *path) veth(b *box) (pathspec.Device, error) { return p.vethIn(b, b.eth().Name, b.side.ns) }
-
-// vethIn returns the other end of a container's device in another namespace.
-func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, error) {
-	name, err := b.ns.Links().PeerIn(in, device)
-	if err != nil {
-		return pathspec.Device{}, err
+// findDevice finds the container's device on its first network.
+func (b *box) findDevice() (err error) {
+	if b.address, err = b.addr(); err == nil {
+		b.device, err = b.deviceWith(b.address)
 	}
-	return pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, in.Tuning().Segmentation(name, p.lab.Spec.Offload)
+	return err
+}
+
+// plugged is run, and finds the host's end of the container's veth.
+func (p *path) plugged(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
+	b, err := p.run(ctx, s, role, pair, spec)
+	if err == nil {
+		err = p.plug(b, s.Place, s.ns)
+	}
+	return b, err
+}
+
+// plug finds the other end of the container's device in a namespace, with the container's role as its
+// name, and applies the lab's offload settings to it.
+func (p *path) plug(b *box, at pathspec.Place, in *linuxnet.NS) error {
+	name, err := b.ns.Links().PeerIn(in, b.device)
+	if err != nil {
+		return err
+	}
+	b.veth, b.vethAt = pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, at
+	return in.Tuning().Segmentation(name, p.lab.Spec.Offload)
+}
+
+// listens returns the address that the container's server listens on.
+func (b *box) listens() []netip.Addr { return []netip.Addr{b.address} }
+
+func (b *box) ethStep() pathspec.Step {
+	return pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth()))
+}
+
+func (b *box) vethStep() pathspec.Step {
+	return pathspec.PerPair(pathspec.DeviceStep(b.vethAt, b.veth))
 }
 
 // process returns the step for the container's agent.

@@ -22,7 +22,7 @@ func (p *path) published(ctx context.Context) error {
 		return err
 	}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, p.dialled(s), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens(), p.dialled(s), s.port)
 	}
 	if err := p.intoBridge(ctx, servers); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (p *path) published(ctx context.Context) error {
 
 // intoBridge adds what published and bridge have in common: from the underlay to the servers on
 // host b.
-func (p *path) intoBridge(ctx context.Context, servers []*bridged) error {
+func (p *path) intoBridge(ctx context.Context, servers []*box) error {
 	if err := p.byDNAT(ctx, p.b, servers); err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (p *path) intoBridge(ctx context.Context, servers []*bridged) error {
 
 // dialled returns the address at which a server on host b is dialled: the published one, or its own
 // without address translation.
-func (p *path) dialled(s *bridged) []netip.Addr {
+func (p *path) dialled(s *box) []netip.Addr {
 	if p.order.Without(partDNAT) {
-		return s.listens
+		return s.listens()
 	}
 	return p.b.address()
 }
@@ -72,7 +72,7 @@ func (p *path) bridge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var clients []*bridged
+	var clients []*box
 	err = p.ForEachPair(func(pair int) error {
 		c, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
@@ -80,7 +80,7 @@ func (p *path) bridge(ctx context.Context) error {
 		}
 		clients = append(clients, c)
 		s := servers[pair-1]
-		p.AddPair(c.end(), s.end(), s.listens, p.dialled(s), s.port)
+		p.AddPair(c.end(), s.end(), s.listens(), p.dialled(s), s.port)
 		p.MustCarry(pair, p.a.Place, c.veth, pathspec.Receives)
 		return nil
 	})
@@ -101,7 +101,7 @@ func (p *path) bridge(ctx context.Context) error {
 
 // byMasquerade requires that the clients' traffic leaves the bridge of host a through the engine's
 // rules.
-func (p *path) byMasquerade(ctx context.Context, clients []*bridged) error {
+func (p *path) byMasquerade(ctx context.Context, clients []*box) error {
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: p.a.bridge}, pathspec.Receives)
 	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
 	if err := errors.Join(p.withoutChains(ctx, p.a), p.withoutConntrack(p.a, receives(docker0, driver.Forward), receives(eth, driver.Reverse))); err != nil {
@@ -114,27 +114,36 @@ func (p *path) byMasquerade(ctx context.Context, clients []*bridged) error {
 	return p.watchNAT(ctx, translation{side: p.a, masquerade: clients})
 }
 
-// colocated: two containers for each pair on docker0 of a. Frames go from port to port; the
-// bridge device itself sees them only if they are routed.
+// colocated: two containers for each pair on docker0 of a.
 func (p *path) colocated(ctx context.Context) error {
+	if err := p.a.ns.Tuning().Segmentation(docker0, p.lab.Spec.Offload); err != nil {
+		return err
+	}
+	return p.bothOn(ctx, p.a.bridgeStep(), engine.ContainerSpec{}, docker0, eth, lo)
+}
+
+// bothOn starts the containers of both endpoints on one bridge of a. Frames go from port to port; the
+// bridge device itself, which is one of those that must be idle, sees them only if they are routed.
+func (p *path) bothOn(ctx context.Context, bridge pathspec.Step, spec engine.ContainerSpec, idle ...string) error {
 	err := p.ForEachPair(func(pair int) error {
-		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
+		from, err := p.plugged(ctx, p.a, containers.Client, pair, spec)
 		if err != nil {
 			return err
 		}
-		to, err := p.onBridge(ctx, p.a, containers.Server, pair, engine.ContainerSpec{})
+		to, err := p.plugged(ctx, p.a, containers.Server, pair, spec)
 		if err != nil {
 			return err
 		}
-		p.AddPair(from.end(), to.end(), to.listens, to.listens, pathspec.ServerChoosesPort)
+		at := to.container.Addresses()
+		p.AddPair(from.end(), to.end(), at, at, pathspec.ServerChoosesPort)
 		p.MustCarry(pair, p.a.Place, from.veth, pathspec.Receives)
 		p.MustCarry(pair, p.a.Place, to.veth, pathspec.Transmits)
 		if pair == 1 {
-			p.SetSteps(from.process(), from.ethStep(), from.vethStep(), p.a.bridgeStep(), to.vethStep(), to.ethStep(), to.process())
+			p.SetSteps(from.process(), from.ethStep(), from.vethStep(), bridge, to.vethStep(), to.ethStep(), to.process())
 		}
 		return nil
 	})
-	for _, d := range []string{docker0, eth, lo} {
+	for _, d := range idle {
 		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
 	}
 	return err
@@ -177,7 +186,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	}
 	t := translation{side: p.a}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, loopback(), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens(), loopback(), s.port)
 		p.MustCarryAtLeast(s.pair, p.a.Place, s.veth, pathspec.Transmits)
 		p.AddRules(driver.Rule{Counter: runTimeCounter(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
 			driver.Rule{Counter: dnatCounter(p.a, s.port), Expect: driver.NoMatch})
@@ -198,13 +207,13 @@ func (p *path) userlandProxy(ctx context.Context) error {
 
 // unproxied: the same on an engine without docker-proxy, whose rules translate the loopback address
 // instead. Without these too, the client dials the container's own address.
-func (p *path) unproxied(ctx context.Context, servers []*bridged) error {
-	dial := func(*bridged) []netip.Addr { return loopback() }
+func (p *path) unproxied(ctx context.Context, servers []*box) error {
+	dial := func(*box) []netip.Addr { return loopback() }
 	if p.order.Without(partDNAT) {
-		dial = func(s *bridged) []netip.Addr { return s.listens }
+		dial = func(s *box) []netip.Addr { return s.listens() }
 	}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, dial(s), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens(), dial(s), s.port)
 	}
 	p.MustBeIdle(p.a.Place, pathspec.Device{Name: eth})
 	if err := p.byDNAT(ctx, p.a, servers); err != nil {
@@ -217,30 +226,17 @@ func (p *path) unproxied(ctx context.Context, servers []*bridged) error {
 
 func loopback() []netip.Addr { return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})} }
 
-// bridged is a container on a host's default bridge.
-type bridged struct {
-	*box
-	veth    pathspec.Device // the host's end
-	listens []netip.Addr
-	port    uint16 // published, 0 if none
-}
-
 // onBridge starts a container on the default bridge.
-func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*bridged, error) {
-	b, err := p.run(ctx, s, role, pair, spec)
+func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
+	b, err := p.plugged(ctx, s, role, pair, spec)
 	if err != nil {
 		return nil, err
 	}
-	own, err := b.addr()
-	if err != nil {
-		return nil, err
-	}
-	veth, err := p.veth(b)
-	if err != nil {
+	if b.address, err = b.addr(); err != nil {
 		return nil, err
 	}
 	// The engine created the bridge when it started, without offload settings.
-	return &bridged{box: b, veth: veth, listens: []netip.Addr{own}}, s.ns.Tuning().Segmentation(s.bridge, p.lab.Spec.Offload)
+	return b, s.ns.Tuning().Segmentation(s.bridge, p.lab.Spec.Offload)
 }
 
 // portOf returns the published port of a pair's server.
@@ -253,7 +249,7 @@ func publish(port uint16) []engine.Publish {
 
 // behindPorts starts the servers on a host's default bridge, each with its own published
 // port, and finds the processes that listen there.
-func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, err error) {
+func (p *path) behindPorts(ctx context.Context, s *side) (servers []*box, err error) {
 	err = p.ForEachPair(func(pair int) error {
 		port := portOf(pair)
 		b, err := p.onBridge(ctx, s, containers.Server, pair, engine.ContainerSpec{Publish: publish(port)})
@@ -275,7 +271,7 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 
 // byDNAT requires that the published ports of a host are reached through its rules and not
 // through its proxies.
-func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
+func (p *path) byDNAT(ctx context.Context, s *side, servers []*box) error {
 	t := translation{side: s}
 	for _, to := range servers {
 		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
@@ -295,7 +291,7 @@ func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	return p.watchNAT(ctx, t)
 }
 
-func (b *bridged) publishedPort() publishedPort { return publishedPort{b.port, b.listens[0]} }
+func (b *box) publishedPort() publishedPort { return publishedPort{b.port, b.address} }
 
 // end returns the endpoint of a host process.
 func (s *side) end() pathspec.Endpoint {
@@ -305,13 +301,7 @@ func (s *side) end() pathspec.Endpoint {
 // address returns the host's underlay address: IPv4 only, like the default bridge.
 func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
 
-func (b *bridged) ethStep() pathspec.Step {
-	return pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth()))
-}
-func (b *bridged) vethStep() pathspec.Step {
-	return pathspec.PerPair(pathspec.DeviceStep(b.side.Place, b.veth))
-}
-func (b *bridged) dnatStep() pathspec.Step {
+func (b *box) dnatStep() pathspec.Step {
 	of, _ := result.Of(dnatCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "nat", "DNAT"), of))
 }
@@ -323,7 +313,7 @@ func (s *side) masqueradeStep() pathspec.Step {
 }
 
 // proxyStep is the process that forwards a published port's traffic.
-func (b *bridged) proxyStep() pathspec.Step {
+func (b *box) proxyStep() pathspec.Step {
 	of, _ := result.Of(runTimeCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "process", proxyProgram), of))
 }

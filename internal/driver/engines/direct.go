@@ -116,8 +116,6 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 		}
 		return nil
 	}
-	p.AddReader(read)
-	p.AddRules(driver.Rule{Counter: counter, Expect: driver.NoMatch})
 	how := "the engine drops no packets to containers' own addresses (before version 28)"
 	switch {
 	case p.config.DirectRouting == study.On:
@@ -126,7 +124,7 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 		how = "the rules that drop packets exempt those from " + eth + ": " + p.b.firewall().Tables(servers, "raw")
 	}
 	p.facts = append(p.facts, result.Fact{Name: p.b.At + " direct routing", Value: how})
-	return read(ctx, driver.Counters{})
+	return p.watch(ctx, read, driver.Rule{Counter: counter, Expect: driver.NoMatch})
 }
 
 func join(all []netip.Addr) string {
@@ -157,16 +155,16 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 		}
 		return nil
 	}
-	p.AddReader(read)
+	var rules []driver.Rule
 	for i, s := range servers {
 		rule := driver.Rule{Counter: dnatCounter(p.b, s.port), Expect: driver.NoMatch}
 		if g.translated {
 			rule.Expect, rule.Pair = driver.Connections, i+1
 		}
-		p.AddRules(rule)
+		rules = append(rules, rule)
 	}
 	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.firewall().Tables(servers[0].to, "nat")})
-	return read(ctx, driver.Counters{})
+	return p.watch(ctx, read, rules...)
 }
 
 // portTo is a published port and the addresses of the container behind it.

@@ -129,21 +129,18 @@ func (p *path) direct(ctx context.Context, g gateway) error {
 			port = portOf(pair)
 			spec.Publish = publish(port)
 		}
-		b, err := p.run(ctx, p.b, containers.Server, pair, spec)
+		b, err := p.plugged(ctx, p.b, containers.Server, pair, spec)
 		if err != nil {
 			return err
 		}
-		veth, err := p.veth(b)
-		if err != nil {
-			return err
-		}
+		b.port = port
 		at := b.container.Addresses()
 		dial := at
 		if g.translated {
 			dial = p.b.host.Addr[:len(at)]
 		}
 		p.AddPair(p.a.end(), b.end(), at, dial, port)
-		p.MustCarry(pair, p.b.Place, veth, pathspec.Transmits)
+		p.MustCarry(pair, p.b.Place, b.veth, pathspec.Transmits)
 		accept := acceptRule{side: p.b, pair: pair, port: port, to: at}
 		if g.publishes() || pair == 1 {
 			accepts = append(accepts, accept)
@@ -157,10 +154,9 @@ func (p *path) direct(ctx context.Context, g gateway) error {
 		if pair == 1 {
 			steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth)}
 			if g.translated {
-				steps = append(steps, (&bridged{box: b, port: port}).dnatStep())
+				steps = append(steps, b.dnatStep())
 			}
-			p.SetSteps(append(steps, accept.step(), p.b.device(gatewayBridge),
-				pathspec.PerPair(pathspec.DeviceStep(p.b.Place, veth)), pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth())), b.process())...)
+			p.SetSteps(append(steps, accept.step(), p.b.device(gatewayBridge), b.vethStep(), b.ethStep(), b.process())...)
 		}
 		return nil
 	})
@@ -272,13 +268,11 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 		}
 		return nil
 	}
-	p.AddReader(read)
 	pair := a.pair
 	if a.port == 0 {
 		pair = pathspec.AllPairs
 	}
-	p.AddRules(driver.Rule{Counter: a.counter(), Expect: driver.Connections, Pair: pair})
-	return read(ctx, driver.Counters{})
+	return p.watch(ctx, read, driver.Rule{Counter: a.counter(), Expect: driver.Connections, Pair: pair})
 }
 
 // untranslated requires after every trial that no rule translates an address to that of a server.
@@ -306,45 +300,13 @@ func (p *path) untranslated(accepts []acceptRule) error {
 	})
 }
 
-// isolated: two containers for each pair on a bridge of a on which the host has no address. Frames go
-// from port to port.
+// isolated: two containers for each pair on a bridge of a on which the host has no address.
 func (p *path) isolated(ctx context.Context) error {
 	n, err := p.gatewayNetwork(ctx, p.a, gateway{mode: gatewayIsolated})
 	if err != nil {
 		return err
 	}
-	err = p.ForEachPair(func(pair int) error {
-		from, err := p.run(ctx, p.a, containers.Client, pair, engine.ContainerSpec{Network: n.Name})
-		if err != nil {
-			return err
-		}
-		to, err := p.run(ctx, p.a, containers.Server, pair, engine.ContainerSpec{Network: n.Name})
-		if err != nil {
-			return err
-		}
-		near, err := p.veth(from)
-		if err != nil {
-			return err
-		}
-		far, err := p.veth(to)
-		if err != nil {
-			return err
-		}
-		at := to.container.Addresses()
-		p.AddPair(from.end(), to.end(), at, at, pathspec.ServerChoosesPort)
-		p.MustCarry(pair, p.a.Place, near, pathspec.Receives)
-		p.MustCarry(pair, p.a.Place, far, pathspec.Transmits)
-		if pair == 1 {
-			port := func(at pathspec.Place, d pathspec.Device) pathspec.Step {
-				return pathspec.PerPair(pathspec.DeviceStep(at, d))
-			}
-			p.SetSteps(from.process(), port(from.Place, from.eth()), port(p.a.Place, near), p.a.device(gatewayBridge), port(p.a.Place, far), port(to.Place, to.eth()), to.process())
-		}
-		return nil
-	})
-	for _, d := range []string{gatewayBridge, docker0, eth, lo} {
-		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
-	}
+	err = p.bothOn(ctx, p.a.device(gatewayBridge), engine.ContainerSpec{Network: n.Name}, gatewayBridge, docker0, eth, lo)
 	return errors.Join(err, p.check(p.unaddressed))
 }
 

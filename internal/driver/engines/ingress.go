@@ -19,7 +19,6 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
-	"tare/internal/timelimit"
 )
 
 // The names of a Swarm's routing mesh on each node.
@@ -37,14 +36,6 @@ type mesh struct {
 	// The devices of the sandbox, and their other ends.
 	gateway, gatewayVeth pathspec.Device // on docker_gwbridge
 	network, networkVeth pathspec.Device // on the network ingress
-}
-
-// meshServer is a task behind the mesh.
-type meshServer struct {
-	*box
-	port   uint16 // published, and the same in the container
-	at     netip.Addr
-	device string
 }
 
 // ingress: process on a, underlay, DNAT on b, docker_gwbridge, load balancer in the namespace of the
@@ -112,45 +103,23 @@ func (p *path) checkMesh(ctx context.Context) error {
 }
 
 // behindMesh starts the servers on host b, each as a task with its own published port.
-func (p *path) behindMesh(ctx context.Context) (servers []meshServer, err error) {
+func (p *path) behindMesh(ctx context.Context) (servers []*box, err error) {
 	err = p.ForEachPair(func(pair int) error {
-		s := meshServer{port: portOf(pair)}
-		var err error
-		if s.box, err = p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: publish(s.port)}); err != nil {
+		s, err := p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: publish(portOf(pair))})
+		if err != nil {
 			return err
 		}
-		if s.at, err = s.addr(); err != nil {
-			return err
-		}
-		s.device, err = s.deviceWith(s.at)
+		s.port = portOf(pair)
 		servers = append(servers, s)
-		return err
+		return s.findDevice()
 	})
 	return servers, err
 }
 
 // meshTimeout bounds how long an engine may take for each step of setting up its part of the mesh,
 // beside starting the task, on a real CPU. It takes a fraction of a second, and longer if it must
-// first hear of the task from another engine. meshInterval is the interval of looking for it.
-const (
-	meshTimeout  = 90 * time.Second
-	meshInterval = 100 * time.Millisecond
-)
-
-// eventually calls find until it does not fail, for at most within on a real CPU.
-func eventually(ctx context.Context, within time.Duration, find func() error) error {
-	for deadline := time.Now().Add(timelimit.Scaled(within)); ; {
-		err := find()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(meshInterval):
-		}
-	}
-}
+// first hear of the task from another engine.
+const meshTimeout = 90 * time.Second
 
 // openMeshNetwork opens a node's namespace of the network ingress.
 func (p *path) openMeshNetwork(ctx context.Context, s *side) (*overlayNamespace, error) {
@@ -249,21 +218,16 @@ func (m *mesh) snatCounter() string { return pathspec.CounterName(m.sandbox.At, 
 
 // proveMesh adds the pairs, the rules and the steps of a path through the mesh. far is the namespace of
 // the network ingress on host b.
-func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, servers []meshServer) error {
+func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, servers []*box) error {
 	device := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
-	var veth pathspec.Device // of the first server
 	for _, s := range servers {
-		own, err := p.vethIn(s.box, s.device, far.ns)
-		if err != nil {
+		if err := p.plug(s, far.Place, far.ns); err != nil {
 			return err
 		}
-		if s.pair == 1 {
-			veth = own
-		}
-		p.AddPair(p.a.end(), s.end(), []netip.Addr{s.at}, m.side.address(), s.port)
-		p.MustCarry(s.pair, far.Place, own, pathspec.Transmits)
+		p.AddPair(p.a.end(), s.end(), s.listens(), m.side.address(), s.port)
+		p.MustCarry(s.pair, far.Place, s.veth, pathspec.Transmits)
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.mustBypassOthers(s.box, s.device); err != nil {
+		if err := p.mustBypassOthers(s, s.device); err != nil {
 			return err
 		}
 		p.AddRules(driver.Rule{Counter: dnatCounter(m.side, s.port), Expect: driver.Connections, Pair: s.pair})
@@ -303,7 +267,7 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 	}
 	// A flow that uses the port of an ended one would otherwise match no rule.
 	p.AfterFlush(func(context.Context) error { return m.sandbox.ns.Rules().FlushConntrack() })
-	p.meshSteps(m, far, servers[0], veth)
+	p.meshSteps(m, far, servers[0])
 	if err := p.watchMesh(ctx, m, servers); err != nil {
 		return err
 	}
@@ -313,8 +277,8 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 	return err
 }
 
-// meshSteps sets the steps of a path through the mesh. veth is the other end of the server's device.
-func (p *path) meshSteps(m *mesh, far *overlayNamespace, s meshServer, veth pathspec.Device) {
+// meshSteps sets the steps of a path through the mesh.
+func (p *path) meshSteps(m *mesh, far *overlayNamespace, s *box) {
 	on := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
 	}
@@ -334,12 +298,12 @@ func (p *path) meshSteps(m *mesh, far *overlayNamespace, s meshServer, veth path
 	if far != m.overlay {
 		steps = append(steps, on(m.overlay.Place, overlayTunnel), p.a.device(eth), p.b.device(eth), on(far.Place, overlayTunnel), on(far.Place, overlayBridge))
 	}
-	p.SetSteps(append(steps, pathspec.PerPair(pathspec.DeviceStep(far.Place, veth)), pathspec.PerPair(on(s.Place, s.device)), s.process())...)
+	p.SetSteps(append(steps, s.vethStep(), s.ethStep(), s.process())...)
 }
 
 // watchMesh reads before and after each trial what the rules of the mesh have matched and what its load
 // balancer has carried, and checks that they exist now.
-func (p *path) watchMesh(ctx context.Context, m *mesh, servers []meshServer) error {
+func (p *path) watchMesh(ctx context.Context, m *mesh, servers []*box) error {
 	t := translation{side: m.side}
 	for _, s := range servers {
 		t.ports = append(t.ports, publishedPort{s.port, m.at})

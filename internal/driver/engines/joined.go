@@ -3,6 +3,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -144,22 +145,13 @@ func (p *path) onNetworks(ctx context.Context, near, far engine.Network, fixed f
 		return err
 	}
 	for i, c := range all {
-		from, err := p.onlyDevice(i+1, c.from, pathspec.Transmits)
-		if err != nil {
+		if err := cmp.Or(p.onlyDevice(c.from, pathspec.Transmits), p.onlyDevice(c.to, pathspec.Receives)); err != nil {
 			return err
 		}
-		to, err := p.onlyDevice(i+1, c.to, pathspec.Receives)
-		if err != nil {
-			return err
-		}
-		at, err := c.to.addr()
-		if err != nil {
-			return err
-		}
-		p.AddPair(c.from.end(), c.to.end(), []netip.Addr{at}, []netip.Addr{at}, pathspec.ServerChoosesPort)
+		p.AddPair(c.from.end(), c.to.end(), c.to.listens(), c.to.listens(), pathspec.ServerChoosesPort)
 		if i == 0 {
-			p.SetSteps(c.from.process(), pathspec.PerPair(pathspec.DeviceStep(c.from.Place, from)), driverStep(p.a, near), p.a.device(eth),
-				p.b.device(eth), driverStep(p.b, far), pathspec.PerPair(pathspec.DeviceStep(c.to.Place, to)), c.to.process())
+			p.SetSteps(c.from.process(), c.from.ethStep(), driverStep(p.a, near), p.a.device(eth),
+				p.b.device(eth), driverStep(p.b, far), c.to.ethStep(), c.to.process())
 		}
 	}
 	if near.Scope == engine.ScopeSwarm {
@@ -173,18 +165,12 @@ func (p *path) onNetworks(ctx context.Context, near, far engine.Network, fixed f
 
 // onlyDevice requires that a container's traffic uses the device with its address on the network
 // and no other.
-func (p *path) onlyDevice(pair int, b *box, forward pathspec.Direction) (pathspec.Device, error) {
-	addr, err := b.addr()
-	if err != nil {
-		return pathspec.Device{}, err
+func (p *path) onlyDevice(b *box, forward pathspec.Direction) error {
+	if err := b.findDevice(); err != nil {
+		return err
 	}
-	name, err := b.deviceWith(addr)
-	if err != nil {
-		return pathspec.Device{}, err
-	}
-	device := pathspec.Device{Name: name}
-	p.MustCarry(pair, b.Place, device, forward)
-	return device, p.mustBypassOthers(b, name)
+	p.MustCarry(b.pair, b.Place, b.eth(), forward)
+	return p.mustBypassOthers(b, b.device)
 }
 
 // driverStep returns the step for what a network's driver has created on a host, which is

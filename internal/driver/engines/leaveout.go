@@ -3,11 +3,13 @@
 package engines
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine/private"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -49,6 +51,14 @@ func (p *path) leftOut(part, format string, args ...any) {
 		return
 	}
 	p.facts[i].Value += "; " + f.Value
+}
+
+// watch reads further counters before and after each trial, with rules for them, and reads them now: what
+// cannot be read means that the mode is not what it claims to be.
+func (p *path) watch(ctx context.Context, read pathspec.CounterReader, rules ...driver.Rule) error {
+	p.AddReader(read)
+	p.AddRules(rules...)
+	return read(ctx, driver.Counters{})
 }
 
 // check adds a condition that must hold after every trial, and checks it now.

@@ -22,7 +22,7 @@ func (s *side) firewall() firewall.Host {
 type translation struct {
 	side       *side
 	ports      []publishedPort
-	masquerade []*bridged // the clients whose packets are masqueraded
+	masquerade []*box // the clients whose packets are masqueraded
 }
 
 // publishedPort is a port of a host and the address of the container behind it.

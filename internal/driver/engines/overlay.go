@@ -172,35 +172,29 @@ func overlaySpace(dir, id string) (string, error) {
 
 // join adds one pair of containers on the overlay.
 func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) error {
-	device := map[*box]string{}
-	veth := map[*box]pathspec.Device{}
 	for b, in := range map[*box]*overlayNamespace{c.from: near, c.to: far} {
-		addr, err := b.addr()
-		if err != nil {
+		if err := b.findDevice(); err != nil {
 			return err
 		}
-		if device[b], err = b.deviceWith(addr); err != nil {
-			return err
-		}
-		if veth[b], err = p.vethIn(b, device[b], in.ns); err != nil {
+		if err := p.plug(b, in.Place, in.ns); err != nil {
 			return err
 		}
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.mustBypassOthers(b, device[b]); err != nil {
+		if err := p.mustBypassOthers(b, b.device); err != nil {
 			return err
 		}
 	}
 	at := c.to.container.Addresses()
 	p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
-	p.MustCarry(pair, near.Place, veth[c.from], pathspec.Receives)
-	p.MustCarry(pair, far.Place, veth[c.to], pathspec.Transmits)
+	p.MustCarry(pair, near.Place, c.from.veth, pathspec.Receives)
+	p.MustCarry(pair, far.Place, c.to.veth, pathspec.Transmits)
 	if pair > 1 {
 		return nil
 	}
 	on := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
 	}
-	steps := []pathspec.Step{c.from.process(), pathspec.PerPair(on(c.from.Place, device[c.from])), pathspec.PerPair(pathspec.DeviceStep(near.Place, veth[c.from])),
+	steps := []pathspec.Step{c.from.process(), c.from.ethStep(), c.from.vethStep(),
 		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
 	if p.encryptedOverlay {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
@@ -208,6 +202,6 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
 	}
 	p.SetSteps(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
-		pathspec.PerPair(pathspec.DeviceStep(far.Place, veth[c.to])), pathspec.PerPair(on(c.to.Place, device[c.to])), c.to.process())...)
+		c.to.vethStep(), c.to.ethStep(), c.to.process())...)
 	return nil
 }

@@ -3,7 +3,6 @@ package engines
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,9 +24,9 @@ import (
 func (p *path) slirp(ctx context.Context) error {
 	subnet := p.lab.Addresses(lab.NetB, 0)[0].Masked()
 	var known []int // of the containers before
-	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), rootlessport, func(s *bridged) error {
+	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), rootlessport, func(s *box) error {
 		p.MustCarryBothAtLeast(s.pair, s.Place, pathspec.Device{Name: lo})
-		p.MustBeIdle(s.Place, pathspec.Device{Name: s.device})
+		p.MustBeIdle(s.Place, s.eth())
 		all, err := p.helpers(s, slirp4netns)
 		if err != nil {
 			return err
@@ -47,8 +46,8 @@ func (p *path) slirp(ctx context.Context) error {
 func (p *path) pasta(ctx context.Context) error {
 	own, gateway := p.lab.Addresses(lab.NetB, 15)[0], p.lab.Addresses(lab.NetB, 2)[0].Addr()
 	network := fmt.Sprintf("pasta:--ipv4-only,--interface,%s,--address,%s,--netmask,%d,--gateway,%s", eth, own.Addr(), own.Bits(), gateway)
-	return p.behindProcess(ctx, network, pastaProgram, func(s *bridged) error {
-		p.MustCarryAtLeast(s.pair, s.Place, pathspec.Device{Name: s.device}, pathspec.Receives)
+	return p.behindProcess(ctx, network, pastaProgram, func(s *box) error {
+		p.MustCarryAtLeast(s.pair, s.Place, s.eth(), pathspec.Receives)
 		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
 		return nil
 	})
@@ -56,19 +55,19 @@ func (p *path) pasta(ctx context.Context) error {
 
 // behindProcess starts the servers on host b on a network, each with a published port at which a
 // program listens. inside adds what a container's devices must show.
-func (p *path) behindProcess(ctx context.Context, network, program string, inside func(*bridged) error) error {
+func (p *path) behindProcess(ctx context.Context, network, program string, inside func(*box) error) error {
 	p.relayedUnderlay()
 	return p.ForEachPair(func(pair int) error {
-		b, err := p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Network: network, Publish: publish(portOf(pair))})
+		s, err := p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Network: network, Publish: publish(portOf(pair))})
 		if err != nil {
 			return err
 		}
-		s := &bridged{box: b, port: portOf(pair)}
+		s.port = portOf(pair)
 		listener, err := p.podmanListener(s, program)
 		if err != nil {
 			return err
 		}
-		p.AddPair(p.a.end(), s.end(), []netip.Addr{s.address}, p.b.address(), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens(), p.b.address(), s.port)
 		counter := p.watchHelper(s, program, listener)
 		p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
 		if err := inside(s); err != nil {
@@ -80,18 +79,18 @@ func (p *path) behindProcess(ctx context.Context, network, program string, insid
 		of, _ := result.Of(counter)
 		steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth),
 			pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(p.b.Place, "process", program), of))}
-		device := s.device
+		last := s.ethStep()
 		if program == rootlessport {
-			device = lo
+			last = pathspec.PerPair(pathspec.DeviceStep(s.Place, pathspec.Device{Name: lo}))
 		}
-		p.SetSteps(append(steps, pathspec.PerPair(pathspec.DeviceStep(s.Place, pathspec.Device{Name: device})), s.process())...)
+		p.SetSteps(append(steps, last, s.process())...)
 		return nil
 	})
 }
 
 // podmanListener returns the process that listens at the published port of a container, which must be the
 // given program, started by this Podman.
-func (p *path) podmanListener(s *bridged, program string) (int, error) {
+func (p *path) podmanListener(s *box, program string) (int, error) {
 	own, err := p.helpers(s, program)
 	if err != nil {
 		return 0, err
@@ -109,7 +108,7 @@ func (p *path) podmanListener(s *bridged, program string) (int, error) {
 }
 
 // helpers returns the processes of a program that Podman has started for its containers.
-func (p *path) helpers(s *bridged, program string) (pids []int, err error) {
+func (p *path) helpers(s *box, program string) (pids []int, err error) {
 	all, err := linuxnet.Descendants(s.side.engine.Root())
 	if err != nil {
 		return nil, err
@@ -133,7 +132,7 @@ func (p *path) helpers(s *bridged, program string) (pids []int, err error) {
 
 // watchHelper reads the CPU time of processes of a program that serve a container before and after each
 // trial. It returns the name of the counter.
-func (p *path) watchHelper(s *bridged, program string, pids ...int) (counter string) {
+func (p *path) watchHelper(s *box, program string, pids ...int) (counter string) {
 	counter = pathspec.CounterName(p.b.At, fmt.Sprintf("%s:%d", program, s.port), "run_ns")
 	p.readRunTime(counter, fmt.Sprintf("%s of port %d on host %s", program, s.port, p.b.At), pids...)
 	return counter

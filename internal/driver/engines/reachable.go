@@ -21,6 +21,24 @@ import (
 // to its other hosts, or before a bridge has learned the new port's address.
 func joinWait() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
+// pollInterval is how often eventually looks.
+const pollInterval = 50 * time.Millisecond
+
+// eventually calls find until it does not fail, for at most within on a real CPU.
+func eventually(ctx context.Context, within time.Duration, find func() error) error {
+	for deadline := time.Now().Add(timelimit.Scaled(within)); ; {
+		err := find()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
 // reachable waits until all pairs have exchanged a few bytes. It returns a
 // *remote.Unreachable if agents ran and nothing arrived.
 func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {

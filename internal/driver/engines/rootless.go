@@ -93,7 +93,7 @@ func (p *path) rootless(ctx context.Context) error {
 		return err
 	}
 	for _, s := range servers {
-		p.AddPair(p.a.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens(), p.b.address(), s.port)
 		p.MustCarryAtLeast(s.pair, in.Place, s.veth, pathspec.Transmits)
 	}
 	p.relayedUnderlay()
@@ -124,7 +124,7 @@ func (p *path) relayedUnderlay() {
 // intoContainers requires what the port driver does inside: builtin connects to the loopback address
 // there, which docker-proxy serves or, without it, a rule translates; the others' packets arrive from the
 // network driver's device and are translated.
-func (p *path) intoContainers(ctx context.Context, in *side, servers []*bridged) ([]pathspec.Step, error) {
+func (p *path) intoContainers(ctx context.Context, in *side, servers []*box) ([]pathspec.Step, error) {
 	builtin := p.config.Rootless.Port == study.RootlessBuiltin
 	proxied := builtin && !p.config.NoProxy
 	t := translation{side: in}
@@ -165,7 +165,7 @@ func (p *path) rootlessOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var clients []*bridged
+	var clients []*box
 	err = p.ForEachPair(func(pair int) error {
 		c, err := p.onBridge(ctx, in, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
@@ -223,28 +223,23 @@ const listenWait = 5 * time.Second
 
 // portDriver requires that the process of the port driver listens on the published ports of host b and
 // passes their traffic, and that the network driver's process, if it is another one, does not.
-func (p *path) portDriver(ctx context.Context, servers []*bridged) (pathspec.Step, error) {
+func (p *path) portDriver(ctx context.Context, servers []*box) (pathspec.Step, error) {
 	var none pathspec.Step
 	name := portProgram(p.config.Rootless)
 	pid := 0
-	wait := timelimit.Scaled(listenWait)
-	late := time.After(wait)
 	for _, s := range servers {
-		for {
-			var err error
-			if pid, err = p.listener(s.port, name); err == nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return none, context.Cause(ctx)
-			case <-late:
-				if name == study.RootlessPasta {
-					err = &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("pasta has not opened port %d within %v, as versions before 2023_12_04 do not (%v); install a newer one, or use another rootless_net", s.port, wait, err)}
-				}
-				return none, err
-			case <-time.After(20 * time.Millisecond):
-			}
+		err := eventually(ctx, listenWait, func() (err error) {
+			pid, err = p.listener(s.port, name)
+			return err
+		})
+		if ctx.Err() != nil {
+			return none, context.Cause(ctx)
+		}
+		if err != nil && name == study.RootlessPasta {
+			err = &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("pasta has not opened port %d within %v, as versions before 2023_12_04 do not (%v); install a newer one, or use another rootless_net", s.port, timelimit.Scaled(listenWait), err)}
+		}
+		if err != nil {
+			return none, err
 		}
 	}
 	p.checks = append(p.checks, func() error {

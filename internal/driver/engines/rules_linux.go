@@ -14,7 +14,7 @@ import (
 
 // withoutDNAT removes the rules of a host's published ports. The client then dials the
 // containers' own addresses, over a route to their host.
-func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*bridged) error {
+func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*box) error {
 	var ports []publishedPort
 	for _, b := range servers {
 		ports = append(ports, b.publishedPort())
@@ -108,8 +108,6 @@ func (p *path) withoutChains(ctx context.Context, s *side) error {
 		into[accepted], into[others], err = s.firewall().Bypassed(ctx)
 		return err
 	}
-	p.AddReader(read)
-	p.AddRules(driver.Rule{Counter: accepted, Expect: driver.Both}, driver.Rule{Counter: others, Expect: driver.NoMatch})
 	p.leftOut(partChains, "the first rule of %s on host %s accepts all packets", chain, s.At)
-	return read(ctx, driver.Counters{})
+	return p.watch(ctx, read, driver.Rule{Counter: accepted, Expect: driver.Both}, driver.Rule{Counter: others, Expect: driver.NoMatch})
 }

@@ -76,8 +76,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
 	}
 	from, to := all[0].from, all[0].to
-	p.SetSteps(from.process(), pathspec.PerPair(pathspec.DeviceStep(from.Place, from.eth())), p.a.device(eth),
-		p.b.device(eth), pathspec.PerPair(pathspec.DeviceStep(to.Place, to.eth())), to.process())
+	p.SetSteps(from.process(), from.ethStep(), p.a.device(eth), p.b.device(eth), to.ethStep(), to.process())
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (p *path) bridge(ctx context.Context) error {
 // rules.
 func (p *path) byMasquerade(ctx context.Context, clients []*box) error {
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: p.a.bridge}, pathspec.Receives)
-	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
+	p.idle(p.a.Place, lo)
 	if err := errors.Join(p.withoutChains(ctx, p.a), p.withoutConntrack(p.a, receives(docker0, driver.Forward), receives(eth, driver.Reverse))); err != nil {
 		return err
 	}
@@ -143,9 +143,7 @@ func (p *path) bothOn(ctx context.Context, bridge pathspec.Step, spec engine.Con
 		}
 		return nil
 	})
-	for _, d := range idle {
-		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
-	}
+	p.idle(p.a.Place, idle...)
 	return err
 }
 
@@ -164,9 +162,7 @@ func (p *path) toHost(ctx context.Context) error {
 		return nil
 	})
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
-	for _, d := range []string{eth, lo} {
-		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
-	}
+	p.idle(p.a.Place, eth, lo)
 	if err != nil {
 		return err
 	}
@@ -197,7 +193,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	}
 	p.MustCarryBothAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: lo})
 	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
-	p.MustBeIdle(p.a.Place, pathspec.Device{Name: eth})
+	p.idle(p.a.Place, eth)
 	s := servers[0]
 	p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(lo), s.proxyStep(), p.a.bridgeStep(),
 		s.vethStep(), s.ethStep(), s.process())
@@ -215,7 +211,7 @@ func (p *path) unproxied(ctx context.Context, servers []*box) error {
 	for _, s := range servers {
 		p.AddPair(p.a.end(), s.end(), s.listens(), dial(s), s.port)
 	}
-	p.MustBeIdle(p.a.Place, pathspec.Device{Name: eth})
+	p.idle(p.a.Place, eth)
 	if err := p.byDNAT(ctx, p.a, servers); err != nil {
 		return err
 	}
@@ -284,7 +280,7 @@ func (p *path) byDNAT(ctx context.Context, s *side, servers []*box) error {
 		t.ports = append(t.ports, to.publishedPort())
 	}
 	p.MustCarry(pathspec.AllPairs, s.Place, pathspec.Device{Name: s.bridge}, pathspec.Transmits)
-	p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+	p.idle(s.Place, lo)
 	if p.order.Without(partDNAT) {
 		return p.withoutDNAT(ctx, s, servers)
 	}
@@ -302,20 +298,17 @@ func (s *side) end() pathspec.Endpoint {
 func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
 
 func (b *box) dnatStep() pathspec.Step {
-	of, _ := result.Of(dnatCounter(b.side, b.port))
-	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "nat", "DNAT"), of))
+	return pathspec.PerPair(proven(b.side.Place, "nat", "DNAT", dnatCounter(b.side, b.port)))
 }
 
 // masqueradeStep is the rule that masquerades a container's address.
 func (s *side) masqueradeStep() pathspec.Step {
-	of, _ := result.Of(masqueradeCounter(s))
-	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "nat", "masquerade"), of)
+	return proven(s.Place, "nat", "masquerade", masqueradeCounter(s))
 }
 
 // proxyStep is the process that forwards a published port's traffic.
 func (b *box) proxyStep() pathspec.Step {
-	of, _ := result.Of(runTimeCounter(b.side, b.port))
-	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "process", proxyProgram), of))
+	return pathspec.PerPair(proven(b.side.Place, "process", proxyProgram, runTimeCounter(b.side, b.port)))
 }
 
 // bridgeStep returns the step for the default bridge, of Docker with whether the packet filter sees

@@ -167,9 +167,7 @@ func (p *path) direct(ctx context.Context, g gateway) error {
 		return err
 	}
 	p.MustCarry(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: gatewayBridge}, pathspec.Transmits)
-	for _, d := range []string{docker0, lo} {
-		p.MustBeIdle(p.b.Place, pathspec.Device{Name: d})
-	}
+	p.idle(p.b.Place, docker0, lo)
 	p.underlay()
 	for _, a := range accepts {
 		if err := p.watchAccept(ctx, a); err != nil {
@@ -228,8 +226,7 @@ func (a acceptRule) counter() string {
 
 // step is the rule's step. Without a port it is the same rule for all pairs.
 func (a acceptRule) step() pathspec.Step {
-	of, _ := result.Of(a.counter())
-	step := pathspec.ProvenBy(pathspec.RuleStep(a.side.Place, "filter", "ACCEPT"), of)
+	step := proven(a.side.Place, "filter", "ACCEPT", a.counter())
 	if a.port == 0 {
 		return step
 	}

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
+	"tare/internal/result"
 )
 
 // host: containers in their host's network.
@@ -32,9 +33,9 @@ func (p *path) host(ctx context.Context) error {
 	})
 	p.underlay()
 	for _, s := range []*side{p.a, p.b} {
-		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+		p.idle(s.Place, lo)
 		if s.podman == nil {
-			p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
+			p.idle(s.Place, docker0)
 		}
 	}
 	if err != nil {
@@ -58,7 +59,15 @@ func (p *path) sharedUnderlay() {
 	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 }
 
-// device returns the step for a device of a host.
-func (s *side) device(name string) pathspec.Step {
-	return pathspec.DeviceStep(s.Place, pathspec.Device{Name: name})
+// idle requires that no traffic crosses devices.
+func (p *path) idle(at pathspec.Place, devices ...string) {
+	for _, d := range devices {
+		p.MustBeIdle(at, pathspec.Device{Name: d})
+	}
+}
+
+// proven returns the step for a rule or a process that a counter proves.
+func proven(at pathspec.Place, kind, label, counter string) pathspec.Step {
+	of, _ := result.Of(counter)
+	return pathspec.ProvenBy(pathspec.RuleStep(at, kind, label), of)
 }

@@ -18,7 +18,6 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
 )
 
 // The names of a Swarm's routing mesh on each node.
@@ -30,9 +29,9 @@ const (
 // mesh is a node's part of the routing mesh.
 type mesh struct {
 	side    *side
-	sandbox *overlayNamespace // the namespace with the load balancer
-	overlay *overlayNamespace // that of the network ingress
-	at      netip.Addr        // of the sandbox on docker_gwbridge
+	sandbox *namespace // the namespace with the load balancer
+	overlay *namespace // that of the network ingress
+	at      netip.Addr // of the sandbox on docker_gwbridge
 	// The devices of the sandbox, and their other ends.
 	gateway, gatewayVeth pathspec.Device // on docker_gwbridge
 	network, networkVeth pathspec.Device // on the network ingress
@@ -122,7 +121,7 @@ func (p *path) behindMesh(ctx context.Context) (servers []*box, err error) {
 const meshTimeout = 90 * time.Second
 
 // openMeshNetwork opens a node's namespace of the network ingress.
-func (p *path) openMeshNetwork(ctx context.Context, s *side) (*overlayNamespace, error) {
+func (p *path) openMeshNetwork(ctx context.Context, s *side) (*namespace, error) {
 	n, err := s.engine.Network(ctx, meshNetwork)
 	if err != nil {
 		return nil, err
@@ -194,7 +193,7 @@ func (m *mesh) deviceOn(ctx context.Context, network string) (device string, at 
 }
 
 // openMeshSandbox opens a node's namespace of the mesh.
-func (p *path) openMeshSandbox(ctx context.Context, s *side, within time.Duration) (*overlayNamespace, error) {
+func (p *path) openMeshSandbox(ctx context.Context, s *side, within time.Duration) (*namespace, error) {
 	at, file := s.At+"/mesh", filepath.Join(s.engine.Exec(), "netns", meshSandbox)
 	var ns *linuxnet.NS
 	// Until it refers to the namespace, the file does not exist, or is an empty one.
@@ -206,7 +205,8 @@ func (p *path) openMeshSandbox(ctx context.Context, s *side, within time.Duratio
 		return nil, fmt.Errorf("find the namespace of the routing mesh on host %s: %w", s.At, err)
 	}
 	p.spaces = append(p.spaces, ns)
-	return &overlayNamespace{pathspec.Place{At: at, Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}, nil
+	n := namespaceOf(at, s.Host, ns)
+	return &n, nil
 }
 
 // balancerCounter and snatCounter name what the mesh's namespace counts: what its load balancer has
@@ -218,8 +218,7 @@ func (m *mesh) snatCounter() string { return pathspec.CounterName(m.sandbox.At, 
 
 // proveMesh adds the pairs, the rules and the steps of a path through the mesh. far is the namespace of
 // the network ingress on host b.
-func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, servers []*box) error {
-	device := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
+func (p *path) proveMesh(ctx context.Context, m *mesh, far *namespace, servers []*box) error {
 	for _, s := range servers {
 		if err := p.plug(s, far.Place, far.ns); err != nil {
 			return err
@@ -237,7 +236,7 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 		device  pathspec.Device
 		forward pathspec.Direction
 	}{
-		{m.side.Place, device(gwbridge), pathspec.Transmits},
+		{m.side.Place, pathspec.Device{Name: gwbridge}, pathspec.Transmits},
 		{m.side.Place, m.gatewayVeth, pathspec.Transmits},
 		{m.sandbox.Place, m.gateway, pathspec.Receives},
 		{m.sandbox.Place, m.network, pathspec.Transmits},
@@ -250,20 +249,19 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 		driver.Rule{Counter: m.balancerCounter("out_bytes"), Expect: driver.Reverse},
 		driver.Rule{Counter: m.snatCounter(), Expect: driver.Connections})
 	for _, s := range p.sides() {
-		p.MustBeIdle(s.Place, device(docker0))
-		p.MustBeIdle(s.Place, device(lo))
+		p.idle(s.Place, docker0, lo)
 	}
-	p.MustBeIdle(m.sandbox.Place, device(lo))
-	p.MustBeIdle(m.overlay.Place, device(overlayBridge))
+	p.idle(m.sandbox.Place, lo)
+	p.idle(m.overlay.Place, overlayBridge)
 	if far == m.overlay {
 		p.underlay()
-		p.MustBeIdle(far.Place, device(overlayTunnel))
+		p.idle(far.Place, overlayTunnel)
 	} else {
 		p.sharedUnderlay()
-		p.MustCarry(pathspec.AllPairs, m.overlay.Place, device(overlayTunnel), pathspec.Transmits)
-		p.MustCarry(pathspec.AllPairs, far.Place, device(overlayTunnel), pathspec.Receives)
-		p.MustBeIdle(far.Place, device(overlayBridge))
-		p.MustBeIdle(p.b.Place, device(gwbridge))
+		p.MustCarry(pathspec.AllPairs, m.overlay.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
+		p.MustCarry(pathspec.AllPairs, far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
+		p.idle(far.Place, overlayBridge)
+		p.idle(p.b.Place, gwbridge)
 	}
 	// A flow that uses the port of an ended one would otherwise match no rule.
 	p.AfterFlush(func(context.Context) error { return m.sandbox.ns.Rules().FlushConntrack() })
@@ -278,14 +276,7 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *overlayNamespace, se
 }
 
 // meshSteps sets the steps of a path through the mesh.
-func (p *path) meshSteps(m *mesh, far *overlayNamespace, s *box) {
-	on := func(at pathspec.Place, name string) pathspec.Step {
-		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
-	}
-	proven := func(at pathspec.Place, kind, label, counter string) pathspec.Step {
-		of, _ := result.Of(counter)
-		return pathspec.ProvenBy(pathspec.RuleStep(at, kind, label), of)
-	}
+func (p *path) meshSteps(m *mesh, far *namespace, s *box) {
 	steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place)}
 	if far == m.overlay {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
@@ -294,9 +285,9 @@ func (p *path) meshSteps(m *mesh, far *overlayNamespace, s *box) {
 		pathspec.PerPair(proven(m.side.Place, "nat", "DNAT", dnatCounter(m.side, s.port))),
 		m.side.device(gwbridge), pathspec.DeviceStep(m.side.Place, m.gatewayVeth), pathspec.DeviceStep(m.sandbox.Place, m.gateway),
 		proven(m.sandbox.Place, "ipvs", "IPVS", m.balancerCounter("")), proven(m.sandbox.Place, "nat", "SNAT", m.snatCounter()),
-		pathspec.DeviceStep(m.sandbox.Place, m.network), pathspec.DeviceStep(m.overlay.Place, m.networkVeth), on(m.overlay.Place, overlayBridge))
+		pathspec.DeviceStep(m.sandbox.Place, m.network), pathspec.DeviceStep(m.overlay.Place, m.networkVeth), m.overlay.device(overlayBridge))
 	if far != m.overlay {
-		steps = append(steps, on(m.overlay.Place, overlayTunnel), p.a.device(eth), p.b.device(eth), on(far.Place, overlayTunnel), on(far.Place, overlayBridge))
+		steps = append(steps, m.overlay.device(overlayTunnel), p.a.device(eth), p.b.device(eth), far.device(overlayTunnel), far.device(overlayBridge))
 	}
 	p.SetSteps(append(steps, s.vethStep(), s.ethStep(), s.process())...)
 }

@@ -86,8 +86,7 @@ func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait
 	// The bridge to the outside comes first: if a published port is used, that is the
 	// reason to report.
 	for _, s := range p.sides() {
-		p.MustBeIdle(s.Place, pathspec.Device{Name: gwbridge})
-		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
+		p.idle(s.Place, gwbridge, docker0)
 	}
 	for i, c := range all {
 		if err := p.join(i+1, c, near, far); err != nil {
@@ -97,8 +96,8 @@ func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait
 	p.sharedUnderlay()
 	p.MustCarry(pathspec.AllPairs, near.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
 	p.MustCarry(pathspec.AllPairs, far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
-	for _, s := range []*overlayNamespace{near, far} {
-		p.MustBeIdle(s.Place, pathspec.Device{Name: overlayBridge})
+	for _, s := range []*namespace{near, far} {
+		p.idle(s.Place, overlayBridge)
 	}
 	return nil
 }
@@ -126,22 +125,15 @@ func (p *path) underlayMTU() (int, error) {
 	return want + room, nil
 }
 
-// overlayNamespace is one host's part of an overlay: the namespace with its bridge, its
-// tunnel and the host's ends of the containers' devices.
-type overlayNamespace struct {
-	pathspec.Place
-	ns *linuxnet.NS
-}
-
-// openOverlayNamespace opens one host's part of an overlay, which exists once a container on that host
+// openOverlayNamespace opens one host's part of an overlay: the namespace with its bridge, its tunnel and the
+// host's ends of the containers' devices. It exists once a container on that host
 // has joined.
-func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, error) {
+func (p *path) openOverlayNamespace(s *side, id string) (*namespace, error) {
 	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
 	if err != nil {
 		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
 	}
-	at := s.At + "/overlay"
-	ns, err := linuxnet.OpenNS(at, file)
+	ns, err := linuxnet.OpenNS(s.At+"/overlay", file)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +143,8 @@ func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, erro
 			return nil, err
 		}
 	}
-	return &overlayNamespace{pathspec.Place{At: at, Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}, nil
+	n := namespaceOf(ns.Name(), s.Host, ns)
+	return &n, nil
 }
 
 // overlaySpace finds the namespace of an overlay in an engine's directory. Its name is a
@@ -171,8 +164,8 @@ func overlaySpace(dir, id string) (string, error) {
 }
 
 // join adds one pair of containers on the overlay.
-func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) error {
-	for b, in := range map[*box]*overlayNamespace{c.from: near, c.to: far} {
+func (p *path) join(pair int, c containerPair, near, far *namespace) error {
+	for b, in := range map[*box]*namespace{c.from: near, c.to: far} {
 		if err := b.findDevice(); err != nil {
 			return err
 		}
@@ -191,17 +184,14 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 	if pair > 1 {
 		return nil
 	}
-	on := func(at pathspec.Place, name string) pathspec.Step {
-		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
-	}
 	steps := []pathspec.Step{c.from.process(), c.from.ethStep(), c.from.vethStep(),
-		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
+		near.device(overlayBridge), near.device(overlayTunnel)}
 	if p.encryptedOverlay {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
 	} else {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
 	}
-	p.SetSteps(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
+	p.SetSteps(append(steps, far.device(overlayTunnel), far.device(overlayBridge),
 		c.to.vethStep(), c.to.ethStep(), c.to.process())...)
 	return nil
 }

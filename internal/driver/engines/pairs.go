@@ -71,11 +71,7 @@ func (p *path) mustBypassOthers(b *box, but ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range devices {
-		if !slices.Contains(but, d) {
-			p.MustBeIdle(b.Place, pathspec.Device{Name: d})
-		}
-	}
+	p.idle(b.Place, slices.DeleteFunc(devices, func(d string) bool { return slices.Contains(but, d) })...)
 	return nil
 }
 

@@ -42,16 +42,30 @@ type path struct {
 
 // side is a host of the lab with its engine.
 type side struct {
-	pathspec.Place
+	namespace
 	host   *lab.Host
-	ns     *linuxnet.NS
 	engine *private.Engine     // nil if the mode needs none
 	bridge string              // the default bridge of its engine
 	podman *private.PodmanInfo // of a Podman, nil for a Docker Engine
 }
 
+// namespace is a network namespace on the path: a host's, or one that an engine has created there.
+type namespace struct {
+	pathspec.Place
+	ns *linuxnet.NS
+}
+
+func namespaceOf(at, host string, ns *linuxnet.NS) namespace {
+	return namespace{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
+}
+
 func hostOf(h *lab.Host) *side {
-	return &side{Place: pathspec.Place{At: h.Name, Host: h.Name, Stack: pathspec.NamespaceStack{NS: h.NS}}, host: h, ns: h.NS, bridge: docker0}
+	return &side{namespace: namespaceOf(h.Name, h.Name, h.NS), host: h, bridge: docker0}
+}
+
+// device returns the step for one of its devices.
+func (n namespace) device(name string) pathspec.Step {
+	return pathspec.DeviceStep(n.Place, pathspec.Device{Name: name})
 }
 
 // sides returns the hosts that have an engine.

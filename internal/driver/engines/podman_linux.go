@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
@@ -42,7 +41,7 @@ func (Podman) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 		return nil, err
 	}
 	p := &path{parallel: parallelExchanges, patience: joinWait()}
-	return p.provision(ctx, m, o, func() error { return p.startPodmans(ctx, m, c) })
+	return p.provision(ctx, m, o, func() error { return p.startPodmans(ctx, m.engines, c) })
 }
 
 // checkLimitable rejects limits on an endpoint that is not in a container, or whose container an
@@ -86,25 +85,13 @@ func podmanFor(ctx context.Context, m mode, o labdriver.Order) (private.Podman, 
 	return c, nil
 }
 
-// startPodmans starts the required Podmans in parallel and loads the containers' image into them.
-func (p *path) startPodmans(ctx context.Context, m mode, c private.Podman) error {
-	on := []*side{p.b}
-	if m.engines.a {
-		on = append(on, p.a)
-	}
-	errs := make([]error, len(on))
-	var wg sync.WaitGroup
-	for i, s := range on {
-		wg.Go(func() {
-			var info private.PodmanInfo
-			if s.engine, info, errs[i] = c.Start(ctx, p.lab, s.host); errs[i] == nil {
-				s.podman, s.bridge = &info, info.BridgeName()
-				_, errs[i] = s.engine.Image(ctx, p.lab.Spec.Claim.ID)
-			}
-		})
-	}
-	wg.Wait()
-	return cmp.Or(errs...) // a common cause is reported once
+// startPodmans starts Podmans.
+func (p *path) startPodmans(ctx context.Context, need hostSet, c private.Podman) error {
+	return p.start(ctx, need, func(ctx context.Context, s *side) error {
+		engine, info, err := c.Start(ctx, p.lab, s.host)
+		s.engine, s.podman, s.bridge = engine, &info, info.BridgeName()
+		return err
+	})
 }
 
 // parallelExchanges is the maximum number of pairs whose agents start at the same time: Podman starts

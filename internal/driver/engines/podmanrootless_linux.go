@@ -15,7 +15,6 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
 )
 
 // slirp: process on a, underlay, rootlessport on b, which connects to the server over the loopback
@@ -48,7 +47,7 @@ func (p *path) pasta(ctx context.Context) error {
 	network := fmt.Sprintf("pasta:--ipv4-only,--interface,%s,--address,%s,--netmask,%d,--gateway,%s", eth, own.Addr(), own.Bits(), gateway)
 	return p.behindProcess(ctx, network, pastaProgram, func(s *box) error {
 		p.MustCarryAtLeast(s.pair, s.Place, s.eth(), pathspec.Receives)
-		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+		p.idle(s.Place, lo)
 		return nil
 	})
 }
@@ -76,9 +75,8 @@ func (p *path) behindProcess(ctx context.Context, network, program string, insid
 		if pair > 1 {
 			return nil
 		}
-		of, _ := result.Of(counter)
 		steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth),
-			pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(p.b.Place, "process", program), of))}
+			pathspec.PerPair(proven(p.b.Place, "process", program, counter))}
 		last := s.ethStep()
 		if program == rootlessport {
 			last = pathspec.PerPair(pathspec.DeviceStep(s.Place, pathspec.Device{Name: lo}))

@@ -34,13 +34,11 @@ func (d Docker) Probe(ctx context.Context, o labdriver.Order) error {
 // Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
 func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	m, err := modeFor("docker", dockerModes(), o.Order)
+	if err == nil {
+		err = cmp.Or(o.CheckPairs(), checkLimits(m, o.Order), checkParts(m, o.Order), checkGatewayOptions(m, o.Order))
+	}
 	if err != nil {
 		return nil, err
-	}
-	for _, check := range []func(mode, driver.Order) error{checkPairs, checkLimits, checkParts, checkGatewayOptions} {
-		if err := check(m, o.Order); err != nil {
-			return nil, err
-		}
 	}
 	config, err := engineFor(ctx, m, o)
 	if err != nil {
@@ -48,15 +46,13 @@ func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	}
 	p := &path{config: config, patience: cmp.Or(d.join, joinWait())}
 	return p.provision(ctx, m, o, func() error {
-		err := errors.Join(p.forward(m.engines), p.defaultRoutes(m.engines), p.start(ctx, m.engines))
+		err := errors.Join(p.forward(m.engines), p.defaultRoutes(m.engines), p.startDocker(ctx, m.engines))
 		if err == nil && d.ready != nil {
 			err = d.ready(ctx, p)
 		}
 		return err
 	})
 }
-
-func checkPairs(_ mode, o driver.Order) error { return o.CheckPairs() }
 
 // provision builds the mode in a lab of its own on the engines that start starts. On error nothing of it
 // is left.
@@ -105,30 +101,53 @@ func (p *path) forward(need hostSet) error {
 		return nil
 	}
 	var errs []error
-	if need.a {
-		errs = append(errs, p.lab.EnableForwarding(p.a.ns))
-	}
-	if need.b {
-		errs = append(errs, p.lab.EnableForwarding(p.b.ns))
+	for _, s := range p.on(need) {
+		errs = append(errs, p.lab.EnableForwarding(s.ns))
 	}
 	return errors.Join(errs...)
 }
 
-// start starts the required engines in parallel.
-func (p *path) start(ctx context.Context, need hostSet) error {
-	var err error
-	switch need {
-	case hostSet{a: true}:
-		p.a.engine, err = p.config.Start(ctx, p.lab, p.lab.A)
-	case hostSet{b: true}:
-		p.b.engine, err = p.config.Start(ctx, p.lab, p.lab.B)
-	default:
-		p.a.engine, p.b.engine, err = p.config.StartBoth(ctx, p.lab)
+// on returns some hosts of the lab.
+func (p *path) on(need hostSet) (on []*side) {
+	if need.a {
+		on = append(on, p.a)
 	}
-	if err != nil {
+	if need.b {
+		on = append(on, p.b)
+	}
+	return on
+}
+
+// startDocker starts Docker Engines.
+func (p *path) startDocker(ctx context.Context, need hostSet) error {
+	return p.start(ctx, need, func(ctx context.Context, s *side) (err error) {
+		s.engine, err = p.config.Start(ctx, p.lab, s.host)
 		return err
+	})
+}
+
+// start starts the required engines in parallel, each with one, and loads the containers' image into
+// them, so that no container waits for it.
+func (p *path) start(ctx context.Context, need hostSet, one func(context.Context, *side) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, s := range p.on(need) {
+		wg.Go(func() {
+			if errs[i] = one(ctx, s); errs[i] == nil {
+				_, errs[i] = s.engine.Image(ctx, p.lab.Spec.Claim.ID)
+			}
+			if errs[i] != nil {
+				cancel() // the other is of no use alone
+			}
+		})
 	}
-	return p.images(ctx)
+	wg.Wait()
+	if errs[1] != nil && errors.Is(errs[0], context.Canceled) {
+		return errs[1] // one was cancelled because the other failed
+	}
+	return cmp.Or(errs[0], errs[1])
 }
 
 // engineFor returns the configuration of a mode's engines.
@@ -151,17 +170,4 @@ func engineFor(ctx context.Context, m mode, o labdriver.Order) (private.Config, 
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
 	return config, checkRuntime(o.Order, config)
-}
-
-// images loads the containers' image into all engines in parallel, so that no container
-// waits for it.
-func (p *path) images(ctx context.Context) error {
-	sides := p.sides()
-	errs := make([]error, len(sides))
-	var wg sync.WaitGroup
-	for i, s := range sides {
-		wg.Go(func() { _, errs[i] = s.engine.Image(ctx, p.lab.Spec.Claim.ID) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

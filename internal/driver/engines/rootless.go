@@ -71,7 +71,7 @@ func (p *path) userNetwork(s *side) (*side, error) {
 		return nil, err
 	}
 	p.spaces = append(p.spaces, ns)
-	p.inner = &side{Place: pathspec.Place{At: s.At + "/rootless", Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, host: s.host, ns: ns, engine: s.engine, bridge: docker0}
+	p.inner = &side{namespace: namespaceOf(s.At+"/rootless", s.Host, ns), host: s.host, engine: s.engine, bridge: docker0}
 	if err := errors.Join(p.lab.Prepare(ns), ns.Tuning().Segmentation(tap, p.lab.Spec.Offload)); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (p *path) rootless(ctx context.Context) error {
 func (p *path) relayedUnderlay() {
 	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
 	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
-	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
-	p.MustBeIdle(p.b.Place, pathspec.Device{Name: lo})
+	p.idle(p.a.Place, lo)
+	p.idle(p.b.Place, lo)
 }
 
 // intoContainers requires what the port driver does inside: builtin connects to the loopback address
@@ -146,15 +146,14 @@ func (p *path) intoContainers(ctx context.Context, in *side, servers []*box) ([]
 	switch {
 	case !builtin:
 		p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: tap}, pathspec.Receives)
-		p.MustBeIdle(in.Place, pathspec.Device{Name: lo})
+		p.idle(in.Place, lo)
 		return []pathspec.Step{in.device(tap), s.dnatStep()}, nil
 	case proxied:
-		p.MustBeIdle(in.Place, pathspec.Device{Name: tap})
+		p.idle(in.Place, tap)
 		p.MustCarryBothAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: lo})
 		return []pathspec.Step{in.device(lo), s.proxyStep()}, nil
 	default:
-		p.MustBeIdle(in.Place, pathspec.Device{Name: tap})
-		p.MustBeIdle(in.Place, pathspec.Device{Name: lo})
+		p.idle(in.Place, tap, lo)
 		return []pathspec.Step{s.dnatStep()}, nil
 	}
 }
@@ -182,7 +181,7 @@ func (p *path) rootlessOut(ctx context.Context) error {
 	p.relayedUnderlay()
 	p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: tap}, pathspec.Transmits)
-	p.MustBeIdle(in.Place, pathspec.Device{Name: lo})
+	p.idle(in.Place, lo)
 	p.AddRules(driver.Rule{Counter: masqueradeCounter(in), Expect: driver.Connections})
 	if err := p.watchNAT(ctx, translation{side: in, masquerade: clients}); err != nil {
 		return err
@@ -310,8 +309,7 @@ func (p *path) busyStep(s *side, name string, pid int, expect driver.Expect) pat
 	counter := pathspec.CounterName(s.At, name, "run_ns")
 	p.readRunTime(counter, name+" on host "+s.At, pid)
 	p.AddRules(driver.Rule{Counter: counter, Expect: expect})
-	of, _ := result.Of(counter)
-	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "process", name), of)
+	return proven(s.Place, "process", name, counter)
 }
 
 // seenByServers waits until all pairs have exchanged a few bytes, and adds the fact which address of the

@@ -1,0 +1,114 @@
+package engines_test
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/engines"
+	"tare/internal/driver/labdriver"
+	"tare/internal/lab"
+	"tare/internal/study"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/traffic/workloads"
+)
+
+// Modes of every packaged engine on every kernel. Published ports of several pairs have counters that
+// are not drawn.
+func TestConformance(t *testing.T) {
+	drivertest.NeedEngine(t)
+	drivertest.Conformance(t, packaged("docker/published", "docker/bridge", "docker/to-host", "docker/userland-proxy", "docker/nat"), 1)
+	drivertest.Conformance(t, packaged("docker/host", "docker/colocated", "docker/macvlan"), 2)
+}
+
+// Other modes of the packaged engine: of a Swarm, of kernels with more devices, and with other routes.
+// TestEnginesCurrent has those that only a current engine has.
+func TestEnginesConformance(t *testing.T) {
+	drivertest.NeedEngine(t)
+	drivertest.Conformance(t, packaged("docker/direct-routing", "docker/service-host-port", "docker/ingress"), 1)
+	drivertest.Conformance(t, packaged("docker/ipvlan", "docker/overlay", "docker/overlay-encrypted"), 2)
+}
+
+// packaged are modes with the packaged engine.
+func packaged(modes ...string) on { return on{engines.Docker{}, study.Engine{}, modes} }
+
+// Two pairs with published ports are proven at the same time.
+func TestEnginesPairs(t *testing.T) {
+	drivertest.NeedEngine(t)
+	drivertest.ConformancePairs(t, packaged("docker/published", "docker/userland-proxy", "docker/service-host-port", "docker/direct-routing"))
+}
+
+// The study's lab settings apply to the devices that an engine creates: without offloads no
+// packet is larger than the MTU, and the underlay's rate limit holds.
+func TestEnginesLabHoldsForEngines(t *testing.T) {
+	drivertest.NeedEngine(t)
+	const rate, mtu = 200e6, 1400
+	s := drivertest.Provision(t, engines.Docker{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
+	from, _ := engines.EndNamespaces(s.Path)
+	before := must.Get(from.Links().Stats("eth0"))(t)
+	p := drivertest.Params("tcp_stream")
+	client, server, err := s.Trial(t, p, false)
+	must.Do(t, err)
+	after := must.Get(from.Links().Stats("eth0"))(t)
+	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
+		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
+	}
+	metrics, _ := must.Get(workloads.Named(p.Kind))(t).Metrics(p, client, server)
+	// The bucket's burst may add a little in a short window.
+	if got := metrics["goodput"]; got > 1.2*rate || got < 0.1*rate {
+		t.Errorf("%.3g bit/s over a limit of %.3g", got, rate)
+	}
+	top := must.Get(s.Path.Topology())(t)
+	for _, n := range top.Nodes {
+		for _, f := range n.Facts {
+			if f.Name == "mtu" && f.Value != "1400" {
+				t.Errorf("%s %s of %s has an MTU of %s", n.Kind, n.Label, n.Host, f.Value)
+			}
+			if f.Name == "offloads" && strings.ContainsAny(f.Value, "gt") && strings.Contains(f.Value, "so") {
+				t.Errorf("%s %s of %s has offloads on: %s", n.Kind, n.Label, n.Host, f.Value)
+			}
+		}
+	}
+}
+
+// Limits are applied by the engine and read back from it; an endpoint that is not a
+// container has none.
+func TestEnginesLimits(t *testing.T) {
+	drivertest.NeedEngine(t)
+	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
+	s := drivertest.Build(t, engines.Docker{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts {
+		facts[f.Name] = f.Value
+	}
+	must.Equal(t, "0.5 CPUs, memory 96MiB", facts["server limit"])
+	if facts["b engine"] == "" || facts["b runc"] == "" || facts["a engine"] != "" {
+		t.Errorf("the facts name other engines than the one on b: %v", facts)
+	}
+	if !strings.HasSuffix(facts["b userland proxy"], "docker-proxy") {
+		t.Errorf("the facts do not name the userland proxy: %v", facts)
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	for mode, limits := range map[string]study.Limits{
+		"docker/published":      {Client: some},
+		"docker/to-host":        {Server: some},
+		"docker/userland-proxy": {Client: some},
+		"docker/ingress":        {Client: some},
+	} {
+		_, err := engines.Docker{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, Limits: limits}))
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "host process") {
+			t.Errorf("%s with %+v: %v", mode, limits, err)
+		}
+	}
+}
+
+func TestUnknownModeAndPairs(t *testing.T) {
+	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
+		if p, err := (engines.Docker{}).Provision(t.Context(), labdriver.Order{Order: o}); err == nil {
+			t.Errorf("%+v was built: %v", o, p)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/engines/firewall"
+	"tare/internal/driver/pathspec"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// firewall returns where the engine of a host writes its rules.
+func (s *side) firewall() firewall.Host {
+	return firewall.Host{Name: s.At, NS: s.ns, Nftables: s.engine != nil && s.podman == nil && s.engine.Firewall() == study.FirewallNftables}
+}
+
+// translation is the part of a host's nat table that is verified.
+type translation struct {
+	side       *side
+	ports      []publishedPort
+	masquerade []*box // the clients whose packets are masqueraded
+}
+
+// publishedPort is a port of a host and the address of the container behind it.
+type publishedPort struct {
+	port uint16
+	to   netip.Addr
+}
+
+// dnatCounter returns the name of the counter of connections that matched a published port's
+// rules.
+func dnatCounter(s *side, port uint16) string {
+	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", port), "packets")
+}
+
+// masqueradeCounter returns the name of the counter of masqueraded connections from the default
+// bridge.
+func masqueradeCounter(s *side) string {
+	if s.podman != nil {
+		return pathspec.CounterName(s.At, "masquerade", "packets")
+	}
+	return pathspec.CounterName(s.At, docker0+".masquerade", "packets")
+}
+
+// watchNAT reads the counters of the rules before and after each trial, and checks that
+// the rules exist now: a missing rule means that the mode is not what it claims to be.
+func (p *path) watchNAT(ctx context.Context, t translation) error {
+	p.AddReader(func(ctx context.Context, into driver.Counters) error {
+		_, err := t.read(ctx, into)
+		return err
+	})
+	missing, err := t.read(ctx, driver.Counters{})
+	if err == nil && missing != "" {
+		err = errors.New(missing)
+	}
+	return err
+}
+
+// read reads the counters. A rule that has disappeared has no counter, which fails
+// verification.
+func (t translation) read(ctx context.Context, into driver.Counters) (missing string, err error) {
+	rules, err := t.side.firewall().Rules(ctx, firewall.IPv4, "nat")
+	if err != nil {
+		return "", err
+	}
+	for _, w := range t.ports {
+		found := firewall.Published(rules, w.port, w.to)
+		if t.side.podman != nil {
+			found = firewall.OfPodman(found)
+		}
+		if len(found) == 0 {
+			missing = t.side.missing(fmt.Sprintf("DNAT rule from port %d", w.port), " to "+w.to.String())
+			continue
+		}
+		into[dnatCounter(t.side, w.port)] = firewall.Packets(found)
+	}
+	if len(t.masquerade) == 0 {
+		return missing, nil
+	}
+	found, missed := t.masquerading(rules)
+	if missed != "" {
+		return missed, nil
+	}
+	into[masqueradeCounter(t.side)] = firewall.Packets(found)
+	return missing, nil
+}
+
+// masquerading returns the rules that masquerade what the clients send, or which is missing.
+func (t translation) masquerading(rules []firewall.Rule) (found []firewall.Rule, missing string) {
+	if t.side.podman == nil {
+		if found = firewall.Masquerading(rules, t.side.bridge); len(found) == 0 {
+			missing = t.side.missing("masquerade rule for packets from "+t.side.bridge, "")
+		}
+		return found, missing
+	}
+	for _, c := range t.masquerade { // netavark has one chain for all containers, CNI one for each
+		own := firewall.MasqueradingFrom(rules, c.address)
+		if len(own) == 0 {
+			return nil, t.side.missing("masquerade rule for packets from "+c.address.String(), "")
+		}
+		if !slices.ContainsFunc(found, func(r firewall.Rule) bool { return r.Chain == own[0].Chain }) {
+			found = append(found, own...)
+		}
+	}
+	return found, ""
+}
+
+// missing describes a rule that an engine has not written, to a destination if there is one.
+func (s *side) missing(rule, to string) string {
+	if s.podman != nil {
+		return fmt.Sprintf("find the %s%s of host %s: the table nat of iptables has none", rule, to, s.At)
+	}
+	return fmt.Sprintf("find the %s of host %s%s: %s has none", rule, s.At, to, s.firewall().Table(firewall.IPv4, "nat"))
+}
+
+// proxyProgram is the name of the process.
+const proxyProgram = "docker-proxy"
+
+// runTimeCounter returns the name of the counter of the CPU time of a port's proxies.
+func runTimeCounter(s *side, port uint16) string {
+	return pathspec.CounterName(s.At, fmt.Sprintf("%s:%d", proxyProgram, port), "run_ns")
+}
+
+// watchProxies finds the proxies of a published port, which are the userspace processes that forward
+// what no rule translates: one for TCP, one for UDP, and the same for IPv6 if the engine listens on it. It reads their CPU time before and after
+// each trial. The forwarded data cannot be counted: it is spliced from socket to socket
+// inside the kernel, where no counter of the process sees it.
+func (p *path) watchProxies(s *side, port uint16) error {
+	pids, err := proxiesOf(s, port)
+	if err != nil {
+		return err
+	}
+	if len(pids) < 2 {
+		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", port, s.At, len(pids))
+	}
+	p.readRunTime(runTimeCounter(s, port), fmt.Sprintf("%s of port %d on host %s", proxyProgram, port, s.At), pids...)
+	what := s.At + " userland proxy"
+	if slices.ContainsFunc(p.facts, func(f result.Fact) bool { return f.Name == what }) {
+		return nil // the proxies of all ports are the same program
+	}
+	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pids[0]), "exe"))
+	if err != nil {
+		return fmt.Errorf("find the docker-proxy process of port %d on host %s: %w", port, s.At, err)
+	}
+	if s == p.inner { // RootlessKit has moved it to a directory with an arbitrary name
+		program = filepath.Base(program)
+	}
+	p.facts = append(p.facts, result.Fact{Name: what, Value: program})
+	return nil
+}
+
+// withoutProxies requires that no proxy of a published port runs.
+func (p *path) withoutProxies(s *side, port uint16) error {
+	if port == pathspec.FirstPort {
+		p.leftOut(partProxy, "no process %s of port %d on host %s", proxyProgram, port, s.At)
+	}
+	return p.check(func() error {
+		pids, err := proxiesOf(s, port)
+		if err == nil && len(pids) > 0 {
+			err = fmt.Errorf("%d processes %s of port %d run on host %s, although the engine runs without them", len(pids), proxyProgram, port, s.At)
+		}
+		return err
+	})
+}
+
+// proxiesOf finds the proxies of a published port.
+func proxiesOf(s *side, port uint16) (proxies []int, err error) {
+	pids, err := s.ns.Sockets().Processes()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err != nil {
+			continue // it has just exited
+		}
+		if isProxy(strings.Split(string(line), "\x00"), port) {
+			proxies = append(proxies, pid)
+		}
+	}
+	return proxies, nil
+}
+
+func isProxy(args []string, port uint16) bool {
+	if filepath.Base(args[0]) != proxyProgram {
+		return false
+	}
+	i := slices.IndexFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "host-port" })
+	return i >= 0 && i+1 < len(args) && args[i+1] == strconv.Itoa(int(port))
+}
+
+// readRunTime reads the CPU time of processes, together, before and after each trial. what names them in errors.
+func (p *path) readRunTime(counter, what string, pids ...int) {
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		var sum uint64
+		for _, pid := range pids {
+			n, err := linuxnet.CPUTime(pid)
+			if err != nil {
+				return fmt.Errorf("read the CPU time of %s: %w", what, err)
+			}
+			sum += n
+		}
+		into[counter] = sum
+		return nil
+	})
+}

@@ -49,12 +49,12 @@ type breakdownCell struct {
 }
 
 // breakdownsOf returns a table of the samples of each workload.
-func breakdownsOf(run result.Run, families []family) []breakdown {
-	all := ordered(families, run.Breakdowns, func(b result.Breakdown) string { return b.Mode })
+func breakdownsOf(v view) []breakdown {
+	all := ordered(v.Modes, v.Run.Breakdowns, func(b result.Breakdown) string { return b.Mode })
 	var out []breakdown
-	for _, id := range workloadsIn(run.Breakdowns, func(b result.Breakdown) string { return b.Workload }) {
+	for _, id := range workloadsIn(v.Run.Breakdowns, func(b result.Breakdown) string { return b.Workload }) {
 		of := slices.DeleteFunc(slices.Clone(all), func(b result.Breakdown) bool { return b.Workload != id })
-		if b := newBreakdown(id, of, run.Modes); len(b.Modes)+len(b.Missing) > 0 {
+		if b := newBreakdown(id, of, v.Run.Modes); len(b.Modes)+len(b.Missing) > 0 {
 			out = append(out, b)
 		}
 	}

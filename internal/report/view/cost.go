@@ -22,11 +22,10 @@ const (
 
 // cpuCost is the CPU cost of a workload.
 type cpuCost struct {
-	Workload  string
-	Tables    []table // all of it
-	Cost      table   // of Tables: per unit of work
-	Busy      []table // of Tables: mean number of busy CPUs, of one machine or of each endpoint's
-	Processes []processes
+	Workload string
+	Tables   []table // all of it
+	Cost     table   // of Tables: per unit of work
+	Busy     []table // of Tables: mean number of busy CPUs, of one machine or of each endpoint's
 }
 
 // processes are the processes of a mode with their CPU use.
@@ -111,13 +110,19 @@ func newCPUCost(w workload) (cpuCost, bool) {
 	if !found {
 		return cpuCost{}, false
 	}
+	return b, true
+}
+
+// processes are the modes' own processes, by mode.
+func (b cpuCost) processes() []processes {
+	var out []processes
 	for _, r := range b.Cost.rows() {
 		if p := processesOf(r.Trials); p.Text != "" && !unmeasured(r.Mode) {
 			p.Mode = r.Mode.ID
-			b.Processes = append(b.Processes, p)
+			out = append(out, p)
 		}
 	}
-	return b, true
+	return out
 }
 
 // processesOf describes the CPU use of the mode's own processes in valid trials, the largest
@@ -296,8 +301,8 @@ func leads(v view) []string {
 
 // cost is the CPU cost with its breakdown.
 func (b *builder) cost() []doc.Block {
-	e := b.Evidence
-	if len(e.CPUCosts)+len(e.Breakdowns) == 0 && e.Pass == nil {
+	e, breakdowns := b.Evidence, breakdownsOf(b.view)
+	if len(e.CPUCosts)+len(breakdowns) == 0 && e.Pass == nil {
 		return nil
 	}
 	s := doc.Section{ID: "cost", Nav: "CPU", Fold: true, Head: doc.Heading{Text: "CPU cost", Terminal: "CPU cost", Untold: len(e.CPUCosts) == 0}}
@@ -313,12 +318,12 @@ func (b *builder) cost() []doc.Block {
 			metric.Head.Name = bill.Workload
 			add(forPages(metric))
 		}
-		add(forPages(bill.processes()...))
+		add(forPages(bill.processList()...))
 	}
 	if e.Pass != nil {
 		add(b.pass(*e.Pass)...)
 	}
-	for i, d := range e.Breakdowns {
+	for i, d := range breakdowns {
 		add(b.breakdown(d, fmt.Sprintf("b%d", i+1)))
 	}
 	return []doc.Block{s}
@@ -344,20 +349,20 @@ func (b *builder) cpuCostTable(of cpuCost) doc.Section {
 		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
 	}
 	s := doc.Section{Head: doc.Heading{Name: of.Workload, Text: strings.Join(of.columns(), "; "), Depth: 1}, Blocks: []doc.Block{t}}
-	for _, own := range of.Processes {
+	for _, own := range of.processes() {
 		s.Blocks = append(s.Blocks, doc.Paragraph{Text: "of it " + own.Mode + "'s own: " + own.Most, Depth: 1})
 	}
 	return s
 }
 
-// processes lists the CPU use of the modes' own processes.
-func (b cpuCost) processes() []doc.Block {
-	if len(b.Processes) == 0 {
-		return nil
-	}
+// processList lists the CPU use of the modes' own processes.
+func (b cpuCost) processList() []doc.Block {
 	l := doc.List{Role: doc.Own, Tight: true}
-	for _, own := range b.Processes {
+	for _, own := range b.processes() {
 		l.Items = append(l.Items, doc.Item{Name: own.Mode, Text: own.Text, Colon: true})
+	}
+	if len(l.Items) == 0 {
+		return nil
 	}
 	return []doc.Block{doc.Paragraph{Role: doc.Own, Text: processesLegend}, l}
 }
@@ -384,7 +389,7 @@ func (b *builder) pass(p pass) []doc.Block {
 	}
 	out = append(out, forMarkdown(carried...))
 	if p.CPUCost != nil {
-		out = append(out, forPages(p.CPUCost.processes()...), forTerminal(b.cpuCostTable(*p.CPUCost)))
+		out = append(out, forPages(p.CPUCost.processList()...), forTerminal(b.cpuCostTable(*p.CPUCost)))
 	}
 	if len(carried) > 0 {
 		out = append(out, forHTML(doc.Details{Summary: "Rate carried", Blocks: carried}))

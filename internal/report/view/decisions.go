@@ -211,7 +211,7 @@ func (t trialCounts) String() string {
 // decisions are the run's decisions.
 func (b *builder) decisions() []doc.Block {
 	l := doc.List{Tight: true, Bullets: true}
-	for _, text := range b.Decisions {
+	for _, text := range runDecisions(b.Run) {
 		l.Items = append(l.Items, doc.Item{Text: text})
 	}
 	if len(l.Items) == 0 {

@@ -29,8 +29,8 @@ func newBuilder(v view) *builder {
 		}
 		return v.figures()
 	})
-	for i, m := range v.order {
-		b.numbers[m] = i + 1
+	for i, m := range v.Modes {
+		b.numbers[m.ID] = i + 1
 	}
 	for i, w := range v.Workloads {
 		for j, t := range w.Tables {

@@ -7,19 +7,15 @@ import (
 	"tare/internal/result"
 )
 
-// evidence is what a run recorded beside its metrics: CPU cost and its breakdown, lost
-// datagrams, and what limited TCP.
+// evidence is the CPU cost of a run.
 type evidence struct {
-	Lead       []string // paragraphs before the summaries
-	Pass       *pass
-	CPUCosts   []cpuCost
-	Breakdowns []breakdown
-	Losses     []lossTable
-	Limits     []limitTable
+	Lead     []string // paragraphs before the answer
+	Pass     *pass
+	CPUCosts []cpuCost
 }
 
-// addEvidence takes the fixed-rate pass out of the workloads and collects the rest.
-func (v *view) addEvidence(families []family) {
+// addCPUCosts takes the fixed-rate pass out of the workloads and collects their CPU costs.
+func (v *view) addCPUCosts() {
 	var of workload
 	if i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == result.CostPassID }); i >= 0 {
 		of = v.Workloads[i]
@@ -34,27 +30,21 @@ func (v *view) addEvidence(families []family) {
 			v.Evidence.CPUCosts = append(v.Evidence.CPUCosts, b)
 		}
 	}
-	v.Evidence.Breakdowns = breakdownsOf(v.Run, families)
-	v.Evidence.Losses = lossesOf(v.Run, families)
-	v.Evidence.Limits = limitsTables(v.Run, families)
 	v.Evidence.Lead = leads(*v)
 }
 
-// addCPUCosts reports whether a table is part of the CPU cost section.
-func (v view) addCPUCosts(t table) bool {
+// inCPUCosts reports whether a table is part of the CPU cost section.
+func (v view) inCPUCosts(t table) bool {
 	return isCPUMetric(t.Metric) && slices.ContainsFunc(v.Evidence.CPUCosts, func(b cpuCost) bool { return b.Workload == t.Workload })
 }
 
-// ordered sorts items of modes into the order of the report, where families begin with their
-// baselines. Items of unknown modes are left out.
-func ordered[T any](families []family, of []T, mode func(T) string) []T {
+// ordered sorts items of modes into the order of these. Items of unknown modes are left out.
+func ordered[T any](modes []result.Mode, of []T, mode func(T) string) []T {
 	var out []T
-	for _, f := range families {
-		for _, m := range f.modes {
-			for _, x := range of {
-				if mode(x) == m.ID {
-					out = append(out, x)
-				}
+	for _, m := range modes {
+		for _, x := range of {
+			if mode(x) == m.ID {
+				out = append(out, x)
 			}
 		}
 	}

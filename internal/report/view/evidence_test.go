@@ -185,7 +185,7 @@ func TestBreakdownInShares(t *testing.T) {
 		{Mode: "host", Workload: "w", Samples: 9, Components: []result.Component{part("copy", 0.8), part("IP", 0.1), part("veth", 0.1)}},
 	}
 	v := newView(Input{Run: run})
-	b := v.Evidence.Breakdowns[0]
+	b := breakdownsOf(v)[0]
 	var got []string
 	for _, r := range b.short() {
 		line := r.Name
@@ -240,12 +240,4 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	if n := len(HTML(priced())); n > 300_000 {
 		t.Errorf("%d bytes", n)
 	}
-}
-
-func (a modeSummary) String() string {
-	var texts []string
-	for _, c := range a.Clauses {
-		texts = append(texts, c.Text)
-	}
-	return a.Mode + " " + a.Lead + strings.Join(texts, "; ") + "."
 }

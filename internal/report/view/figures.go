@@ -86,7 +86,7 @@ func (v view) figures() []named {
 			add(named{Ladder: i + 1, Figure: f}, slug(c.Workload)+"-why-"+slug(c.Metric))
 		}
 	}
-	for _, b := range v.Evidence.Breakdowns {
+	for _, b := range breakdownsOf(v) {
 		if f, ok := b.finer().figure(); ok {
 			add(named{Table: table{Workload: b.Workload}, Figure: f, Stack: true}, slug(b.Workload)+"-breakdown")
 		}

@@ -38,10 +38,10 @@ const limitLegend = "Shares of the time, at the sender. Application: it had noth
 	"Retransmits are summed over whole trials, warm-up included; the metric of that name counts timed windows alone."
 
 // limitsTables gathers the limits, a table for each workload.
-func limitsTables(run result.Run, families []family) []limitTable {
-	all := ordered(families, run.TCPLimits, func(l result.TCPLimits) string { return l.Mode })
+func limitsTables(v view) []limitTable {
+	all := ordered(v.Modes, v.Run.TCPLimits, func(l result.TCPLimits) string { return l.Mode })
 	var out []limitTable
-	for _, id := range workloadsIn(run.TCPLimits, func(l result.TCPLimits) string { return l.Workload }) {
+	for _, id := range workloadsIn(v.Run.TCPLimits, func(l result.TCPLimits) string { return l.Workload }) {
 		t := limitTable{Workload: id}
 		var missing gaps
 		for _, l := range all {
@@ -160,7 +160,7 @@ func (t limitTable) alike() string {
 func (b *builder) limits() []doc.Block {
 	var blocks []doc.Block
 	untold := true
-	for i, t := range b.Evidence.Limits {
+	for i, t := range limitsTables(b.view) {
 		s := doc.Section{ID: fmt.Sprintf("t%d", i+1), Look: doc.Metric, Head: doc.Heading{Name: t.Workload, Untold: true}}
 		table := doc.Block(t.table(s.ID))
 		if len(t.Rows) == 0 {

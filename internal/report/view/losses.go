@@ -36,10 +36,10 @@ type lossPlace struct {
 }
 
 // lossesOf returns the losses, one table for each workload.
-func lossesOf(run result.Run, families []family) []lossTable {
-	all := ordered(families, run.Losses, func(l result.LossSummary) string { return l.Mode })
+func lossesOf(v view) []lossTable {
+	all := ordered(v.Modes, v.Run.Losses, func(l result.LossSummary) string { return l.Mode })
 	var out []lossTable
-	for _, id := range workloadsIn(run.Losses, func(l result.LossSummary) string { return l.Workload }) {
+	for _, id := range workloadsIn(v.Run.Losses, func(l result.LossSummary) string { return l.Workload }) {
 		t := lossTable{Workload: id}
 		var missing gaps
 		for _, l := range all {
@@ -212,7 +212,7 @@ func (r lossRow) reasons(most int) string {
 // losses are where datagrams were dropped; a terminal groups modes with the same losses.
 func (b *builder) losses() []doc.Block {
 	var blocks []doc.Block
-	for i, t := range b.Evidence.Losses {
+	for i, t := range lossesOf(b.view) {
 		s := doc.Section{ID: fmt.Sprintf("l%d", i+1), Look: doc.Metric, Head: doc.Heading{Name: t.Workload, Untold: true}}
 		brief := []doc.Block{doc.Paragraph{Text: t.Workload, Depth: 1}}
 		var told gaps

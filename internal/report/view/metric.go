@@ -26,8 +26,8 @@ func (b *builder) workloads() []doc.Block {
 	for i, w := range b.Workloads {
 		out = append(out, b.workload(w, fmt.Sprintf("w%d", i+1)))
 	}
-	if len(out) == 0 && len(b.Summaries) > 0 {
-		out = append(out, forTerminal(doc.List{Apart: true, Items: b.items()}))
+	if len(out) == 0 && len(b.Modes) > 0 {
+		out = append(out, forTerminal(doc.List{Apart: true, Items: b.withoutWorkloads()}))
 	}
 	return out
 }
@@ -47,7 +47,7 @@ func (b *builder) workload(w workload, id string) doc.Block {
 			others = append(others, t)
 		}
 		media := doc.Media(0)
-		if b.addCPUCosts(t) {
+		if b.inCPUCosts(t) {
 			if told {
 				add(forTerminal(b.metric(t, "", told)))
 			}

@@ -17,7 +17,7 @@ import (
 // Overview returns the first screen of the report.
 func (r Report) Overview() doc.Overview {
 	b := newBuilder(r.view)
-	o := b.overview(doc.Terminal)
+	o := b.firstScreen(doc.Terminal)
 	o.Claims = b.claimsLine()
 	return o
 }
@@ -27,15 +27,12 @@ func markOf(tone chart.Tone) string { return chart.Signs()[tone] }
 
 // overview is the first screen: every mode by the main metrics, as changes.
 func (b *builder) overview(on doc.Media) doc.Overview {
-	if b.Run.Ladder != nil {
-		return b.ladderOverview(on == doc.Terminal)
-	}
 	columns := b.mainColumns()
 	o := withTies(b.changesOf(columns), columns)
 	o.By, o.Title, o.Measured, o.Page, o.Command = "answer", b.Title, measuredIn(b.view), b.Page, b.Full
 	o.Notes, o.Absent = overviewNotes(b.view), absentNotes(b.Run.Modes)
 	o.Sentence = b.conclusion(familiesOf(b.Input), columns)
-	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
+	if !slices.ContainsFunc(b.Modes, func(m result.Mode) bool { return strings.HasPrefix(o.Sentence, m.ID+" ") }) {
 		o.Sentence = capital(o.Sentence)
 	}
 	if n := len(grouped(b.Run)) - len(biasNotes(b.Run)); n > 0 {
@@ -278,5 +275,13 @@ func biasNotes(run result.Run) []doc.Note {
 
 // overviewSection is the first screen as the first section of a page.
 func (b *builder) overviewSection() doc.Block {
-	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{b.overview(doc.Pages)}}
+	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{b.firstScreen(doc.Pages)}}
+}
+
+// firstScreen is the answer: of a run that explains a mode, what its parts cost, otherwise every mode by the main metrics.
+func (b *builder) firstScreen(on doc.Media) doc.Overview {
+	if b.Run.Ladder != nil {
+		return b.ladderOverview(on == doc.Terminal)
+	}
+	return b.overview(on)
 }

@@ -10,10 +10,7 @@ import (
 
 // panels are the panel of ratios, where there are any, and the panel of absolute values. Empty
 // where there is nothing to draw.
-func (t table) panels() []chart.Panel { return t.drawn() }
-
-// draw makes the panels, once for all media.
-func (t table) draw() []chart.Panel {
+func (t table) panels() []chart.Panel {
 	if t.Metric.Detail {
 		return nil // the table says it
 	}

@@ -87,45 +87,10 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
-	cell := func(workload, metric string, c result.Cell) result.Cell {
-		m, _ := result.MetricNamed(metric)
-		c.Mode, c.Workload, c.Metric, c.Unit, c.Better = "m", workload, metric, m.Unit, m.Better
-		c.Baseline, c.Margin, c.Value = "host", 0.05, ptr(1e9)
-		return c
-	}
-	worse := result.Cell{Verdict: result.Worse, Ratio: ptr(0.71), RatioCI: &result.Interval{0.68, 0.75}}
-	better := result.Cell{Verdict: result.Better, Ratio: ptr(1.2), RatioCI: &result.Interval{1.1, 1.3}}
-	same := result.Cell{Verdict: result.Same, Ratio: ptr(1.0), RatioCI: &result.Interval{0.98, 1.02}}
-	small := result.Cell{Verdict: result.Small, Ratio: ptr(0.97), RatioCI: &result.Interval{0.96, 0.98}}
-	unsure := result.Cell{Verdict: result.CannotTell, Ratio: ptr(0.97), RatioCI: &result.Interval{0.91, 1.04}, BlocksNeeded: ptr(12)}
-	bare := result.Cell{}
-	for _, c := range []struct {
-		name         string
-		stream, rate *result.Cell
-		again        *result.Cell // tcp_stream with other parameters
-		want         string
-	}{
-		{"worse, worse", &worse, &worse, nil, "m carries 0.71 (0.68-0.75) of host's goodput; 0.71 (0.68-0.75) of its transaction rate."},
-		{"better", nil, &better, nil, "m reaches 1.20 (1.10-1.30) times host's transaction rate."},
-		{"same, small", &same, &small, nil, "m carries the same goodput as host within 5 %; 0.97 (0.96-0.98) of its transaction rate, a difference of less than 5 %."},
-		{"unsure, worse", &unsure, &worse, nil, "m cannot be told from host by goodput (between -9 % and +4 %; would need about 12 more blocks); reaches 0.71 (0.68-0.75) of its transaction rate."},
-		{"worse, unsure", &worse, &unsure, nil, "m carries 0.71 (0.68-0.75) of host's goodput; cannot be told from it by transaction rate (between -9 % and +4 %; would need about 12 more blocks)."},
-		{"no ratio", &bare, nil, nil, "m has a goodput of 1.00 Gbit/s, not compared."},
-		{"two of a kind", &worse, nil, &same, "m carries 0.71 (0.68-0.75) of host's goodput in tcp_stream; the same goodput within 5 % in tcp_stream_8."},
-		{"nothing", nil, nil, nil, "m has no valid trial."},
-	} {
-		in := Input{Run: result.Run{Modes: []result.Mode{{ID: "m", Baseline: "host", Status: result.ModeMeasured}}}}
-		for _, part := range []struct {
-			workload, metric string
-			cell             *result.Cell
-		}{{"tcp_stream", "goodput", c.stream}, {"tcp_rr", "transaction_rate", c.rate}, {"tcp_stream_8", "goodput", c.again}} {
-			if part.cell != nil {
-				in.Run.Cells = append(in.Run.Cells, cell(part.workload, part.metric, *part.cell))
-			}
-		}
-		must.EqualFor(t, c.name, c.want, newView(in).Summaries[0].String())
-	}
+// A run without a value says of each mode why.
+func TestModesWithoutWorkloads(t *testing.T) {
+	in := Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeVoid, Reason: "the bridge rested"}}}}
+	must.Contain(t, Text(in, TextOptions{}), "host has no valid trial.", "m is void, its path was not proven: the bridge rested.")
 }
 
 func TestPaths(t *testing.T) {

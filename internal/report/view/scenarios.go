@@ -177,19 +177,20 @@ func (r scenarioRow) what() string {
 
 // scenarios are the scenarios of the study, and what each carried.
 func (b *builder) scenarios() []doc.Block {
-	if len(b.Scenarios) == 0 {
+	all := scenariosOf(b.view)
+	if len(all) == 0 {
 		return nil
 	}
 	l := doc.List{Labels: true}
 	widest := 0
-	for _, t := range b.Scenarios {
+	for _, t := range all {
 		for _, r := range t.Rows {
 			widest = max(widest, wording.Width(r.Scenario.ID))
 			l.Items = append(l.Items, doc.Item{Name: r.Scenario.ID, Text: r.what()})
 		}
 	}
 	blocks := []doc.Block{forTerminal(l)}
-	for _, t := range b.Scenarios {
+	for _, t := range all {
 		blocks = append(blocks, b.scenarioTable(t, widest))
 		if t.cpu() {
 			blocks = append(blocks, forMarkdown(doc.Paragraph{Text: cpuLegend}))

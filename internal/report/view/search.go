@@ -40,13 +40,26 @@ type curvePoint struct {
 const searchLegend = "A trial is a whole search, and a step is one load of it. A lossy step lost more than the goal allows. At the rate found, the " +
 	"median step meets the goal, and in a strict search every step does."
 
-// searched adds the results of a mode's searches.
-func (w *workload) searched(m result.Mode, trials []*result.Trial) {
-	if unmeasured(m) {
-		return
+// searchResults are the rates of the searches of a workload and the loss over load, by mode.
+type searchResults struct {
+	Rates  []rateShare
+	Curves []curve
+}
+
+func foundIn(w workload, modes []result.Mode) searchResults {
+	var f searchResults
+	for _, m := range modes {
+		if !unmeasured(m) {
+			f.add(m.ID, w.trials[m.ID])
+		}
 	}
+	return f
+}
+
+// add adds the results of a mode's searches.
+func (f *searchResults) add(mode string, trials []*result.Trial) {
 	var goals []result.SearchGoal // by metric, with the steps of all searches counted together
-	c := curve{Mode: m.ID}
+	c := curve{Mode: mode}
 	var steps []result.Step
 	payload := 0
 	for _, t := range trials {
@@ -70,12 +83,12 @@ func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 	}
 	for _, g := range goals {
 		if g.Trials > 0 {
-			w.Rates = append(w.Rates, rateShare{m.ID, goalText(g), wording.Lossy(g.Lossy, g.Trials, "steps")})
+			f.Rates = append(f.Rates, rateShare{mode, goalText(g), wording.Lossy(g.Lossy, g.Trials, "steps")})
 		}
 	}
 	if len(steps) > 0 && payload > 0 {
 		c.points(steps, 8*float64(payload))
-		w.Curves = append(w.Curves, c)
+		f.Curves = append(f.Curves, c)
 	}
 }
 
@@ -153,9 +166,9 @@ func (c curve) Caption() string {
 
 // rateLines are the shares of lossy steps for a terminal: one line for each goal, modes
 // grouped.
-func (w workload) rateLines() []string {
+func (f searchResults) rateLines() []string {
 	var out, goals []string
-	for _, r := range w.Rates {
+	for _, r := range f.Rates {
 		if !slices.Contains(goals, r.Goal) {
 			goals = append(goals, r.Goal)
 		}
@@ -163,7 +176,7 @@ func (w workload) rateLines() []string {
 	for _, goal := range goals {
 		var texts, parts []string
 		modes := map[string][]string{}
-		for _, r := range w.Rates {
+		for _, r := range f.Rates {
 			if r.Goal != goal {
 				continue
 			}
@@ -184,22 +197,23 @@ func (w workload) rateLines() []string {
 // loads.
 func (b *builder) searches(w workload, id string) []doc.Block {
 	var out []doc.Block
-	if len(w.Rates) > 0 {
+	f := foundIn(w, b.Modes)
+	if len(f.Rates) > 0 {
 		t := doc.Table{Kind: doc.Rates, By: id + "-rates", Columns: []doc.Column{{Head: "Mode", Row: true, Names: true}, {Head: "Goal"}, {Head: "Steps at the rate found"}}, Groups: make([]doc.Group, 1)}
-		for _, r := range w.Rates {
+		for _, r := range f.Rates {
 			t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: r.Mode}, {Text: r.Goal}, {Text: r.Text, Tight: true}}})
 		}
 		legend := doc.Paragraph{Role: doc.Legend, Text: searchLegend}
 		out = append(out, forMarkdown(legend, t), forHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "Reliability of the rates"}, Blocks: []doc.Block{legend, t}}))
 		s := doc.Section{Head: doc.Heading{Text: "Steps at the rates found that lost more than the goal allows:", Depth: 1}}
-		for _, text := range w.rateLines() {
+		for _, text := range f.rateLines() {
 			s.Blocks = append(s.Blocks, doc.Paragraph{Text: text, Depth: 2})
 		}
 		if len(s.Blocks) > 0 {
 			out = append(out, forTerminal(s))
 		}
 	}
-	for _, c := range w.Curves {
+	for _, c := range f.Curves {
 		out = append(out, forPages(doc.Details{Name: c.Caption(), Blocks: []doc.Block{c.table()}}))
 	}
 	return out

@@ -180,7 +180,7 @@ func TestScenarioWithoutTrials(t *testing.T) {
 		{Block: 1, Mode: "host", Workload: "tcp-50", Status: result.TrialFailed, Reason: "1 of 50 connections came"},
 	}}
 	var got []string
-	for _, r := range newView(in).Scenarios[0].Rows {
+	for _, r := range scenariosOf(newView(in))[0].Rows {
 		got = append(got, r.verdict())
 	}
 	must.Equal(t, []string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got)

@@ -3,9 +3,7 @@ package view
 import (
 	"slices"
 	"strings"
-	"sync"
 
-	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/result"
 	"tare/internal/wording"
@@ -24,18 +22,15 @@ func (r Report) Document() doc.Document { return r.view.document() }
 type view struct {
 	Input
 	Notices     []notice
-	Summaries   []modeSummary
-	Scenarios   []scenarioTable
 	Comparisons []comparison
 	Workloads   []workload
 	Sweeps      []sweep
 	// Concurrencies are workloads at several numbers of flows or streams.
 	Concurrencies []concurrency
-	Decisions     []string // the run's decisions
 	TrialCounts   trialCounts
 	Lost          []result.Trial // invalid and failed ones, in order
 	Evidence      evidence
-	order         []string // of modes, as reports list them
+	Modes         []result.Mode // as reports list them
 }
 
 // workload is a workload with a table for each of its metrics, the primary
@@ -43,11 +38,8 @@ type view struct {
 type workload struct {
 	ID     string
 	Tables []table
-	// Rates and Curves are of rate searches: the reliability of the rates found, and the loss
-	// over load.
-	Rates  []rateShare
-	Curves []curve
 	ECDFs  []result.ECDF
+	trials map[string][]*result.Trial // by mode, in order, without pilots
 	// Empty says that no trial gave a value; it is empty where one did.
 	Empty string
 }
@@ -59,10 +51,9 @@ type table struct {
 	Scale    wording.Scale
 	Groups   []group
 	Rankings []result.Ranking
-	ties     map[string]tie       // by mode
-	drawn    func() []chart.Panel // its panels
-	flat     []row                // of all groups
-	at       map[string][]int     // in flat, by mode
+	ties     map[string]tie   // by mode
+	flat     []row            // of all groups
+	at       map[string][]int // in flat, by mode
 }
 
 // group is a baseline with the modes that are compared with it.
@@ -89,7 +80,7 @@ type row struct {
 func newView(in Input) view {
 	in = in.clean()
 	withProofs(in.Run.Modes, in.Trials)
-	v := view{Input: in, TrialCounts: countTrials(in), Decisions: runDecisions(in.Run)}
+	v := view{Input: in, TrialCounts: countTrials(in)}
 	for _, t := range in.Trials {
 		if t.Status != result.TrialOK {
 			v.Lost = append(v.Lost, t)
@@ -99,22 +90,18 @@ func newView(in Input) view {
 	cells := indexOf(in.Run.Cells)
 	rankings := rankingsOf(in.Run)
 	for _, f := range families {
-		for _, m := range f.modes {
-			v.order = append(v.order, m.ID)
-		}
+		v.Modes = append(v.Modes, f.modes...)
 	}
 	workloads := workloadsOf(in)
-	sparse := len(v.order)*len(workloads) > mostAbsent
+	sparse := len(v.Modes)*len(workloads) > mostAbsent
 	for _, id := range workloads {
 		v.Workloads = append(v.Workloads, newWorkload(in, cells, rankings, families, sparse, id))
 	}
-	v.addEvidence(families)
+	v.addCPUCosts()
 	v.Concurrencies = concurrenciesOf(in.Run, v.Workloads)
 	v.Sweeps = sweepsOf(slices.DeleteFunc(slices.Clone(v.Workloads), func(w workload) bool { _, is := v.curve(w.ID); return is }))
-	v.Scenarios = scenariosOf(v)
 	v.Comparisons = comparisonsOf(v.Run)
 	v.Notices = notices(v)
-	v.Summaries = modeSummaries(v, families)
 	return v
 }
 
@@ -142,8 +129,8 @@ func workloadsOf(in Input) []string {
 }
 
 func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []family, sparse bool, id string) workload {
-	w := workload{ID: id, ECDFs: in.Run.ECDFs}
 	trials := map[string][]*result.Trial{}
+	w := workload{ID: id, ECDFs: in.Run.ECDFs, trials: trials}
 	for _, t := range tabled(in.Trials, id) {
 		trials[t.Mode] = append(trials[t.Mode], t)
 	}
@@ -175,13 +162,11 @@ func newWorkload(in Input, cells cellIndex, rankings rankingIndex, families []fa
 		}
 		t.index()
 		t.Scale = t.scale()
-		t.drawn = sync.OnceValue(t.draw)
 		w.Tables = append(w.Tables, t)
 	}
 	n := 0
 	for _, f := range families {
 		for _, m := range f.modes {
-			w.searched(m, trials[m.ID])
 			n += len(trials[m.ID])
 		}
 	}

@@ -210,7 +210,7 @@ func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (fl
 		}
 		for j, m := range b.Modes {
 			if k := slices.IndexFunc(b.Modes, func(o breakdownMode) bool { return o.Mode == m.Base }); k >= 0 && m.Base != "" {
-				r.Cells[j].Diff = ptrTo(r.Cells[j].Value - r.Cells[k].Value)
+				r.Cells[j].Diff = new(r.Cells[j].Value - r.Cells[k].Value)
 			}
 		}
 	}
@@ -327,7 +327,7 @@ func (b breakdown) sum(name string, rows []breakdownRow) breakdownRow {
 			c.Value += r.Cells[j].Value
 			if d := r.Cells[j].Diff; d != nil {
 				if c.Diff == nil {
-					c.Diff = ptrTo(0.0)
+					c.Diff = new(0.0)
 				}
 				*c.Diff += *d
 			}

@@ -18,16 +18,16 @@ func sampleChanges() result.Changes {
 		Refused:     []result.Refusal{{Workload: "udp_stream", Reason: "rate was 500Mbit/s and is 1Gbit/s"}, {Reason: "lab mtu was 1500 and is 9000"}},
 		Modes:       []result.ModeChange{{Mode: "docker/overlay", Before: result.ModeMeasured, After: result.ModeFailed, Reason: "engine a: context deadline exceeded"}, {Mode: "netns/new", After: result.ModeMeasured}},
 		Cells: []result.Change{
-			{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Own: true, Before: ptr(21e9), BeforeCI: &result.Interval{20e9, 22e9}, BeforeN: 7,
-				After: ptr(18e9), AfterCI: &result.Interval{17e9, 19e9}, AfterN: 7, Ratio: ptr(0.857), RatioCI: &result.Interval{0.80, 0.92}, Verdict: result.Worse, Margin: 0.05},
-			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: ptr(0.83), BeforeCI: &result.Interval{0.81, 0.86}, BeforeN: 7,
-				After: ptr(0.71), AfterCI: &result.Interval{0.69, 0.73}, AfterN: 7, Ratio: ptr(0.855), RatioCI: &result.Interval{0.82, 0.89}, Verdict: result.Worse, Margin: 0.05},
-			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: ptr(0.6), BeforeN: 1, After: ptr(0.6), AfterN: 1,
-				Ratio: ptr(1.0), Verdict: result.CannotTell, Margin: 0.05},
-			{Mode: "netns/macvlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: ptr(0.9), BeforeCI: &result.Interval{0.8, 1.01}, BeforeN: 7,
-				After: ptr(0.92), AfterCI: &result.Interval{0.8, 1.1}, AfterN: 7, Ratio: ptr(1.02), RatioCI: &result.Interval{0.91, 1.14}, Verdict: result.CannotTell, Margin: 0.05, BlocksNeeded: ptr(12)},
-			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "retransmits", Unit: "segments", Better: result.Lower, Before: ptr(0.0), BeforeN: 7, After: ptr(2.0), AfterN: 7, Verdict: result.CannotTell},
-			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "send_rate", Unit: "bit/s", Better: result.Higher, Before: ptr(0.8), BeforeN: 7, After: ptr(0.8), AfterN: 7, Ratio: ptr(1.0), Verdict: result.Same, Margin: 0.05},
+			{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Own: true, Before: new(21e9), BeforeCI: &result.Interval{20e9, 22e9}, BeforeN: 7,
+				After: new(18e9), AfterCI: &result.Interval{17e9, 19e9}, AfterN: 7, Ratio: new(0.857), RatioCI: &result.Interval{0.80, 0.92}, Verdict: result.Worse, Margin: 0.05},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.83), BeforeCI: &result.Interval{0.81, 0.86}, BeforeN: 7,
+				After: new(0.71), AfterCI: &result.Interval{0.69, 0.73}, AfterN: 7, Ratio: new(0.855), RatioCI: &result.Interval{0.82, 0.89}, Verdict: result.Worse, Margin: 0.05},
+			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.6), BeforeN: 1, After: new(0.6), AfterN: 1,
+				Ratio: new(1.0), Verdict: result.CannotTell, Margin: 0.05},
+			{Mode: "netns/macvlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.9), BeforeCI: &result.Interval{0.8, 1.01}, BeforeN: 7,
+				After: new(0.92), AfterCI: &result.Interval{0.8, 1.1}, AfterN: 7, Ratio: new(1.02), RatioCI: &result.Interval{0.91, 1.14}, Verdict: result.CannotTell, Margin: 0.05, BlocksNeeded: new(12)},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "retransmits", Unit: "segments", Better: result.Lower, Before: new(0.0), BeforeN: 7, After: new(2.0), AfterN: 7, Verdict: result.CannotTell},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "send_rate", Unit: "bit/s", Better: result.Higher, Before: new(0.8), BeforeN: 7, After: new(0.8), AfterN: 7, Ratio: new(1.0), Verdict: result.Same, Margin: 0.05},
 		},
 	}
 }
@@ -108,11 +108,11 @@ func sampleBasis() result.Changes {
 		LeftOut: []result.LeftOut{{Path: "runs/x", Reason: "it ran on another machine: Model Two, 4 CPUs"}}, FalseAlarms: 0.005,
 	}
 	c.Cells = []result.Change{
-		{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: ptr(0.83), BeforeN: 18,
-			After: ptr(0.80), AfterN: 3, Ratio: ptr(0.964), RatioCI: &result.Interval{0.955, 0.973}, Verdict: result.Worse, Margin: 0.05, Spread: ptr(0.006)},
-		{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: ptr(0.6), BeforeN: 20, After: ptr(0.61), AfterCI: &result.Interval{0.6, 0.62},
-			AfterN: 1, Ratio: ptr(1.017), RatioCI: &result.Interval{0.93, 1.1}, Verdict: result.CannotTell, Margin: 0.05, Spread: ptr(0.04), Detectable: ptr(0.3)},
-		{Mode: "netns/new", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, After: ptr(0.7), AfterN: 1, Verdict: result.CannotTell, Margin: 0.05},
+		{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.83), BeforeN: 18,
+			After: new(0.80), AfterN: 3, Ratio: new(0.964), RatioCI: &result.Interval{0.955, 0.973}, Verdict: result.Worse, Margin: 0.05, Spread: new(0.006)},
+		{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.6), BeforeN: 20, After: new(0.61), AfterCI: &result.Interval{0.6, 0.62},
+			AfterN: 1, Ratio: new(1.017), RatioCI: &result.Interval{0.93, 1.1}, Verdict: result.CannotTell, Margin: 0.05, Spread: new(0.04), Detectable: new(0.3)},
+		{Mode: "netns/new", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, After: new(0.7), AfterN: 1, Verdict: result.CannotTell, Margin: 0.05},
 	}
 	return c
 }

@@ -67,13 +67,17 @@ func (b behind) table() *doc.Table {
 	return &t
 }
 
-// The most that one chart draws. Its caption says what is left out.
-const (
-	mostDots  = 150 // of a row, in a chart of dots
-	mostSpots = 600 // of all lanes of a timeline or of a loss curve
-	mostSlots = 60  // of a lane's time
-	mostLog   = 600 // rows of a table of trials
-)
+// mostSlots is how many slots a lane's time has.
+const mostSlots = 60
+
+// mostSpots is how many dots all lanes of a timeline or of a loss curve have. Its caption says what is left out.
+const mostSpots = 600
+
+// mostDots is how many dots of a row a chart draws.
+const mostDots = 150
+
+// mostLog is how many rows a table of trials has.
+const mostLog = 600
 
 // downsampled returns at most so many, evenly spaced, with the first and the last.
 func downsampled[T any](all []T, most int) []T {

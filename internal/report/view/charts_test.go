@@ -42,20 +42,20 @@ func drawable(blocks int) Input {
 	add(result.Trial{Block: 1, Mode: "m", Workload: "tcp_stream", Status: result.TrialFailed, Void: true, Reason: "another way"})
 	add(result.Trial{Block: 1, Mode: "m", Workload: "tcp_stream", Status: result.TrialInvalid, Reason: "steal", Metrics: map[string]float64{"goodput": 0.4e9}})
 	in.Run.Cells = []result.Cell{
-		{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Value: ptr(1.1e9)},
-		{Mode: "m", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: ptr(0.55e9),
-			Ratio: ptr(0.97), RatioCI: &result.Interval{0.9, 1.05}, Margin: 0.05, Verdict: result.CannotTell, BlocksNeeded: ptr(9)},
-		{Mode: "host", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Value: ptr(0.8e9)},
-		{Mode: "m", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: ptr(0.4e9), Ratio: ptr(0.5),
+		{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(1.1e9)},
+		{Mode: "m", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: new(0.55e9),
+			Ratio: new(0.97), RatioCI: &result.Interval{0.9, 1.05}, Margin: 0.05, Verdict: result.CannotTell, BlocksNeeded: new(9)},
+		{Mode: "host", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(0.8e9)},
+		{Mode: "m", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: new(0.4e9), Ratio: new(0.5),
 			RatioCI: &result.Interval{0.48, 0.52}, Verdict: result.Worse},
-		{Mode: "host", Workload: "udp_search", Metric: "throughput_1", Unit: "bit/s", Better: result.Higher, N: blocks, Value: ptr(0.9e9), AtLeast: true},
+		{Mode: "host", Workload: "udp_search", Metric: "throughput_1", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(0.9e9), AtLeast: true},
 	}
 	return in
 }
 
 func TestStrip(t *testing.T) {
 	v := newView(drawable(4))
-	s, ok := v.Workloads[0].Tables[0].timeline(began(v))
+	s, ok := v.Workloads[0].Tables[0].timeline(newBuilder(v).begin)
 	if !ok || len(s.Plane.Lanes) != 3 {
 		t.Fatalf("drawn %v, lanes: %+v", ok, s.Plane.Lanes)
 	}
@@ -177,7 +177,7 @@ func TestChartsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	s, _ := main.timeline(began(v))
+	s, _ := main.timeline(newBuilder(v).begin)
 	spots := 0
 	for _, l := range s.Plane.Lanes {
 		spots += len(l.Spots)
@@ -196,6 +196,11 @@ func TestChartsAreBounded(t *testing.T) {
 			t.Errorf("%d steps", len(l.Spots))
 		}
 	}
+}
+
+// However many trials do not count, a page lists no more than so many.
+func TestLostAreBounded(t *testing.T) {
+	b := newBuilder(newView(drawable(1)))
 	b.Lost = make([]result.Trial, 1000)
 	lost := b.lost().(doc.Section).Blocks
 	if n := len(lost[1].(doc.List).Items); n != mostLostRows || lost[2].(doc.Paragraph).Text == "" {

@@ -118,9 +118,8 @@ func claimValue(c result.Claim, s wording.Scale, v *float64, ci *result.Interval
 	return strings.TrimSpace(s.Estimate(v, ci) + " " + s.Unit)
 }
 
-// Claims are the claims of the run as one screen.
-func (r Report) Claims() doc.Claims {
-	b := newBuilder(r.view)
+// claimsScreen is the claims of the run as one screen.
+func (b *builder) claimsScreen() doc.Claims {
 	out := doc.Claims{
 		Title: b.Title, Measured: measuredIn(b.view), Notes: overviewNotes(b.view), Page: b.Page, Command: b.Full,
 		Groups:   []doc.ClaimGroup{{Rows: claimRows(b.Run.Claims)}},
@@ -192,16 +191,6 @@ func (b *builder) claims() []doc.Block {
 		blocks = append(blocks, forTerminal(claimParagraphs(r)...))
 	}
 	return []doc.Block{doc.Section{ID: claimsAnchor, Head: doc.Heading{Text: "What was claimed, what was found"}, Nav: "Claims", Blocks: blocks}}
-}
-
-// ClaimBlocks are the blocks of the section about claims; empty without claims.
-func (r Report) ClaimBlocks() []doc.Block {
-	for _, b := range newBuilder(r.view).claims() {
-		if s, ok := b.(doc.Section); ok {
-			return s.Blocks
-		}
-	}
-	return nil
 }
 
 // claimTable is a row for each claim, with its parts below it.

@@ -22,35 +22,35 @@ func claimed() Input {
 	in.Run.Scenarios = append(in.Run.Scenarios, result.Scenario{ID: "swarm", Mode: "docker/overlay", Workload: "tcp_stream"})
 	in.Run.Claims = []result.Claim{
 		{ID: "tcp-same", Claim: "Published ports cost TCP nothing where the link limits", Source: source, Of: []string{"netns/published", "host"}, Metric: "goodput", HoldsIf: "same",
-			Published: "0.992 (0.97-1.01)", PublishedValue: ptr(0.992), PublishedCI: &result.Interval{0.97, 1.01},
-			Outcome: result.ClaimHolds, Reason: "the ratio is within 5 % of 1", Value: ptr(0.998), CI: &result.Interval{0.991, 1.005}, N: 4},
+			Published: "0.992 (0.97-1.01)", PublishedValue: new(0.992), PublishedCI: &result.Interval{0.97, 1.01},
+			Outcome: result.ClaimHolds, Reason: "the ratio is within 5 % of 1", Value: new(0.998), CI: &result.Interval{0.991, 1.005}, N: 4},
 		{ID: "vxlan-half", Claim: "VXLAN halves TCP goodput", Source: source, Of: []string{"netns/vxlan", "host"}, Metric: "goodput", HoldsIf: "between 0.4 and 0.7",
-			Published: "0.54", PublishedValue: ptr(0.54), Outcome: result.ClaimDoesNotHold, Reason: "0.81 to 0.88 is above 0.7", Value: ptr(0.84), CI: &result.Interval{0.81, 0.88}, N: 4,
+			Published: "0.54", PublishedValue: new(0.54), Outcome: result.ClaimDoesNotHold, Reason: "0.81 to 0.88 is above 0.7", Value: new(0.84), CI: &result.Interval{0.81, 0.88}, N: 4,
 			Differs: []string{"a kernel of 2016 without receive offload for VXLAN", "the lab has no link limit."}},
 		{ID: "raw-udp", Claim: "Raw hosts lose nothing to 700 Mbit/s, then steeply more", Source: source, Of: []string{"host"}, Metric: "loss_ratio", Unit: "ratio", HoldsIf: "below 0.5% to 700Mbit/s and above 10% from 896Mbit/s",
 			Published: "0 to 700 Mbit/s, 2 % at 768, 20 % at 896", Outcome: result.ClaimDoesNotHold, Reason: "no loss at 896 Mbit/s", N: 4, Points: []result.ClaimPoint{
-				{Label: "700 Mbit/s", Value: ptr(0.0), CI: &result.Interval{0, 0}, Outcome: result.ClaimHolds},
-				{Label: "896 Mbit/s", Value: ptr(0.001), CI: &result.Interval{0, 0.003}, Outcome: result.ClaimDoesNotHold}}},
+				{Label: "700 Mbit/s", Value: new(0.0), CI: &result.Interval{0, 0}, Outcome: result.ClaimHolds},
+				{Label: "896 Mbit/s", Value: new(0.001), CI: &result.Interval{0, 0.003}, Outcome: result.ClaimDoesNotHold}}},
 		{ID: "order", Claim: "Raw, then published ports, then VXLAN", Of: []string{"host", "netns/published", "netns/vxlan"}, Metric: "transaction_rate", HoldsIf: "order",
 			Outcome: result.ClaimCannotTell, Reason: "host and netns/published cannot be told apart; about 12 more blocks", N: 4, Points: []result.ClaimPoint{
-				{Label: "host before netns/published", Value: ptr(1.02), CI: &result.Interval{0.97, 1.07}, Outcome: result.ClaimCannotTell},
-				{Label: "netns/published before netns/vxlan", Value: ptr(1.3), CI: &result.Interval{1.2, 1.4}, Outcome: result.ClaimHolds}}},
+				{Label: "host before netns/published", Value: new(1.02), CI: &result.Interval{0.97, 1.07}, Outcome: result.ClaimCannotTell},
+				{Label: "netns/published before netns/vxlan", Value: new(1.3), CI: &result.Interval{1.2, 1.4}, Outcome: result.ClaimHolds}}},
 		{ID: "rate", Claim: "A raw host answers 40000 requests a second", Of: []string{"host"}, Metric: "transaction_rate", Unit: "1/s", HoldsIf: "above 40000",
-			PublishedValue: ptr(40000.0), Outcome: result.ClaimHolds, Reason: "58 to 62 k/s is above 40 k/s", Value: ptr(60e3), CI: &result.Interval{58e3, 62e3}, N: 4},
+			PublishedValue: new(40000.0), Outcome: result.ClaimHolds, Reason: "58 to 62 k/s is above 40 k/s", Value: new(60e3), CI: &result.Interval{58e3, 62e3}, N: 4},
 		{ID: "windows", Claim: "Windows containers lose 30 % of UDP", Source: source, Outcome: result.ClaimCannotTell, Reason: "needs Windows hosts with HNS"},
-		{ID: "swarm", Claim: "Swarm's overlay loses almost 45 %", Source: source, Of: []string{"swarm", "host"}, Metric: "goodput", Outcome: result.ClaimHolds, Reason: "made up", Value: ptr(0.777), CI: &result.Interval{0.776, 0.778}},
+		{ID: "swarm", Claim: "Swarm's overlay loses almost 45 %", Source: source, Of: []string{"swarm", "host"}, Metric: "goodput", Outcome: result.ClaimHolds, Reason: "made up", Value: new(0.777), CI: &result.Interval{0.776, 0.778}},
 	}
 	return in
 }
 
 func hostileClaims(evil, mode string) []result.Claim {
 	return []result.Claim{
-		{ID: evil, Claim: evil, Source: evil, Of: []string{mode}, Unit: evil, Metric: evil, Published: evil, Outcome: result.ClaimOutcome(evil), Reason: evil, Value: ptr(math.NaN()), CI: &result.Interval{math.Inf(-1), math.NaN()},
-			Points: []result.ClaimPoint{{Label: evil, Value: ptr(math.Inf(1)), Outcome: result.ClaimOutcome(evil)}, {}}, Differs: []string{evil, ""}},
-		{ID: evil, Claim: evil, PublishedValue: ptr(-1.0), Outcome: result.ClaimHolds, Value: ptr(1e300), CI: &result.Interval{-1e300, math.Inf(1)}},
-		{ID: evil, Claim: strings.Repeat(evil, 30), PublishedValue: ptr(0.5), PublishedCI: &result.Interval{math.NaN(), 1}, Outcome: result.ClaimDoesNotHold, Value: ptr(2.0), CI: &result.Interval{-1, 3}},
+		{ID: evil, Claim: evil, Source: evil, Of: []string{mode}, Unit: evil, Metric: evil, Published: evil, Outcome: result.ClaimOutcome(evil), Reason: evil, Value: new(math.NaN()), CI: &result.Interval{math.Inf(-1), math.NaN()},
+			Points: []result.ClaimPoint{{Label: evil, Value: new(math.Inf(1)), Outcome: result.ClaimOutcome(evil)}, {}}, Differs: []string{evil, ""}},
+		{ID: evil, Claim: evil, PublishedValue: new(-1.0), Outcome: result.ClaimHolds, Value: new(1e300), CI: &result.Interval{-1e300, math.Inf(1)}},
+		{ID: evil, Claim: strings.Repeat(evil, 30), PublishedValue: new(0.5), PublishedCI: &result.Interval{math.NaN(), 1}, Outcome: result.ClaimDoesNotHold, Value: new(2.0), CI: &result.Interval{-1, 3}},
 		// A value of a mode that was not measured must not be shown.
-		{ID: evil, Claim: evil, Of: []string{"long"}, Outcome: result.ClaimHolds, Value: ptr(7.77)},
+		{ID: evil, Claim: evil, Of: []string{"long"}, Outcome: result.ClaimHolds, Value: new(7.77)},
 		{},
 	}
 }
@@ -130,7 +130,7 @@ func TestClaimsOfUnmeasuredModes(t *testing.T) {
 
 // Ratios that were published as a number are drawn with what was found; other claims are not.
 func TestClaimFigure(t *testing.T) {
-	in := claimed().clean()
+	in := newView(claimed())
 	f, ok := claimFigure(in.Run.Claims, claimRows(in.Run.Claims))
 	if !ok || len(f.Panels) != 1 || len(f.Panels[0].Rows) != 4 {
 		t.Fatalf("drawn: %v, %+v", ok, f)

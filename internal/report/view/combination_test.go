@@ -97,8 +97,8 @@ func hostileCombination() result.Combination {
 				Next: &result.Interval{5e-324, huge}, NextVerdict: result.Verdict(e), NoNext: e, Time: &result.Interval{-huge, huge}, TimeUnit: e,
 				Units: []result.CombinedPart{part, {Machine: 99, Runs: []int{0}, Ratio: 1}, {Machine: 0, Runs: []int{-1, 99}, Ratio: 1}, {Ratio: 1}, {Runs: []int{0}, Ratio: nan}, {Runs: []int{0}, Ratio: -1}}},
 			{Mode: "no ratio", Units: []result.CombinedPart{part}},
-			{Mode: "zero", Ratio: ptr(0.0)},
-			{Mode: "alone", Ratio: ptr(0.5), Spread: huge, Time: &result.Interval{nan, 1}},
+			{Mode: "zero", Ratio: new(0.0)},
+			{Mode: "alone", Ratio: new(0.5), Spread: huge, Time: &result.Interval{nan, 1}},
 		},
 		LeftOut: []result.CombinedLeftOut{{Run: 0, Mode: e, Workload: e, Reason: e}, {Run: 99}, {Run: -1}, {Run: 1}}}
 }

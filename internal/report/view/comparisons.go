@@ -258,11 +258,11 @@ func (l comparedLine) blocks() string {
 func (l comparedLine) heading() string { return table{Metric: l.Known, Scale: l.Scale}.heading() }
 
 // The legends of long reports.
-const (
-	comparedLegend = "A ratio is that of A to B, the mean over the complete blocks; \"missing\" counts incomplete blocks. " +
-		"p is adjusted over the comparisons in one metric."
-	cpuLegend = "CPU is the busy share of the whole machine during the trials, with both endpoints and all other programs."
-)
+const comparedLegend = "A ratio is that of A to B, the mean over the complete blocks; \"missing\" counts incomplete blocks. " +
+	"p is adjusted over the comparisons in one metric."
+
+// cpuLegend explains a column of CPU use.
+const cpuLegend = "CPU is the busy share of the whole machine during the trials, with both endpoints and all other programs."
 
 // comparisons are the comparisons of the study.
 func (b *builder) comparisons() []doc.Block {

@@ -69,7 +69,11 @@ func TestConcurrency(t *testing.T) {
 	if at := values.Plane.Lanes[0].Flags[0].X; math.Abs(math.Log2(at/12)) > 0.5 {
 		t.Errorf("the mark is at %g", at)
 	}
+}
 
+// A report says where no curves cross.
+func TestNoCrossing(t *testing.T) {
+	in := concurrent()
 	in.Run.Concurrencies[0].Crossings = nil
 	must.ContainFor(t, "without a crossing", Text(in, TextOptions{Width: 200}), "No two curves are shown to cross.")
 }

@@ -13,12 +13,11 @@ import (
 	"tare/internal/wording"
 )
 
-// mostReasons is how many of the kernel's drop reasons a terminal shows, and mostGap how many
-// columns of a reason for a missing value.
-const (
-	mostReasons = 3
-	mostGap     = 600
-)
+// mostReasons is how many of the kernel's drop reasons a terminal shows.
+const mostReasons = 3
+
+// mostGap is how many columns of a reason for a missing value a terminal shows.
+const mostGap = 600
 
 // cpuCost is the CPU cost of a workload.
 type cpuCost struct {
@@ -86,10 +85,10 @@ func busyHead(m result.Metric) string {
 // processesLegend heads the processes of modes.
 const processesLegend = "Of which the mode's own processes (including time when other modes ran):"
 
-// isCPUMetric says that a metric is part of the CPU cost; isCPUCost that it is the cost of
-// what was carried.
+// isCPUMetric says that a metric is part of the CPU cost.
 func isCPUMetric(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_") }
 
+// isCPUCost says that a metric is the cost of what was carried.
 func isCPUCost(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
 
 // newCPUCost takes the CPU cost of a workload from its tables; false where it has none.
@@ -170,9 +169,10 @@ type pass struct {
 	Rate    string   // "4.20 Gbit/s"; empty where it is not known
 }
 
-// costTables are the tables of CPU metrics; carried are the others, which are alike by design.
+// costTables are the tables of CPU metrics.
 func (p pass) costTables() []table { return tablesOf(p.Tables, isCPUMetric) }
 
+// carried are the tables of a pass that are alike by design.
 func (p pass) carried() []table {
 	return tablesOf(p.Tables, func(m result.Metric) bool { return !isCPUMetric(m) })
 }

@@ -23,12 +23,6 @@ type builder struct {
 
 func newBuilder(v view) *builder {
 	b := &builder{view: v, numbers: map[string]int{}, anchors: map[string]string{}, begin: began(v), shownReasons: map[string]bool{}}
-	b.images = sync.OnceValue(func() []named {
-		if v.FiguresDir == "" {
-			return nil
-		}
-		return v.figures()
-	})
 	for i, m := range v.Modes {
 		b.numbers[m.ID] = i + 1
 	}
@@ -61,6 +55,12 @@ func (b *builder) anchorOf(t table) string { return b.anchors[t.Workload+" "+t.M
 // document is the report as blocks.
 func (v view) document() doc.Document {
 	b := newBuilder(v)
+	b.images = sync.OnceValue(func() []named {
+		if v.FiguresDir == "" {
+			return nil
+		}
+		return v.figures()
+	})
 	d := doc.Document{Title: v.Title, Description: v.Description, Generator: v.Run.Tare.Version, Particulars: particulars(v)}
 	for _, n := range v.Notices {
 		d.Notices = append(d.Notices, doc.Notice{Text: n.Text, Grave: n.Grave})

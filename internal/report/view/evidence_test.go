@@ -103,7 +103,7 @@ func priceBreakdown(mode string, i int, total float64) result.Breakdown {
 		{"veth", [4]float64{4, 6, 9, 9}}, {"softirq and device core", [4]float64{5, 6, 12, 13}}, {"scheduler", [4]float64{4, 4, 8, 14}}, {"other programs", [4]float64{3, 1, 1, 1}},
 		{result.Unclassified, [4]float64{1.5, 1.6, 4, 3}},
 	}
-	b := result.Breakdown{Mode: mode, Workload: "cost_pass", Trials: 4, Samples: 6000 + 2500*i, Unit: "s/Gbit", CPUs: ptr(4.2 * total / 1e3), Cost: ptr(total / 1e3), File: "stacks/x.cost_pass.folded"}
+	b := result.Breakdown{Mode: mode, Workload: "cost_pass", Trials: 4, Samples: 6000 + 2500*i, Unit: "s/Gbit", CPUs: new(4.2 * total / 1e3), Cost: new(total / 1e3), File: "stacks/x.cost_pass.folded"}
 	sum := 0.0
 	for _, p := range parts {
 		sum += p.of[i]

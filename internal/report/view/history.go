@@ -32,6 +32,9 @@ const (
 // and of the most important others. The tables have all series.
 const mostHistoryFigures = 60
 
+// mostHistoryLeftOut is how many runs that are left out a page lists.
+const mostHistoryLeftOut = 600
+
 // mostDrawn is how many points all figures of a page have together, but for the first figure: each is drawn and listed.
 const mostDrawn = 30_000
 

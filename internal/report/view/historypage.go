@@ -204,7 +204,7 @@ func (v *historyView) leftOutTable() *doc.Table {
 	}
 	t := plain("Run", "Reason")
 	for i, l := range v.LeftOut {
-		if i == mostLog {
+		if i == mostHistoryLeftOut {
 			addRow(t, fmt.Sprintf("%d more", len(v.LeftOut)-i), "")
 			break
 		}

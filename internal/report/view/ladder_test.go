@@ -60,8 +60,8 @@ func hostileLadder(evil, mode string) *result.Ladder {
 		Removals: []result.Rung{{Mode: evil, Part: evil, Title: evil}},
 		Costs: []result.LadderCost{{}, {Workload: evil, Metric: evil, Unit: evil, Baseline: big, Whole: nan},
 			{Workload: evil, Metric: "transaction_rate", Unit: "s/transaction", Baseline: big, Whole: big,
-				Steps: []result.LadderStep{{}, {Parts: []string{evil, evil}, With: evil, Cost: nan, Share: ptr(math.NaN()), Verdict: result.Verdict(evil), Contradicts: evil},
-					{Parts: []string{evil}, With: mode, Cost: big, Ratio: ptr(math.Inf(1)), Beyond: true}},
+				Steps: []result.LadderStep{{}, {Parts: []string{evil, evil}, With: evil, Cost: nan, Share: new(math.NaN()), Verdict: result.Verdict(evil), Contradicts: evil},
+					{Parts: []string{evil}, With: mode, Cost: big, Ratio: new(math.Inf(1)), Beyond: true}},
 				Removals: []result.LadderStep{{Parts: []string{evil}, Cost: big, Interaction: nan}, {Interaction: big}}}}}
 }
 

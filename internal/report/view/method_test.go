@@ -25,11 +25,11 @@ func settled() Input {
 			{ID: "control", Title: "The baseline once more", Baseline: "host", Control: true, Status: result.ModeMeasured},
 		},
 		Stopping: &result.Stopping{Blocks: 9, Reason: result.StopSettled, MinBlocks: 7, MostBlocks: 12, ExtraBlocks: 2, Width: 0.025, SettledAt: 7,
-			Unsettled: []result.Unsettled{{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Width: ptr(0.041)}}},
+			Unsettled: []result.Unsettled{{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Width: new(0.041)}}},
 		Pilots: []result.Pilot{
-			{Mode: "host", Workload: "tcp_stream", Length: 15, Warmup: ptr(1.0)},
-			{Mode: "netns/bridge", Workload: "tcp_stream", Length: 15, Warmup: ptr(2.5)},
-			{Mode: "netns/vxlan", Workload: "tcp_stream", Length: 15, Warmup: ptr(1.5), Unsettled: true},
+			{Mode: "host", Workload: "tcp_stream", Length: 15, Warmup: new(1.0)},
+			{Mode: "netns/bridge", Workload: "tcp_stream", Length: 15, Warmup: new(2.5)},
+			{Mode: "netns/vxlan", Workload: "tcp_stream", Length: 15, Warmup: new(1.5), Unsettled: true},
 			{Mode: "control", Workload: "tcp_stream", Reason: "its pilot trial is failed: dial 198.18.0.2:40001: i/o timeout"},
 		},
 		Lengths: []result.Length{
@@ -128,9 +128,9 @@ func searchTrial(block int, mode string, knee float64) result.Trial {
 		t.AtLeast = []string{"throughput_0"}
 	}
 	t.Search.Goals = []result.SearchGoal{
-		{Metric: "throughput_0", ExceedRatio: 0.5, Lower: ptr(knee), Throughput: ptr(knee), Regular: !atLeast, AtLeast: atLeast, Lossy: lossy, Trials: 5},
-		{Metric: "throughput_1", LossGoal: 0.01, ExceedRatio: 0.5, Lower: ptr(knee * 1.02), Upper: ptr(knee * 1.03), Throughput: ptr(knee * 1.01), Regular: true, Trials: 5},
-		{Metric: "throughput_0_strict", ExceedRatio: 0, Lower: ptr(knee * 0.9), Upper: ptr(knee), Throughput: ptr(knee * 0.9), Regular: true, Trials: 5},
+		{Metric: "throughput_0", ExceedRatio: 0.5, Lower: new(knee), Throughput: new(knee), Regular: !atLeast, AtLeast: atLeast, Lossy: lossy, Trials: 5},
+		{Metric: "throughput_1", LossGoal: 0.01, ExceedRatio: 0.5, Lower: new(knee * 1.02), Upper: new(knee * 1.03), Throughput: new(knee * 1.01), Regular: true, Trials: 5},
+		{Metric: "throughput_0_strict", ExceedRatio: 0, Lower: new(knee * 0.9), Upper: new(knee), Throughput: new(knee * 0.9), Regular: true, Trials: 5},
 	}
 	t.Metrics["throughput_0_strict"] = knee * 0.9 * bits
 	return t
@@ -144,7 +144,7 @@ func noisyRun() Input {
 	in.Run.Noisy = "31 of 120 trials were ruled out, more than 20 %: no difference is to be believed"
 	in.Run.Comparisons, in.Run.Scenarios, in.Run.Pilots, in.Run.Lengths = in.Run.Comparisons[:2], nil, nil, nil
 	in.Run.Stopping = &result.Stopping{Blocks: 12, Reason: result.StopCap, MinBlocks: 7, MostBlocks: 12, ExtraBlocks: 2, Width: 0.025,
-		Unsettled: []result.Unsettled{{Mode: "netns/vxlan", Workload: "tcp_rr", Metric: "transaction_rate", Width: ptr(0.3)}, {Mode: "netns/bridge", Workload: "tcp_rr", Metric: "transaction_rate"}}}
+		Unsettled: []result.Unsettled{{Mode: "netns/vxlan", Workload: "tcp_rr", Metric: "transaction_rate", Width: new(0.3)}, {Mode: "netns/bridge", Workload: "tcp_rr", Metric: "transaction_rate"}}}
 	var cells []result.Cell
 	for _, c := range in.Run.Cells {
 		if c.Workload != "tcp_rr" {
@@ -154,7 +154,7 @@ func noisyRun() Input {
 			c.Verdict, c.BlocksNeeded = result.CannotTell, nil
 		}
 		if c.Mode == "control" {
-			c.Verdict, c.Ratio, c.RatioCI = result.Worse, ptr(0.93), &result.Interval{0.9, 0.96}
+			c.Verdict, c.Ratio, c.RatioCI = result.Worse, new(0.93), &result.Interval{0.9, 0.96}
 		}
 		cells = append(cells, c)
 	}
@@ -184,6 +184,11 @@ func TestWorkloadWithoutFigures(t *testing.T) {
 	for form, text := range everything(in) {
 		must.ContainFor(t, form, text, "No value from 1 trial")
 	}
+}
+
+// A row without a value says how many trials it has.
+func TestVerdictWithoutValue(t *testing.T) {
+	trial := result.Trial{Block: 1, Mode: "host", Workload: "udp_search", Status: result.TrialOK}
 	r := row{Metric: "throughput_0", Trials: []*result.Trial{&trial}}
 	must.Equal(t, "no value from 1 valid trial", r.verdict())
 }

@@ -13,11 +13,11 @@ import (
 	"tare/internal/wording"
 )
 
-// The notes and titles of columns.
-const (
-	withInterval = "(95 % interval)"
-	smallest     = "Smallest change that this comparison could show"
-)
+// withInterval is the note of a column of values with their intervals.
+const withInterval = "(95 % interval)"
+
+// smallest is the title of a column of detectable changes.
+const smallest = "Smallest change that this comparison could show"
 
 // workloads are the values of all workloads; without any, a terminal shows the status of the
 // modes.

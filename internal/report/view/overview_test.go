@@ -68,7 +68,7 @@ func many(families, modes int, name string) Input {
 			in.Run.Modes = append(in.Run.Modes, mode)
 			for i, metric := range []string{"goodput", "transaction_rate", "connection_rate", "rtt_p99", "cpu_cost"} {
 				known, _ := result.MetricNamed(metric)
-				c := result.Cell{Mode: mode.ID, Workload: []string{"tcp_stream", "tcp_rr", "tcp_crr", "tcp_rr", "tcp_stream"}[i], Metric: metric, Unit: known.Unit, Better: known.Better, N: 12, Value: ptr(1e9)}
+				c := result.Cell{Mode: mode.ID, Workload: []string{"tcp_stream", "tcp_rr", "tcp_crr", "tcp_rr", "tcp_stream"}[i], Metric: metric, Unit: known.Unit, Better: known.Better, N: 12, Value: new(1e9)}
 				if m > 0 {
 					r := 1 + float64(m)/10
 					c.Baseline, c.Ratio, c.RatioCI, c.Verdict, c.Margin = base, &r, &result.Interval{r - 0.05, r + 0.05}, result.Worse, 0.05

@@ -11,10 +11,9 @@ import (
 	"tare/internal/wording"
 )
 
-// Ranking returns the rankings of numbers without a baseline as a document: a table for each
+// rankingDocument is the rankings of numbers without a baseline as a document: a table for each
 // metric, the best mode first, and which modes cannot be told apart.
-func (r Report) Ranking() doc.Document {
-	b := newBuilder(r.view)
+func (b *builder) rankingDocument() doc.Document {
 	d := doc.Document{Title: b.Title, Description: b.Description, Generator: b.Run.Tare.Version, Particulars: particulars(b.view)}
 	d.Blocks = append(d.Blocks, forMarkdown(doc.Paragraph{Text: capital(strings.Join(d.Particulars, ", ") + ".")}))
 	for _, w := range b.Workloads {

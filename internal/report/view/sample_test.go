@@ -143,5 +143,3 @@ func sampleTrials() []result.Trial {
 	}
 	return out
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -10,7 +10,7 @@ func twoTools() Input {
 	modes := sampleModes()[:2]
 	base, other := modes[0].ID, modes[1].ID
 	cell := func(mode, metric, unit string, better result.Direction, value float64) result.Cell {
-		c := result.Cell{Mode: mode, Workload: "udp_stream", Metric: metric, Unit: unit, Better: better, N: 4, Value: ptr(value)}
+		c := result.Cell{Mode: mode, Workload: "udp_stream", Metric: metric, Unit: unit, Better: better, N: 4, Value: new(value)}
 		if mode == other {
 			c.Baseline, c.Verdict, c.Margin = base, result.CannotTell, 0.1
 		}
@@ -21,7 +21,7 @@ func twoTools() Input {
 		bound := cell(mode, "goodput", "bit/s", result.Higher, 9e8)
 		bound.AtLeast = mode == other
 		if mode == other {
-			bound.Ratio, bound.RatioCI = ptr(0.9), &result.Interval{0.8, 1}
+			bound.Ratio, bound.RatioCI = new(0.9), &result.Interval{0.8, 1}
 		}
 		in.Run.Cells = append(in.Run.Cells, bound,
 			cell(mode, "offered_load", "bit/s", result.Higher, 9e8),
@@ -33,8 +33,8 @@ func twoTools() Input {
 		return result.Agreement{Workload: "udp_stream", Twin: "udp_stream.iperf3", Tool: "iperf3", Mode: other, Metric: "goodput", N: 4, Ratio: ratio, RatioCI: ci, Agree: agree}
 	}
 	in.Run.Agreements = []result.Agreement{
-		of(result.AgreeYes, ptr(1.01), &result.Interval{0.97, 1.05}),
-		of(result.AgreeNo, ptr(0.5), &result.Interval{0.4, 0.6}),
+		of(result.AgreeYes, new(1.01), &result.Interval{0.97, 1.05}),
+		of(result.AgreeNo, new(0.5), &result.Interval{0.4, 0.6}),
 		of(result.AgreeCannotTell, nil, nil),
 	}
 	return in

@@ -18,6 +18,22 @@ func New(in Input) Report { return Report{newView(in)} }
 // Document returns the report as a document.
 func (r Report) Document() doc.Document { return r.view.document() }
 
+// Ranking returns the rankings of numbers without a baseline as a document.
+func (r Report) Ranking() doc.Document { return newBuilder(r.view).rankingDocument() }
+
+// Claims are the claims of the run as one screen.
+func (r Report) Claims() doc.Claims { return newBuilder(r.view).claimsScreen() }
+
+// ClaimBlocks are the blocks of the section about claims; empty without claims.
+func (r Report) ClaimBlocks() []doc.Block {
+	for _, b := range newBuilder(r.view).claims() {
+		if s, ok := b.(doc.Section); ok {
+			return s.Blocks
+		}
+	}
+	return nil
+}
+
 // view is the data of the document and the figures.
 type view struct {
 	Input

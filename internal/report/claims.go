@@ -6,7 +6,7 @@ import (
 	"tare/internal/report/doc"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
-	"tare/internal/report/view"
+	"tare/internal/report/view/claims"
 	"tare/internal/result"
 )
 
@@ -35,17 +35,17 @@ func (r Prepared) ClaimsSection(w io.Writer) error {
 }
 
 // ClaimsOf prepares the claims of several studies.
-func ClaimsOf(all []result.StudyClaims) ClaimTable { return view.ClaimsOf(all) }
+func ClaimsOf(all []result.StudyClaims) ClaimTable { return claims.Of(all) }
 
 // ClaimsText writes the claims of several studies for a terminal. Its only error is that of w.
 func ClaimsText(w io.Writer, all []result.StudyClaims, opt TextOptions) error {
-	_, err := w.Write(text.ClaimsTable(view.ClaimsOf(all), opt))
+	_, err := w.Write(text.ClaimsTable(claims.Of(all), opt))
 	return err
 }
 
 // ClaimsMarkdown writes the claims of several studies as Markdown: a table for each. Its only error is
 // that of w.
 func ClaimsMarkdown(w io.Writer, all []result.StudyClaims) error {
-	_, err := w.Write(markdown.Blocks(view.ClaimTables(all)))
+	_, err := w.Write(markdown.Blocks(claims.Tables(all)))
 	return err
 }

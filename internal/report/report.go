@@ -13,22 +13,27 @@ import (
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/view"
+	"tare/internal/report/view/change"
+	"tare/internal/report/view/combination"
+	"tare/internal/report/view/history"
+	"tare/internal/report/view/model"
+	"tare/internal/report/view/paths"
 	"tare/internal/result"
 	"tare/internal/wording"
 )
 
 // Input is the data of a report. All of it may be of foreign origin; it is cleaned here and
 // escaped by the writers.
-type Input = view.Input
+type Input = model.Input
 
 // Units are in what the first screen shows changes.
-type Units = view.Units
+type Units = model.Units
 
 // The units.
 const (
-	UnitBoth    = view.UnitBoth
-	UnitPercent = view.UnitPercent
-	UnitTime    = view.UnitTime
+	UnitBoth    = model.UnitBoth
+	UnitPercent = model.UnitPercent
+	UnitTime    = model.UnitTime
 )
 
 // TextOptions says how to write for a terminal.
@@ -111,59 +116,59 @@ func (r Prepared) Figures() (map[string][]byte, error) { return r.report.Figures
 
 // PathFigure draws the path of a mode as an SVG file: with what its last proof showed or, for
 // a mode without trials, with what the counters must show. Empty where the path is unknown.
-func PathFigure(m result.Mode) []byte { return view.PathFigure(m) }
+func PathFigure(m result.Mode) []byte { return paths.Figure(m) }
 
 // PathInWords is the packet path of a mode by its steps, place by place; empty where it is
 // unknown.
-func PathInWords(m result.Mode) []string { return view.PathInWords(m) }
+func PathInWords(m result.Mode) []string { return paths.InWords(m) }
 
 // ChangesText writes for a terminal what changed from one run to another: first the settings,
 // then cell by cell. Width and colour are as in [Prepared.Text]. Its only error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
-	_, err := w.Write(text.Changes(view.Changes(c), opt))
+	_, err := w.Write(text.Changes(change.Full(c), opt))
 	return err
 }
 
 // ChangesOverview writes for a terminal what changed from one run to another on one
 // screen, as [Prepared.Overview] does. The command prints all of it.
 func ChangesOverview(w io.Writer, c result.Changes, command string, units Units, opt TextOptions) error {
-	_, err := w.Write(text.Overview(view.ChangesOverview(c, command, units), opt))
+	_, err := w.Write(text.Overview(change.Overview(c, command, units), opt))
 	return err
 }
 
 // ChangesTable writes the table of [ChangesOverview] alone.
 func ChangesTable(w io.Writer, c result.Changes, units Units, opt TextOptions) error {
-	_, err := w.Write(text.OverviewTable(view.ChangesOverview(c, "", units), opt))
+	_, err := w.Write(text.OverviewTable(change.Overview(c, "", units), opt))
 	return err
 }
 
 // ChangesMarkdown writes the same as Markdown.
 func ChangesMarkdown(w io.Writer, c result.Changes) error {
-	_, err := w.Write(markdown.Changes(view.Changes(c)))
+	_, err := w.Write(markdown.Changes(change.Full(c)))
 	return err
 }
 
 // ChangesHTML writes the same as a page like that of [HTML].
 func ChangesHTML(w io.Writer, c result.Changes) error {
-	_, err := w.Write(html.Changes(view.Changes(c)))
+	_, err := w.Write(html.Changes(change.Full(c)))
 	return err
 }
 
 // HistoryOptions say how a history is shown.
-type HistoryOptions = view.HistoryOptions
+type HistoryOptions = history.Options
 
 // PrepareHistory prepares how the results of a study changed over time, which its Text, Markdown
 // and HTML write.
 func PrepareHistory(h result.History, opt HistoryOptions) Prepared {
-	return Prepared{doc: view.History(h, opt)}
+	return Prepared{doc: history.Document(h, opt)}
 }
 
 // HistoryAnswer is the answer of a history in one sentence: how many changes were found.
-func HistoryAnswer(h result.History) string { return view.HistoryAnswer(h) }
+func HistoryAnswer(h result.History) string { return history.Answer(h) }
 
 // ChangeTold returns the verdict with the change and, where there is one, its time: "worse: -14 % (-17 % to -11 %); +1.2 us
 // (+1.1 .. +1.3)".
-func ChangeTold(c result.Change) string { return view.ChangeTold(c) }
+func ChangeTold(c result.Change) string { return change.Told(c) }
 
 // Style is how pages look, with its source for a Content-Security-Policy that allows nothing
 // else.
@@ -180,9 +185,9 @@ func Script() (script template.JS, source string) {
 }
 
 // CombinationOptions say how a combination is shown.
-type CombinationOptions = view.CombinationOptions
+type CombinationOptions = combination.Options
 
 // PrepareCombination prepares the answer of several runs, which its Text, Markdown and HTML write.
 func PrepareCombination(c result.Combination, opt CombinationOptions) Prepared {
-	return Prepared{doc: view.Combination(c, opt)}
+	return Prepared{doc: combination.Document(c, opt)}
 }

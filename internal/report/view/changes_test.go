@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"tare/internal/report/html"
+	"tare/internal/report/view/change"
+	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
-	"tare/internal/wording"
+	"tare/internal/testkit/reports"
 )
 
 func sampleChanges() result.Changes {
@@ -33,9 +35,9 @@ func sampleChanges() result.Changes {
 }
 
 func TestChangesGolden(t *testing.T) {
-	golden(t, "changes.txt", changesText(sampleChanges(), TextOptions{}))
-	golden(t, "changes-narrow.txt", changesText(sampleChanges(), TextOptions{Width: 48}))
-	golden(t, "changes.md", changesMarkdown(sampleChanges()))
+	reports.Golden(t, "changes.txt", changesText(sampleChanges(), TextOptions{}))
+	reports.Golden(t, "changes-narrow.txt", changesText(sampleChanges(), TextOptions{Width: 48}))
+	reports.Golden(t, "changes.md", changesMarkdown(sampleChanges()))
 }
 
 // A change of a time stands beside that of the ratio, with its interval where there is room; where a change cannot be told the
@@ -48,23 +50,23 @@ func TestChangesTimes(t *testing.T) {
 			Added: &result.Added{Amount: result.Amount{Value: added, CI: &result.Interval{added - 1e-7, added + 1e-7}, N: 7}, Unit: "s/transaction"}}
 	}
 	c.Cells = []result.Change{cell("docker/bridge", result.Worse, 1.2e-6), cell("netns/vxlan", result.CannotTell, 4.1e-6)}
-	shown := func(units Units) (out []string) {
-		o := ChangesOverview(c, "", units)
+	shown := func(units model.Units) (out []string) {
+		o := change.Overview(c, "", units)
 		for _, r := range o.Groups[0].Rows[:2] {
 			out = append(out, strings.Join(strings.Fields(r.Cells[0].Mark+" "+r.Cells[0].Change+" "+r.Cells[0].Interval+" "+r.Cells[0].Time), " "))
 		}
 		return append(out, o.Columns[0].Legend)
 	}
-	must.Equal(t, []string{"▼ -10 % (-12 .. -8) +1.2 us", "? -10 % (-12 .. -8)", "+us for each transaction more than before"}, shown(UnitBoth))
-	must.Equal(t, []string{"▼ -10 % (-12 .. -8)", "? -10 % (-12 .. -8)", ""}, shown(UnitPercent))
-	must.Equal(t, []string{"▼ +1.2 us (+1.1 .. +1.3)", "? +4.1 us (+4.0 .. +4.2)", "+us for each transaction more than before"}, shown(UnitTime))
+	must.Equal(t, []string{"▼ -10 % (-12 .. -8) +1.2 us", "? -10 % (-12 .. -8)", "+us for each transaction more than before"}, shown(model.UnitBoth))
+	must.Equal(t, []string{"▼ -10 % (-12 .. -8)", "? -10 % (-12 .. -8)", ""}, shown(model.UnitPercent))
+	must.Equal(t, []string{"▼ +1.2 us (+1.1 .. +1.3)", "? +4.1 us (+4.0 .. +4.2)", "+us for each transaction more than before"}, shown(model.UnitTime))
 	c.Cells[0].Added.CI = &result.Interval{-1e-7, 2.5e-6} // no change is possible
-	must.Equal(t, "▼ -10 % (-12 .. -8)", shown(UnitBoth)[0])
-	must.Equal(t, "▼ +1.2 us (-0.1 .. +2.5)", shown(UnitTime)[0])
+	must.Equal(t, "▼ -10 % (-12 .. -8)", shown(model.UnitBoth)[0])
+	must.Equal(t, "▼ +1.2 us (-0.1 .. +2.5)", shown(model.UnitTime)[0])
 	c.Cells[0].Added.CI = &result.Interval{1.1e-6, 1.3e-6}
 	must.Contain(t, strings.Join(strings.Fields(changesText(c, TextOptions{})), " "), "worse: -10 % (-12 % to -8 %); +1.2 us (+1.1 .. +1.3)", "how much more a mode adds")
 	must.Contain(t, changesMarkdown(c), "| change | time |", "| worse: -10 % (-12 % to -8 %) | \\+1.2 us (+1.1 .. +1.3) |")
-	must.Contain(t, string(html.Changes(Changes(c))), `<th scope="col" class="num">Time</th>`, "&#43;1.2\u00a0us\u00a0(&#43;1.1 .. &#43;1.3)")
+	must.Contain(t, string(html.Changes(change.Full(c))), `<th scope="col" class="num">Time</th>`, "&#43;1.2\u00a0us\u00a0(&#43;1.1 .. &#43;1.3)")
 	must.NotContain(t, changesMarkdown(sampleChanges()), "| time |", "Beside it is the time")
 }
 
@@ -94,9 +96,9 @@ func TestChangesOfMachinesGolden(t *testing.T) {
 	c.Environment = append(c.Environment, c.Machine...)
 	c.Warnings = []result.Warning{{Code: "different_machines", Scope: "run", Text: "the two runs are of different machines, and ratios differ between machines: " +
 		"microcode of host a was 0x1 and is 0x2b000603. Repeat the earlier run on this machine."}}
-	golden(t, "changes-machines.txt", changesText(c, TextOptions{}))
-	golden(t, "changes-machines.md", changesMarkdown(c))
-	golden(t, "changes-machines.screen.txt", changesScreen(c, "tare compare --full before after"))
+	reports.Golden(t, "changes-machines.txt", changesText(c, TextOptions{}))
+	reports.Golden(t, "changes-machines.md", changesMarkdown(c))
+	reports.Golden(t, "changes-machines.screen.txt", changesScreen(c, "tare compare --full before after"))
 }
 
 // sampleBasis is a run that was judged by its history.
@@ -118,21 +120,12 @@ func sampleBasis() result.Changes {
 }
 
 func TestBasisGolden(t *testing.T) {
-	golden(t, "changes-history.txt", changesText(sampleBasis(), TextOptions{}))
-	golden(t, "changes-history.md", changesMarkdown(sampleBasis()))
-	golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
+	reports.Golden(t, "changes-history.txt", changesText(sampleBasis(), TextOptions{}))
+	reports.Golden(t, "changes-history.md", changesMarkdown(sampleBasis()))
+	reports.Golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
 	nothing := sampleBasis()
 	nothing.Cells, nothing.Basis.Reason = nil, "2 comparable earlier runs, and at least 5 are required"
-	if o := ChangesOverview(nothing, "", UnitBoth); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
+	if o := change.Overview(nothing, "", model.UnitBoth); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
 		t.Errorf("%q, %v", o.Sentence, o.Notes)
 	}
-}
-
-// A clear change from two blocks is shown, as one that has no verdict for that reason.
-func TestChangeOfTwoBlocks(t *testing.T) {
-	c := result.Change{Mode: "m", Metric: "transaction_rate", BeforeN: 2, AfterN: 5, Ratio: new(0.25), RatioCI: &result.Interval{0.2, 0.32}, P: new(0.001),
-		Verdict: result.CannotTell, Detectable: new(0.34)}
-	got := changeCell(c, changeForm{form: wording.FormOf(c.Ratio)})
-	must.EqualFor(t, "of two", "0.25x (0.20 .. 0.32)", got.Change+" "+got.Interval)
-	must.EqualFor(t, "as a percentage", "-75 %", changeCell(c, changeForm{}).Change)
 }

@@ -9,8 +9,10 @@ import (
 
 	page "tare/internal/report/html"
 	"tare/internal/report/text"
+	"tare/internal/report/view/combination"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
@@ -106,18 +108,18 @@ func hostileCombination() result.Combination {
 func TestCombinationGolden(t *testing.T) {
 	for _, name := range []string{"three", "one", "two"} {
 		c := combinations()[name]
-		golden(t, "combination-"+name+".txt", text.Write(Combination(c, CombinationOptions{Command: "tare combine --full web1 web2"}), text.Options{Width: 100}))
+		reports.Golden(t, "combination-"+name+".txt", text.Write(combination.Document(c, combination.Options{Command: "tare combine --full web1 web2"}), text.Options{Width: 100}))
 	}
 	c := combinations()["three"]
-	golden(t, "combination-three.full.txt", text.Write(Combination(c, CombinationOptions{Full: true}), text.Options{Width: 100}))
-	golden(t, "combination-three.view", dump(Combination(c, CombinationOptions{Version: "1.2"})))
+	reports.Golden(t, "combination-three.full.txt", text.Write(combination.Document(c, combination.Options{Full: true}), text.Options{Width: 100}))
+	reports.Golden(t, "combination-three.view", dump(combination.Document(c, combination.Options{Version: "1.2"})))
 }
 
 func TestCombinationFits(t *testing.T) {
 	for name, c := range combinations() {
 		for _, width := range []int{40, 80, 100} {
 			for _, full := range []bool{false, true} {
-				for line := range strings.Lines(string(text.Write(Combination(c, CombinationOptions{Full: full}), text.Options{Width: width}))) {
+				for line := range strings.Lines(string(text.Write(combination.Document(c, combination.Options{Full: full}), text.Options{Width: width}))) {
 					if line = strings.TrimSuffix(line, "\n"); wording.Width(line) > width || strings.ContainsAny(line, "\x1b\u009b\u202e\u2066") {
 						t.Errorf("%s at %d: %q", name, width, line)
 					}
@@ -130,7 +132,7 @@ func TestCombinationFits(t *testing.T) {
 // A page of many runs is bounded.
 func TestCombinationManyRuns(t *testing.T) {
 	c := sampleCombination(1000, 1000)
-	written := string(page.Write(Combination(c, CombinationOptions{})))
+	written := string(page.Write(combination.Document(c, combination.Options{})))
 	if len(written) > 1<<20 {
 		t.Errorf("%d bytes", len(written))
 	}

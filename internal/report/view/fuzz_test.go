@@ -7,12 +7,14 @@ import (
 	"unicode"
 
 	"tare/internal/report/text"
+	"tare/internal/report/view/model"
+	"tare/internal/testkit/reports"
 )
 
 // FuzzReport checks that a run from a stranger becomes a report in every form without a character
 // that a terminal interprets, and a page without markup of its own.
 func FuzzReport(f *testing.F) {
-	in := sample()
+	in := reports.Sample()
 	in.Run.Cells, in.Trials = in.Run.Cells[:min(4, len(in.Run.Cells))], in.Trials[:min(4, len(in.Trials))]
 	run, err1 := json.Marshal(in.Run)
 	trials, err2 := json.Marshal(in.Trials)
@@ -27,7 +29,7 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"modes":[{"id":"a"},{"id":"a"}],"cells":[{"mode":"a","metric":"x","ratio":-1,"ci":[5,1]},{}],"warnings":[{}]}`), []byte(`[{},{"status":"ok","metrics":{"goodput":-5}}]`))
 	f.Add([]byte(`{}`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, run, trials []byte) {
-		var in Input
+		var in model.Input
 		if json.Unmarshal(run, &in.Run) != nil || json.Unmarshal(trials, &in.Trials) != nil || len(in.Run.Cells) > 50 || len(in.Run.Modes) > 20 || len(in.Trials) > 50 {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,22 +12,25 @@ import (
 	page "tare/internal/report/html"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
+	"tare/internal/report/view/combination"
+	"tare/internal/report/view/history"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
 // documents are all documents that pages are tested with: those of runs and those of histories.
 func documents() map[string]doc.Document {
 	out := map[string]doc.Document{}
-	for name, in := range inputs() {
+	for name, in := range reports.Inputs() {
 		out[name] = New(in).Document()
 	}
 	for name, h := range histories() {
-		out["history-"+name] = History(h, HistoryOptions{Command: "tare history --full", Version: "1.2"})
+		out["history-"+name] = history.Document(h, history.Options{Command: "tare history --full", Version: "1.2"})
 	}
 	for name, c := range combinations() {
-		out["combination-"+name] = Combination(c, CombinationOptions{Command: "tare combine --full", Version: "1.2"})
+		out["combination-"+name] = combination.Document(c, combination.Options{Command: "tare combine --full", Version: "1.2"})
 	}
 	return out
 }
@@ -120,10 +122,10 @@ func TestHistoryGolden(t *testing.T) {
 		if name == "short" || name == "clock" || name == "hostile" {
 			continue
 		}
-		d := History(h, HistoryOptions{Command: "tare history --full"})
-		golden(t, "history-"+name+".txt", text.Write(d, text.Options{Width: 100}))
+		d := history.Document(h, history.Options{Command: "tare history --full"})
+		reports.Golden(t, "history-"+name+".txt", text.Write(d, text.Options{Width: 100}))
 		if name != "many" {
-			golden(t, "history-"+name+".md", markdown.Write(d))
+			reports.Golden(t, "history-"+name+".md", markdown.Write(d))
 		}
 	}
 }
@@ -133,7 +135,7 @@ func TestHistoryText(t *testing.T) {
 	for name, h := range histories() {
 		for _, full := range []bool{false, true} {
 			for _, width := range []int{100, 60} {
-				out := string(text.Write(History(h, HistoryOptions{Full: full, Command: "tare history --full"}), text.Options{Width: width}))
+				out := string(text.Write(history.Document(h, history.Options{Full: full, Command: "tare history --full"}), text.Options{Width: width}))
 				lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
 				for _, l := range lines {
 					if wording.Width(l) > width {
@@ -143,7 +145,7 @@ func TestHistoryText(t *testing.T) {
 				if strings.ContainsAny(out, "\x1b\u202e\x00") {
 					t.Errorf("%s: control characters reach the terminal", name)
 				}
-				if answer := HistoryAnswer(h); len(lines) < 4 || !strings.Contains(strings.Join(lines[:min(len(lines), 12)], " "), strings.Fields(answer)[0]) {
+				if answer := history.Answer(h); len(lines) < 4 || !strings.Contains(strings.Join(lines[:min(len(lines), 12)], " "), strings.Fields(answer)[0]) {
 					t.Errorf("%s: the answer %q is not at the top:\n%s", name, answer, out)
 				}
 				if name == "many" && width == 100 && !full && len(lines) > 80 {
@@ -165,8 +167,8 @@ func TestHistoryAnswer(t *testing.T) {
 		{"short", "2 runs: too few to find a change, which takes at least 7 on one machine.", "at most 5 %", "No change"},
 	} {
 		h := histories()[c.name]
-		out := strings.Join(strings.Fields(string(text.Write(History(h, HistoryOptions{}), text.Options{Width: 100}))), " ")
-		if got := HistoryAnswer(h); got != c.answer || !strings.Contains(out, c.answer) || !strings.Contains(out, c.also) || c.not != "" && strings.Contains(out, c.not) {
+		out := strings.Join(strings.Fields(string(text.Write(history.Document(h, history.Options{}), text.Options{Width: 100}))), " ")
+		if got := history.Answer(h); got != c.answer || !strings.Contains(out, c.answer) || !strings.Contains(out, c.also) || c.not != "" && strings.Contains(out, c.not) {
 			t.Errorf("%s: %q, want %q and %q, not %q in:\n%s", c.name, got, c.answer, c.also, c.not, out)
 		}
 	}
@@ -174,7 +176,7 @@ func TestHistoryAnswer(t *testing.T) {
 
 // The page has a figure for each mode and metric with a line for each machine, and a table behind it with each run.
 func TestHistoryPage(t *testing.T) {
-	out := string(page.Write(History(sampleHistory(2, 60, 20), HistoryOptions{})))
+	out := string(page.Write(history.Document(sampleHistory(2, 60, 20), history.Options{})))
 	must.Equal(t, 40, strings.Count(out, "<figure"))
 	must.Equal(t, 2*60*40, strings.Count(out, `class="run-mark"`))
 	must.ContainFor(t, "the page", out, `class="series k0"`, `class="series k1"`, "host a kernel 6.8.0, now 6.9.1", "run.json is cut short", "2026-09-11")
@@ -182,40 +184,12 @@ func TestHistoryPage(t *testing.T) {
 		t.Errorf("the page has %d bytes", len(out))
 	}
 	many := sampleHistory(1, 10, 100)
-	must.EqualFor(t, "figures of 200 series", 60, bytes.Count(page.Write(History(many, HistoryOptions{})), []byte("<figure")))
+	must.EqualFor(t, "figures of 200 series", 60, bytes.Count(page.Write(history.Document(many, history.Options{})), []byte("<figure")))
 }
 
 // Where the clock was set back, the axis counts runs.
 func TestHistoryAxis(t *testing.T) {
-	if out := string(page.Write(History(setBack(), HistoryOptions{}))); !strings.Contains(out, "runs in their order") || strings.Contains(out, "start of the run, UTC") {
+	if out := string(page.Write(history.Document(setBack(), history.Options{}))); !strings.Contains(out, "runs in their order") || strings.Contains(out, "start of the run, UTC") {
 		t.Error("a history whose clock was set back is drawn by time")
 	}
-}
-
-// The dates of an axis are few, in order and within it.
-func TestDateTicks(t *testing.T) {
-	begin := time.Date(2026, 1, 31, 22, 50, 0, 0, time.UTC)
-	for _, long := range []time.Duration{time.Second, time.Minute, time.Hour, 5 * time.Hour, 30 * time.Hour, 80 * time.Hour, 20 * 24 * time.Hour, 60 * 24 * time.Hour, 400 * 24 * time.Hour, 9000 * 24 * time.Hour, math.MaxInt64} {
-		ticks := dateTicks(begin, begin.Add(long))
-		if len(ticks) > 8 || len(ticks) == 0 && long > time.Minute {
-			t.Errorf("%v: ticks %v", long, ticks)
-		}
-		for i, tick := range ticks {
-			if days := long.Hours() / 24; tick.At < 0 || tick.At > days || i > 0 && tick.At <= ticks[i-1].At {
-				t.Errorf("%v: ticks %v", long, ticks)
-			}
-		}
-	}
-}
-
-// However many runs a history has, its figures have a bounded number of points together; one is always drawn.
-func TestFiguresOfManyRuns(t *testing.T) {
-	h := result.History{Machines: []result.MachineHistory{{Machine: "Xeon", Runs: []result.HistoryRun{{ID: "r"}}}}}
-	points := func(n int) []result.HistoryPoint { return slices.Repeat([]result.HistoryPoint{{Ratio: 0.5}}, n) }
-	for i := range 4 {
-		h.Machines[0].Series = append(h.Machines[0].Series, result.HistorySeries{Mode: fmt.Sprint("m", i), Baseline: "host", Workload: "tcp_rr", Metric: "transaction_rate", Points: points(mostDrawn / 2)})
-	}
-	must.EqualFor(t, "figures", 2, len(newHistoryView(h, HistoryOptions{}).drawn()))
-	h.Machines[0].Series[0].Points = points(2 * mostDrawn)
-	must.EqualFor(t, "figures beside a very long one", 1, len(newHistoryView(h, HistoryOptions{}).drawn()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/printable"
 	"tare/internal/result"
+	"tare/internal/testkit/reports"
 )
 
 // Figures that no run has, and trials without any, are drawn or left out: nothing waits,
@@ -16,7 +17,7 @@ import (
 func TestOddFigures(t *testing.T) {
 	odd := []float64{0, -1, 1, 5e-324, 1e-300, 1e300, math.MaxFloat64, -math.MaxFloat64}
 	for shift := range odd {
-		in := sample()
+		in := reports.Sample()
 		next := func(i int) float64 { return odd[(i+shift)%len(odd)] }
 		for i := range in.Trials {
 			tr := &in.Trials[i]
@@ -63,7 +64,7 @@ func TestOddFigures(t *testing.T) {
 // A name of 10 kB is cut where it is shown, and stays another than one that is nearly
 // the same.
 func TestLongNames(t *testing.T) {
-	in := sample()
+	in := reports.Sample()
 	long := strings.Repeat("long/", 2000)
 	rename := map[string]string{"netns/vxlan": long + "1" + long, "netns/published": long + "2" + long}
 	to := func(s *string) {
@@ -81,7 +82,7 @@ func TestLongNames(t *testing.T) {
 		to(&in.Trials[i].Mode)
 		in.Trials[i].Reason = long
 	}
-	plain := everything(sample())
+	plain := everything(reports.Sample())
 	for form, text := range everything(in) {
 		if len(text) > len(plain[form])+100*1000 {
 			t.Errorf("%s grew from %d to %d bytes", form, len(plain[form]), len(text))

@@ -11,22 +11,26 @@ import (
 
 	"tare/internal/report/doc"
 	"tare/internal/report/text"
+	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
 // screen is the first screen of a run.
-func screen(in Input, opt TextOptions) string { return string(text.Overview(New(in).Overview(), opt)) }
+func screen(in model.Input, opt TextOptions) string {
+	return string(text.Overview(New(in).Overview(), opt))
+}
 
 // The default output of a run stays on one screen.
 func TestOverviewGolden(t *testing.T) {
-	for name, in := range map[string]Input{"full": sample(), "sdn": sdn(), "noisy": noisyRun(), "limited": atTheLimit(), "explained": explained(), "interrupted": inputs()["interrupted"]} {
+	for name, in := range map[string]model.Input{"full": reports.Sample(), "sdn": reports.Sdn(), "noisy": reports.NoisyRun(), "limited": reports.AtTheLimit(), "explained": reports.Explained(), "interrupted": reports.Inputs()["interrupted"]} {
 		in.Page, in.Full = "tare-runs/x/report.html", "tare report --full tare-runs/x"
 		t.Run(name, func(t *testing.T) {
 			got := screen(in, TextOptions{})
 			bounds(t, name, got, 100)
-			golden(t, name+".screen.txt", got)
+			reports.Golden(t, name+".screen.txt", got)
 		})
 	}
 }
@@ -55,8 +59,8 @@ func bounds(t *testing.T, name, screen string, width int) {
 }
 
 // many is a run of so many families of so many modes each, beside their baselines.
-func many(families, modes int, name string) Input {
-	in := Input{Title: "Many modes", Page: "tare-runs/many/report.html", Full: "tare report --full tare-runs/many",
+func many(families, modes int, name string) model.Input {
+	in := model.Input{Title: "Many modes", Page: "tare-runs/many/report.html", Full: "tare report --full tare-runs/many",
 		Run: result.Run{Status: result.RunComplete, Profile: "standard", Started: time.Unix(0, 0), Finished: time.Unix(600, 0)}}
 	for f := range families {
 		base := fmt.Sprintf("host%d", f)
@@ -85,7 +89,7 @@ func many(families, modes int, name string) Input {
 
 // No run makes the screen larger, and what does not fit is counted.
 func TestOverviewFits(t *testing.T) {
-	runs := inputs()
+	runs := reports.Inputs()
 	runs["12x3"] = many(12, 3, "netns/mode")
 	runs["25"] = many(1, 25, "netns/mode")
 	runs["long names"] = many(1, 30, strings.Repeat("netns/long-name-", 12))
@@ -169,7 +173,7 @@ func TestOverviewForms(t *testing.T) {
 	}
 	in.Trials = nil
 	last := &in.Run.Cells[len(in.Run.Cells)-1]
-	cells := func(units Units) (out []string) {
+	cells := func(units model.Units) (out []string) {
 		in.Units = units
 		for _, g := range New(in).Overview().Groups {
 			for _, r := range g.Rows {
@@ -179,13 +183,13 @@ func TestOverviewForms(t *testing.T) {
 		}
 		return out
 	}
-	must.Equal(t, []string{"100 k/s 10.0 us", "▼ -38 % (-39 .. -37) +2.4 us", "▼ -38 % (-39 .. -37) +2.4 us"}, cells(UnitBoth))
-	must.Equal(t, []string{"100 k/s", "▼ -38 % (-39 .. -37)", "▼ -38 % (-39 .. -37)"}, cells(UnitPercent))
-	must.Equal(t, []string{"100 k/s 10.0 us", "▼ +2.4 us (+2.3 .. +2.5)", "▼ +2.4 us (+2.3 .. +2.5)"}, cells(UnitTime))
+	must.Equal(t, []string{"100 k/s 10.0 us", "▼ -38 % (-39 .. -37) +2.4 us", "▼ -38 % (-39 .. -37) +2.4 us"}, cells(model.UnitBoth))
+	must.Equal(t, []string{"100 k/s", "▼ -38 % (-39 .. -37)", "▼ -38 % (-39 .. -37)"}, cells(model.UnitPercent))
+	must.Equal(t, []string{"100 k/s 10.0 us", "▼ +2.4 us (+2.3 .. +2.5)", "▼ +2.4 us (+2.3 .. +2.5)"}, cells(model.UnitTime))
 	last.Ratio, last.RatioCI, last.Verdict = new(0.05), &result.Interval{0.04, 0.06}, result.Worse
-	must.Equal(t, []string{"100 k/s", "▼ 0.62x (0.61 .. 0.63)", "▼ 0.050x (0.040 .. 0.060)"}, cells(UnitPercent))
+	must.Equal(t, []string{"100 k/s", "▼ 0.62x (0.61 .. 0.63)", "▼ 0.050x (0.040 .. 0.060)"}, cells(model.UnitPercent))
 	last.Ratio, last.RatioCI, last.Verdict = new(1.49), &result.Interval{1.04, 2.13}, result.CannotTell
-	must.Equal(t, "? +49 % (+4 .. +113)", cells(UnitPercent)[2])
+	must.Equal(t, "? +49 % (+4 .. +113)", cells(model.UnitPercent)[2])
 	must.Contain(t, strings.Join(New(in).Overview().Legend, "; "), "several modes are compared")
 }
 

@@ -10,13 +10,15 @@ import (
 	"golang.org/x/net/html"
 
 	page "tare/internal/report/html"
+	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
 func TestHostileStrings(t *testing.T) {
-	for form, text := range everything(hostile()) {
+	for form, text := range everything(reports.Hostile()) {
 		for _, r := range text {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s holds the control character %U", form, r)
@@ -89,47 +91,12 @@ func TestPageIsSelfContained(t *testing.T) {
 
 // A run without a value says of each mode why.
 func TestModesWithoutWorkloads(t *testing.T) {
-	in := Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeVoid, Reason: "the bridge rested"}}}}
+	in := model.Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeVoid, Reason: "the bridge rested"}}}}
 	must.Contain(t, Text(in, TextOptions{}), "host has no valid trial.", "m is void, its path was not proven: the bridge rested.")
 }
 
-func TestPaths(t *testing.T) {
-	topology := func(edges ...string) *result.Topology {
-		t := &result.Topology{}
-		for _, id := range []string{"a", "b", "c", "d"} {
-			t.Nodes = append(t.Nodes, result.Node{ID: id, Kind: "veth", Label: id})
-		}
-		for _, e := range edges {
-			t.Edges = append(t.Edges, result.Edge{From: e[:1], To: e[1:]})
-		}
-		return t
-	}
-	for _, c := range []struct {
-		name string
-		in   *result.Topology
-		want []string
-	}{
-		{"none", nil, nil},
-		{"chain, out of order", topology("bc", "ab", "cd"), []string{"veth a>veth b>veth c>veth d"}},
-		{"two ways", topology("ab", "ac", "bd", "cd"), []string{"veth a>veth b>veth d", "veth a>veth c>veth d"}},
-		{"circle", topology("ab", "ba", "cd"), []string{"veth c>veth d", "veth a>veth b"}},
-		{"to nowhere", topology("ab", "bx", "xc"), []string{"veth a>veth b", "veth c", "veth d"}},
-		{"no edges", topology(), []string{"veth a", "veth b", "veth c", "veth d"}},
-	} {
-		var got []string
-		for _, way := range paths(c.in) {
-			var labels []string
-			for _, s := range way {
-				labels = append(labels, s.Label)
-			}
-			got = append(got, strings.Join(labels, ">"))
-		}
-		must.EqualFor(t, c.name, c.want, got)
-	}
-}
-
 func TestFigureNames(t *testing.T) {
-	in := sample()
+	in := reports.Sample()
 	for i := range in.Run.Cells {
 		if in.Run.Cells[i].Workload == "tcp_rr" {
 			in.Run.Cells[i].Workload = "../tcp/stream"
@@ -154,7 +121,7 @@ func TestFigureNames(t *testing.T) {
 
 // A report must not change what it is given.
 func TestInputUntouched(t *testing.T) {
-	in, want := hostile(), hostile()
+	in, want := reports.Hostile(), reports.Hostile()
 	everything(in)
 	must.Equal(t, want, in, cmpopts.EquateNaNs())
 	if wording.Clean(in.Title) == in.Title {

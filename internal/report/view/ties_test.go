@@ -8,66 +8,29 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
+	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
-// ranking is a run of two baselines with more than two modes each: two that are tied, one
-// that is tied with neither or both, one with too few values.
-func ranking() Input {
-	level := map[string][]float64{ // goodput in Gbit/s and transactions in 1000/s of each mode
-		"host": {23.4, 41}, "netns/macvlan": {23.1, 40}, "netns/ipvlan": {23.0, 40.1}, "netns/published": {16.2, 31}, "netns/vxlan": {15.2, 25}, "netns/bridge": {14.1, 25},
-		"host-local": {38, 53}, "netns/colocated": {33, 50}, "docker/colocated": {33.1, 47}, "docker/to-host": {29, 47.2},
-	}
-	run := result.Run{Schema: result.Schema, ID: "0ddba11", Status: result.RunComplete, Profile: "standard", Tare: result.Build{Version: "test"}}
-	for _, m := range [][2]string{
-		{"host", ""}, {"netns/published", "host"}, {"netns/bridge", "host"}, {"netns/macvlan", "host"}, {"netns/ipvlan", "host"}, {"netns/vxlan", "host"},
-		{"host-local", ""}, {"netns/colocated", "host-local"}, {"docker/colocated", "host-local"}, {"docker/to-host", "host-local"},
-	} {
-		run.Modes = append(run.Modes, result.Mode{ID: m[0], Title: m[0], Baseline: m[1], Status: result.ModeMeasured})
-	}
-	noise := []float64{0.004, -0.011, 0.009, -0.003, 0.012, -0.008, 0.002, -0.010, 0.007, 0.013, -0.005, 0.001, -0.012}
-	var trials []result.Trial
-	for block := 1; block <= 6; block++ {
-		for i, m := range run.Modes {
-			if m.ID == "netns/ipvlan" && block > 2 {
-				continue
-			}
-			for w, workload := range []string{"tcp_stream", "tcp_rr"} {
-				own := 1 + noise[(block*7+i*5+w*3)%len(noise)]
-				if m.ID == "netns/vxlan" && workload == "tcp_stream" { // it wavers
-					own = 1 + 10*noise[(block*7+i*5)%len(noise)]
-				}
-				metrics := map[string]float64{"goodput": level[m.ID][0] * 1e9 * own, "retransmits": 0}
-				if workload == "tcp_rr" {
-					metrics = map[string]float64{"transaction_rate": level[m.ID][1] * 1e3 * own, "rtt_p50": 1 / (level[m.ID][1] * 1e3 * own)}
-				}
-				trials = append(trials, result.Trial{Schema: result.TrialSchema, Seq: len(trials) + 1, Block: block, Mode: m.ID, Workload: workload, Attempt: 1, Status: result.TrialOK, Metrics: metrics})
-			}
-		}
-	}
-	run = analysis.EvaluateNumbers(run, analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
-	run.Metrics = nil
-	return Input{Run: run, Trials: trials, Title: "Which of these networks can be told apart?"}
-}
-
 // The first screen has the letters of its leading metric, and says which modes are tied.
 func TestTiesOnTheFirstScreen(t *testing.T) {
-	golden(t, "ranking.screen.txt", text.Overview(New(ranking()).Overview(), text.Options{}))
+	reports.Golden(t, "ranking.screen.txt", text.Overview(New(reports.Ranking()).Overview(), text.Options{}))
 	for width, want := range map[int]bool{100: true, 55: false} {
-		if got := string(text.Overview(New(ranking()).Overview(), text.Options{Width: width})); strings.Contains(got, "ties:") != want || strings.Contains(got, "more column") == want {
+		if got := string(text.Overview(New(reports.Ranking()).Overview(), text.Options{Width: width})); strings.Contains(got, "ties:") != want || strings.Contains(got, "more column") == want {
 			t.Errorf("at %d columns the letters are explained and shown: want %t\n%s", width, want, got)
 		}
 	}
-	if got := New(sample()).Overview(); strings.Contains(got.Sentence, "apart") || len(got.Columns) != 3 {
+	if got := New(reports.Sample()).Overview(); strings.Contains(got.Sentence, "apart") || len(got.Columns) != 3 {
 		t.Errorf("two modes with one baseline are ranked: %+v", got)
 	}
 }
 
 // A ranking is of all modes without a baseline, the best first, and fits a terminal.
 func TestRankingDocument(t *testing.T) {
-	in := ranking()
+	in := reports.Ranking()
 	modes := slices.Clone(in.Run.Modes)
 	for i := range modes {
 		modes[i].Baseline = ""
@@ -75,10 +38,10 @@ func TestRankingDocument(t *testing.T) {
 	in.Run.Source, in.Run.Pairing, in.Run.Warnings = "numbers.csv", "block", []result.Warning{{Code: "one_value", Scope: "netns/x", Text: "x"}}
 	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
 	d := New(in).Ranking()
-	golden(t, "ranked.txt", text.Write(d, text.Options{}))
-	golden(t, "ranked.md", markdown.Write(d))
-	golden(t, "ranked.view", dump(d))
-	all := inputs()
+	reports.Golden(t, "ranked.txt", text.Write(d, text.Options{}))
+	reports.Golden(t, "ranked.md", markdown.Write(d))
+	reports.Golden(t, "ranked.view", dump(d))
+	all := reports.Inputs()
 	all["ranked"] = in
 	for name, in := range all {
 		for _, width := range []int{40, 80, 132} {
@@ -91,30 +54,10 @@ func TestRankingDocument(t *testing.T) {
 	}
 }
 
-func TestTieSentences(t *testing.T) {
-	for want, r := range map[string]result.Ranking{
-		"all 3 modes can be told apart.":                     {Modes: []result.Ranked{{Mode: "a", Letters: "a"}, {Mode: "b", Letters: "b"}, {Mode: "c", Letters: "c"}}},
-		"a, b and c cannot be told apart.":                   {Modes: []result.Ranked{{Mode: "a", Letters: "a"}, {Mode: "b", Letters: "a"}, {Mode: "c", Letters: "a"}}},
-		"a and b cannot be told apart; neither can b and c.": {Modes: []result.Ranked{{Mode: "a", Letters: "a"}, {Mode: "b", Letters: "ab"}, {Mode: "c", Letters: "b"}, {Mode: "d", Letters: "c"}}},
-		"a and b cannot be told apart; neither can b and c; neither can c and d; neither can d and e; the column of letters has 1 more set.": {Modes: []result.Ranked{
-			{Mode: "a", Letters: "a"}, {Mode: "b", Letters: "ab"}, {Mode: "c", Letters: "bc"}, {Mode: "d", Letters: "cd"}, {Mode: "e", Letters: "de"}, {Mode: "f", Letters: "e"},
-		}},
-		"a, b, c, d and 2 more cannot be told apart.": {Modes: []result.Ranked{
-			{Mode: "a", Letters: "a"}, {Mode: "b", Letters: "a"}, {Mode: "c", Letters: "a"}, {Mode: "d", Letters: "a"}, {Mode: "e", Letters: "a"}, {Mode: "f", Letters: "a"},
-		}},
-		"the modes are not ranked: 60 modes are too many.":               {Reason: "60 modes are too many"},
-		"the ties between the 3 modes take more letters than there are.": {Modes: []result.Ranked{{Mode: "a"}, {Mode: "b"}, {Mode: "c"}}},
-	} {
-		must.Equal(t, want, tieSentence(r))
-	}
-	got := unrankedNotes(result.Ranking{Unranked: []result.Unranked{{Mode: "a", Reason: "2 values, fewer than 3"}, {Mode: "b", Reason: "a value of 0"}, {Mode: "c", Reason: "2 values, fewer than 3"}}})
-	must.Equal(t, []string{"a and c are not ranked: 2 values, fewer than 3.", "b is not ranked: a value of 0."}, got)
-}
-
 // The answer and the letters never contradict each other: of modes with overlapping intervals
 // that are told apart, only one costs least.
 func TestAnswerFollowsTheLetters(t *testing.T) {
-	in := Input{Run: result.Run{Status: result.RunComplete}}
+	in := model.Input{Run: result.Run{Status: result.RunComplete}}
 	value := 1.0
 	for i, id := range []string{"host", "n/a", "n/b", "n/c"} {
 		m := result.Mode{ID: id, Status: result.ModeMeasured}
@@ -143,7 +86,7 @@ func TestAnswerFollowsTheLetters(t *testing.T) {
 
 // A mode that is void has no letters, whatever a file says.
 func TestNoLettersOfVoidModes(t *testing.T) {
-	in := ranking()
+	in := reports.Ranking()
 	for i := range in.Run.Modes {
 		if in.Run.Modes[i].ID == "netns/published" {
 			in.Run.Modes[i].Status, in.Run.Modes[i].Reason = result.ModeVoid, "not proven"

@@ -168,7 +168,7 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 		run.Warnings = append(slices.Clip(run.Warnings), result.Warning{Code: string(warning.StudyChanged), Scope: "run",
 			Text: fmt.Sprintf("%s was changed after the run, whose results are of what was measured: %s", store.StudyFile, changed)})
 	}
-	in := report.Input{Run: run, Trials: trials, FiguresDir: store.FiguresDir}
+	in := report.Input{Run: run, Trials: trials}
 	in.Title, in.Description = titles(dir.Path())
 	if src, err := store.ReadStudy(dir.Path()); err == nil {
 		in = translated(in, studyfile.NetworkOf(src))

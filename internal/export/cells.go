@@ -58,8 +58,7 @@ func JSON(w io.Writer, run result.Run, _ []result.Trial) error {
 	return nil
 }
 
-// Markdown writes the report, without separate figure files. Its only errors are those of
-// w.
+// Markdown writes the first screen of the report with its claims and warnings. Its only errors are those of w.
 func Markdown(w io.Writer, run result.Run, trials []result.Trial) error {
 	return report.Markdown(w, report.Input{Run: run, Trials: trials})
 }

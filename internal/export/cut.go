@@ -26,9 +26,6 @@ func Cut(text []byte, most int) []byte {
 			break
 		}
 	}
-	if open := []byte("<details>"); bytes.Count(kept, open) > bytes.Count(kept, []byte("</details>")) {
-		kept = kept[:bytes.LastIndex(kept, open)] // what follows would be hidden with it
-	}
 	for len(kept) < len(text) && len(kept) > 0 && !utf8.RuneStart(text[len(kept)]) {
 		kept = kept[:len(kept)-1] // do not split a character
 	}

@@ -23,7 +23,7 @@ func All() []Format {
 		{"json", "run.json", JSON},
 		{"benchfmt", "Go benchmarks, for benchstat -col mode", Benchfmt},
 		{"openmetrics", "gauges for Prometheus and its textfile collector", OpenMetrics},
-		{"md", "the report as Markdown", Markdown},
+		{"md", "the first screen with the warnings, as Markdown", Markdown},
 	}
 }
 

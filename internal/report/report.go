@@ -1,5 +1,5 @@
-// Package report writes the reports of a run: text for the terminal, a Markdown page, a
-// self-contained HTML page, and figures as SVG. Package view decides what they show; packages
+// Package report writes the reports of a run in two forms: text for the terminal, and a self-contained HTML page. Markdown
+// has the first screen; figures are the drawings of the page as SVG. Package view decides what they show; packages
 // text, markdown and html write it.
 package report
 
@@ -89,8 +89,8 @@ func (r Prepared) Table(w io.Writer, opt TextOptions) error {
 	return err
 }
 
-// Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
-// error is that of w.
+// Markdown writes the first screen of the report as GitHub-flavoured Markdown: what identifies the run, what limits it,
+// the answer with its table, the claims, all warnings, and the command to repeat the run. Its only error is that of w.
 func Markdown(w io.Writer, in Input) error { return Prepare(in).Markdown(w) }
 
 // Markdown writes the report as [Markdown] does.

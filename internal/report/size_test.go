@@ -26,7 +26,7 @@ func TestSize(t *testing.T) {
 			}
 			run.Cells, _ = analysis.Cells(run.Modes, synthetic.Workloads(), trials, analysis.Rule{Margin: 0.05})
 			run.ECDFs = analysis.ECDFs(run.Modes, synthetic.Workloads(), trials)
-			p := Prepare(Input{Run: run, Trials: trials, FiguresDir: "figures"})
+			p := Prepare(Input{Run: run, Trials: trials})
 			var page, text bytes.Buffer
 			must.Do(t, p.HTML(&page))
 			must.Do(t, p.Markdown(&text))

@@ -165,11 +165,11 @@ func comparable(r result.Run) result.Run {
 	return r
 }
 
-// rendered is a report of a run, as Markdown.
+// rendered is the whole report of a run.
 func rendered(t *testing.T, run result.Run, trials []result.Trial) string {
 	t.Helper()
 	var out bytes.Buffer
-	must.Do(t, report.Prepare(report.Input{Run: comparable(run), Trials: trials, FiguresDir: "figures"}).Markdown(&out))
+	must.Do(t, report.Prepare(report.Input{Run: comparable(run), Trials: trials}).Text(&out, report.TextOptions{Width: 100}))
 	return out.String()
 }
 

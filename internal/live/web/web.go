@@ -141,11 +141,7 @@ func (s Server) run(w *pending, r *http.Request) {
 		s.watch(w, found, in)
 		return
 	}
-	s.page(w, func(b *bytes.Buffer) error {
-		// The page embeds its charts.
-		in.FiguresDir = ""
-		return report.HTML(b, in)
-	})
+	s.page(w, func(b *bytes.Buffer) error { return report.HTML(b, in) })
 }
 
 // requestedRun finds a run, or answers that there is none.

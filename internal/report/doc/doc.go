@@ -1,7 +1,8 @@
 // Package doc is a report as a document of blocks with formatted numbers. Renderers write it
 // as text, Markdown or HTML and escape it for their medium. They know nothing of runs.
 //
-// All media show the same blocks, but for those that are within [Only].
+// A terminal and a page show the same blocks, but for those that are within [Only]. Markdown has the first screen, and the
+// tables of documents that are not of one run.
 package doc
 
 import (
@@ -60,7 +61,6 @@ type Section struct {
 	Head   Heading
 	Nav    string // name in the table of contents; empty for none
 	Look   Look
-	Level  int  // of its heading in Markdown, where that is not as deep as it is nested
 	Group  int  // of a mode: its number
 	Fold   bool // a page shows only its heading until it is opened: it decides nothing
 	Blocks []Block
@@ -123,13 +123,12 @@ type Paragraph struct {
 // Link leads to a section.
 type Link struct{ Text, To string }
 
-// List is a list of items. Loose says that Markdown writes each as a paragraph; Bullets
-// that a terminal marks them, and Labels that it puts their names before them.
+// List is a list of items. Bullets says that a terminal marks them, and Labels that it puts
+// their names before them.
 type List struct {
 	Role    Role
 	Items   []Item
 	Tight   bool
-	Loose   bool
 	Bullets bool
 	Labels  bool
 	Apart   bool // a terminal leaves a line blank before it
@@ -205,9 +204,6 @@ type Key struct {
 	Name      string
 }
 
-// Image is a figure in a file of its own.
-type Image struct{ Title, File string }
-
 // Step is a place on a path with its devices.
 type Step struct {
 	Where string
@@ -229,7 +225,6 @@ func (Details) block()   {}
 func (Beside) block()    {}
 func (Command) block()   {}
 func (Figure) block()    {}
-func (Image) block()     {}
 func (Path) block()      {}
 func (Table) block()     {}
 func (Grid) block()      {}

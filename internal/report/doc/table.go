@@ -52,14 +52,13 @@ type Column struct {
 	Number      bool   // its cells are numbers
 	Names       bool   // its cells are of foreign origin
 	Row         bool   // its cells head their rows
-	Strong      bool   // its cells stand out in Markdown
+	Strong      bool   // its cells stand out
 	Bars        bool   // its cells are bars
 	Verdict     bool
 }
 
-// Group is rows below a heading, which may be missing or for some media.
+// Group is rows below a heading, which may be missing.
 type Group struct {
-	For  Media
 	Head Heading
 	Rows []Row
 }

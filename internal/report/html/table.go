@@ -63,7 +63,7 @@ func (p *page) table(t doc.Table) {
 	p.heads(t, how, shown)
 	for _, g := range t.Groups {
 		p.f("\n<tbody>")
-		if (g.Head.Name != "" || g.Head.Text != "") && g.For.Has(doc.HTML) {
+		if g.Head.Name != "" || g.Head.Text != "" {
 			p.f("\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"%d\">", len(shown))
 			p.heading(g.Head)
 			p.f("</th></tr>")

@@ -1,7 +1,6 @@
 package markdown
 
 import (
-	"fmt"
 	"strings"
 
 	"tare/internal/printable"
@@ -80,18 +79,4 @@ var inNumber = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", 
 // mean nothing there.
 func number(s string) string {
 	return inNumber.Replace(s)
-}
-
-// entities escapes text within HTML that is in Markdown, where a backslash would
-// be seen: whatever means something in either is written as a number.
-func entities(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_[]()<>&|#!~\"'", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -28,8 +28,5 @@ func FuzzEscape(f *testing.F) {
 		if left := len(got) - len(strings.TrimRight(got, "\\")); left%2 == 1 {
 			t.Errorf("%q is written %q, which escapes what follows it", s, got)
 		}
-		if e := entities(s); strings.ContainsAny(e, "<>\"'`|") {
-			t.Errorf("%q within HTML is %q", s, e)
-		}
 	})
 }

@@ -4,7 +4,6 @@ package markdown
 import (
 	"bytes"
 	"fmt"
-	"net/url"
 	"strings"
 	"unicode"
 
@@ -53,18 +52,8 @@ func (p *page) blocks(blocks []doc.Block, level int) {
 func (p *page) block(b doc.Block, level int) {
 	switch b := b.(type) {
 	case doc.Section:
-		if b.Look == doc.Mode {
-			p.mode(b)
-			return
-		}
-		if b.Level != 0 {
-			level = b.Level
-		}
 		p.line("%s %s", strings.Repeat("#", level), heading(b.Head))
 		p.blocks(b.Blocks, level+1)
-		if modes(b) {
-			p.item("")
-		}
 	case doc.Paragraph:
 		p.line("%s", paragraph(b))
 	case doc.List:
@@ -73,12 +62,6 @@ func (p *page) block(b doc.Block, level int) {
 		p.table(b)
 	case doc.Overview:
 		p.overview(b)
-	case doc.Image:
-		p.line("%s", image(b))
-	case doc.Details:
-		p.line("<details><summary>%s</summary>", entities(b.Summary+b.Name))
-		p.blocks(b.Blocks, level)
-		p.line("</details>")
 	case doc.Command:
 		fence := strings.Repeat("`", max(3, longestRun(b.Line, '`')+1))
 		p.line("%s\n%s\n%s", fence, b.Line, fence)
@@ -87,11 +70,8 @@ func (p *page) block(b doc.Block, level int) {
 
 func paragraph(b doc.Paragraph) string {
 	text := md(b.Text)
-	switch {
-	case b.Role == doc.Lead:
+	if b.Role == doc.Lead {
 		return "**" + text + "**"
-	case b.Name != "":
-		return "**" + md(b.Name) + "**: " + text
 	}
 	return text
 }
@@ -123,67 +103,11 @@ func (p *page) list(l doc.List) {
 			}
 			text = "**" + md(i.Name) + "**" + between + text
 		}
-		if l.Loose {
-			p.line("%s", text)
-			continue
-		}
 		p.item("- %s", text)
 	}
-	if len(l.Items) > 0 && !l.Loose {
+	if len(l.Items) > 0 {
 		p.item("")
 	}
-}
-
-// modes reports whether a section is a list of modes.
-func modes(s doc.Section) bool {
-	inner := doc.For(doc.Markdown, s.Blocks)
-	if len(inner) == 0 {
-		return false
-	}
-	first, ok := inner[0].(doc.Section)
-	return ok && first.Look == doc.Mode
-}
-
-// mode writes a mode as an item with its details below.
-func (p *page) mode(s doc.Section) {
-	text := "**" + md(s.Head.Name) + "**"
-	if s.Head.Small != "" {
-		text += ": " + md(s.Head.Small)
-	}
-	p.item("- %s", text)
-	for _, b := range doc.For(doc.Markdown, s.Blocks) {
-		switch b := b.(type) {
-		case doc.Paragraph:
-			p.item("  - %s", md(b.Text))
-		case doc.Path:
-			p.item("  - %s", way(b))
-		case doc.Image:
-			p.item("  - %s", image(b))
-		}
-	}
-}
-
-// way is the packet path of a mode, place by place.
-func way(path doc.Path) string {
-	var parts []string
-	for _, at := range path.Steps {
-		var labels []string
-		for _, s := range at.Stops {
-			labels = append(labels, md(s.Label))
-		}
-		part := strings.Join(labels, " → ")
-		if at.Where != "" {
-			part = "*" + md(at.Where) + "*: " + part
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, " → ")
-}
-
-// image is a figure by its file.
-func image(i doc.Image) string {
-	link := url.URL{Path: i.File}
-	return "![" + md(i.Title) + "](" + link.EscapedPath() + ")"
 }
 
 func (p *page) table(t doc.Table) {
@@ -203,19 +127,10 @@ func (p *page) table(t doc.Table) {
 		p.item("%s", rule)
 	}
 	for _, g := range t.Groups {
-		if (g.Head.Name != "" || g.Head.Text != "") && g.For.Has(doc.Markdown) {
-			p.item("| *%s* |%s", heading(g.Head), strings.Repeat(" |", len(shown)-1))
-		}
 		for _, r := range g.Rows {
-			if !r.For.Has(doc.Markdown) {
-				continue
-			}
 			line := "|"
 			for _, i := range shown {
 				text := cell(t.Columns[i], r.Cells[i])
-				if r.Sum && t.Columns[i].Row {
-					text = "**" + text + "**"
-				}
 				if !r.Cells[i].Blank {
 					line += " " + text
 				}
@@ -235,9 +150,6 @@ func columnHead(c doc.Column) string {
 	case !c.Foreign && !c.Kept:
 		text = lower(text)
 	}
-	if c.Beside != "" {
-		text += " " + c.Beside
-	}
 	if c.Note != "" && c.Plain == "" {
 		text += " " + c.Note
 	}
@@ -256,13 +168,8 @@ func lower(head string) string {
 
 func cell(c doc.Column, x doc.Cell) string {
 	text := strings.Join(append([]string{x.Text}, x.Notes...), "; ")
-	switch {
-	case c.Number && x.Interval != "":
-		return number(text) + " (" + number(x.Interval) + ")"
-	case c.Number:
+	if c.Number {
 		return number(text)
-	case c.Strong && !c.Names:
-		return "**" + md(text) + "**"
 	}
 	return md(text)
 }

@@ -8,6 +8,9 @@ import (
 
 // overview writes the first screen: the answer, the table and its notes.
 func (p *page) overview(o doc.Overview) {
+	if o.Measured != "" {
+		p.line("%s", md(o.Measured))
+	}
 	p.line("**%s**", md(o.Sentence))
 	for _, n := range o.Explanations {
 		p.line("**%s**: %s", md(n.Names()), md(n.Text))

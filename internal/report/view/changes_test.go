@@ -9,7 +9,6 @@ import (
 	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
-	"tare/internal/testkit/reports"
 )
 
 func sampleChanges() result.Changes {
@@ -35,9 +34,9 @@ func sampleChanges() result.Changes {
 }
 
 func TestChangesGolden(t *testing.T) {
-	reports.Golden(t, "changes.txt", changesText(sampleChanges(), TextOptions{}))
-	reports.Golden(t, "changes-narrow.txt", changesText(sampleChanges(), TextOptions{Width: 48}))
-	reports.Golden(t, "changes.md", changesMarkdown(sampleChanges()))
+	golden(t, "changes.txt", changesText(sampleChanges(), TextOptions{}))
+	golden(t, "changes-narrow.txt", changesText(sampleChanges(), TextOptions{Width: 48}))
+	golden(t, "changes.md", changesMarkdown(sampleChanges()))
 }
 
 // A change of a time stands beside that of the ratio, with its interval where there is room; where a change cannot be told the
@@ -96,9 +95,9 @@ func TestChangesOfMachinesGolden(t *testing.T) {
 	c.Environment = append(c.Environment, c.Machine...)
 	c.Warnings = []result.Warning{{Code: "different_machines", Scope: "run", Text: "the two runs are of different machines, and ratios differ between machines: " +
 		"microcode of host a was 0x1 and is 0x2b000603. Repeat the earlier run on this machine."}}
-	reports.Golden(t, "changes-machines.txt", changesText(c, TextOptions{}))
-	reports.Golden(t, "changes-machines.md", changesMarkdown(c))
-	reports.Golden(t, "changes-machines.screen.txt", changesScreen(c, "tare compare --full before after"))
+	golden(t, "changes-machines.txt", changesText(c, TextOptions{}))
+	golden(t, "changes-machines.md", changesMarkdown(c))
+	golden(t, "changes-machines.screen.txt", changesScreen(c, "tare compare --full before after"))
 }
 
 // sampleBasis is a run that was judged by its history.
@@ -120,9 +119,9 @@ func sampleBasis() result.Changes {
 }
 
 func TestBasisGolden(t *testing.T) {
-	reports.Golden(t, "changes-history.txt", changesText(sampleBasis(), TextOptions{}))
-	reports.Golden(t, "changes-history.md", changesMarkdown(sampleBasis()))
-	reports.Golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
+	golden(t, "changes-history.txt", changesText(sampleBasis(), TextOptions{}))
+	golden(t, "changes-history.md", changesMarkdown(sampleBasis()))
+	golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
 	nothing := sampleBasis()
 	nothing.Cells, nothing.Basis.Reason = nil, "2 comparable earlier runs, and at least 5 are required"
 	if o := change.Overview(nothing, "", model.UnitBoth); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {

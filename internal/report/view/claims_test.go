@@ -24,7 +24,7 @@ func TestClaimsGolden(t *testing.T) {
 	in.Page, in.Full = "tare-runs/x/report.html", "tare report --full tare-runs/x"
 	got := claimsScreen(in, TextOptions{})
 	bounds(t, "claims", got, 100)
-	reports.Golden(t, "claims.claims.txt", got)
+	golden(t, "claims.claims.txt", got)
 }
 
 // The first screen of a run counts its claims and names the command that lists them.
@@ -99,7 +99,7 @@ func allClaims() []result.StudyClaims {
 
 func TestClaimsOfStudiesGolden(t *testing.T) {
 	c := claims.Of(allClaims())
-	reports.Golden(t, "studies.claims.txt", text.ClaimsTable(c, TextOptions{}))
+	golden(t, "studies.claims.txt", text.ClaimsTable(c, TextOptions{}))
 	for _, l := range strings.Split(string(text.ClaimsTable(c, TextOptions{Width: 60})), "\n") {
 		if len(l) > 60 {
 			t.Errorf("%d columns: %s", len(l), l)
@@ -109,8 +109,8 @@ func TestClaimsOfStudiesGolden(t *testing.T) {
 		t.Errorf("a study that was not run: %+v", got)
 	}
 	must.EqualFor(t, "sentence", "Claims: 1 holds, 2 do not hold, 1 cannot tell, 1 not run.", c.Sentence)
-	reports.Golden(t, "studies.claims.md", claimsMarkdown(claims.Tables(allClaims())))
-	reports.Golden(t, "section.claims.md", claimsMarkdown(New(reports.Claimed()).ClaimBlocks()))
+	golden(t, "studies.claims.md", claimsMarkdown(claims.Tables(allClaims())))
+	golden(t, "section.claims.md", claimsMarkdown(New(reports.Claimed()).ClaimBlocks()))
 }
 
 // Text of foreign origin is escaped wherever it stands.

@@ -12,7 +12,6 @@ import (
 	"tare/internal/report/view/combination"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
-	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
 
@@ -108,11 +107,11 @@ func hostileCombination() result.Combination {
 func TestCombinationGolden(t *testing.T) {
 	for _, name := range []string{"three", "one", "two"} {
 		c := combinations()[name]
-		reports.Golden(t, "combination-"+name+".txt", text.Write(combination.Document(c, combination.Options{Command: "tare combine --full web1 web2"}), text.Options{Width: 100}))
+		golden(t, "combination-"+name+".txt", text.Write(combination.Document(c, combination.Options{Command: "tare combine --full web1 web2"}), text.Options{Width: 100}))
 	}
 	c := combinations()["three"]
-	reports.Golden(t, "combination-three.full.txt", text.Write(combination.Document(c, combination.Options{Full: true}), text.Options{Width: 100}))
-	reports.Golden(t, "combination-three.view", dump(combination.Document(c, combination.Options{Version: "1.2"})))
+	golden(t, "combination-three.full.txt", text.Write(combination.Document(c, combination.Options{Full: true}), text.Options{Width: 100}))
+	golden(t, "combination-three.view", dump(combination.Document(c, combination.Options{Version: "1.2"})))
 }
 
 func TestCombinationFits(t *testing.T) {

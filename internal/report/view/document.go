@@ -1,8 +1,6 @@
 package view
 
 import (
-	"sync"
-
 	"tare/internal/report/doc"
 	"tare/internal/report/view/answer"
 	"tare/internal/report/view/claims"
@@ -14,46 +12,72 @@ import (
 	"tare/internal/report/view/workloads"
 )
 
+// part is a section of a report: the media that have it, 0 for all, and its blocks.
+type part struct {
+	on     doc.Media
+	blocks func(*model.Builder) []doc.Block
+}
+
+// parts are the sections of a run's report in their order. A section has no blocks where the run lacks what it shows.
+func parts() []part {
+	return []part{
+		{doc.Markdown, section.Particulars},
+		{doc.Terminal, section.Leads},
+		{doc.Markdown, answerOn(doc.Markdown)},
+		{doc.HTML, answerOn(doc.HTML)},
+		{screens, why.Section},
+		{0, claims.Section},
+		{doc.HTML, answer.Matrix},
+		{screens, section.Scenarios},
+		{screens, section.Comparisons},
+		{screens, section.Sweeps},
+		{screens, section.Concurrencies},
+		{screens, workloads.Section},
+		{screens, cpu.Section},
+		{doc.HTML, paths.Section},
+		{screens, section.Losses},
+		{screens, section.Limits},
+		{screens, section.Agreements},
+		{doc.Terminal, section.Decisions},
+		{doc.Terminal, section.TrialsBriefly},
+		{0, section.Warnings},
+		{doc.Terminal, section.Hosts},
+		{doc.Terminal | doc.Markdown, section.Again},
+		{doc.HTML, section.Environment},
+		{doc.HTML, section.Method},
+		{doc.HTML, section.Trials},
+		{doc.HTML, section.Repeat},
+	}
+}
+
+// screens are the media that show all of a run. Markdown has the first screen.
+const screens = doc.Terminal | doc.HTML
+
 // document is the report as blocks.
 func document(v model.View) doc.Document {
 	b := model.NewBuilder(v)
-	b.Images = sync.OnceValue(func() []model.Named {
-		if v.FiguresDir == "" {
-			return nil
-		}
-		return figures(v)
-	})
 	d := doc.Document{Title: v.Title, Description: v.Description, Generator: v.Run.Tare.Version, Particulars: model.Particulars(v), Notices: v.Notices}
-	add := func(m doc.Media, blocks ...doc.Block) {
-		if len(blocks) > 0 {
-			d.Blocks = append(d.Blocks, doc.Only{For: m, Blocks: blocks})
+	for _, p := range parts() {
+		blocks := []doc.Block{doc.Later(func() []doc.Block { return p.blocks(b) })}
+		if p.on == 0 || p.on == screens { // in the order of the terminal, which shows a reason once
+			blocks = p.blocks(b)
 		}
+		d.Blocks = append(d.Blocks, doc.Only{For: p.on, Blocks: blocks})
 	}
-	add(doc.Terminal, section.Leads(b)...)
-	add(doc.Pages, overviewSection(b))
-	add(0, why.Section(b)...)
-	add(0, claims.Section(b)...)
-	add(doc.HTML, answer.Matrix(b)...)
-	add(0, section.Scenarios(b)...)
-	add(0, section.Comparisons(b)...)
-	add(doc.Markdown, section.Warnings(b)...)
-	add(0, section.Sweeps(b)...)
-	add(0, section.Concurrencies(b)...)
-	add(0, workloads.Section(b)...)
-	add(0, cpu.Section(b)...)
-	add(doc.HTML, paths.Section(b)...)
-	add(0, section.Losses(b)...)
-	add(0, section.Limits(b)...)
-	add(0, section.Agreements(b)...)
-	add(doc.Markdown, paths.List(b)...)
-	add(doc.Markdown|doc.Terminal, section.Decisions(b)...)
-	add(doc.Terminal, section.FewLost(b))
-	add(doc.Markdown, section.AllLost(b))
-	add(doc.Terminal|doc.HTML, section.Warnings(b)...)
-	add(doc.Terminal, section.Hosts(b)...)
-	add(doc.Markdown, section.About(b))
-	add(doc.HTML, section.Environment(b)...)
-	add(doc.HTML, section.Method(b), section.Lost(b))
-	add(doc.HTML, section.Repeat(b)...)
 	return d
+}
+
+// answerOn is the first screen as a section.
+func answerOn(on doc.Media) func(*model.Builder) []doc.Block {
+	return func(b *model.Builder) []doc.Block {
+		return []doc.Block{doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{firstScreen(b, on)}}}
+	}
+}
+
+// firstScreen is the answer: of a run that explains a mode, what its parts cost, otherwise every mode by the main metrics.
+func firstScreen(b *model.Builder, on doc.Media) doc.Overview {
+	if b.Run.Ladder != nil {
+		return why.Overview(b, on)
+	}
+	return answer.Overview(b, on)
 }

@@ -36,7 +36,7 @@ func (p *dumper) value(v reflect.Value) {
 		p.values(reflect.ValueOf(b()))
 		return
 	case doc.Only:
-		if b.For == 0 || len(b.Blocks) == 0 {
+		if b.For == 0 || len(doc.For(b.For, b.Blocks)) == 0 {
 			p.values(reflect.ValueOf(b.Blocks))
 			return
 		}

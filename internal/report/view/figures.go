@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/chart"
 	"tare/internal/report/view/cpu"
-	"tare/internal/report/view/model"
 	"tare/internal/report/view/paths"
 	"tare/internal/report/view/sheet"
 	"tare/internal/report/view/why"
@@ -18,25 +16,13 @@ import (
 // file name, such as "tcp_stream-goodput.svg" or "path-netns_vxlan.svg", to a standalone SVG.
 // What was not measured has none.
 func (r Report) Figures() map[string][]byte {
-	out := map[string][]byte{}
-	for _, f := range figures(r.view) {
-		out[f.File] = f.Svg()
-	}
-	return out
-}
-
-// figures lists the figures of all tables that have something to show, in order
-// and with names that are unique.
-func figures(v model.View) []model.Named {
-	used := map[string]bool{}
-	var out []model.Named
-	add := func(n model.Named, base string) {
-		n.File = base + ".svg"
-		for i := 2; used[n.File]; i++ {
-			n.File = fmt.Sprintf("%s-%d.svg", base, i)
+	v, out := r.view, map[string][]byte{}
+	add := func(base string, svg []byte) {
+		name := base + ".svg"
+		for i := 2; out[name] != nil; i++ {
+			name = fmt.Sprintf("%s-%d.svg", base, i)
 		}
-		used[n.File] = true
-		out = append(out, n)
+		out[name] = svg
 	}
 	workloads := v.Workloads
 	if p := v.Evidence.Pass; p != nil {
@@ -46,31 +32,24 @@ func figures(v model.View) []model.Named {
 	}
 	for _, w := range workloads {
 		for _, t := range w.Tables {
-			panels := sheet.Panels(t)
-			if len(panels) == 0 {
-				continue
+			if f, ok := sheet.Figure(t); ok {
+				add(slug(w.ID)+"-"+slug(t.Metric.Name), f.Standalone())
 			}
-			add(model.Named{Table: t, Figure: chart.Figure{
-				Title:  w.ID + ": " + t.Metric.Title,
-				Desc:   sheet.Description(t),
-				Legend: sheet.Legend(t, len(panels) > 1),
-				Panels: panels,
-			}}, slug(w.ID)+"-"+slug(t.Metric.Name))
 		}
 	}
-	for i, c := range why.Costs(v.Run) {
+	for _, c := range why.Costs(v.Run) {
 		if f, ok := c.Figure(); ok {
-			add(model.Named{Ladder: i + 1, Figure: f}, slug(c.Workload)+"-why-"+slug(c.Metric))
+			add(slug(c.Workload)+"-why-"+slug(c.Metric), f.Standalone())
 		}
 	}
 	for _, b := range cpu.Breakdowns(v) {
 		if f, ok := b.Finer().Figure(); ok {
-			add(model.Named{Table: model.Table{Workload: b.Workload}, Figure: f, Stack: true}, slug(b.Workload)+"-breakdown")
+			add(slug(b.Workload)+"-breakdown", f.Standalone())
 		}
 	}
 	for _, m := range v.Run.Modes {
-		if d := paths.Drawing(m); d != nil {
-			add(model.Named{Path: &d.Figure, Mode: m.ID}, "path-"+slug(m.ID))
+		if svg := paths.Figure(m); svg != nil {
+			add("path-"+slug(m.ID), svg)
 		}
 	}
 	return out

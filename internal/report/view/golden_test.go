@@ -1,7 +1,9 @@
 package view
 
 import (
+	"flag"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,13 @@ import (
 	"tare/internal/testkit/reports"
 	"tare/internal/wording"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden[T ~string | ~[]byte](t *testing.T, name string, got T) {
+	t.Helper()
+	must.File(t, filepath.Join("testdata", name), got, *update)
+}
 
 func TestReports(t *testing.T) {
 	forms := map[string]func(model.Input) string{
@@ -25,7 +34,7 @@ func TestReports(t *testing.T) {
 			t.Run(name+"."+ext, func(t *testing.T) {
 				got := write(in)
 				must.EqualFor(t, "two reports of one run", write(in), got)
-				reports.Golden(t, name+"."+ext, got)
+				golden(t, name+"."+ext, got)
 			})
 		}
 	}
@@ -36,7 +45,7 @@ func TestFigures(t *testing.T) {
 	var names []string
 	for name, svg := range figures {
 		names = append(names, name)
-		reports.Golden(t, name, svg)
+		golden(t, name, svg)
 	}
 	slices.Sort(names)
 	want := []string{"path-host.svg", "path-netns_bridge.svg", "path-netns_published.svg", "path-netns_vxlan.svg", "tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}

@@ -123,9 +123,9 @@ func TestHistoryGolden(t *testing.T) {
 			continue
 		}
 		d := history.Document(h, history.Options{Command: "tare history --full"})
-		reports.Golden(t, "history-"+name+".txt", text.Write(d, text.Options{Width: 100}))
+		golden(t, "history-"+name+".txt", text.Write(d, text.Options{Width: 100}))
 		if name != "many" {
-			reports.Golden(t, "history-"+name+".md", markdown.Write(d))
+			golden(t, "history-"+name+".md", markdown.Write(d))
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestOverviewGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := screen(in, TextOptions{})
 			bounds(t, name, got, 100)
-			reports.Golden(t, name+".screen.txt", got)
+			golden(t, name+".screen.txt", got)
 		})
 	}
 }

@@ -31,8 +31,7 @@ func TestHostileStrings(t *testing.T) {
 			t.Errorf("%s holds %d scripts", form, scripts)
 		}
 		if form == "Markdown" {
-			body, _, _ := strings.Cut(text, "### How to repeat")
-			body = strings.NewReplacer("<details><summary>", "", "</summary>", "", "</details>", "").Replace(body)
+			body, _, _ := strings.Cut(text, "\n```") // what repeats the run is quoted
 			for _, bad := range []string{"<", "a](", " **b**"} {
 				if strings.Contains(body, bad) {
 					t.Errorf("Markdown holds %q", bad)

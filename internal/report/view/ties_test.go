@@ -17,7 +17,7 @@ import (
 
 // The first screen has the letters of its leading metric, and says which modes are tied.
 func TestTiesOnTheFirstScreen(t *testing.T) {
-	reports.Golden(t, "ranking.screen.txt", text.Overview(New(reports.Ranking()).Overview(), text.Options{}))
+	golden(t, "ranking.screen.txt", text.Overview(New(reports.Ranking()).Overview(), text.Options{}))
 	for width, want := range map[int]bool{100: true, 55: false} {
 		if got := string(text.Overview(New(reports.Ranking()).Overview(), text.Options{Width: width})); strings.Contains(got, "ties:") != want || strings.Contains(got, "more column") == want {
 			t.Errorf("at %d columns the letters are explained and shown: want %t\n%s", width, want, got)
@@ -38,9 +38,9 @@ func TestRankingDocument(t *testing.T) {
 	in.Run.Source, in.Run.Pairing, in.Run.Warnings = "numbers.csv", "block", []result.Warning{{Code: "one_value", Scope: "netns/x", Text: "x"}}
 	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
 	d := New(in).Ranking()
-	reports.Golden(t, "ranked.txt", text.Write(d, text.Options{}))
-	reports.Golden(t, "ranked.md", markdown.Write(d))
-	reports.Golden(t, "ranked.view", dump(d))
+	golden(t, "ranked.txt", text.Write(d, text.Options{}))
+	golden(t, "ranked.md", markdown.Write(d))
+	golden(t, "ranked.view", dump(d))
 	all := reports.Inputs()
 	all["ranked"] = in
 	for name, in := range all {

@@ -12,7 +12,7 @@ func TestProofIsShown(t *testing.T) {
 	all := everything(reports.Proven())
 	for name, text := range all {
 		if strings.HasPrefix(name, "path-") {
-			reports.Golden(t, "proven-"+name, text)
+			golden(t, "proven-"+name, text)
 		}
 	}
 	if _, drawn := all["path-netns_ipvlan.svg"]; drawn {

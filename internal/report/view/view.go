@@ -1,34 +1,19 @@
+// Package view turns a run into a report: the document, with every number formatted, and the
+// figures. Its list of parts is the order of the sections and says which media have them; each section is a package
+// or a file of package section, and none calls another. What they share is in model (the run, prepared), sheet (a metric
+// over all modes, and its charts) and piece (texts and blocks).
+//
+// All media show the same content in the same words: every mode, with the reason where it was
+// not measured; every value with its interval; the verdict; the trials that were ruled out;
+// the warnings. An interrupted run has a report, too, even without a trial. Markdown has the first screen with the warnings.
 package view
 
 import (
 	"tare/internal/report/doc"
-	"tare/internal/report/view/answer"
 	"tare/internal/report/view/claims"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/ranking"
-	"tare/internal/report/view/why"
 )
-
-// Overview returns the first screen of the report.
-func (r Report) Overview() doc.Overview {
-	b := model.NewBuilder(r.view)
-	o := firstScreen(b, doc.Terminal)
-	o.Claims = claims.Line(b)
-	return o
-}
-
-// overviewSection is the first screen as the first section of a page.
-func overviewSection(b *model.Builder) doc.Block {
-	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{firstScreen(b, doc.Pages)}}
-}
-
-// firstScreen is the answer: of a run that explains a mode, what its parts cost, otherwise every mode by the main metrics.
-func firstScreen(b *model.Builder, on doc.Media) doc.Overview {
-	if b.Run.Ladder != nil {
-		return why.Overview(b, on == doc.Terminal)
-	}
-	return answer.Overview(b, on)
-}
 
 // Report is a run prepared for a report.
 type Report struct{ view model.View }
@@ -38,6 +23,14 @@ func New(in model.Input) Report { return Report{model.New(in)} }
 
 // Document returns the report as a document.
 func (r Report) Document() doc.Document { return document(r.view) }
+
+// Overview returns the first screen of the report.
+func (r Report) Overview() doc.Overview {
+	b := model.NewBuilder(r.view)
+	o := firstScreen(b, doc.Terminal)
+	o.Claims = claims.Line(b)
+	return o
+}
 
 // Ranking returns the rankings of numbers without a baseline as a document.
 func (r Report) Ranking() doc.Document { return ranking.Document(model.NewBuilder(r.view)) }

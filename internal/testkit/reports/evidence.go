@@ -118,7 +118,7 @@ func Priced() model.Input {
 	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
 	run.Cells, run.Warnings = analysis.Judge(in)
 	run.Trials = result.Count(trials)
-	return model.Input{Run: run, Trials: trials, Title: "What it costs", Command: "tare run --profile standard --seed 12", FiguresDir: "figures"}
+	return model.Input{Run: run, Trials: trials, Title: "What it costs", Command: "tare run --profile standard --seed 12"}
 }
 
 // priceBreakdown splits so many ms/Gbit as the i-th mode would spend them.
@@ -223,5 +223,5 @@ func Explained() model.Input {
 	}
 	s := study.Study{Margin: 0.03, Profile: study.Quick, Workloads: []study.Workload{{Kind: "tcp_rr"}}, Ladder: &ladder}
 	run = analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: true})
-	return model.Input{Run: run, Trials: trials, Title: "What the parts of docker/published cost", FiguresDir: "figures", Page: "report.html", Full: "tare report --full DIR"}
+	return model.Input{Run: run, Trials: trials, Title: "What the parts of docker/published cost", Page: "report.html", Full: "tare report --full DIR"}
 }

@@ -8,6 +8,7 @@ import (
 	"tare/internal/result"
 )
 
+// HostileClaims are claims whose texts are out to break a report, and whose numbers are none.
 func HostileClaims(evil, mode string) []result.Claim {
 	return []result.Claim{
 		{ID: evil, Claim: evil, Source: evil, Of: []string{mode}, Unit: evil, Metric: evil, Published: evil, Outcome: result.ClaimOutcome(evil), Reason: evil, Value: new(math.NaN()), CI: &result.Interval{math.Inf(-1), math.NaN()},
@@ -26,7 +27,7 @@ func Hostile() model.Input {
 	value, ratio := 1e9, 0.5
 	mode := "m/" + evil
 	return model.Input{
-		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```", FiguresDir: "figures",
+		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```",
 		Run: result.Run{
 			ID: evil, Status: result.RunComplete, Profile: evil, Noisy: evil,
 			Ladder:   hostileLadder(evil, mode),

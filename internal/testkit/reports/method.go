@@ -85,7 +85,7 @@ func Concurrent() model.Input {
 	run.Trials = result.Count(trials)
 	found, _ := analysis.Crossings(in, of)
 	run.Concurrencies = []result.Concurrency{found}
-	return model.Input{Run: run, Trials: trials, Title: "Concurrency", FiguresDir: "figures"}
+	return model.Input{Run: run, Trials: trials, Title: "Concurrency"}
 }
 
 // tailed are n durations about a median, of which ever fewer took ever longer.
@@ -205,7 +205,7 @@ func Settled() model.Input {
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 0.998},
 		{ID: "of modes", A: []string{"netns/vxlan", "host"}, B: []string{"netns/bridge", "host"}},
 	})
-	return model.Input{Run: run, Trials: trials, Title: "A standard run", Command: "tare run --profile standard --seed 11", FiguresDir: "figures"}
+	return model.Input{Run: run, Trials: trials, Title: "A standard run", Command: "tare run --profile standard --seed 11"}
 }
 
 // searchTrial is a rate search with a knee at so many datagrams a second.

@@ -74,7 +74,7 @@ func Sdn() model.Input {
 		{ID: "G/D", Title: "what encryption takes", A: []string{"G"}, B: []string{"D"}},
 		{ID: "bridge", Title: "the bridge beside the host", A: []string{"docker/bridge"}, B: []string{"host"}},
 	})
-	return model.Input{Run: run, Trials: trials, Title: "What an SDN costs containers", Command: "tare run sdn --seed 7", FiguresDir: "figures"}
+	return model.Input{Run: run, Trials: trials, Title: "What an SDN costs containers", Command: "tare run sdn --seed 7"}
 }
 
 func chain(nodes ...result.Node) *result.Topology {
@@ -163,7 +163,7 @@ func Proven() model.Input {
 		result.Node{Kind: "process", Host: "a", Sandbox: "server", Label: "process"},
 	)
 	return model.Input{
-		Title: "What was proven", FiguresDir: "figures",
+		Title: "What was proven",
 		Run: result.Run{
 			ID: "9a0f", Status: result.RunComplete, Started: time.Date(2026, 8, 3, 9, 0, 0, 0, time.UTC), Finished: time.Date(2026, 8, 3, 9, 1, 0, 0, time.UTC), Trials: result.Tally{OK: 3, Failed: 1},
 			Modes: []result.Mode{

@@ -1,3 +1,4 @@
+// Package reports has runs to test reports with, from a plain one to one whose texts are out to break them.
 package reports
 
 import (
@@ -75,7 +76,6 @@ func Sample() model.Input {
 		Title:       "Container networks on one machine",
 		Description: "What does each way of joining containers cost beside the host's own stack?",
 		Command:     "tare run container-networks --profile quick --seed 42",
-		FiguresDir:  "figures",
 	}
 }
 

@@ -46,14 +46,14 @@ func conclusion(b *model.Builder, families []model.Family, columns []mainColumn)
 		return prefix + strings.Join(texts, " ")
 	}
 	against := overviewHead(families)
-	text, ranked := ranking(b, columns[at], columns, against, true)
+	text, ranked := ranking(columns[at], columns, against, true)
 	text = withTieSentences(columns[at].Table, text)
 	sentences := 1
 	for i, c := range columns {
 		if !ranked || i == at || !c.Metric.Primary || sentences == mostSentences {
 			continue
 		}
-		if next, ranked := ranking(b, c, columns, against, false); ranked {
+		if next, ranked := ranking(c, columns, against, false); ranked {
 			sentences++
 			text += " " + piece.Capital(next)
 		}
@@ -87,7 +87,7 @@ const mostSentences = 3
 
 // ranking says by a column which modes cost least and most. ranked is false if there are not several to say it of: the
 // text is then about all columns. Only the first sentence of an answer names what the modes are compared with.
-func ranking(b *model.Builder, lead mainColumn, columns []mainColumn, against string, first bool) (text string, ranked bool) {
+func ranking(lead mainColumn, columns []mainColumn, against string, first bool) (text string, ranked bool) {
 	what := piece.ShortTitle(lead.Metric)
 	if slices.ContainsFunc(columns, func(o mainColumn) bool { return o.name != lead.name && o.Metric.Name == lead.Metric.Name }) {
 		what += " in " + lead.name

@@ -1,3 +1,5 @@
+// Package answer is the first screen of a run: every mode by the main metrics, as changes, with the answer in a sentence; and
+// the modes by all further metrics.
 package answer
 
 import (
@@ -29,10 +31,11 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	if len(columns) > 0 && !columns[leading(columns)].load { // else they are the sentence
 		o.Explanations = append(o.Explanations, kneeNotes(b)...)
 	}
-	if on == doc.Terminal { // a page has a section of them
+	if on != doc.HTML { // a page has a section of them
 		compared := comparisonNotes(b)
 		o.Explanations, shown = append(o.Explanations, compared...), len(compared)
-	} else { // a page has its notices at the top
+	}
+	if on != doc.Terminal { // the others have the notices at the top
 		o.Notes = slices.DeleteFunc(o.Notes, func(n doc.Note) bool {
 			return slices.ContainsFunc(b.Notices, func(top doc.Notice) bool { return top.Text == n.Text })
 		})

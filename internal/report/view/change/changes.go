@@ -1,3 +1,4 @@
+// Package change shows what changed from one run to another, or to those before it.
 package change
 
 import (

@@ -1,3 +1,4 @@
+// Package claims holds published claims against a run: as one screen, as a section, and those of several studies.
 package claims
 
 import (
@@ -123,7 +124,7 @@ func claimParagraphs(r doc.ClaimRow) []doc.Block {
 
 // claimFigure draws the ratios of claims that were published with a number, above those found here.
 func claimFigure(claims []result.Claim, rows []doc.ClaimRow) (chart.Figure, bool) {
-	panel := chart.Panel{Title: "ratio, published and found here", Axis: chart.Axis{Ratio: true, Ref: piece.PtrTo(1.0)}}
+	panel := chart.Panel{Title: "ratio, published and found here", Axis: chart.Axis{Ratio: true, Ref: new(1.0)}}
 	var words []string
 	for i, c := range claims {
 		if c.Unit != "" || !positive(c.PublishedValue) || !positive(c.Value) {

@@ -1,3 +1,4 @@
+// Package combination shows runs of several machines or days in one answer.
 package combination
 
 import (

@@ -1,3 +1,4 @@
+// Package cpu shows what traffic costs in CPU time, and which parts of the kernel and the programs took it.
 package cpu
 
 import (
@@ -29,7 +30,7 @@ const (
 )
 
 // Legend explains which machines the CPU time is of.
-func Legend(b model.CpuCost) string {
+func Legend(b model.CPUCost) string {
 	for _, t := range b.Busy {
 		if t.Metric.Name != result.CPUMachine {
 			return apartLegend
@@ -39,7 +40,7 @@ func Legend(b model.CpuCost) string {
 }
 
 // columns are the heads of a mode's values.
-func columns(b model.CpuCost) []string {
+func columns(b model.CPUCost) []string {
 	out := []string{"CPU cost, " + b.Cost.Scale.Unit}
 	for _, t := range b.Busy {
 		out = append(out, busyHead(t.Metric))
@@ -48,7 +49,7 @@ func columns(b model.CpuCost) []string {
 }
 
 // figures are the values of a mode, as columns.
-func figures(b model.CpuCost, r model.Row) []string {
+func figures(b model.CPUCost, r model.Row) []string {
 	out := []string{r.Value(b.Cost.Scale)}
 	for _, t := range b.Busy {
 		own, _ := t.Of(r.Mode.ID)
@@ -74,7 +75,7 @@ func busyHead(m result.Metric) string {
 const processesLegend = "Of which the mode's own processes (including time when other modes ran):"
 
 // processesByMode are the modes' own processes, by mode.
-func processesByMode(b model.CpuCost) []processes {
+func processesByMode(b model.CPUCost) []processes {
 	var out []processes
 	for _, r := range b.Cost.Rows() {
 		if p := processesOf(r.Trials); p.Text != "" && !model.Unmeasured(r.Mode) {
@@ -136,30 +137,30 @@ func Section(b *model.Builder) []doc.Block {
 	s := doc.Section{ID: "cost", Nav: "CPU", Fold: true, Head: doc.Heading{Text: "CPU cost", Terminal: "CPU cost", Untold: len(e.CPUCosts) == 0}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	if n := len(e.CPUCosts); n > 0 {
-		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: Legend(e.CPUCosts[0]), Depth: 1}}},
+		add(piece.ForTerminal(doc.Paragraph{Role: doc.Legend, Text: Legend(e.CPUCosts[0]), Depth: 1}),
 			piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: Legend(e.CPUCosts[n-1])}))
 	}
 	for i, bill := range e.CPUCosts {
-		add(piece.ForTerminal(cpuCostTable(b, bill)))
+		add(piece.ForTerminal(cpuCostTable(bill)))
 		for j, t := range bill.Tables {
-			metric := sheet.Metric(b, t, model.CpuCostAnchor(i+1, j), false)
+			metric := sheet.Metric(b, t, model.CPUCostAnchor(i+1, j), false)
 			metric.Head.Name = bill.Workload
-			add(piece.ForPages(metric))
+			add(piece.ForHTML(metric))
 		}
-		add(piece.ForPages(processList(bill)...))
+		add(piece.ForHTML(processList(bill)...))
 	}
 	if e.Pass != nil {
 		add(pass(b, *e.Pass)...)
 	}
 	for i, d := range breakdowns {
-		add(breakdownSection(b, d, fmt.Sprintf("b%d", i+1)))
+		add(breakdownSection(d, fmt.Sprintf("b%d", i+1)))
 	}
 	return []doc.Block{s}
 }
 
 // cpuCostTable is the CPU cost of a workload in each mode, for a terminal: the cost, the busy
 // CPUs, and the ratio to the baseline with the verdict.
-func cpuCostTable(b *model.Builder, of model.CpuCost) doc.Section {
+func cpuCostTable(of model.CPUCost) doc.Section {
 	t := doc.Table{Kind: doc.Figures, Most: 3, Columns: []doc.Column{{Row: true}}, Groups: make([]doc.Group, 1)}
 	for range columns(of) {
 		t.Columns = append(t.Columns, doc.Column{})
@@ -171,7 +172,7 @@ func cpuCostTable(b *model.Builder, of model.CpuCost) doc.Section {
 			row.Cells = append(row.Cells, doc.Cell{Text: text})
 		}
 		if model.Unmeasured(r.Mode) {
-			row.For = doc.Pages
+			row.For = doc.HTML
 		}
 		row.Cells = append(row.Cells, doc.Cell{Tone: r.Tone(), Notes: r.Notes(of.Cost.Scale), Terminal: r.Judged()})
 		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
@@ -184,7 +185,7 @@ func cpuCostTable(b *model.Builder, of model.CpuCost) doc.Section {
 }
 
 // processList lists the CPU use of the modes' own processes.
-func processList(b model.CpuCost) []doc.Block {
+func processList(b model.CPUCost) []doc.Block {
 	l := doc.List{Role: doc.Own, Tight: true}
 	for _, own := range processesByMode(b) {
 		l.Items = append(l.Items, doc.Item{Name: own.Mode, Text: own.Text, Colon: true})
@@ -204,20 +205,17 @@ func pass(b *model.Builder, p model.Pass) []doc.Block {
 	}
 	out := []doc.Block{s}
 	for j, t := range p.CostTables() {
-		metric := sheet.Metric(b, t, model.CpuCostAnchor(0, j), false)
-		metric.Level = 4
-		out = append(out, piece.ForPages(metric))
+		metric := sheet.Metric(b, t, model.CPUCostAnchor(0, j), false)
+		out = append(out, piece.ForHTML(metric))
 	}
 	var carried []doc.Block
 	for j, t := range carriedIn(p) {
 		metric := sheet.Metric(b, t, fmt.Sprintf("r%d", j+1), false)
-		metric.Level = 4
 		metric.Blocks = metric.Blocks[1:] // all modes have the same value
 		carried = append(carried, metric)
 	}
-	out = append(out, piece.ForMarkdown(carried...))
 	if p.CPUCost != nil {
-		out = append(out, piece.ForPages(processList(*p.CPUCost)...), piece.ForTerminal(cpuCostTable(b, *p.CPUCost)))
+		out = append(out, piece.ForHTML(processList(*p.CPUCost)...), piece.ForTerminal(cpuCostTable(*p.CPUCost)))
 	}
 	if len(carried) > 0 {
 		out = append(out, piece.ForHTML(doc.Details{Summary: "Rate carried", Blocks: carried}))

@@ -6,7 +6,6 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
 	"tare/internal/result"
 	"tare/internal/wording"
@@ -109,7 +108,7 @@ func (b breakdown) description() string {
 }
 
 // breakdownSection is where the CPU time of a workload went.
-func breakdownSection(b *model.Builder, d breakdown, anchor string) doc.Block {
+func breakdownSection(d breakdown, anchor string) doc.Block {
 	s := doc.Section{ID: anchor, Look: doc.Metric, Head: doc.Heading{Name: d.Workload, Text: piece.Lower(d.title()), Tight: true}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	for _, m := range d.Missing {
@@ -119,17 +118,15 @@ func breakdownSection(b *model.Builder, d breakdown, anchor string) doc.Block {
 		return s
 	}
 	fine := d.Finer()
-	add(b.Drawn(func(f model.Named) bool { return f.Stack && f.Table.Workload == d.Workload }),
-		piece.ForHTML(doc.Later(func() []doc.Block { return fine.drawing(anchor) })),
-		piece.ForPages(fine.table(anchor)), piece.ForTerminal(d.grid()),
+	add(piece.ForHTML(doc.Later(func() []doc.Block { return fine.drawing(anchor) })),
+		piece.ForHTML(fine.table(anchor)), piece.ForTerminal(d.grid()),
 		doc.Paragraph{Role: doc.Seen, Text: d.unknown(), Tight: true, Depth: 1})
 	if folded := d.Folded(); len(folded) > 0 {
-		const head = "Folded stacks, for a flame graph"
 		l := doc.List{}
 		for _, f := range folded {
 			l.Items = append(l.Items, doc.Item{Text: f})
 		}
-		add(piece.ForMarkdown(doc.Paragraph{Text: head + ":"}, l), piece.ForHTML(doc.Details{Summary: head, Blocks: []doc.Block{l}}))
+		add(piece.ForHTML(doc.Details{Summary: "Folded stacks, for a flame graph", Blocks: []doc.Block{l}}))
 	}
 	return s
 }

@@ -1,3 +1,4 @@
+// Package history shows how the results of a study changed over time.
 package history
 
 import (

@@ -9,8 +9,8 @@ import (
 	"tare/internal/wording"
 )
 
-// CpuCost is the CPU cost of a workload.
-type CpuCost struct {
+// CPUCost is the CPU cost of a workload.
+type CPUCost struct {
 	Workload string
 	Tables   []Table // all of it
 	Cost     Table   // of Tables: per unit of work
@@ -24,8 +24,8 @@ func IsCPUMetric(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_"
 func isCPUCost(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
 
 // newCPUCost takes the CPU cost of a workload from its tables; false where it has none.
-func newCPUCost(w Workload) (CpuCost, bool) {
-	b := CpuCost{Workload: w.ID}
+func newCPUCost(w Workload) (CPUCost, bool) {
+	b := CPUCost{Workload: w.ID}
 	found := false
 	for _, t := range w.Tables {
 		if IsCPUMetric(t.Metric) {
@@ -39,7 +39,7 @@ func newCPUCost(w Workload) (CpuCost, bool) {
 		}
 	}
 	if !found {
-		return CpuCost{}, false
+		return CPUCost{}, false
 	}
 	return b, true
 }
@@ -47,7 +47,7 @@ func newCPUCost(w Workload) (CpuCost, bool) {
 // Pass is the fixed-rate pass, in which every mode carries the same rate.
 type Pass struct {
 	Workload
-	CPUCost *CpuCost // nil where it has none
+	CPUCost *CPUCost // nil where it has none
 	Text    string   // the rate and the reason for it, or why there is none
 	Rate    string   // "4.20 Gbit/s"; empty where it is not known
 }
@@ -55,6 +55,7 @@ type Pass struct {
 // CostTables are the tables of CPU metrics.
 func (p Pass) CostTables() []Table { return TablesOf(p.Tables, IsCPUMetric) }
 
+// TablesOf are the tables of some metrics.
 func TablesOf(of []Table, is func(result.Metric) bool) []Table {
 	return slices.DeleteFunc(slices.Clone(of), func(t Table) bool { return !is(t.Metric) })
 }
@@ -91,7 +92,7 @@ func newPass(c *result.CostPass, w Workload) Pass {
 type evidence struct {
 	Lead     []string // paragraphs before the answer
 	Pass     *Pass
-	CPUCosts []CpuCost
+	CPUCosts []CPUCost
 }
 
 // addCPUCosts takes the fixed-rate pass out of the workloads and collects their CPU costs.
@@ -115,5 +116,5 @@ func (v *View) addCPUCosts() {
 
 // InCPUCosts reports whether a table is part of the CPU cost section.
 func (v View) InCPUCosts(t Table) bool {
-	return IsCPUMetric(t.Metric) && slices.ContainsFunc(v.Evidence.CPUCosts, func(b CpuCost) bool { return b.Workload == t.Workload })
+	return IsCPUMetric(t.Metric) && slices.ContainsFunc(v.Evidence.CPUCosts, func(b CPUCost) bool { return b.Workload == t.Workload })
 }

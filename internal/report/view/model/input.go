@@ -18,9 +18,6 @@ type Input struct {
 	Title       string // of the study; the run's id when empty
 	Description string
 	Command     string // how to repeat the run; not shown when empty
-	// FiguresDir is where, relative to the Markdown page, the files of Figures
-	// are; the page shows no charts when it is empty.
-	FiguresDir string
 	// Page is the file of the report as a page and Full the command that prints the whole
 	// report, as the first screen names them; empty without one. ClaimsCommand prints the claims.
 	Page, Full, ClaimsCommand string

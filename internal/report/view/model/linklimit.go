@@ -16,7 +16,7 @@ type costClause struct {
 // CostOf returns the main CPU cost of a mode: at the fixed rate, or else of the first bulk
 // workload. False where there is none.
 func (v View) CostOf(mode string, s *Sentence) (costClause, bool) {
-	var bills []CpuCost
+	var bills []CPUCost
 	at := ""
 	if p := v.Evidence.Pass; p != nil && p.CPUCost != nil {
 		bills = append(bills, *p.CPUCost)

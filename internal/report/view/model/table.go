@@ -85,6 +85,7 @@ func (t Table) scale() wording.Scale {
 	return wording.ScaleFor(t.Metric.Unit, values...)
 }
 
+// Zero reports whether a value is 0.
 func Zero(c *result.Cell) bool { return c != nil && c.Value != nil && *c.Value == 0 }
 
 // bound sets what the rows of a group need to know of their baseline.

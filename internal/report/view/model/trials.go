@@ -37,6 +37,7 @@ func Took(r result.Run) string {
 	return wording.Duration(r.Finished.Sub(r.Started))
 }
 
+// Version is the build of tare that made a run: "0.3.0 (3f1c2ab9)".
 func Version(r result.Run) string {
 	s := piece.OrUnknown(r.Tare.Version)
 	if r.Tare.Commit != "" {

@@ -55,8 +55,7 @@ func (r Row) Bare(t Table) string {
 	return wording.AtLeast(*r.Cell, t.Scale.Number(*r.Cell.Value))
 }
 
-// The values of a row as text; say.Unknown where there is none.
-
+// Value is the value of a row with its interval; wording.Unknown, as in the methods below, where there is none.
 func (r Row) Value(s wording.Scale) string {
 	if r.Cell == nil {
 		return wording.Unknown
@@ -64,6 +63,7 @@ func (r Row) Value(s wording.Scale) string {
 	return wording.AtLeast(*r.Cell, s.Estimate(r.Cell.Value, r.Cell.CI))
 }
 
+// Ratio is the ratio of a row to its baseline with its interval.
 func (r Row) Ratio() string {
 	if r.Cell == nil {
 		return wording.Unknown
@@ -71,6 +71,7 @@ func (r Row) Ratio() string {
 	return wording.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
 }
 
+// Added is the time that a mode adds, with its interval.
 func (r Row) Added() string {
 	if r.Cell == nil || r.Cell.Added == nil {
 		return wording.Unknown
@@ -78,6 +79,7 @@ func (r Row) Added() string {
 	return wording.AddedTime(*r.Cell.Added)
 }
 
+// P is the probability of a row, adjusted over the modes.
 func (r Row) P() string {
 	if r.Cell == nil {
 		return wording.Unknown
@@ -85,6 +87,7 @@ func (r Row) P() string {
 	return wording.P(r.Cell.P)
 }
 
+// N is the number of blocks, or of trials where nothing is compared.
 func (r Row) N() string {
 	if r.Cell == nil || r.Cell.N == 0 {
 		return wording.Unknown
@@ -92,6 +95,7 @@ func (r Row) N() string {
 	return fmt.Sprint(r.Cell.N)
 }
 
+// Detectable is the smallest change that could have been seen.
 func (r Row) Detectable() string {
 	if r.Cell == nil || r.Cell.Detectable == nil {
 		return wording.Unknown

@@ -1,3 +1,5 @@
+// Package model is a run prepared for its sections: cleaned, with a table for each metric of each workload, the texts of their
+// values and verdicts, and what several sections show in their own form. It makes no section.
 package model
 
 import (
@@ -35,6 +37,7 @@ type Workload struct {
 	Empty string
 }
 
+// New prepares a run: cleaned, with a table for each metric of each workload.
 func New(in Input) View {
 	in = in.clean()
 	withProofs(in.Run.Modes, in.Trials)

@@ -1,8 +1,8 @@
+// Package paths draws the packet path of each mode with what its last proof showed.
 package paths
 
 import (
 	"fmt"
-	"strings"
 
 	"tare/internal/printable"
 	"tare/internal/report/doc"
@@ -75,36 +75,6 @@ func pathsOf(m result.Mode) []doc.Block {
 		out = append(out, p)
 	}
 	return out
-}
-
-// List are the modes with their paths in words.
-func List(b *model.Builder) []doc.Block {
-	var all []doc.Block
-	for _, m := range b.Run.Modes {
-		s := doc.Section{Look: doc.Mode, Head: doc.Heading{Name: m.ID, Small: m.Title}}
-		if model.Unmeasured(m) {
-			s.Head.Small = strings.TrimPrefix(m.Title+"; "+model.Fate(m), "; ")
-		}
-		if m.Mode != "" && m.Mode != m.ID {
-			s.Blocks = append(s.Blocks, doc.Paragraph{Text: "mode " + m.Mode})
-		}
-		if m.Description != "" {
-			s.Blocks = append(s.Blocks, doc.Paragraph{Text: m.Description})
-		}
-		if len(m.Facts) > 0 {
-			s.Blocks = append(s.Blocks, doc.Paragraph{Text: piece.Facts(m.Facts)})
-		}
-		s.Blocks = append(s.Blocks, pathsOf(m)...)
-		if m.Topology != nil {
-			s.Blocks = append(s.Blocks, doc.Paragraph{Text: provenInWords(m.Proof)})
-		}
-		s.Blocks = append(s.Blocks, b.Drawn(func(f model.Named) bool { return f.Path != nil && f.Mode == m.ID }))
-		all = append(all, s)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return []doc.Block{doc.Section{Head: doc.Heading{Text: "Modes and their paths"}, Blocks: all}}
 }
 
 // Figure draws the path of a mode as an SVG file: with what its last proof showed or, for

@@ -1,10 +1,13 @@
 package piece
 
 import (
+	"strings"
+
 	"tare/internal/report/doc"
 	"tare/internal/result"
 )
 
+// FactTable is facts as a table of names and values.
 func FactTable(fs []result.Fact) doc.Table {
 	t := doc.Table{Kind: doc.Facts, Columns: []doc.Column{{Row: true}, {}}, Groups: make([]doc.Group, 1)}
 	for _, f := range fs {
@@ -13,19 +16,19 @@ func FactTable(fs []result.Fact) doc.Table {
 	return t
 }
 
-// CpuLegend explains a column of CPU use.
-const CpuLegend = "CPU is the busy share of the whole machine during the trials, with both endpoints and all other programs."
+// CPULegend explains a column of CPU use.
+const CPULegend = "CPU is the busy share of the whole machine during the trials, with both endpoints and all other programs."
 
 // MostGap is how many columns of a reason for a missing value a terminal shows.
 const MostGap = 600
 
-// These are blocks for one medium.
+// ForHTML are blocks for a page.
 func ForHTML(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.HTML, Blocks: blocks} }
 
-func ForMarkdown(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.Markdown, Blocks: blocks} }
-
+// ForTerminal are blocks for a terminal.
 func ForTerminal(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.Terminal, Blocks: blocks} }
 
+// ForPages are blocks for pages and for Markdown.
 func ForPages(blocks ...doc.Block) doc.Block { return doc.Only{For: doc.Pages, Blocks: blocks} }
 
 // NotKnown lists what could not be read.
@@ -46,6 +49,7 @@ func Plain(heads ...string) *doc.Table {
 	return t
 }
 
+// AddRow adds a row of text.
 func AddRow(t *doc.Table, cells ...string) {
 	row := doc.Row{}
 	for _, text := range cells {
@@ -56,3 +60,8 @@ func AddRow(t *doc.Table, cells ...string) {
 
 // WithInterval is the note of a column of values with their intervals.
 const WithInterval = "(95 % interval)"
+
+// InOneLine are particulars as one paragraph.
+func InOneLine(particulars []string) doc.Paragraph {
+	return doc.Paragraph{Text: Capital(strings.Join(particulars, ", ") + ".")}
+}

@@ -37,6 +37,7 @@ type Gaps struct {
 	modes   map[string][]string
 }
 
+// Add adds a reason of a mode.
 func (g *Gaps) Add(mode, reason string) {
 	if g.modes == nil {
 		g.modes = map[string][]string{}

@@ -43,6 +43,7 @@ func Downsampled[T any](all []T, most int) []T {
 	return out
 }
 
+// Values are those that are known.
 func Values(ps ...*float64) []float64 {
 	var out []float64
 	for _, p := range ps {
@@ -73,12 +74,12 @@ func Portion(x float64) string {
 	return wording.Percent(x)
 }
 
+// Finite reports whether a value is known and a number that can be drawn.
 func Finite(v *float64) bool {
 	return v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0)
 }
 
-func PtrTo[T any](v T) *T { return &v }
-
+// Limits are those of an interval; nil where one is no number.
 func Limits(ci *result.Interval) *[2]float64 {
 	if ci == nil || !Finite(&ci[0]) || !Finite(&ci[1]) {
 		return nil

@@ -1,3 +1,5 @@
+// Package piece has the small pieces that all sections are made of: texts, numbers, marks and blocks. It knows nothing of runs
+// but their types.
 package piece
 
 import (
@@ -12,6 +14,7 @@ import (
 	"tare/internal/wording"
 )
 
+// Facts is facts in one line.
 func Facts(fs []result.Fact) string {
 	var parts []string
 	for _, f := range fs {
@@ -26,6 +29,7 @@ func Facts(fs []result.Fact) string {
 // MostListed is how many changes a sentence lists.
 const MostListed = 3
 
+// OrDash is a text, or the sign of an unknown value.
 func OrDash(s string) string {
 	if s == "" {
 		return wording.Unknown
@@ -58,6 +62,7 @@ func Seconds(s float64) string {
 	return wording.Duration(time.Duration(s * float64(time.Second)))
 }
 
+// OrUnknown is a text, or "unknown".
 func OrUnknown(s string) string {
 	if s == "" {
 		return "unknown"
@@ -73,6 +78,7 @@ var Each1000 = strings.NewReplacer("us/1000 transactions", "ns/transaction", "ms
 	"s/1000 transactions", "ms/transaction", "us/1000 connections", "ns/connection", "ms/1000 connections", "us/connection",
 	"s/1000 connections", "ms/connection")
 
+// ShortTitle is a metric's title for the head of a column: "round trip p99".
 func ShortTitle(m result.Metric) string { return titles.Replace(Noun(m)) }
 
 // Right aligns text to the right of so many columns.
@@ -117,8 +123,10 @@ func Loss(v float64) string {
 	return wording.Value(v, "ratio")
 }
 
+// Lower begins a text with a small letter.
 func Lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
+// OrText is a text, or another where it is empty.
 func OrText(text, other string) string {
 	if text == "" {
 		return other

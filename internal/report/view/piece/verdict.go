@@ -6,6 +6,7 @@ import (
 	"tare/internal/wording"
 )
 
+// AndRange is the range of an undecided difference behind a colon; empty where it is unknown.
 func AndRange(c result.Cell) string {
 	if r := wording.Range(c); r != "" {
 		return ": " + r
@@ -21,6 +22,7 @@ func BesideRatio(c result.Cell) bool {
 	return c.Ratio != nil && (c.Verdict == result.Worse || c.Verdict == result.Better)
 }
 
+// ToneOf is the shape and colour of a verdict.
 func ToneOf(v result.Verdict) chart.Tone {
 	switch v {
 	case result.Worse:

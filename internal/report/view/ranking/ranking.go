@@ -1,9 +1,9 @@
+// Package ranking is the document of numbers without a baseline: for each metric the best mode first.
 package ranking
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tare/internal/analysis"
 	"tare/internal/report/doc"
@@ -17,7 +17,7 @@ import (
 // metric, the best mode first, and which modes cannot be told apart.
 func Document(b *model.Builder) doc.Document {
 	d := doc.Document{Title: b.Title, Description: b.Description, Generator: b.Run.Tare.Version, Particulars: model.Particulars(b.View)}
-	d.Blocks = append(d.Blocks, piece.ForMarkdown(doc.Paragraph{Text: piece.Capital(strings.Join(d.Particulars, ", ") + ".")}))
+	d.Blocks = append(d.Blocks, doc.Only{For: doc.Markdown, Blocks: []doc.Block{piece.InOneLine(d.Particulars)}})
 	for _, w := range b.Workloads {
 		for _, t := range w.Tables {
 			media := doc.Media(0)

@@ -7,8 +7,9 @@ import (
 	"tare/internal/wording"
 )
 
+// Agreements say whether a second tool measured the same cost.
 func Agreements(b *model.Builder) []doc.Block {
-	l := doc.List{Loose: true}
+	l := doc.List{}
 	for _, text := range agreements(b.View) {
 		l.Items = append(l.Items, doc.Item{Text: text})
 	}

@@ -21,11 +21,11 @@ func Comparisons(b *model.Builder) []doc.Block {
 	}
 	var brief []doc.Block
 	t := doc.Table{Kind: doc.Study, By: "comparisons", Columns: []doc.Column{
-		{For: doc.Markdown, Head: "Comparison"}, {Head: "Metric", Row: true},
-		{Head: "A", Plain: "A", Note: piece.WithInterval, Number: true}, {Head: "B", Plain: "B", Note: piece.WithInterval, Number: true},
+		{Head: "Metric", Row: true},
+		{Head: "A", Note: piece.WithInterval, Number: true}, {Head: "B", Note: piece.WithInterval, Number: true},
 		{Head: "Ratio", Note: piece.WithInterval, Number: true}, {Head: "Verdict", Verdict: true},
 		{Head: "p", Title: "Probability, adjusted over the comparisons in one metric by Holm's method", Number: true},
-		{Head: "Detectable", Plain: "smallest seen", Title: model.Smallest, Number: true},
+		{Head: "Detectable", Title: model.Smallest, Number: true},
 		{Head: "n", Title: "Complete blocks", Number: true},
 	}}
 	for _, c := range b.Comparisons {
@@ -34,12 +34,12 @@ func Comparisons(b *model.Builder) []doc.Block {
 	}
 	legend := doc.Paragraph{Role: doc.Legend, Text: comparedLegend}
 	return []doc.Block{doc.Section{ID: "comparisons", Head: doc.Heading{Text: "Comparisons"}, Nav: "Comparisons",
-		Blocks: []doc.Block{piece.ForTerminal(brief...), piece.ForHTML(legend), piece.ForPages(t), piece.ForMarkdown(legend)}}}
+		Blocks: []doc.Block{piece.ForTerminal(brief...), piece.ForHTML(legend), piece.ForHTML(t)}}}
 }
 
 // group is a comparison in all its metrics.
 func group(c model.Comparison) doc.Group {
-	g := doc.Group{For: doc.HTML, Head: doc.Heading{Name: c.ID}}
+	g := doc.Group{Head: doc.Heading{Name: c.ID}}
 	for _, note := range []string{c.Title, c.Where} {
 		if note != "" {
 			g.Head.Notes = append(g.Head.Notes, note)
@@ -47,15 +47,13 @@ func group(c model.Comparison) doc.Group {
 	}
 	none := doc.Cell{Text: wording.Unknown}
 	if len(c.Lines) == 0 {
-		g.Rows = []doc.Row{{Out: true, Cells: []doc.Cell{{Text: c.Heading()}, none, none, none, none, {Text: c.Without(), Tone: chart.Absent}, none, none, none}}}
+		g.Rows = []doc.Row{{Out: true, Cells: []doc.Cell{none, none, none, none, {Text: c.Without(), Tone: chart.Absent}, none, none, none}}}
 	}
-	name := c.Heading()
 	for _, l := range c.Lines {
 		g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{
-			{Text: name}, {Text: l.Heading()}, {Text: l.Value(l.A)}, {Text: l.Value(l.B)}, {Text: wording.Ratio(l.Ratio, l.RatioCI)},
+			{Text: l.Heading()}, {Text: l.Value(l.A)}, {Text: l.Value(l.B)}, {Text: wording.Ratio(l.Ratio, l.RatioCI)},
 			{Text: l.BrieflyJudged(), Tone: l.Tone()}, {Text: wording.P(l.P)}, {Text: l.DetectableText()}, {Text: l.Count()},
 		}})
-		name = ""
 	}
 	return g
 }

@@ -57,7 +57,7 @@ func Concurrencies(b *model.Builder) []doc.Block {
 		caption += ", with its 95 % interval"
 		t, g := tables(c, id, caption)
 		drawn := sync.OnceValue(func() []doc.Block { return charts(c, id) })
-		blocks := []doc.Block{piece.ForMarkdown(doc.Paragraph{Text: caption + "."}), piece.ForHTML(doc.Later(drawn)), piece.ForPages(t), piece.ForTerminal(g)}
+		blocks := []doc.Block{piece.ForHTML(doc.Later(drawn)), piece.ForHTML(t), piece.ForTerminal(g)}
 		if len(c.Modes) > 1 {
 			blocks = append(blocks, crossings(c, b.Run.NoisyIn(c.Steps[0].Workload)))
 		}

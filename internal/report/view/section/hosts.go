@@ -75,9 +75,6 @@ func Hosts(b *model.Builder) []doc.Block {
 	if len(l.Items) > 0 {
 		out = append(out, doc.Section{Head: doc.Heading{Text: "Modes"}, Blocks: []doc.Block{l}})
 	}
-	if b.Command != "" {
-		out = append(out, doc.Command{Line: b.Command})
-	}
 	return out
 }
 

@@ -56,7 +56,7 @@ func limitsTables(v model.View) []limitTable {
 			r := limitRow{Mode: l.Mode, Sender: l.Sender, Retransmits: retransmits(l.Retransmits), counted: l.Retransmits != nil}
 			for i, s := range []*float64{l.Application, l.ReceiveWindow, l.SendBuffer, l.Network} {
 				if piece.Finite(s) {
-					r.Shares[i] = piece.PtrTo(piece.Kept(*s))
+					r.Shares[i] = new(piece.Kept(*s))
 				}
 			}
 			if r.known() || r.Retransmits != "" {
@@ -164,13 +164,11 @@ func Limits(b *model.Builder) []doc.Block {
 	untold := true
 	for i, t := range limitsTables(b.View) {
 		s := doc.Section{ID: fmt.Sprintf("t%d", i+1), Look: doc.Metric, Head: doc.Heading{Name: t.Workload, Untold: true}}
-		table := doc.Block(t.table(s.ID))
-		if len(t.Rows) == 0 {
-			table = piece.ForMarkdown(doc.Table{})
+		if len(t.Rows) > 0 {
+			s.Blocks = []doc.Block{piece.ForHTML(t.table(s.ID))}
 		}
-		s.Blocks = []doc.Block{piece.ForPages(table)}
 		if t.Workload == result.CostPassID { // its rate is set: the application, by design
-			s.Blocks = append(s.Blocks, piece.ForPages(piece.NotKnown(t.Missing)...))
+			s.Blocks = append(s.Blocks, piece.ForHTML(piece.NotKnown(t.Missing)...))
 		} else {
 			untold = false
 			s.Blocks = append(append(s.Blocks, piece.ForTerminal(t.summary()...)), piece.NotKnown(t.Missing)...)
@@ -181,7 +179,7 @@ func Limits(b *model.Builder) []doc.Block {
 		return nil
 	}
 	return []doc.Block{doc.Section{ID: "limits", Nav: "TCP", Fold: true, Head: doc.Heading{Text: "Who limited TCP", Terminal: "Who limited TCP, share of the time", Untold: untold},
-		Blocks: append([]doc.Block{piece.ForPages(doc.Paragraph{Role: doc.Legend, Text: limitLegend})}, blocks...)}}
+		Blocks: append([]doc.Block{piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: limitLegend})}, blocks...)}}
 }
 
 func (t limitTable) table(by string) doc.Table {

@@ -210,49 +210,43 @@ func Losses(b *model.Builder) []doc.Block {
 		s := doc.Section{ID: fmt.Sprintf("l%d", i+1), Look: doc.Metric, Head: doc.Heading{Name: t.Workload, Untold: true}}
 		brief := []doc.Block{doc.Paragraph{Text: t.Workload, Depth: 1}}
 		var told piece.Gaps
-		var reasons []doc.Block
 		for _, r := range t.Rows {
 			text := r.words()
 			if some := r.reasons(mostReasons); some != "" {
 				text += "; drop reasons of the kernel " + some
 			}
 			told.Add(r.Mode, text)
-			if all := r.reasons(len(r.Reasons)); all != "" {
-				reasons = append(reasons, doc.Paragraph{Text: r.Mode + ", drop reasons of the kernel: " + all})
-			}
 		}
 		for _, text := range told.List() {
 			brief = append(brief, doc.Paragraph{Text: text, Depth: 2})
 		}
-		table := t.table(s.ID)
-		if len(t.Rows) == 0 {
-			table = piece.ForMarkdown(doc.Table{})
+		s.Blocks = []doc.Block{piece.ForTerminal(brief...)}
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, piece.ForHTML(t.table(s.ID)))
 		}
-		s.Blocks = append([]doc.Block{piece.ForTerminal(brief...), piece.ForPages(table), piece.ForMarkdown(reasons...)}, piece.NotKnown(t.Missing)...)
+		s.Blocks = append(s.Blocks, piece.NotKnown(t.Missing)...)
 		blocks = append(blocks, s)
 	}
 	if len(blocks) == 0 {
 		return nil
 	}
 	return []doc.Block{doc.Section{ID: "losses", Fold: true, Head: doc.Heading{Text: "Where datagrams were dropped"}, Nav: "Losses",
-		Blocks: append([]doc.Block{piece.ForPages(doc.Paragraph{Role: doc.Legend, Text: lossLegend})}, blocks...)}}
+		Blocks: append([]doc.Block{piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: lossLegend})}, blocks...)}}
 }
 
 func (t lossTable) table(by string) doc.Block {
 	out := doc.Table{Kind: doc.Losses, By: by, Columns: []doc.Column{
-		{For: doc.Markdown, Head: "Mode"}, {Head: "Place"}, {Head: "Where", Names: true}, {Head: "Counter", Names: true}, {Head: "Datagrams", Number: true},
-		{Head: "Share", Plain: "of what was lost", Number: true}, {For: doc.HTML, Bars: true},
+		{Head: "Place"}, {Head: "Where", Names: true}, {Head: "Counter", Names: true}, {Head: "Datagrams", Number: true},
+		{Head: "Share", Number: true}, {Bars: true},
 	}}
-	blank := doc.Cell{Blank: true}
 	for _, r := range t.Rows {
-		g := doc.Group{For: doc.HTML, Head: doc.Heading{Name: r.Mode, Small: r.whole(), Tight: true}}
-		g.Rows = append(g.Rows, doc.Row{For: doc.Markdown, Cells: []doc.Cell{{Text: r.Mode}, {Text: r.whole()}, blank, blank, {Text: fmt.Sprint(r.Lost)}, blank, blank}})
+		g := doc.Group{Head: doc.Heading{Name: r.Mode, Small: r.whole(), Tight: true}}
 		for _, l := range r.lines() {
-			g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{blank, {Text: l.Title}, {Text: l.Where}, {Text: l.Counter}, {Text: fmt.Sprint(l.Count)},
-				{Text: r.portion(l.Count), Tight: true}, {Bar: piece.PtrTo(l.Share)}}})
+			g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{{Text: l.Title}, {Text: l.Where}, {Text: l.Counter}, {Text: fmt.Sprint(l.Count)},
+				{Text: r.portion(l.Count), Tight: true}, {Bar: new(l.Share)}}})
 		}
 		if text := r.reasons(len(r.Reasons)); text != "" {
-			g.Rows = append(g.Rows, doc.Row{For: doc.HTML, Kernel: text})
+			g.Rows = append(g.Rows, doc.Row{Kernel: text})
 		}
 		out.Groups = append(out.Groups, g)
 	}

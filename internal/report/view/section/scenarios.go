@@ -103,7 +103,7 @@ func busy(trials []*result.Trial) *float64 {
 	if n == 0 {
 		return nil
 	}
-	return piece.PtrTo(sum / float64(n))
+	return new(sum / float64(n))
 }
 
 // sent and cpu report whether the table has a column for them.
@@ -166,29 +166,16 @@ func Scenarios(b *model.Builder) []doc.Block {
 	blocks := []doc.Block{piece.ForTerminal(l)}
 	for _, t := range all {
 		blocks = append(blocks, tableOfScenarios(b, t, widest))
-		if t.cpu() {
-			blocks = append(blocks, piece.ForMarkdown(doc.Paragraph{Text: piece.CpuLegend}))
-		}
-		for _, r := range t.Rows {
-			if text := r.Scenario.Description; text != "" {
-				blocks = append(blocks, piece.ForMarkdown(doc.Paragraph{Name: r.Scenario.ID, Text: text}))
-			}
-		}
 	}
 	return []doc.Block{doc.Section{ID: "scenarios", Head: doc.Heading{Text: "Scenarios"}, Nav: "Scenarios", Blocks: blocks}}
 }
 
 func tableOfScenarios(b *model.Builder, t scenarioTable, widest int) doc.Table {
-	ratios := doc.Markdown
-	if slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.Cell != nil && r.Cell.Ratio != nil }) {
-		ratios = doc.Pages
-	}
+	ratios := slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.Cell != nil && r.Cell.Ratio != nil })
 	out := doc.Table{Kind: doc.Study, By: "scenarios", Headed: true, Most: 4, Least: widest, Groups: make([]doc.Group, 1), Columns: []doc.Column{
-		{For: doc.HTML | doc.Terminal, Head: "Scenario", Row: true, Names: true},
-		{For: doc.Markdown, Strong: true},
+		{Head: "Scenario", Row: true, Names: true},
 		{For: doc.HTML, Unheaded: true},
-		{For: doc.Markdown, Head: "Scenario"}, {For: doc.Markdown, Head: "Mode"}, {For: doc.Markdown, Head: "Workload"},
-		{Head: t.heading(), Kept: true, Note: piece.WithInterval, Number: true},
+		{Head: t.heading(), Note: piece.WithInterval, Number: true},
 	}}
 	add := func(is bool, c doc.Column) {
 		if is {
@@ -196,8 +183,8 @@ func tableOfScenarios(b *model.Builder, t scenarioTable, widest int) doc.Table {
 		}
 	}
 	add(t.sent(), doc.Column{Head: "Sent", Plain: "sent", Number: true})
-	add(t.cpu(), doc.Column{Head: "CPU", Title: piece.CpuLegend, Number: true})
-	add(true, doc.Column{For: ratios, Head: "Ratio", Note: piece.WithInterval, Number: true})
+	add(t.cpu(), doc.Column{Head: "CPU", Title: piece.CPULegend, Number: true})
+	add(ratios, doc.Column{For: doc.HTML, Head: "Ratio", Note: piece.WithInterval, Number: true})
 	add(true, doc.Column{Head: "Verdict", Verdict: true})
 	for _, r := range t.Rows {
 		verdict := r.VerdictCell(t.Scale)
@@ -207,7 +194,7 @@ func tableOfScenarios(b *model.Builder, t scenarioTable, widest int) doc.Table {
 			what.To = fmt.Sprintf("m%d", i)
 		}
 		row := doc.Row{Out: model.Unmeasured(r.Mode) || r.Cell == nil, Lead: 2, Cells: []doc.Cell{
-			{Text: r.Scenario.ID}, {Text: r.Scenario.ID}, {Scenario: &what}, {Text: r.Scenario.Title}, {Text: r.Mode.ID}, {Text: r.Scenario.Workload}, {Text: r.Value(t.Scale)},
+			{Text: r.Scenario.ID}, {Scenario: &what}, {Text: r.Value(t.Scale)},
 		}}
 		if t.sent() {
 			row.Cells = append(row.Cells, doc.Cell{Text: r.sentText(t.Scale)})
@@ -215,7 +202,10 @@ func tableOfScenarios(b *model.Builder, t scenarioTable, widest int) doc.Table {
 		if t.cpu() {
 			row.Cells = append(row.Cells, doc.Cell{Text: r.cpuText()})
 		}
-		row.Cells = append(row.Cells, doc.Cell{Text: r.Ratio()}, verdict)
+		if ratios {
+			row.Cells = append(row.Cells, doc.Cell{Text: r.Ratio()})
+		}
+		row.Cells = append(row.Cells, verdict)
 		out.Groups[0].Rows = append(out.Groups[0].Rows, row)
 	}
 	return out

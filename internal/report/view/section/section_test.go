@@ -15,7 +15,7 @@ import (
 func TestLostAreBounded(t *testing.T) {
 	b := model.NewBuilder(model.New(reports.Drawable(1)))
 	b.Lost = make([]result.Trial, 1000)
-	lost := Lost(b).(doc.Section).Blocks
+	lost := Trials(b)[0].(doc.Section).Blocks
 	if n := len(lost[1].(doc.List).Items); n != mostLostRows || lost[2].(doc.Paragraph).Text == "" {
 		t.Errorf("%d, %+v", n, lost[2])
 	}

@@ -42,7 +42,7 @@ func sweepChart(s model.Sweep, v model.View) (sheet.WorkloadChart, bool) {
 	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.rate, b.rate) })
 	scale, zero := wording.ScaleFor("bit/s", rates...), 0.0
 	out.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
-	out.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: piece.PtrTo(chart.LossAt(0.1))}
+	out.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: new(chart.LossAt(0.1))}
 	rows := loads[0].t.Rows()
 	most, cut := max(40, sheet.MostSpots/len(rows)), false
 	for _, r := range rows {
@@ -124,7 +124,7 @@ func Sweeps(b *model.Builder) []doc.Block {
 		})
 		out = append(out, doc.Section{ID: id, Nav: s.ID + ": loss by load",
 			Head:   doc.Heading{Name: s.ID, Text: "loss by load", Terminal: "loss ratio, %; one row for each load, one column for each mode"},
-			Blocks: []doc.Block{piece.ForMarkdown(doc.Paragraph{Text: caption + "."}), piece.ForHTML(doc.Later(drawn)), piece.ForPages(t), piece.ForTerminal(g)}})
+			Blocks: []doc.Block{piece.ForHTML(doc.Later(drawn)), piece.ForHTML(t), piece.ForTerminal(g)}})
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
-	"tare/internal/report/view/piece"
 	"tare/internal/result"
 	"tare/internal/wording"
 )
@@ -35,31 +34,26 @@ func lostItems(b *model.Builder, most, reason int) []doc.Item {
 	return out
 }
 
-func FewLost(b *model.Builder) doc.Block {
+// TrialsBriefly are the trials by their status, with the first that do not count.
+func TrialsBriefly(b *model.Builder) []doc.Block {
 	items := lostItems(b, mostLost, 200)
 	if more := len(b.Lost) - len(items); more > 0 {
 		items = append(items, doc.Item{Text: "and " + wording.Count(more, "more", "more")})
 	}
-	return doc.Section{Head: doc.Heading{Text: "Trials: " + b.TrialCounts.String()}, Blocks: []doc.Block{doc.List{Items: items}}}
+	return []doc.Block{doc.Section{Head: doc.Heading{Text: "Trials: " + b.TrialCounts.String()}, Blocks: []doc.Block{doc.List{Items: items}}}}
 }
 
-func AllLost(b *model.Builder) doc.Block {
-	return doc.Section{Head: doc.Heading{Text: "Trials"}, Blocks: []doc.Block{
-		doc.Paragraph{Text: b.TrialCounts.String()},
-		piece.ForMarkdown(doc.Later(func() []doc.Block { return []doc.Block{doc.List{Items: lostItems(b, len(b.Lost), 1000)}} })),
-	}}
-}
-
-func Lost(b *model.Builder) doc.Block {
+// Trials are the trials that do not count, with their reasons.
+func Trials(b *model.Builder) []doc.Block {
 	text := b.TrialCounts.String() + "."
 	if len(b.Lost) == 0 {
-		return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Blocks: []doc.Block{doc.Paragraph{Text: text + " Every trial counts."}}}
+		return []doc.Block{doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Blocks: []doc.Block{doc.Paragraph{Text: text + " Every trial counts."}}}}
 	}
 	blocks := []doc.Block{doc.Paragraph{Text: text}, doc.List{Role: doc.Lost, Items: lostItems(b, mostLostRows, 20000)}}
 	if n := len(b.Lost); n > mostLostRows {
 		blocks = append(blocks, doc.Paragraph{Role: doc.Seen, Text: fmt.Sprintf("The first %d of %d; all are in trials.ndjson.", mostLostRows, n)})
 	}
-	return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Fold: true, Blocks: blocks}
+	return []doc.Block{doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Fold: true, Blocks: blocks}}
 }
 
 // place describes a trial by its place in the run.

@@ -20,6 +20,7 @@ func warningLine(w result.Warning) string {
 	return w.Scope + ": " + text
 }
 
+// Warnings are all warnings of the run, each with its scope.
 func Warnings(b *model.Builder) []doc.Block {
 	if len(b.Run.Warnings) == 0 {
 		return nil

@@ -19,6 +19,7 @@ func (s WorkloadChart) Figure(id, workload string, behind *doc.Table) doc.Figure
 	return f
 }
 
+// Table is the table as a block.
 func (b Behind) Table() *doc.Table {
 	t := doc.Table{Kind: doc.Behind, Label: b.Caption, Caption: b.Caption, Columns: []doc.Column{{Head: b.First, Row: true, Names: true}}, Groups: make([]doc.Group, 1)}
 	for _, h := range b.Heads {
@@ -44,6 +45,7 @@ type Behind struct {
 	Rows           []BehindRow
 }
 
+// BehindRow is a row of the table behind a chart.
 type BehindRow struct {
 	Name  string
 	Group int // which mode the row is of, 0 for none

@@ -5,7 +5,6 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/view/model"
-	"tare/internal/report/view/piece"
 	"tare/internal/wording"
 )
 
@@ -17,6 +16,7 @@ type Curves struct {
 	Absent int     // modes without values
 }
 
+// NewCurves begins a plot.
 func NewCurves(title string) *Curves {
 	return &Curves{WorkloadChart: WorkloadChart{Plane: chart.Plane{Title: title, Tall: 190}}, Lane: chart.Lane{Tone: chart.Plain}, lo: math.Inf(1)}
 }
@@ -39,7 +39,7 @@ func (p *Curves) Drawn(x chart.Dim, caption, missing string) WorkloadChart {
 	if p.Plane.Y.Log = p.hi > 8*p.lo; p.Plane.Y.Log {
 		caption += " Log scale."
 	} else {
-		p.Plane.Y.Lo = piece.PtrTo(0.0)
+		p.Plane.Y.Lo = new(0.0)
 	}
 	caption += missing
 	if p.Absent > 0 {

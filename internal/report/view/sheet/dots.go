@@ -36,8 +36,8 @@ func downsample(all []point) []point {
 	return append(piece.Downsampled(in, MostDots-len(out)), out...)
 }
 
-// Description says in words what the figure shows.
-func Description(t model.Table) string {
+// description says in words what the figure shows.
+func description(t model.Table) string {
 	var parts []string
 	for _, r := range t.Rows() {
 		text := r.Mode.ID + ": "
@@ -49,8 +49,8 @@ func Description(t model.Table) string {
 	return strings.Join(parts, ". ") + "."
 }
 
-// Legend explains the figure; ratio says that it has a panel of ratios.
-func Legend(t model.Table, ratio bool) string {
+// legend explains the figure; ratio says that it has a panel of ratios.
+func legend(t model.Table, ratio bool) string {
 	text := "A dot is a trial"
 	if ratio {
 		text += ", or on the left a block: the mode's trial over its baseline's in the same block"

@@ -1,3 +1,5 @@
+// Package sheet is one metric of a workload over all modes as a section: its table, its panels of dots, and the charts and the
+// list of trials that several sections show.
 package sheet
 
 import (
@@ -7,6 +9,7 @@ import (
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
+	"tare/internal/result"
 )
 
 // Metric is one metric of a workload over all modes. A terminal shows each mode with its
@@ -18,9 +21,6 @@ func Metric(b *model.Builder, t model.Table, anchor string, told bool) doc.Secti
 	}
 	s := doc.Section{ID: anchor, Look: doc.Metric, Head: head, Blocks: []doc.Block{
 		piece.ForHTML(doc.Later(func() []doc.Block { return tableFigure(t, anchor) })),
-		b.Drawn(func(f model.Named) bool {
-			return !f.Stack && f.Path == nil && f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name
-		}),
 		metricTable(b, t, anchor, told),
 	}}
 	for _, text := range t.TieNotes() {
@@ -32,11 +32,17 @@ func Metric(b *model.Builder, t model.Table, anchor string, told bool) doc.Secti
 	return s
 }
 
+// Figure is the trials of a metric as a figure that stands alone; false where there is nothing to draw.
+func Figure(t model.Table) (chart.Figure, bool) {
+	panels := Panels(t)
+	return chart.Figure{Title: t.Workload + ": " + t.Metric.Title, Desc: description(t), Legend: legend(t, len(panels) > 1), Panels: panels}, len(panels) > 0
+}
+
 // tableFigure is the panels of a metric for a page.
 func tableFigure(t model.Table, anchor string) []doc.Block {
 	f := doc.Figure{ID: anchor + "-"}
 	for i, p := range Panels(t) {
-		desc := Description(t)
+		desc := description(t)
 		if i > 0 {
 			desc = "The trials behind the ratios; the table has the values."
 		}
@@ -48,70 +54,61 @@ func tableFigure(t model.Table, anchor string) []doc.Block {
 	return []doc.Block{f}
 }
 
-func metricTable(b *model.Builder, t model.Table, anchor string, told bool) doc.Table {
-	ratios, ps := doc.Markdown, doc.Markdown
-	for _, r := range t.Rows() {
-		if r.Cell != nil && r.Cell.Ratio != nil {
-			ratios = doc.Pages
-		}
-		if r.Cell != nil && r.Cell.P != nil {
-			ps = doc.Pages
-		}
+// metricColumn is a column of the table of a metric, and its cell of a row.
+type metricColumn struct {
+	shown bool
+	doc.Column
+	cell func(model.Row) doc.Cell
+}
+
+// metricColumns are the columns of the table of a metric; those without a value are not shown.
+func metricColumns(b *model.Builder, t model.Table, told bool) []metricColumn {
+	has := func(value func(result.Cell) bool) bool {
+		return slices.ContainsFunc(t.Rows(), func(r model.Row) bool { return r.Cell != nil && value(*r.Cell) })
 	}
-	out := doc.Table{Kind: doc.Figures, By: anchor, Caption: t.Workload + ": " + t.Inline(), Most: 3, Columns: []doc.Column{
-		{Head: "Mode", Row: true, Names: true},
-		{Head: t.Heading(), Note: piece.WithInterval, Plain: "mean " + piece.WithInterval, Number: true},
-		{For: ratios, Head: "Ratio", Note: piece.WithInterval, Number: true},
-		{Head: "Verdict", Verdict: true},
-		{For: ps, Head: "p", Title: "Probability, adjusted over the modes by Holm's method", Number: true},
-		{For: ratios, Head: "Detectable", Plain: "smallest seen", Title: model.Smallest, Number: true},
-		{For: doc.Pages, Head: "n", Title: "Blocks, or trials where nothing is compared", Number: true},
-	}}
-	for _, g := range t.Groups {
-		group := doc.Group{Head: doc.Heading{Text: g.Heading}}
-		for _, r := range g.Rows {
+	text := func(of func(model.Row) string) func(model.Row) doc.Cell {
+		return func(r model.Row) doc.Cell { return doc.Cell{Text: of(r)} }
+	}
+	ratios := has(func(c result.Cell) bool { return c.Ratio != nil })
+	return slices.DeleteFunc([]metricColumn{
+		{true, doc.Column{Head: "Mode", Row: true, Names: true}, text(func(r model.Row) string { return r.Mode.ID })},
+		{true, doc.Column{Head: t.Heading(), Note: piece.WithInterval, Plain: "mean " + piece.WithInterval, Number: true},
+			text(func(r model.Row) string { return r.Value(t.Scale) })},
+		{len(t.Ties) > 0, doc.Column{Head: piece.Capital(model.TiesHead), Plain: model.TiesHead, Title: model.TiesMeaning},
+			text(func(r model.Row) string { return t.Letters(r.Mode.ID) })},
+		{ratios, doc.Column{For: doc.HTML, Head: "Ratio", Note: piece.WithInterval, Number: true}, text(model.Row.Ratio)},
+		{has(func(c result.Cell) bool { return c.Added != nil }), doc.Column{For: doc.HTML, Head: "Added", Note: piece.WithInterval,
+			Title: "How much longer one exchange takes, or how much more CPU time it costs", Number: true}, text(model.Row.Added)},
+		{true, doc.Column{Head: "Verdict", Verdict: true}, func(r model.Row) doc.Cell {
 			verdict := r.VerdictCell(t.Scale)
 			if told {
 				verdict.Terminal = b.TerminalVerdict(r, r.Verdict())
 			}
-			group.Rows = append(group.Rows, doc.Row{Group: r.No, Out: model.Unmeasured(r.Mode) || r.Cell == nil, Lead: 1, Cells: []doc.Cell{
-				{Text: r.Mode.ID}, {Text: r.Value(t.Scale)}, {Text: r.Ratio()}, verdict, {Text: r.P()}, {Text: r.Detectable()}, {Text: r.N()},
-			}})
+			return verdict
+		}},
+		{has(func(c result.Cell) bool { return c.P != nil }),
+			doc.Column{For: doc.HTML, Head: "p", Title: "Probability, adjusted over the modes by Holm's method", Number: true}, text(model.Row.P)},
+		{ratios, doc.Column{For: doc.HTML, Head: "Detectable", Title: model.Smallest, Number: true}, text(model.Row.Detectable)},
+		{true, doc.Column{For: doc.HTML, Head: "n", Title: "Blocks, or trials where nothing is compared", Number: true}, text(model.Row.N)},
+	}, func(c metricColumn) bool { return !c.shown })
+}
+
+func metricTable(b *model.Builder, t model.Table, anchor string, told bool) doc.Table {
+	out := doc.Table{Kind: doc.Figures, By: anchor, Caption: t.Workload + ": " + t.Inline(), Most: 3, Headed: len(t.Ties) > 0}
+	columns := metricColumns(b, t, told)
+	for _, c := range columns {
+		out.Columns = append(out.Columns, c.Column)
+	}
+	for _, g := range t.Groups {
+		group := doc.Group{Head: doc.Heading{Text: g.Heading}}
+		for _, r := range g.Rows {
+			row := doc.Row{Group: r.No, Out: model.Unmeasured(r.Mode) || r.Cell == nil, Lead: 1, Cells: make([]doc.Cell, 0, len(columns))}
+			for _, c := range columns {
+				row.Cells = append(row.Cells, c.cell(r))
+			}
+			group.Rows = append(group.Rows, row)
 		}
 		out.Groups = append(out.Groups, group)
-	}
-	return withLetters(t, withAdded(t, out))
-}
-
-// withAdded adds the column of the times that modes add behind their ratios, where there are any.
-func withAdded(t model.Table, out doc.Table) doc.Table {
-	if !slices.ContainsFunc(t.Rows(), func(r model.Row) bool { return r.Cell != nil && r.Cell.Added != nil }) {
-		return out
-	}
-	const at = 3
-	out.Columns = slices.Insert(out.Columns, at, doc.Column{For: doc.Pages, Head: "Added", Note: piece.WithInterval,
-		Title: "How much longer one exchange takes, or how much more CPU time it costs", Number: true})
-	for i, g := range t.Groups {
-		for j, r := range g.Rows {
-			row := &out.Groups[i].Rows[j]
-			row.Cells = slices.Insert(row.Cells, at, doc.Cell{Text: r.Added()})
-		}
-	}
-	return out
-}
-
-// withLetters adds the column of letters behind the values, where there are any.
-func withLetters(t model.Table, out doc.Table) doc.Table {
-	if len(t.Ties) == 0 {
-		return out
-	}
-	const at = 2
-	out.Headed = true
-	out.Columns = slices.Insert(out.Columns, at, doc.Column{Head: piece.Capital(model.TiesHead), Plain: model.TiesHead, Title: model.TiesMeaning})
-	for _, g := range out.Groups {
-		for i, r := range g.Rows {
-			g.Rows[i].Cells = slices.Insert(r.Cells, at, doc.Cell{Text: t.Letters(r.Cells[0].Text)})
-		}
 	}
 	return out
 }

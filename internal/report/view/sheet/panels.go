@@ -38,7 +38,7 @@ func absolute(t model.Table) (p chart.Panel, drawn bool) {
 				c.Note = r.Verdict()
 			}
 			if r.Cell != nil && piece.Finite(r.Cell.Value) {
-				c.Estimate, c.Interval = piece.PtrTo(t.Scale.In(*r.Cell.Value)), limits(t, r.Cell.CI)
+				c.Estimate, c.Interval = new(t.Scale.In(*r.Cell.Value)), limits(t, r.Cell.CI)
 				c.Note = r.Value(t.Scale)
 			}
 			drawn = drawn || len(c.Dots) > 0 || c.Estimate != nil

@@ -18,7 +18,8 @@ import (
 // Overview is the first screen of a run that explains a mode: the parts by their costs,
 // then the mode without each part. A terminal has the bars of the first cost beside it; a page
 // has a figure.
-func Overview(b *model.Builder, bars bool) doc.Overview {
+func Overview(b *model.Builder, on doc.Media) doc.Overview {
+	bars := on == doc.Terminal
 	costs := Costs(b.Run)
 	l := b.Run.Ladder
 	o := doc.Overview{
@@ -82,7 +83,7 @@ func Overview(b *model.Builder, bars bool) doc.Overview {
 	if b.Run.Noisy != "" {
 		return o
 	}
-	if o.Explanations = explanations(l); bars && len(o.Explanations) == 0 && len(costs) > 0 { // a page has them in its tables
+	if o.Explanations = explanations(l); on != doc.HTML && len(o.Explanations) == 0 && len(costs) > 0 { // a page has them in its tables
 		o.Explanations = costs[0].avoidable(l)
 	}
 	return o

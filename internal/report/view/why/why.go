@@ -1,3 +1,4 @@
+// Package why explains a mode by its parts: what each costs, as a first screen, tables and waterfalls.
 package why
 
 import (
@@ -21,12 +22,11 @@ func Section(b *model.Builder) []doc.Block {
 		return nil
 	}
 	var blocks []doc.Block
-	blocks = append(blocks, piece.ForPages(doc.Paragraph{Role: doc.Legend, Text: ladderLegend}))
+	blocks = append(blocks, piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: ladderLegend}))
 	for i, c := range costs {
 		s := doc.Section{ID: ladderAnchor(i), Look: doc.Metric, Head: doc.Heading{Name: c.Workload, Text: c.title, Unit: c.unit()}}
 		if f, ok := c.Figure(); ok {
-			s.Blocks = append(s.Blocks, b.Drawn(func(n model.Named) bool { return n.Ladder == i+1 }),
-				piece.ForHTML(doc.Figure{ID: s.ID + "-f", Drawings: []doc.Drawing{f}}))
+			s.Blocks = append(s.Blocks, piece.ForHTML(doc.Figure{ID: s.ID + "-f", Drawings: []doc.Drawing{f}}))
 		}
 		s.Blocks = append(s.Blocks, ladderTable(b, c, s.ID))
 		for _, r := range c.Removals {
@@ -64,9 +64,9 @@ func titleOf(b *model.Builder, parts []string) string {
 // ladderTable is the parts of one cost.
 func ladderTable(b *model.Builder, c ladderCost, by string) doc.Block {
 	out := doc.Table{Kind: doc.Study, By: by, Headed: true, Most: 3, Columns: []doc.Column{
-		{Head: "Part", Row: true, Names: true}, {For: doc.Pages, Head: "What it is", Names: true}, {Head: "Cost", Note: c.unit(), Number: true},
+		{Head: "Part", Row: true, Names: true}, {For: doc.HTML, Head: "What it is", Names: true}, {Head: "Cost", Note: c.unit(), Number: true},
 		{Head: "Of " + b.Run.Ladder.Baseline, Number: true, Foreign: true}, {Head: "Without it", Number: true}, {Head: "Verdict", Verdict: true},
-		{For: doc.Pages, Head: "To get it back", Names: true},
+		{For: doc.HTML, Head: "To get it back", Names: true},
 	}}
 	blank := doc.Cell{Blank: true}
 	value := func(text, interval string) doc.Cell {

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/reports"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 func TestStrip(t *testing.T) {
 	v := model.New(reports.Drawable(4))
@@ -169,7 +172,7 @@ func TestECDF(t *testing.T) {
 		t.Errorf("%s, to %g", s.Plane.Title, *s.Plane.X.Hi)
 	}
 	f := chart.Figure{Title: "tcp_rr: " + s.Plane.Title, Desc: s.Desc, Planes: []chart.Plane{s.Plane}}
-	reports.Golden(t, "tcp_rr-ecdf.svg", f.Standalone())
+	must.File(t, "testdata/tcp_rr-ecdf.svg", f.Standalone(), *update)
 
 	b := curves[0].tableOf()
 	for i, want := range [][]string{

@@ -7,7 +7,6 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/view/model"
-	"tare/internal/report/view/piece"
 	"tare/internal/report/view/sheet"
 	"tare/internal/result"
 	"tare/internal/wording"
@@ -87,7 +86,7 @@ func (c percentileCurve) ecdf() sheet.WorkloadChart {
 	if missing > 0 {
 		unrecorded = " Of " + wording.Count(missing, "trial", "trials") + " that count, no distribution is recorded."
 	}
-	return p.Drawn(chart.Dim{Lo: piece.PtrTo(0.0), Hi: &last, Ticks: tailTicks(last), Kind: chart.TailKind}, caption, unrecorded)
+	return p.Drawn(chart.Dim{Lo: new(0.0), Hi: &last, Ticks: tailTicks(last), Kind: chart.TailKind}, caption, unrecorded)
 }
 
 // tail is the end of the axis: the longest value of the mode with the most values. Ringed

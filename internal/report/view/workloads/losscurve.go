@@ -30,7 +30,7 @@ func lossCurve(w model.Workload) (sheet.WorkloadChart, bool) {
 	scale := wording.ScaleFor("bit/s", loads...)
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
-	s.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: piece.PtrTo(chart.LossAt(0.1))}
+	s.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: new(chart.LossAt(0.1))}
 	most, cut, limited := max(40, sheet.MostSpots/max(1, len(rows))), false, false
 	for _, r := range rows {
 		l := chart.Lane{Label: r.Mode.ID, Group: r.No}

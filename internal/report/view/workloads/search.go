@@ -191,7 +191,7 @@ func searches(b *model.Builder, w model.Workload, id string) []doc.Block {
 			t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: r.Mode}, {Text: r.Goal}, {Text: r.Text, Tight: true}}})
 		}
 		legend := doc.Paragraph{Role: doc.Legend, Text: searchLegend}
-		out = append(out, piece.ForMarkdown(legend, t), piece.ForHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "Reliability of the rates"}, Blocks: []doc.Block{legend, t}}))
+		out = append(out, piece.ForHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "Reliability of the rates"}, Blocks: []doc.Block{legend, t}}))
 		s := doc.Section{Head: doc.Heading{Text: "Steps at the rates found that lost more than the goal allows:", Depth: 1}}
 		for _, text := range f.rateLines() {
 			s.Blocks = append(s.Blocks, doc.Paragraph{Text: text, Depth: 2})
@@ -201,7 +201,7 @@ func searches(b *model.Builder, w model.Workload, id string) []doc.Block {
 		}
 	}
 	for _, c := range f.Curves {
-		out = append(out, piece.ForPages(doc.Details{Name: c.Caption(), Blocks: []doc.Block{c.table()}}))
+		out = append(out, piece.ForHTML(doc.Details{Name: c.Caption(), Blocks: []doc.Block{c.table()}}))
 	}
 	return out
 }

@@ -210,7 +210,7 @@ func (t timed) tableOf() sheet.Behind {
 			v := t.Slots[i][j].Values
 			text := wording.Unknown
 			if n := len(v); n > 0 {
-				text = t.Scale.Estimate(piece.PtrTo(piece.Median(v)), &result.Interval{v[0], v[n-1]})
+				text = t.Scale.Estimate(new(piece.Median(v)), &result.Interval{v[0], v[n-1]})
 			}
 			row.Cells = append(row.Cells, text)
 		}

@@ -79,7 +79,7 @@ func timeline(t model.Table, begin time.Time) (sheet.WorkloadChart, bool) {
 	}
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Hi: &long, Label: "time since the run began, " + unitName(unit)}
-	s.Plane.Y = chart.Dim{Lo: piece.PtrTo(-most), Hi: piece.PtrTo(most), Ticks: deviations(most), Kind: chart.Fraction}
+	s.Plane.Y = chart.Dim{Lo: new(-most), Hi: new(most), Ticks: deviations(most), Kind: chart.Fraction}
 	s.Caption = "A dot is a trial, where it ran and how far it is from the median of its mode. Drift in all modes alike comes from the machine."
 	if bad > 0 {
 		s.Caption += " A cross was ruled out, a boxed cross failed, a boxed bar is a trial whose path was not proven; trials without a value are at the bottom."

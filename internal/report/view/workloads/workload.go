@@ -1,3 +1,4 @@
+// Package workloads shows each workload: its metrics over all modes, its searches, charts and trials.
 package workloads
 
 import (
@@ -37,7 +38,6 @@ func workload(b *model.Builder, w model.Workload, id string) doc.Block {
 		if !told && !model.IsCPUMetric(t.Metric) && t.Judged() && !t.Spared() {
 			others = append(others, t)
 		}
-		media := doc.Media(0)
 		if b.InCPUCosts(t) {
 			if told {
 				add(piece.ForTerminal(sheet.Metric(b, t, "", told)))
@@ -45,14 +45,14 @@ func workload(b *model.Builder, w model.Workload, id string) doc.Block {
 			continue
 		}
 		section := sheet.Metric(b, t, b.AnchorOf(t), told)
-		if t.Metric.Detail || !told {
-			media = doc.Markdown
-			if told {
-				media |= doc.Terminal
-			}
-			details, nouns = append(details, section), append(nouns, piece.ShortTitle(t.Metric))
+		if told && !t.Metric.Detail {
+			add(section)
+			continue
 		}
-		add(doc.Only{For: media, Blocks: []doc.Block{section}})
+		details, nouns = append(details, section), append(nouns, piece.ShortTitle(t.Metric))
+		if told {
+			add(piece.ForTerminal(section))
+		}
 	}
 	add(piece.ForTerminal(besides(others)...))
 	add(searches(b, w, id)...)

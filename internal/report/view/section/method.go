@@ -11,6 +11,77 @@ import (
 	"tare/internal/wording"
 )
 
+// about lists what identifies a run, for the full reports.
+func about(v model.View) []result.Fact {
+	r := v.Run
+	if r.Source != "" {
+		return []result.Fact{
+			{Name: "numbers of", Value: r.Source},
+			{Name: "compared", Value: model.Paired(r)},
+			{Name: "judged by", Value: "tare " + model.Version(r)},
+			{Name: "values", Value: v.TrialCounts.String()},
+		}
+	}
+	finished := "unknown"
+	if !r.Finished.IsZero() {
+		finished = wording.Time(r.Finished)
+		if d := model.Took(r); d != "" {
+			finished += ", after " + d
+		}
+	}
+	return []result.Fact{
+		{Name: "run", Value: piece.OrUnknown(r.ID)},
+		{Name: "status", Value: piece.OrUnknown(string(r.Status))},
+		{Name: "started", Value: wording.Time(r.Started)},
+		{Name: "finished", Value: finished},
+		{Name: "profile", Value: piece.OrUnknown(r.Profile)},
+		{Name: "seed", Value: model.Seed(r)},
+		{Name: "tare", Value: model.Version(r)},
+		{Name: "trials", Value: v.TrialCounts.String()},
+	}
+}
+
+// methodText explains the statistics in short.
+func methodText(v model.View) []string {
+	if v.Run.Source != "" {
+		return nil
+	}
+	text := "A trial gives one number. A block runs every mode once, with the baseline, in a random order given by the seed. " +
+		"A ratio is the geometric mean, over the blocks, of a mode's trial to its baseline's, with the 95 % interval that Student's t gives the paired logarithms. "
+	if m := marginOf(v); m > 0 {
+		text += fmt.Sprintf("Modes are the same where two one-sided tests show the ratio to be within %s; ", wording.Percent(m))
+	} else {
+		text += "Modes are the same where two one-sided tests show the ratio to be within the margin; "
+	}
+	return []string{text + "probabilities are adjusted over the modes by Holm's method. A ratio that shows neither is \"cannot tell\"; the number of blocks that would settle it is an estimate."}
+}
+
+// marginOf is the margin of a run's verdicts, 0 where there are none or several.
+func marginOf(v model.View) float64 {
+	m := 0.0
+	for _, c := range v.Run.Cells {
+		switch {
+		case c.Margin <= 0:
+		case m == 0:
+			m = c.Margin
+		case m != c.Margin:
+			return 0
+		}
+	}
+	return m
+}
+
+// Method explains the statistics.
+func Method(b *model.Builder) []doc.Block {
+	var blocks []doc.Block
+	for _, text := range methodText(b.View) {
+		blocks = append(blocks, doc.Paragraph{Text: text, Tight: true})
+	}
+	t := piece.FactTable(about(b.View))
+	t.By, t.Caption = "method", "This run"
+	return []doc.Block{doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Fold: true, Blocks: append(append(blocks, t), Decisions(b)...)}}
+}
+
 // runDecisions describes the run's decisions, a sentence each: when it stopped and why, what
 // its pilot trials showed, and how long its trials were. Empty where nothing is recorded.
 func runDecisions(run result.Run) []string {

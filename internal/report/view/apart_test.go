@@ -1,0 +1,66 @@
+package view
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/testkit/must"
+)
+
+// below are the packages that sections share, the lowest first.
+func below() []string { return []string{"piece", "model", "sheet"} }
+
+// Sections do not call each other: a package of this folder imports only those that sections share, and these only lower ones.
+func TestPackagesOfSectionsAreApart(t *testing.T) {
+	files := must.Get(filepath.Glob("*/*.go"))(t)
+	if len(files) < 40 {
+		t.Fatalf("only %d files", len(files))
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		allowed := below()
+		if i := slices.Index(allowed, filepath.Dir(file)); i >= 0 {
+			allowed = allowed[:i]
+		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly))(t)
+		for _, spec := range f.Imports {
+			if name, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "tare/internal/report/view/"); ours && !slices.Contains(allowed, name) {
+				t.Errorf("%s imports %s; what two sections share belongs to piece, model or sheet", file, name)
+			}
+		}
+	}
+}
+
+// Files of package section do not use each other's names.
+func TestFilesOfSectionAreApart(t *testing.T) {
+	files := must.Get(filepath.Glob("section/*.go"))(t)
+	of := map[string]string{} // the file of each name of the package
+	unresolved := map[string][]*ast.Ident{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
+		unresolved[file] = f.Unresolved
+		for name := range f.Scope.Objects {
+			of[name] = file
+		}
+	}
+	if len(of) < 40 {
+		t.Fatalf("only %d names", len(of))
+	}
+	for file, names := range unresolved {
+		for _, name := range names {
+			if other := of[name.Name]; other != "" {
+				t.Errorf("%s uses %s of %s; what two sections share belongs to piece, model or sheet", file, name.Name, other)
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/report/view/model"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // Sdn is a run as of study B: scenarios with names, two of which the machine lacks,
@@ -66,7 +67,7 @@ func Sdn() model.Input {
 	workloads := []string{"tcp_stream", "unsegmented", "tcp_rr"}
 	run.Trials = result.Count(trials)
 	run.Cells, run.Warnings = analysis.Cells(run.Modes, workloads, trials, rule)
-	run.Warnings = append(run.Warnings, result.Warning{Code: "workload_unsupported", Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
+	run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.WorkloadLeftOut), Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
 	run.Comparisons = analysis.Compare(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
 		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},

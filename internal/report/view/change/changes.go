@@ -109,7 +109,7 @@ func (v changesView) sections() []doc.Notes {
 	add(heading, lines)
 	lines = nil
 	for _, m := range v.Modes {
-		text := fmt.Sprintf("%s: %s, now %s", m.Mode, fateWord(m.Before), fateWord(m.After))
+		text := fmt.Sprintf("%s: %s, now %s", m.Mode, statusWord(m.Before), statusWord(m.After))
 		if m.Reason != "" {
 			text += ": " + m.Reason
 		}
@@ -123,11 +123,7 @@ func (v changesView) sections() []doc.Notes {
 	add("Measured before and not now", lines)
 	lines = nil
 	for _, r := range v.Refused {
-		where := strings.TrimSpace(r.Mode + " " + r.Workload)
-		if where == "" {
-			where = "everything"
-		}
-		lines = append(lines, where+": "+r.Reason)
+		lines = append(lines, refused(r))
 	}
 	add("Not comparable", lines)
 	if len(v.Cells) == 0 && v.Basis == nil {
@@ -141,13 +137,6 @@ func (v changesView) settings() []result.Difference {
 	return slices.DeleteFunc(slices.Clone(v.Environment), func(d result.Difference) bool {
 		return slices.ContainsFunc(v.Machine, func(m result.Difference) bool { return m.Scope == d.Scope && m.Name == d.Name })
 	})
-}
-
-func fateWord(s result.ModeStatus) string {
-	if s == "" {
-		return "not in the run"
-	}
-	return string(s)
 }
 
 func difference(scope, name, before, after string) string {
@@ -169,10 +158,7 @@ func (v changesView) tables() []doc.ChangeTable {
 		i := slices.Index(keys, key)
 		if i < 0 {
 			i, keys = len(keys), append(keys, key)
-			m, ok := result.MetricNamed(c.Metric)
-			if !ok {
-				m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
-			}
+			m := piece.MetricOf(c.Metric, "", c.Better)
 			heading := c.Workload + ": " + m.Title
 			if d := piece.Direction(m); d != "" {
 				heading += "; " + d

@@ -122,19 +122,8 @@ func (v changesView) mainColumns() []changeColumn {
 		if slices.ContainsFunc(all, func(k changeColumn) bool { return k.Workload == c.Workload && k.metric.Name == c.Metric }) {
 			continue
 		}
-		m, ok := result.MetricNamed(c.Metric)
-		if !ok {
-			m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
-		}
-		class := others
-		switch {
-		case m.Primary:
-			class = 0
-		case strings.HasPrefix(m.Name, "cpu_cost"):
-			class = 1
-		case strings.HasSuffix(m.Name, "_p99") && !m.Detail:
-			class = 2
-		}
+		m := piece.MetricOf(c.Metric, "", c.Better)
+		class := min(piece.MetricClass(m), others)
 		k := changeColumn{OverviewColumn: doc.OverviewColumn{Workload: c.Workload, Metric: piece.ShortTitle(m), Rank: class}, metric: m}
 		all = append(all, k)
 		if class < others {

@@ -70,10 +70,7 @@ func newCombinationView(c result.Combination, opt Options) *combinationView {
 		name := [2]string{r.Workload, r.Metric}
 		k, known := at[name]
 		if !known {
-			metric, ok := result.MetricNamed(r.Metric)
-			if !ok {
-				metric = result.Metric{Name: r.Metric, Title: r.Metric, Better: r.Better}
-			}
+			metric := piece.MetricOf(r.Metric, "", r.Better)
 			k = len(v.keys)
 			at[name], v.keys = k, append(v.keys, combinedKey{workload: r.Workload, metric: metric, class: piece.MetricClass(metric)})
 		}

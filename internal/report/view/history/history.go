@@ -102,10 +102,7 @@ func newHistoryView(h result.History, opt Options) *historyView {
 			if len(s.Points) == 0 {
 				continue
 			}
-			metric, ok := result.MetricNamed(s.Metric)
-			if !ok {
-				metric = result.Metric{Name: s.Metric, Title: s.Metric, Better: s.Better}
-			}
+			metric := piece.MetricOf(s.Metric, "", s.Better)
 			v.series = append(v.series, historySeries{s, i, m, metric, piece.MetricClass(metric)})
 		}
 		for j, r := range m.Runs {

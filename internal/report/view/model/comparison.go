@@ -42,10 +42,7 @@ func comparisonsOf(run result.Run) []Comparison {
 			out[i].Reason = c.Reason
 			continue
 		}
-		l := comparedLine{Comparison: c, Noisy: slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(t *result.Side) bool { return run.NoisyIn(t.Workload) }), Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
-		if m, ok := result.MetricNamed(c.Metric); ok {
-			l.Known = m
-		}
+		l := comparedLine{Comparison: c, Noisy: slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(t *result.Side) bool { return run.NoisyIn(t.Workload) }), Known: piece.MetricOf(c.Metric, c.Unit, c.Better)}
 		l.Scale = wording.ScaleFor(c.Unit, piece.Values(c.A.Value, c.B.Value)...)
 		at := len(out[i].Lines)
 		if l.Known.Primary {

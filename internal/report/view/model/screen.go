@@ -193,6 +193,3 @@ func BiasNotes(run result.Run) []doc.Note {
 	}
 	return out
 }
-
-// LeftOut is the code of the warning about a skipped workload, and its reason.
-const LeftOut = "workload_unsupported"

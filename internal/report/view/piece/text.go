@@ -78,6 +78,14 @@ var Each1000 = strings.NewReplacer("us/1000 transactions", "ns/transaction", "ms
 	"s/1000 transactions", "ms/transaction", "us/1000 connections", "ns/connection", "ms/1000 connections", "us/connection",
 	"s/1000 connections", "ms/connection")
 
+// MetricOf is a metric of the registry, or one that a file alone knows.
+func MetricOf(name, unit string, better result.Direction) result.Metric {
+	if m, ok := result.MetricNamed(name); ok {
+		return m
+	}
+	return result.Metric{Name: name, Title: name, Unit: unit, Better: better}
+}
+
 // ShortTitle is a metric's title for the head of a column: "round trip p99".
 func ShortTitle(m result.Metric) string { return titles.Replace(Noun(m)) }
 

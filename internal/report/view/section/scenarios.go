@@ -8,6 +8,7 @@ import (
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
 	"tare/internal/result"
+	"tare/internal/warning"
 	"tare/internal/wording"
 )
 
@@ -67,7 +68,7 @@ func scenario(v model.View, s result.Scenario) (scenarioRow, result.Metric) {
 	i := slices.IndexFunc(v.Workloads, func(w model.Workload) bool { return w.ID == s.Workload })
 	if i < 0 || len(v.Workloads[i].Tables) == 0 {
 		for _, w := range v.Run.Warnings {
-			if w.Code == model.LeftOut && w.Scope == s.Workload && !model.Unmeasured(r.Mode) {
+			if w.Code == string(warning.WorkloadLeftOut) && w.Scope == s.Workload && !model.Unmeasured(r.Mode) {
 				r.Mode.Status, r.Mode.Reason = result.ModeUnsupported, w.Text
 			}
 		}

@@ -71,6 +71,7 @@ type requirement struct {
 	once string // it applies only if this part is left out; empty for always
 }
 
+// tracked is why translation requires connection tracking.
 const tracked = "address translation works on tracked connections only"
 
 // translated requires that connections are tracked as long as rules translate them.

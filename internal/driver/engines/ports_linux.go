@@ -132,9 +132,9 @@ func runTimeCounter(s *side, port uint16) string {
 }
 
 // watchProxies finds the proxies of a published port, which are the userspace processes that forward
-// what no rule translates: one for TCP, one for UDP, and the same for IPv6 if the engine listens on it. It reads their CPU time before and after
-// each trial. The forwarded data cannot be counted: it is spliced from socket to socket
-// inside the kernel, where no counter of the process sees it.
+// what no rule translates: one for TCP, one for UDP, and the same for IPv6 if the engine listens on it.
+// It reads their CPU time before and after each trial. The forwarded data cannot be counted: it is
+// spliced from socket to socket inside the kernel, where no counter of the process sees it.
 func (p *path) watchProxies(s *side, port uint16) error {
 	pids, err := proxiesOf(s, port)
 	if err != nil {

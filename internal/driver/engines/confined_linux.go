@@ -33,16 +33,21 @@ func containerProcesses(ns *linuxnet.NS) (all []containerProcess, err error) {
 		return nil, err
 	}
 	for _, pid := range pids {
-		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		if err != nil {
-			continue // it has just exited
-		}
-		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
-		if len(args) > 1 && args[0] == engine.Program {
+		if args := argsOf(pid); len(args) > 1 && args[0] == engine.Program {
 			all = append(all, containerProcess{pid, args[1:]})
 		}
 	}
 	return all, nil
+}
+
+// argsOf returns the arguments with which a process was started, beginning with its program; none if it has
+// exited.
+func argsOf(pid int) []string {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 }
 
 // leaveGroups moves the agent that was started with args in a container of a network namespace out

@@ -46,20 +46,16 @@ func (p *path) startRole(ctx context.Context, s *side, role string, all []contai
 }
 
 // pairsOf returns the pairs of containers, with the address on the server's first network.
-func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
+func pairsOf(all []containerPair) ([]driver.Pair, error) {
+	var p pathspec.Path
 	for _, c := range all {
 		at, err := c.to.addr()
 		if err != nil {
 			return nil, err
 		}
-		from, to := c.from.end(), c.to.end()
-		on := pathspec.WithPort([]netip.Addr{at}, pathspec.ServerChoosesPort)
-		pairs = append(pairs, driver.Pair{
-			Client: driver.Endpoint{Name: from.Place.At, Launcher: from.Launcher},
-			Server: driver.Endpoint{Name: to.Place.At, Launcher: to.Launcher, Listen: on, Dial: on},
-		})
+		p.AddPair(c.from.end(), c.to.end(), []netip.Addr{at}, []netip.Addr{at}, pathspec.ServerChoosesPort)
 	}
-	return pairs, nil
+	return p.Pairs(), nil
 }
 
 // mustBypassOthers requires that no traffic of the trials uses any device of a container except the

@@ -180,11 +180,7 @@ func proxiesOf(s *side, port uint16) (proxies []int, err error) {
 		return nil, err
 	}
 	for _, pid := range pids {
-		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		if err != nil {
-			continue // it has just exited
-		}
-		if isProxy(strings.Split(string(line), "\x00"), port) {
+		if args := argsOf(pid); len(args) > 0 && isProxy(args, port) {
 			proxies = append(proxies, pid)
 		}
 	}

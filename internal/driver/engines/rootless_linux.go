@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -292,12 +291,11 @@ func (p *path) processNamed(s *side, name string) (int, error) {
 // isNamed reports whether a process was started as a program. Some builds of pasta execute a variant
 // for the CPU, which keeps the arguments.
 func isNamed(pid int, name string) bool {
-	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil {
+	args := argsOf(pid)
+	if len(args) == 0 {
 		return false
 	}
-	program, _, _ := strings.Cut(string(line), "\x00")
-	is := filepath.Base(program)
+	is := filepath.Base(args[0])
 	return is == name || is == "docker-"+name || strings.HasPrefix(is, name+".")
 }
 

@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/netip"
@@ -57,10 +56,10 @@ func (p *path) enclose(b *box) error {
 			return fmt.Errorf("container %s was to run in a sandbox of gVisor, but its process %d is %s and not %s: it uses the kernel of the host; make runsc gVisor's program",
 				b.At, pid, exe, b.side.engine.Runsc)
 		}
-		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		if err == nil && b.sandbox.pid == 0 && bytes.HasPrefix(line, []byte("runsc-sandbox\x00")) {
+		args := argsOf(pid)
+		if b.sandbox.pid == 0 && len(args) > 0 && args[0] == "runsc-sandbox" {
 			b.sandbox.pid = pid
-			if host := bytes.Contains(line, []byte("\x00--network=host\x00")); host == b.sandbox.netstack {
+			if host := slices.Contains(args, "--network=host"); host == b.sandbox.netstack {
 				return fmt.Errorf("the sandbox of container %s was started with another network than that of the runtime %s", b.At, p.config.Runtime)
 			}
 		}

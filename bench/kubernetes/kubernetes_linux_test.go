@@ -17,6 +17,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/runid"
 	"tare/internal/store"
+	"tare/internal/study"
 	"tare/internal/testkit/kubetest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -34,9 +35,9 @@ const (
 	mostControl  = 2000 // bytes/s of each pod
 )
 
-// study is the quick run. No trial is invalid, so that its length does not depend on what else the
+// quickRun is the study of the quick run. No trial is invalid, so that its length does not depend on what else the
 // machine does; reno is allowed in pods whatever the nodes use.
-const study = `profile: quick
+const quickRun = `profile: quick
 modes: [k8s/hostnet, k8s/pod, k8s/pod-local, k8s/service, k8s/nodeport, k8s/hairpin]
 workloads: [{workload: tcp_stream, congestion_control: reno}, {workload: tcp_rr, congestion_control: reno}]
 invalid: {steal: off, others: off, unsettled: off, most: off}
@@ -51,7 +52,7 @@ func BenchmarkKubernetes(b *testing.B) {
 	b.Setenv("KUBECONFIG", c.Admin)
 	control := controlTraffic(b, c)
 	began := time.Now()
-	run := must.Get(harness.Options{Tare: tare}.Run(b.Context(), study, "--kube"))(b)
+	run := must.Get(harness.Options{Tare: tare}.Run(b.Context(), quickRun, "--kube"))(b)
 	first := run.Trials[0].Started.Sub(began)
 	teardown := interrupted(b, tare)
 	harness.Title("A quick run of six paths and two workloads on a cluster of two nodes (%d trials)", len(run.Trials))
@@ -71,7 +72,7 @@ func BenchmarkKubernetes(b *testing.B) {
 func interrupted(b *testing.B, tare string) time.Duration {
 	b.Helper()
 	file, out := filepath.Join(b.TempDir(), "study.yaml"), filepath.Join(b.TempDir(), "run")
-	must.Do(b, os.WriteFile(file, []byte(study), 0o600))
+	must.Do(b, os.WriteFile(file, []byte(quickRun), 0o600))
 	cmd := exec.CommandContext(b.Context(), tare, "run", file, "--kube", "--out", out)
 	must.Do(b, cmd.Start())
 	trial := func() bool {
@@ -138,8 +139,8 @@ func controlTraffic(b *testing.B, c *kubetest.Cluster) float64 {
 		}()
 	}
 	w := traffic.Params{
-		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, NoDelay: true, Token: harness.Token, Congestion: "reno",
-		Warmup: 100 * time.Millisecond, Duration: trialLong, CPU: -1, Address: netip.AddrPortFrom(server, 7101).String(),
+		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), NoDelay: new(true), Congestion: "reno"},
+		Token:    harness.Token, Warmup: 100 * time.Millisecond, Duration: trialLong, CPU: -1, Address: netip.AddrPortFrom(server, 7101).String(),
 	}
 	t, err := agent.Begin(ctx, agents[0], agents[1], w, w)
 	must(err)

@@ -21,6 +21,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/machine"
 	"tare/internal/stats"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -146,8 +147,8 @@ func params(long time.Duration) traffic.Params {
 	const slice = 125 * time.Millisecond
 	timed := slice - slice/traffic.SliceWarmup
 	return traffic.Params{
-		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, NoDelay: true, Token: harness.Token, Congestion: harness.Congestion,
-		Warmup: 100 * time.Millisecond, Duration: long, Slice: slice, Rounds: int((long + timed - 1) / timed),
+		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), NoDelay: new(true), Congestion: harness.Congestion},
+		Token:    harness.Token, Warmup: 100 * time.Millisecond, Duration: long, Slice: slice, Rounds: int((long + timed - 1) / timed),
 	}
 }
 

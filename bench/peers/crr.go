@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -74,9 +75,16 @@ func (c crr) against(ctx context.Context, n int, s *testbed, peer string) error 
 }
 
 func (c crr) tare(ctx context.Context, s *testbed) (float64, error) {
+	end := study.FIN
+	if c.reset {
+		end = study.RST
+	}
 	t, err := s.trial(ctx, c.at, traffic.Params{
-		Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: true, Reset: c.reset,
-		SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Duration(crrSeconds * float64(time.Second)),
+		Workload: study.Workload{
+			Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: new(true), Close: end,
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		},
+		Duration: time.Duration(crrSeconds * float64(time.Second)),
 	})
 	if err != nil {
 		return 0, err

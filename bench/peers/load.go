@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -97,14 +98,30 @@ const burst = 64
 // none.
 func (l load) params() traffic.Params {
 	p := traffic.Params{
-		Kind: "tcp_stream", Streams: l.streams, WriteSize: l.size, Rate: uint64(l.rate),
-		SendBuffer: l.buffer(), ReceiveBuffer: l.buffer(), Duration: l.long,
-		Spin: l.spin, FIFO: l.fifo,
+		Workload: study.Workload{
+			Kind: "tcp_stream", Streams: l.streams, WriteSize: study.Size(l.size), Rate: study.Load(l.rate),
+			SendBuffer: study.Buffer(study.Size(l.buffer())), ReceiveBuffer: study.Buffer(study.Size(l.buffer())),
+		},
+		Duration: l.long,
 	}
 	if l.udp {
-		p.Kind, p.WriteSize, p.PayloadSize, p.Burst, p.Offload = "udp_stream", 0, l.size, burst, l.offload
+		p.Kind, p.WriteSize, p.PayloadSize, p.Burst = "udp_stream", 0, study.Size(l.size), burst
+		if l.offload {
+			p.Offload = study.On
+		}
 	}
+	schedule(&p, l.spin, l.fifo)
 	return p
+}
+
+// schedule sets how the generator waits for its schedule.
+func schedule(p *traffic.Params, spin, fifo bool) {
+	if spin {
+		p.Wait = study.Spin
+	}
+	if fifo {
+		p.Scheduling = study.FIFOScheduling
+	}
 }
 
 // tareLoad computes what was sent from the loss that tare reports.

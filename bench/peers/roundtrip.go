@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -38,10 +39,15 @@ func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (a
 }
 
 func (w waiting) ask(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
-	t, err := s.trial(ctx, at, traffic.Params{
-		Kind: "tcp_rr", Spin: w.spin, FIFO: w.fifo, Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
-		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
-	})
+	p := traffic.Params{
+		Workload: study.Workload{
+			Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: new(true), TransactionRate: perSecond,
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		},
+		Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
+	}
+	schedule(&p, w.spin, w.fifo)
+	t, err := s.trial(ctx, at, p)
 	if err != nil {
 		return answered{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -201,15 +202,15 @@ func (l watchedLoad) figure(client, server traffic.Report) (float64, error) {
 func watchedLoads(long time.Duration) map[string]watchedLoad {
 	const slice = 125 * time.Millisecond
 	load := func(metric string, p traffic.Params) watchedLoad {
-		p.Token, p.Congestion, p.NoDelay = harness.Token, harness.Congestion, true
+		p.Token, p.Congestion, p.NoDelay = harness.Token, harness.Congestion, new(true)
 		p.Warmup, p.Duration, p.Slice = 100*time.Millisecond, long, slice
 		timed := slice - slice/traffic.SliceWarmup
 		p.Rounds = int((long + timed - 1) / timed)
 		return watchedLoad{p, metric}
 	}
 	return map[string]watchedLoad{
-		"tcp_stream": load("goodput", traffic.Params{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20}),
-		"tcp_rr":     load("transaction_rate", traffic.Params{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1}),
-		"udp_stream": load("goodput", traffic.Params{Kind: "udp_stream", Streams: 1, PayloadSize: 1400, Burst: 64, SendBuffer: -1, ReceiveBuffer: 4 << 20}),
+		"tcp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)}}),
+		"tcp_rr":     load("transaction_rate", traffic.Params{Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()}}),
+		"udp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "udp_stream", Streams: 1, PayloadSize: 1400, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)}}),
 	}
 }

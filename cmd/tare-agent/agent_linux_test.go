@@ -14,6 +14,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/program/agentfile"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -57,8 +58,10 @@ func TestReleaseAgent(t *testing.T) {
 	}
 	client, server := start(t, path), start(t, path)
 	for _, kind := range []string{"tcp_rr", "tcp_stream", "tcp_crr", "udp_rr", "udp_stream"} {
-		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 128 << 10, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
-			Rate: 100e6, Burst: 64, SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond}
+		p := traffic.Params{
+			Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 128 << 10, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 100e6, Burst: 64, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)},
+			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond,
+		}
 		if kind != "udp_stream" {
 			p.Rate = 0
 		}
@@ -90,8 +93,10 @@ func TestReleaseAgent(t *testing.T) {
 // slices runs a trial of many slices, for which each agent needs its buffers once: they would be 25 MB.
 func slices(t *testing.T, client, server *agent.Client) {
 	t.Helper()
-	p := traffic.Params{Kind: "tcp_stream", Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 128 << 10, SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20,
-		Warmup: 10 * time.Millisecond, Slice: 3 * time.Millisecond, Rounds: 100}
+	p := traffic.Params{
+		Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)},
+		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 10 * time.Millisecond, Slice: 3 * time.Millisecond, Rounds: 100,
+	}
 	p.Duration = time.Duration(p.Rounds) * p.Slice
 	trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
 	_, err := trial.Open(t.Context())

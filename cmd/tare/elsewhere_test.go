@@ -23,6 +23,7 @@ import (
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -148,8 +149,10 @@ func agentsElsewhere(t *testing.T, binary string) {
 	}
 	client, server := begin("client"), begin("server")
 	for _, kind := range []string{"tcp_stream", "tcp_rr"} {
-		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10,
-			SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond}
+		p := traffic.Params{
+			Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 64 << 10, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond,
+		}
 		trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)
 		sent, got, err := trial.Run(t.Context())
 		if err != nil || sent.Sent == 0 || sent.Sent != got.Received {

@@ -16,6 +16,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/program/agentfile"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -38,8 +39,10 @@ func begin(t *testing.T) *agent.Client {
 }
 
 func params(kind string) traffic.Params {
-	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 1000,
-		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond}
+	return traffic.Params{
+		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1000, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond,
+	}
 }
 
 func TestTrial(t *testing.T) {
@@ -59,7 +62,7 @@ func TestTrial(t *testing.T) {
 // An endpoint that may not have the trial's scheduling tells that before the trial begins.
 func TestSchedulingRefused(t *testing.T) {
 	p := params("tcp_rr")
-	p.Spin, p.FIFO = true, true
+	p.Wait, p.Scheduling = study.Spin, study.FIFOScheduling
 	c := begin(t)
 	must.Fail(t, must.Err(c.Listen(t.Context(), p)), "wait spin with scheduling fifo")
 	must.Fail(t, must.Err(c.Dial(t.Context(), p)), "wait spin with scheduling fifo")
@@ -203,7 +206,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
-	go func() { _, _ = io.WriteString(tells, `{"tare_agent":7,"id":"`+agentfile.ID()+`"}`+"\n") }()
+	go func() { _, _ = io.WriteString(tells, `{"tare_agent":8,"id":"`+agentfile.ID()+`"}`+"\n") }()
 	c := must.Get(agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there"))(t)
 	for range 2 { // the first is being written, the second waits for it
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -236,9 +239,9 @@ func TestHandshakeFails(t *testing.T) {
 		noBuild = "" // two that were built without make are the same
 	}
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 7"},
-		"another build":   {`{"tare_agent":7,"id":"ffff\u001b"}` + "\n", "start agent in there: the id of its build is ffff"},
-		"no build":        {`{"tare_agent":7}` + "\n", noBuild},
+		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 8"},
+		"another build":   {`{"tare_agent":8,"id":"ffff\u001b"}` + "\n", "start agent in there: the id of its build is ffff"},
+		"no build":        {`{"tare_agent":8}` + "\n", noBuild},
 		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
@@ -259,7 +262,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":7,`) {
+		if !strings.HasPrefix(out.String(), `{"tare_agent":8,`) {
 			t.Errorf("%s: said %q", name, out.String())
 		}
 	}

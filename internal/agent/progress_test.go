@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -20,8 +21,8 @@ func TestProgress(t *testing.T) {
 		change      func(*traffic.Params)
 	}{
 		{"tcp_stream", "server", func(*traffic.Params) {}},
-		{"tcp_stream", "client", func(p *traffic.Params) { p.Reverse = true }},
-		{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+		{"tcp_stream", "client", func(p *traffic.Params) { p.Direction = study.Reverse }},
+		{"tcp_stream", "both", func(p *traffic.Params) { p.Direction = study.Both }},
 		{"tcp_rr", "client", func(*traffic.Params) {}},
 		{"tcp_crr", "client", func(*traffic.Params) {}},
 		{"udp_stream", "server", func(p *traffic.Params) { p.PayloadSize, p.Rate = 1000, 8e6 }},

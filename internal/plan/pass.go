@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Pass is a study's cost pass, in which every mode has the same rate: the workload of its
@@ -82,10 +83,11 @@ func first(s study.Study, kinds ...string) (study.Workload, bool) {
 // datagramsOf is a udp_stream with the datagrams, flows and sockets of another UDP
 // workload.
 func datagramsOf(w study.Workload) study.Workload {
-	return study.Workload{
-		Kind: "udp_stream", Pairs: w.Pairs, Flows: w.Flows, PayloadSize: w.PayloadSize, Burst: w.Burst, Wait: w.Wait, Scheduling: w.Scheduling, Offload: w.Offload, Fragment: w.Fragment,
-		Direction: w.Direction, Family: w.Family, SendBuffer: w.SendBuffer, ReceiveBuffer: w.ReceiveBuffer, Placement: w.Placement,
+	stream, err := workloads.Named("udp_stream")
+	if err != nil {
+		return w
 	}
+	return w.As(stream.Spec().WorkloadSpec)
 }
 
 // leastWrites is the minimum number of writes per second of a paced stream: with fewer, a

@@ -190,8 +190,8 @@ func checkRate(in study.Lab, pairs int, p traffic.Params, moved driver.Counters,
 			continue // it uses another path
 		}
 		buffers := float64(autoBuffer)
-		if p.ReceiveBuffer >= 0 {
-			buffers = float64(max(w.to.ReceiveBuffer, 2*p.ReceiveBuffer))
+		if n := p.ReceiveBuffer.Socket(); n >= 0 {
+			buffers = float64(max(w.to.ReceiveBuffer, 2*n))
 		}
 		buffers *= float64(max(1, p.Streams) * pairs)
 		headers, beside := udpHeaders, float64(burst+queue)+buffers

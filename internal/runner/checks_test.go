@@ -86,8 +86,8 @@ func TestTooFast(t *testing.T) {
 		return r
 	}
 	crossed := driver.Counters{"a/eth0.tx_bytes": 1 << 40, "a/eth0.rx_bytes": 1 << 40}
-	p := traffic.Params{Streams: 1, ReceiveBuffer: 32 << 10, Warmup: time.Second}
-	sliced := traffic.Params{Streams: 1, ReceiveBuffer: 1 << 20, Slice: 125 * time.Millisecond, Rounds: 40, Warmup: time.Minute}
+	p := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: study.Buffer(32 << 10)}, Warmup: time.Second}
+	sliced := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: study.Buffer(1 << 20)}, Slice: 125 * time.Millisecond, Rounds: 40, Warmup: time.Minute}
 	for name, c := range map[string]struct {
 		in    study.Lab
 		p     traffic.Params
@@ -110,7 +110,8 @@ func TestTooFast(t *testing.T) {
 		"datagrams beyond queue and rate": {in, p, crossed, udp(1, perSecond+500e3), false, "but the underlay carries"},
 	} {
 		client := traffic.Report{}
-		if c.p.Both = c.both; c.both {
+		if c.both {
+			c.p.Direction = study.Both
 			client = c.at
 		}
 		checkError(t, name, checkRate(c.in, 1, c.p, c.moved, client, c.at), c.want)

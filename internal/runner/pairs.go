@@ -194,9 +194,6 @@ func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
 // params are the generator's parameters of a trial.
 func params(t plan.Trial) traffic.Params {
 	p := traffic.ParamsOf(t.Workload)
-	if plan.External(t.Workload) {
-		p.Tool = t.Workload.Tool
-	}
 	if t.Sliced() {
 		p.Slice, p.Rounds = t.Workload.Slice.Std(), t.Rounds()
 	}

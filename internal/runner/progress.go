@@ -55,7 +55,7 @@ func (r *run) reportProgress(tr *trialRun, i int) {
 
 func (r *run) newProgressRate(tr *trialRun) *progressRate {
 	p := &progressRate{ends: make([]endpointRate, 2*len(tr.pairs)), counted: len(tr.pairs)}
-	if tr.pairs[0].clientSide.Both {
+	if tr.pairs[0].clientSide.Both() {
 		p.counted *= 2
 	}
 	m, _ := result.MetricNamed(tr.work.Spec().Metric)

@@ -142,9 +142,9 @@ type direction struct {
 func directions(p traffic.Params, client, server traffic.Report) []direction {
 	forward, reverse := direction{"client", client, server}, direction{"server", server, client}
 	switch {
-	case p.Both:
+	case p.Both():
 		return []direction{forward, reverse}
-	case p.Reverse:
+	case p.Reverse():
 		return []direction{reverse}
 	}
 	return []direction{forward}
@@ -217,7 +217,7 @@ func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool
 		return client, server, true
 	}
 	from, to := &client, &server
-	if p.clientSide.Reverse {
+	if p.clientSide.Reverse() {
 		from, to = to, from
 	}
 	for _, run := range []*traffic.ToolRun{p.client.Tool, p.server.Tool} {

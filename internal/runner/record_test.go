@@ -92,26 +92,21 @@ func TestFit(t *testing.T) {
 		"at one end":     {"iperf3", of("iperf3", "3.12"), none, "the other did not"},
 		"not at all":     {"iperf3", none, none, "the study requests iperf3"},
 	} {
-		p := &pair{clientSide: traffic.Params{Tool: tt.asked}, client: tt.client, server: tt.server}
+		p := &pair{clientSide: traffic.Params{Workload: study.Workload{Tool: tt.asked}}, client: tt.client, server: tt.server}
 		checkError(t, name, p.checkTool(), tt.want)
 	}
 }
 
-// Every key of a workload reaches the generator.
+// The generator of a trial has the keys of its workload: flows as streams, no rate for an unlimited one or one by
+// packets, and no tool for the built-in one.
 func TestParams(t *testing.T) {
-	yes := true
-	w := study.Workload{
-		Kind: "udp_stream", Tool: "iperf3", Flows: 3, Threads: 2, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11, Wait: study.Spin, Scheduling: study.FIFOScheduling,
-		Offload: study.On, Fragment: study.On, Close: study.RST, NoDelay: &yes, Direction: study.Both, Congestion: "cubic", SendBuffer: study.Buffer(12), ReceiveBuffer: study.Buffer(13), Warmup: study.WaitOf(14), Duration: 15,
-	}
-	want := traffic.Params{
-		Kind: "udp_stream", Tool: "iperf3", Streams: 3, Threads: 2, Both: true, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11, Spin: true, FIFO: true,
-		Offload: true, Fragment: true, Reset: true, NoDelay: true, Congestion: "cubic", SendBuffer: 12, ReceiveBuffer: 13, Warmup: 14, Duration: 15,
-	}
+	w := study.Workload{Kind: "udp_stream", Tool: "iperf3", Flows: 3, Rate: 8, Burst: 11, Warmup: study.WaitOf(14), Duration: 15}
+	want := traffic.Params{Workload: w, Warmup: 14, Duration: 15}
+	want.Streams = 3
 	must.Equal(t, want, params(plan.Trial{Workload: w}))
-	w.Rate, w.PacketRate, w.Streams, w.Direction, w.Tool = 8, 9, 4, study.Reverse, study.BuiltIn
+	w.PacketRate, w.Streams, w.Tool = 9, 4, study.BuiltIn
 	p := params(plan.Trial{Workload: w})
-	must.EqualFor(t, p, []any{uint64(0), uint64(9), 4, true, false, ""}, []any{p.Rate, p.PacketRate, p.Streams, p.Reverse, p.Both, p.Tool})
+	must.EqualFor(t, p, []any{study.Load(0), 9, 4, ""}, []any{p.Rate, p.PacketRate, p.Streams, p.Tool})
 	w.Rate, w.PacketRate = study.Unlimited, 0
 	if p := params(plan.Trial{Workload: w}); p.Rate != 0 || p.PacketRate != 0 {
 		t.Errorf("unlimited is %+v", p)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -21,9 +22,9 @@ func TestLimitsOf(t *testing.T) {
 		want           []result.TCPLimits
 	}{
 		"forward":             {traffic.Params{}, sender, blind, []result.TCPLimits{of("client")}},
-		"reverse":             {traffic.Params{Reverse: true}, blind, sender, []result.TCPLimits{of("server")}},
-		"both":                {traffic.Params{Both: true}, sender, sender, []result.TCPLimits{of("client"), of("server")}},
-		"both, one end blind": {traffic.Params{Both: true}, blind, sender, []result.TCPLimits{of("server")}},
+		"reverse":             {traffic.Params{Workload: study.Workload{Direction: study.Reverse}}, blind, sender, []result.TCPLimits{of("server")}},
+		"both":                {traffic.Params{Workload: study.Workload{Direction: study.Both}}, sender, sender, []result.TCPLimits{of("client"), of("server")}},
+		"both, one end blind": {traffic.Params{Workload: study.Workload{Direction: study.Both}}, blind, sender, []result.TCPLimits{of("server")}},
 		"blind":               {traffic.Params{}, blind, blind, nil},
 	} {
 		must.EqualFor(t, what, c.want, tcpLimits(c.p, c.client, c.server))

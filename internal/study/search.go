@@ -22,6 +22,9 @@ func PortionOf(x float64) Portion { return Portion{x, true} }
 // String writes p as a plain number.
 func (p Portion) String() string { return plainNumber(p.Of) }
 
+// MarshalText writes p as String does.
+func (p Portion) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // UnmarshalText reads a plain number of 0 or more.
 func (p *Portion) UnmarshalText(text []byte) error {
 	x, err := strconv.ParseFloat(string(text), 64)

@@ -31,6 +31,9 @@ func (d Duration) String() string {
 	return s
 }
 
+// MarshalText writes d as String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // UnmarshalText reads a duration with units, such as 1.5s or 1m30s, or a plain
 // 0. Negative durations are refused.
 func (d *Duration) UnmarshalText(text []byte) error {
@@ -59,6 +62,9 @@ func (w Wait) atLeast(least Duration) Wait { return WaitOf(max(w.For, least).Std
 // String writes w as a Duration.
 func (w Wait) String() string { return w.For.String() }
 
+// MarshalText writes w as String does.
+func (w Wait) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
 // UnmarshalText reads a Duration.
 func (w *Wait) UnmarshalText(text []byte) error {
 	d, err := parseDuration(string(text))
@@ -80,6 +86,9 @@ func (s Size) String() string {
 	}
 	return "0"
 }
+
+// MarshalText writes s as String does.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads 1400, 128KiB, 2MiB or 1GiB.
 func (s *Size) UnmarshalText(text []byte) error {
@@ -103,6 +112,14 @@ func Buffer(bytes Size) BufferSize { return BufferSize{Bytes: bytes} }
 // AutoBuffer is a socket buffer sized by the kernel.
 func AutoBuffer() BufferSize { return BufferSize{Auto: true} }
 
+// Socket is the size in bytes that a socket is to have, -1 to leave it to the kernel.
+func (b BufferSize) Socket() int {
+	if b.Auto {
+		return -1
+	}
+	return int(b.Bytes)
+}
+
 // String writes b as a Size, or auto.
 func (b BufferSize) String() string {
 	if b.Auto {
@@ -110,6 +127,9 @@ func (b BufferSize) String() string {
 	}
 	return b.Bytes.String()
 }
+
+// MarshalText writes b as String does.
+func (b BufferSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalText reads a size or auto.
 func (b *BufferSize) UnmarshalText(text []byte) error {
@@ -138,6 +158,9 @@ func (r Rate) String() string {
 	return "0bit/s"
 }
 
+// MarshalText writes r as String does.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // UnmarshalText reads 1Gbit/s, 1.5gbit, 500Mbit/s, 500Mbps, or plain bit/s. The case of
 // the unit does not matter, but for the b of bps, and "/s" may be left out.
 func (r *Rate) UnmarshalText(text []byte) error {
@@ -161,6 +184,9 @@ func (l Load) String() string {
 	}
 	return Rate(l).String()
 }
+
+// MarshalText writes l as String does.
+func (l Load) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText reads a rate or unlimited.
 func (l *Load) UnmarshalText(text []byte) error {

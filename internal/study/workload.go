@@ -1,36 +1,40 @@
 package study
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Workload is one traffic pattern with its parameters. The Catalog defines which
-// parameters a kind takes; Resolve fills those in and leaves the others zero.
+// Workload is one traffic pattern with its parameters, in a study and on the way to the
+// endpoints of a trial, which receive only the keys that are set. The Catalog defines
+// which parameters a kind takes; Resolve fills those in and leaves the others zero.
 type Workload struct {
-	ID, Kind, Tool, VerifyWith                        string
-	Pairs, Streams, Flows, Threads                    int
-	StreamCounts, FlowCounts                          Counts // a list in place of Streams or Flows
-	WriteSize, PayloadSize, RequestSize, ResponseSize Size
-	Rate                                              Load
-	PacketRate                                        int
-	Rates                                             Rates
-	LossGoals                                         LossGoals
-	Goal                                              string
-	ExceedRatio                                       Portion
-	Step, StepSum                                     Duration
-	Precision                                         float64
-	Pause                                             Wait
-	MinRate, MaxRate                                  Rate
-	MaxSearch                                         Duration
-	TransactionRate, Burst                            int
-	Wait, Scheduling                                  string
-	Offload, Fragment, Close                          string
-	NoDelay                                           *bool
-	Direction, Family, Congestion                     string
-	SendBuffer, ReceiveBuffer                         BufferSize
-	Placement                                         string
-	Slice                                             Duration
-	Every, Times                                      int
-	Warmup                                            Wait
-	Duration, DurationMin, DurationMax                Duration
+	ID, Kind, Tool, VerifyWith                        string     `json:",omitzero"`
+	Pairs, Streams, Flows, Threads                    int        `json:",omitzero"`
+	StreamCounts, FlowCounts                          Counts     `json:",omitzero"` // a list in place of Streams or Flows
+	WriteSize, PayloadSize, RequestSize, ResponseSize Size       `json:",omitzero"`
+	Rate                                              Load       `json:",omitzero"`
+	PacketRate                                        int        `json:",omitzero"`
+	Rates                                             Rates      `json:",omitzero"`
+	LossGoals                                         LossGoals  `json:",omitzero"`
+	Goal                                              string     `json:",omitzero"`
+	ExceedRatio                                       Portion    `json:",omitzero"`
+	Step, StepSum                                     Duration   `json:",omitzero"`
+	Precision                                         float64    `json:",omitzero"`
+	Pause                                             Wait       `json:",omitzero"`
+	MinRate, MaxRate                                  Rate       `json:",omitzero"`
+	MaxSearch                                         Duration   `json:",omitzero"`
+	TransactionRate, Burst                            int        `json:",omitzero"`
+	Wait, Scheduling                                  string     `json:",omitzero"`
+	Offload, Fragment, Close                          string     `json:",omitzero"`
+	NoDelay                                           *bool      `json:",omitzero"`
+	Direction, Family, Congestion                     string     `json:",omitzero"`
+	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
+	Placement                                         string     `json:",omitzero"`
+	Slice                                             Duration   `json:",omitzero"`
+	Every, Times                                      int        `json:",omitzero"`
+	Warmup                                            Wait       `json:",omitzero"`
+	Duration, DurationMin, DurationMax                Duration   `json:",omitzero"`
 }
 
 // mostPairs is the maximum of pairs, as driver.ManyPairs; many modes have a lower limit.
@@ -154,6 +158,18 @@ func turns(blocks, every, times int) int {
 		n = min(n, times)
 	}
 	return n
+}
+
+// As returns a workload of the kind of spec, with the values that w sets of the parameters that the kind takes.
+func (w Workload) As(spec WorkloadSpec) Workload {
+	as := Workload{Kind: spec.Kind}
+	to := as.Fields()
+	for i, f := range w.Fields() {
+		if slices.Contains(spec.Params, f.Key) || slices.Contains(spec.Optional, f.Key) {
+			to[i].Value.Set(f.Value)
+		}
+	}
+	return as
 }
 
 // Setting is one key of a workload with its value as written in a study file.

@@ -41,7 +41,7 @@ func Check(p traffic.Params, client, server traffic.Report) ([]result.Note, erro
 		on       bool
 		name     string
 		from, to traffic.Report
-	}{{!p.Reverse || p.Both, "forward", client, server}, {p.Reverse || p.Both, "reverse", server, client}} {
+	}{{!p.Reverse() || p.Both(), "forward", client, server}, {p.Reverse() || p.Both(), "reverse", server, client}} {
 		if !direction.on {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/warning"
@@ -22,7 +23,7 @@ func end(name, version string, sent, received int64, lost *int64) traffic.Report
 
 func TestCheck(t *testing.T) {
 	gaps, beyond := int64(5), int64(1001)
-	forward := traffic.Params{Kind: udpStream}
+	forward := traffic.Params{Workload: study.Workload{Kind: udpStream}}
 	for _, c := range []struct {
 		name           string
 		p              traffic.Params
@@ -41,7 +42,7 @@ func TestCheck(t *testing.T) {
 		{"more lost than was sent", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, &beyond), warning.ToolLossCount, ""},
 		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), warning.TailLoss, ""},
 		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), warning.ToolNoLoss, ""},
-		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},
+		{"reverse", traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Reverse}}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},
 	} {
 		notes, err := Check(c.p, c.client, c.server)
 		switch {
@@ -58,19 +59,19 @@ func TestCheck(t *testing.T) {
 // Loss is what was sent less what was received, and unknown if that is impossible.
 func TestMetrics(t *testing.T) {
 	w := workload{tool: iperf3(), kind: udpStream}
-	m, series := w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
+	m, series := w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream}}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
 	want := map[string]float64{"goodput": 900 * 700 * 4, "offered_load": 1000 * 700 * 4, "loss_ratio": 0.1, "reordered_ratio": 0}
 	must.Equal(t, want, m)
 	if len(series.Values) != 2 || series.Values[0] != 900*350*8 || series.Interval != 1 {
 		t.Errorf("series %+v", series)
 	}
-	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
+	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Reverse}}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
 	must.Equal(t, want, m)
-	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Both: true}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
+	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Both}}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
 	if m["loss_ratio"] != 0.25 || m["goodput"] != m["goodput_forward"]+m["goodput_reverse"] {
 		t.Errorf("both: %v", m)
 	}
-	m, _ = w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 900, 0, nil), end(iperf3Name, "3.12", 0, 1000, nil))
+	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream}}, end(iperf3Name, "3.12", 900, 0, nil), end(iperf3Name, "3.12", 0, 1000, nil))
 	if v, ok := m["loss_ratio"]; ok {
 		t.Errorf("a loss of %g is reported although more was received than sent", v)
 	}
@@ -96,7 +97,7 @@ func TestCutWindow(t *testing.T) {
 
 // An upper bound of what is on the wire is never below what was sent.
 func TestSetUpperBound(t *testing.T) {
-	j := job{Params: traffic.Params{Kind: tcpStream}}
+	j := job{Params: traffic.Params{Workload: study.Workload{Kind: tcpStream}}}
 	r := traffic.Report{Sent: 1 << 30}
 	kernelCount{}.setUpperBound(&r, j) // without counters
 	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
@@ -129,7 +130,7 @@ func TestTruncateOutput(t *testing.T) {
 // support are reported.
 func TestNotes(t *testing.T) {
 	j := job{grantedBuffer: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
-	j.Params = traffic.Params{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: -1, ReceiveBuffer: 1 << 20, Burst: 16, Rate: 1e9, PayloadSize: 1400}
+	j.Params = traffic.Params{Workload: study.Workload{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(1 << 20), Burst: 16, Rate: 1e9, PayloadSize: 1400}}
 	codes := map[warning.Code]bool{}
 	for _, n := range append(j.notes(), versionNotes(j)...) {
 		codes[warning.Code(n.Code)] = true

@@ -54,7 +54,7 @@ func iperf2Command(j job) ([]string, error) {
 	switch {
 	case j.udp():
 		// The server as well: it would truncate a datagram longer than its buffer.
-		args = append(args, "-u", "-l", strconv.Itoa(j.PayloadSize))
+		args = append(args, "-u", "-l", strconv.Itoa(int(j.PayloadSize)))
 	case j.sends(): // a client that only receives must not have -Z
 		args = append(args, j.tcpOptions("-Z")...)
 	}
@@ -77,9 +77,9 @@ func iperf2Command(j job) ([]string, error) {
 		args = append(args, "-b", unlimitedUDPRate)
 	}
 	switch {
-	case j.Both:
+	case j.Both():
 		args = append(args, "--full-duplex")
-	case j.Reverse:
+	case j.Reverse():
 		args = append(args, "-R")
 	}
 	return append([]string{"-c", j.host, "-t", number(j.sendSeconds())}, args...), nil

@@ -62,7 +62,7 @@ func (j job) interval() float64 {
 }
 
 func (j job) directionCount() int {
-	if j.Both {
+	if j.Both() {
 		return 2
 	}
 	return 1
@@ -133,9 +133,9 @@ func iperf3Command(j job) ([]string, error) {
 		return nil, err
 	}
 	if j.udp() {
-		args = append(args, "-u", "-l", strconv.Itoa(j.PayloadSize), "-b", strconv.FormatUint(rate, 10))
+		args = append(args, "-u", "-l", strconv.Itoa(int(j.PayloadSize)), "-b", strconv.FormatUint(rate, 10))
 		for _, option := range []string{"--udp-counters-64bit", "--dont-fragment"} {
-			if option == "--dont-fragment" && (j.Fragment || j.ipv6) || !j.build.has(option) {
+			if option == "--dont-fragment" && (j.Fragment == study.On || j.ipv6) || !j.build.has(option) {
 				continue
 			}
 			args = append(args, option)
@@ -147,11 +147,11 @@ func iperf3Command(j job) ([]string, error) {
 		}
 	}
 	switch {
-	case j.Both && !j.build.has("--bidir"):
+	case j.Both() && !j.build.has("--bidir"):
 		return nil, fmt.Errorf("iperf3 %s cannot send in both directions at once; 3.7 or later is required", j.build.version)
-	case j.Both:
+	case j.Both():
 		args = append(args, "--bidir")
-	case j.Reverse:
+	case j.Reverse():
 		args = append(args, "-R")
 	}
 	if j.grantedBuffer > 0 {
@@ -167,12 +167,12 @@ func iperf3Command(j job) ([]string, error) {
 func (j job) tcpOptions(congestion string) []string {
 	var args []string
 	if j.WriteSize > 0 {
-		args = append(args, "-l", strconv.Itoa(j.WriteSize))
+		args = append(args, "-l", strconv.Itoa(int(j.WriteSize)))
 	}
 	if j.Congestion != "" {
 		args = append(args, congestion, j.Congestion)
 	}
-	if j.NoDelay {
+	if j.DisablesNagle() {
 		args = append(args, "-N")
 	}
 	return args

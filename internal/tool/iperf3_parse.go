@@ -172,7 +172,7 @@ func (d iperf3Doc) flows(j job) ([]flow, error) {
 				n = len(flows)
 				at[r.Socket] = n
 				// Before 3.7 rows do not have the direction.
-				flows = append(flows, flow{sends: j.Both && r.Sender || !j.Both && j.sends(), hasSegments: r.Retransmits != nil})
+				flows = append(flows, flow{sends: j.Both() && r.Sender || !j.Both() && j.sends(), hasSegments: r.Retransmits != nil})
 			}
 			b, err := count(r.Bytes, "bytes")
 			if err != nil {
@@ -247,7 +247,7 @@ func count(v float64, of string) (int64, error) {
 // datagrams checks iperf3's count of datagrams against their bytes, which are those passed to or
 // read from the kernel.
 func (d iperf3Doc) datagrams(j job, flows []flow) ([]result.Note, error) {
-	if got := int(d.Start.TestStart.Blksize); got != 0 && got != j.PayloadSize {
+	if got := int(d.Start.TestStart.Blksize); got != 0 && got != int(j.PayloadSize) {
 		return nil, fmt.Errorf("it sent datagrams of %d bytes instead of the requested %d", got, j.PayloadSize)
 	}
 	notes := versionNotes(j)
@@ -263,7 +263,7 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]result.Note, error) {
 		if e.UDP == nil || e.UDP.Packets == nil {
 			continue
 		}
-		if j.Both && e.UDP.Sender || !j.Both && j.sends() {
+		if j.Both() && e.UDP.Sender || !j.Both() && j.sends() {
 			saidSent += *e.UDP.Packets
 			continue
 		}
@@ -294,7 +294,7 @@ func (d iperf3Doc) received(j job) *iperf3Row {
 	switch {
 	case !j.receives():
 		return nil
-	case j.Both && j.side == atClient:
+	case j.Both() && j.side == atClient:
 		return d.End.SumReceivedReverse
 	}
 	return d.End.SumReceived

@@ -31,11 +31,11 @@ func loss(from, to traffic.Report) *float64 {
 
 // datagramMetrics returns the metrics of a UDP workload run by a tool.
 func datagramMetrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
-	if p.Both {
+	if p.Both() {
 		return bothMetrics(client, server)
 	}
 	from, to := client, server
-	if p.Reverse {
+	if p.Reverse() {
 		from, to = server, client
 	}
 	m := map[string]float64{}

@@ -27,22 +27,22 @@ func (j job) notes() []result.Note {
 	add := func(code warning.Code, format string, args ...any) {
 		notes = append(notes, warning.NewNote(code, format, args...))
 	}
-	want := max(j.SendBuffer, j.ReceiveBuffer)
+	want := max(j.SendBuffer.Socket(), j.ReceiveBuffer.Socket())
 	if j.Tool != ntttcpName && want > 0 {
 		if j.grantedBuffer < want {
 			add(warning.ToolBuffers, "%s got buffers of %d bytes instead of %d, limited by net.core.rmem_max and net.core.wmem_max", j.Tool, j.grantedBuffer, want)
 		}
-		if min(j.SendBuffer, j.ReceiveBuffer) < 0 {
+		if j.SendBuffer.Auto || j.ReceiveBuffer.Auto {
 			add(warning.ToolBuffers, "%s set both buffers to %d bytes, although one was to be left to the kernel", j.Tool, j.grantedBuffer)
 		}
 	}
 	if j.Burst > 1 {
 		add(warning.ToolIgnored, "%s does not support a limit on bursts, so burst %d is ignored", j.Tool, j.Burst)
 	}
-	if j.Spin {
+	if j.Spins() {
 		add(warning.ToolIgnored, "%s waits for its schedule in its own way, so wait spin is ignored", j.Tool)
 	}
-	if j.FIFO {
+	if j.RealTime() {
 		add(warning.ToolIgnored, "%s runs without real-time priority, so scheduling fifo is ignored", j.Tool)
 	}
 	if j.Tool == iperf3Name && j.side == atClient && j.Streams > 1 && j.build.before(3, 16) {

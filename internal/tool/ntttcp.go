@@ -83,7 +83,7 @@ func ntttcpCommand(j job) ([]string, error) {
 		size = j.PayloadSize
 	}
 	if size > 0 {
-		args = append(args, "-b", strconv.Itoa(size))
+		args = append(args, "-b", strconv.Itoa(int(size)))
 	}
 	if j.side == atServer {
 		return args, nil
@@ -92,7 +92,7 @@ func ntttcpCommand(j job) ([]string, error) {
 	if asked := j.requestedRate(); asked > 0 {
 		args = append(args, "-B", strconv.FormatUint(uint64(asked), 10))
 	}
-	if j.NoDelay && !j.udp() && j.build.has("--no-delay") {
+	if j.DisablesNagle() && !j.udp() && j.build.has("--no-delay") {
 		args = append(args, "--no-delay")
 	}
 	return args, nil
@@ -118,17 +118,17 @@ func windowsCommand(j job) ([]string, error) {
 	if j.udp() {
 		args = append(args, "-u")
 		size = j.PayloadSize
-	} else if j.NoDelay {
+	} else if j.DisablesNagle() {
 		args = append(args, "-ndl")
 	}
 	if size > 0 {
-		args = append(args, "-l", strconv.Itoa(size)) // its default for UDP is 128 bytes
+		args = append(args, "-l", strconv.Itoa(int(size))) // its default for UDP is 128 bytes
 	}
-	if j.SendBuffer > 0 {
-		args = append(args, "-sb", strconv.Itoa(j.SendBuffer))
+	if n := j.SendBuffer.Socket(); n > 0 {
+		args = append(args, "-sb", strconv.Itoa(n))
 	}
-	if j.ReceiveBuffer > 0 {
-		args = append(args, "-rb", strconv.Itoa(j.ReceiveBuffer))
+	if n := j.ReceiveBuffer.Socket(); n > 0 {
+		args = append(args, "-rb", strconv.Itoa(n))
 	}
 	if asked := j.requestedRate(); asked > 0 && j.side == atClient {
 		perThread := asked / 8 / 1024 / float64(j.Streams) // KB/s

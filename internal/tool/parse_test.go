@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -30,9 +31,10 @@ type fixture struct {
 func (f fixture) job(t testing.TB) job {
 	t.Helper()
 	j := job{side: f.side, port: 5301, host: "127.0.0.1", grantedBuffer: 200 << 10}
-	j.Params = traffic.Params{Kind: f.kind, Tool: f.tool, CPU: -1, Streams: max(1, f.streams), SendBuffer: -1, ReceiveBuffer: -1,
-		Congestion: "nosuch", Warmup: 200 * time.Millisecond, Duration: 800 * time.Millisecond,
-		Reverse: f.direction == "reverse", Both: f.direction == "both"}
+	j.Params = traffic.Params{
+		Workload: study.Workload{Kind: f.kind, Tool: f.tool, Streams: max(1, f.streams), SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Congestion: "nosuch", Direction: f.direction},
+		CPU:      -1, Warmup: 200 * time.Millisecond, Duration: 800 * time.Millisecond,
+	}
 	if f.kind == udpStream {
 		j.PayloadSize = 1400
 	}

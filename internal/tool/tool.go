@@ -59,10 +59,10 @@ type job struct {
 }
 
 // sends reports whether this endpoint sends payload.
-func (j job) sends() bool { return j.Both || j.Reverse == (j.side == atServer) }
+func (j job) sends() bool { return j.Both() || j.Reverse() == (j.side == atServer) }
 
 // receives reports whether this endpoint receives payload.
-func (j job) receives() bool { return j.Both || !j.sends() }
+func (j job) receives() bool { return j.Both() || !j.sends() }
 
 func (j job) udp() bool { return j.Kind == udpStream }
 

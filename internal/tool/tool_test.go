@@ -30,13 +30,15 @@ func TestMain(m *testing.M) {
 }
 
 func params(tool, kind string) traffic.Params {
-	p := traffic.Params{Kind: kind, Tool: tool, Address: "127.0.0.1:0", Token: "x", CPU: -1, Streams: 1,
-		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 200 * time.Millisecond, Duration: 700 * time.Millisecond}
+	p := traffic.Params{
+		Workload: study.Workload{Kind: kind, Tool: tool, Streams: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Address:  "127.0.0.1:0", Token: "x", CPU: -1, Warmup: 200 * time.Millisecond, Duration: 700 * time.Millisecond,
+	}
 	if kind == udpStream {
 		p.PayloadSize, p.Rate = 1400, 20e6
 		return p
 	}
-	p.WriteSize, p.NoDelay, p.Congestion, p.Rate = 64<<10, true, "reno", 200e6
+	p.WriteSize, p.NoDelay, p.Congestion, p.Rate = 64<<10, new(true), "reno", 200e6
 	return p
 }
 
@@ -89,7 +91,7 @@ func TestRealTools(t *testing.T) {
 				t.Run(name+"/"+kind+"/"+direction, func(t *testing.T) {
 					need(t, executables[name])
 					p := params(name, kind)
-					p.Reverse, p.Both = direction == study.Reverse, direction == study.Both
+					p.Direction = direction
 					if p.Streams = 2; name == iperf2Name && kind == udpStream && direction != study.Forward {
 						p.Streams = 1 // see testdata/iperf-2.1.8/udpfd2.client.err for the reason
 					}
@@ -122,7 +124,7 @@ func real(t *testing.T, p traffic.Params) {
 		}
 	}
 	w := must.Get(For(p))(t)
-	if p.Both {
+	if p.Both() {
 		if min(client.Received, server.Received, client.Sent, server.Sent) == 0 {
 			t.Errorf("one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
 		}
@@ -155,10 +157,10 @@ func TestRefusals(t *testing.T) {
 		{"no streams", func(p *traffic.Params) { p.Streams = 0 }},
 		{"no address", func(p *traffic.Params) { p.Address = "localhost" }},
 		{"no window", func(p *traffic.Params) { p.Duration = 0 }},
-		{"two buffers", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer = 1<<16, 1<<17 }},
-		{"offload", func(p *traffic.Params) { p.Offload = true }},
+		{"two buffers", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer = study.Buffer(1<<16), study.Buffer(1<<17) }},
+		{"offload", func(p *traffic.Params) { p.Offload = study.On }},
 		{"no payload", func(p *traffic.Params) { p.Kind, p.PayloadSize = udpStream, 0 }},
-		{"ntttcp in reverse", func(p *traffic.Params) { p.Tool, p.Reverse = ntttcpName, true }},
+		{"ntttcp in reverse", func(p *traffic.Params) { p.Tool, p.Direction = ntttcpName, study.Reverse }},
 	} {
 		p := params(iperf3Name, tcpStream)
 		c.change(&p)
@@ -172,7 +174,7 @@ func TestRefusals(t *testing.T) {
 		}
 		t.Logf("%s: %v", c.name, err)
 	}
-	if w, err := For(traffic.Params{Kind: tcpStream, Tool: study.BuiltIn}); err != nil || w.Spec().Title != "TCP bulk transfer" {
+	if w, err := For(traffic.Params{Workload: study.Workload{Kind: tcpStream, Tool: study.BuiltIn}}); err != nil || w.Spec().Title != "TCP bulk transfer" {
 		t.Errorf("tare as a tool is the built-in workload, got %v, %v", w, err)
 	}
 }
@@ -187,7 +189,7 @@ func TestRegistry(t *testing.T) {
 			if !slices.Contains(ForWorkload(kind), tool.Name) {
 				t.Errorf("%s is not among the tools for %s", tool.Name, kind)
 			}
-			w := must.Get(For(traffic.Params{Tool: tool.Name, Kind: kind}))(t)
+			w := must.Get(For(traffic.Params{Workload: study.Workload{Tool: tool.Name, Kind: kind}}))(t)
 			if _, ok := w.(traffic.Sliced); ok {
 				t.Errorf("%s by %s could run in slices", kind, tool.Name)
 			}

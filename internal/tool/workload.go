@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,20 +141,15 @@ func (w workload) job(p traffic.Params, s side) (job, error) {
 	if j.build, err = w.tool.find(ctx); err != nil {
 		return job{}, err
 	}
-	if want := max(p.SendBuffer, p.ReceiveBuffer); want > 0 {
+	if want := max(p.SendBuffer.Socket(), p.ReceiveBuffer.Socket()); want > 0 {
 		j.grantedBuffer = min(want, grantedBufferSize(want))
 	}
 	return j, nil
 }
 
 func (w workload) checkSupported(j job) error {
-	direction := study.Forward
-	switch {
-	case j.Both:
-		direction = study.Both
-	case j.Reverse:
-		direction = study.Reverse
-	}
+	direction := cmp.Or(j.Direction, study.Forward)
+	send, receive := j.SendBuffer.Bytes, j.ReceiveBuffer.Bytes
 	switch {
 	case !slices.Contains(w.tool.Directions, direction):
 		return fmt.Errorf("it does not support direction %s, only %s", direction, strings.Join(w.tool.Directions, ", "))
@@ -161,14 +157,14 @@ func (w workload) checkSupported(j job) error {
 		return errors.New("at least 1 stream is required")
 	case j.Duration <= 0:
 		return errors.New("the timed window has no length")
-	case j.Offload:
+	case j.Offload == study.On:
 		return errors.New("UDP offload is supported by the built-in generator only; set offload to off")
 	case j.udp() && j.PayloadSize < 1:
 		return errors.New("the payload of a datagram has no size")
 	case j.side == atClient && j.port == 0:
 		return fmt.Errorf("%s has no port", j.Address)
-	case j.SendBuffer > 0 && j.ReceiveBuffer > 0 && j.SendBuffer != j.ReceiveBuffer:
-		return fmt.Errorf("it sets both buffers to one size; set send_buffer and receive_buffer to the same value, not %d and %d", j.SendBuffer, j.ReceiveBuffer)
+	case send > 0 && receive > 0 && send != receive:
+		return fmt.Errorf("it sets both buffers to one size; set send_buffer and receive_buffer to the same value, not %d and %d", send, receive)
 	}
 	return nil
 }

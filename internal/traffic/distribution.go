@@ -137,7 +137,7 @@ func mergeDistributions(a, b *Distribution) *Distribution {
 // tools have none.
 func Distributions(p Params, client, server Report, metrics map[string]float64) []result.Distribution {
 	receiver := server
-	if p.Reverse {
+	if p.Reverse() {
 		receiver = client
 	}
 	own := []struct {

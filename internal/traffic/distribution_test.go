@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 )
 
@@ -31,7 +32,7 @@ func TestDistributions(t *testing.T) {
 			}
 		}
 	}
-	must.EqualFor(t, "reversed", 1, len(Distributions(Params{Reverse: true}, client, server, metrics)))
+	must.EqualFor(t, "reversed", 1, len(Distributions(Params{Workload: study.Workload{Direction: study.Reverse}}, client, server, metrics)))
 	if got := Distributions(Params{}, client, server, nil); got != nil {
 		t.Errorf("without percentiles: %+v", got)
 	}

@@ -18,7 +18,7 @@ import (
 // Version is the version of the protocol. Both sides are usually the same binary, so any difference
 // is refused. Progress messages need no new version: an agent that does not know them sends none,
 // and they are only sent on request.
-const Version = 7
+const Version = 8
 
 // MaxLine bounds the size of a message in bytes.
 const MaxLine = 4 << 20

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
 func TestRoundTrip(t *testing.T) {
 	var buf strings.Builder
-	want := []Request{{ID: 1, Op: OpListen, Params: &traffic.Params{Kind: "tcp_rr", Token: "x"}}, {ID: 2, Op: OpReport}}
+	want := []Request{{ID: 1, Op: OpListen, Params: &traffic.Params{Workload: study.Workload{Kind: "tcp_rr"}, Token: "x"}}, {ID: 2, Op: OpReport}}
 	for _, r := range want {
 		must.Do(t, Write(&buf, r))
 	}

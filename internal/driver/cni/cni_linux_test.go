@@ -17,6 +17,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/testneed"
 )
 
@@ -74,7 +75,7 @@ func TestKubernetesConflists(t *testing.T) {
 			must.EqualFor(t, fmt.Sprintf("IPv6: %v", lacking), tt.ipv6, lacking == nil)
 			for _, kind := range []string{"tcp_stream", "udp_stream", "tcp_crr"} {
 				p := drivertest.Params(kind)
-				p.Reverse = kind == "udp_stream"
+				p.Direction = studytest.Direction(kind == "udp_stream")
 				if _, _, err := s.Trial(t, p, tt.ipv6 && kind == "udp_stream"); err != nil {
 					t.Errorf("%s: %v", kind, err)
 				}

@@ -14,6 +14,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // desktopSocket is the environment variable by which a child process of the tests is a
@@ -40,7 +41,7 @@ func TestDesktopChild(t *testing.T) {
 			describe(s.Path)
 			for _, kind := range kinds {
 				p := drivertest.Params(kind)
-				p.Reverse = kind == "tcp_stream"
+				p.Direction = studytest.Direction(kind == "tcp_stream")
 				if r, err := s.TrialPairs(t, p, false, 1); err != nil || r[0].Client.Received+r[0].Server.Received == 0 {
 					t.Errorf("%s: %v; %+v", kind, err, r)
 				}

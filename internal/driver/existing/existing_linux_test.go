@@ -13,6 +13,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // standing are a lab's engines that represent a user's own machines: the driver gets only
@@ -70,7 +71,7 @@ func checkMode(t *testing.T, g *existing.Driver, o driver.Order) {
 			if kind == "tcp_crr" {
 				p.RequestSize, p.ResponseSize = 2000, 2000 // a busy machine opens few connections
 			}
-			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
+			if p.Direction = studytest.Direction(reverse); reverse && kind == "tcp_crr" {
 				continue
 			}
 			reports, err := s.TrialPairs(t, p, false, o.Pairs)

@@ -16,6 +16,7 @@ import (
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/kubetest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/timelimit"
 )
 
@@ -59,7 +60,7 @@ func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) *drive
 		reverse bool
 	}{{"tcp_stream", false}, {"tcp_stream", true}, {"tcp_crr", false}, {"udp_stream", false}} {
 		p := drivertest.Params(w.kind)
-		if p.Reverse = w.reverse; w.kind == "tcp_crr" {
+		if p.Direction = studytest.Direction(w.reverse); w.kind == "tcp_crr" {
 			p.RequestSize, p.ResponseSize = 2000, 2000 // a busy machine opens few connections
 		}
 		reports := must.Get(s.TrialPairs(t, p, false, o.Pairs))(must.Named(t, fmt.Sprintf("%s, reverse %t", w.kind, w.reverse)))

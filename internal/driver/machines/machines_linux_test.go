@@ -18,6 +18,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // onLab returns the hosts of a lab as two machines on which only programs can be started.
@@ -70,7 +71,7 @@ func TestModes(t *testing.T) {
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				for _, ipv6 := range []bool{false, true} {
 					p := drivertest.Params(kind)
-					p.Reverse = ipv6
+					p.Direction = studytest.Direction(ipv6)
 					if client, server, err := s.Trial(t, p, ipv6); err != nil || client.Sent+server.Sent == 0 {
 						t.Errorf("%s, ipv6 %t: %v", kind, ipv6, err)
 					}

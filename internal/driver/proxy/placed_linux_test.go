@@ -19,6 +19,7 @@ import (
 	"tare/internal/driver/proxy"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -52,7 +53,7 @@ func TestEnginesPlacements(t *testing.T) {
 			s.CheckTopology(t)
 			_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 			stream, reverse := drivertest.Params("tcp_stream"), drivertest.Params("tcp_stream")
-			stream.Streams, reverse.Reverse = 8, true
+			stream.Streams, reverse.Direction = 8, study.Reverse
 			exchanges, connections := drivertest.Params("tcp_rr"), drivertest.Params("tcp_crr")
 			// Large requests carry enough on a busy machine, too.
 			exchanges.RequestSize, connections.RequestSize = 4096, 16384

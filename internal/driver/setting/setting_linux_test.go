@@ -15,6 +15,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -209,7 +210,7 @@ func TestEnginesOtherDirection(t *testing.T) {
 			continue // the kernel has no IPv6
 		}
 		p := drivertest.Params("tcp_stream")
-		p.Reverse = true
+		p.Direction = study.Reverse
 		if _, _, err := s.Trial(t, p, ipv6); err != nil {
 			t.Errorf("ipv6 %t: %v", ipv6, err)
 		}

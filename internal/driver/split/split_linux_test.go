@@ -19,6 +19,7 @@ import (
 	"tare/internal/runid"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 )
 
 // bench is two machines: network namespaces with a link between them.
@@ -141,7 +142,7 @@ func TestModesAreProven(t *testing.T) {
 func (b *bench) carries(t *testing.T, s *drivertest.Setup, tt trial) {
 	t.Helper()
 	p := drivertest.Params(tt.kind)
-	p.Reverse = tt.reverse
+	p.Direction = studytest.Direction(tt.reverse)
 	if _, _, err := s.Path.Pairs[0].Server.Reach(true); err != nil {
 		tt.ipv6 = false
 	}

@@ -30,6 +30,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/warning"
@@ -271,7 +272,7 @@ func carries(t *testing.T, s *drivertest.Setup, oneMachine bool) {
 		ipv6 bool
 	}{{"tcp_rr", false}, {"tcp_stream", true}} {
 		p := drivertest.Params(tt.kind)
-		p.Reverse = tt.ipv6
+		p.Direction = studytest.Direction(tt.ipv6)
 		client, server := must.Get2(s.Trial(t, p, tt.ipv6))(must.Named(t, tt.kind))
 		if client.Sent+server.Sent == 0 || client.Sent != server.Received || server.Sent != client.Received {
 			t.Errorf("%s: the client sent %d and received %d bytes, the server %d and %d", tt.kind, client.Sent, client.Received, server.Sent, server.Received)

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/result"
+	"tare/internal/testkit/studytest"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -123,7 +124,7 @@ func (s *Setup) CheckTopology(t testing.TB) {
 func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	t.Helper()
 	p := Params(w.Spec().Kind)
-	p.Reverse = reverse
+	p.Direction = studytest.Direction(reverse)
 	name := fmt.Sprintf("%s, ipv6 %t, reverse %t", p.Kind, ipv6, reverse)
 	client, server, err := s.Trial(t, p, ipv6)
 	if err != nil {

@@ -85,3 +85,17 @@ func Catalog() study.Catalog {
 		}},
 	}
 }
+
+// Direction returns the direction of a payload that the server sends if reverse is set, and the
+// client otherwise.
+func Direction(reverse bool) string { return when(reverse, study.Reverse, study.Forward) }
+
+// Switch returns on or off.
+func Switch(on bool) string { return when(on, study.On, study.Off) }
+
+func when(yes bool, this, that string) string {
+	if yes {
+		return this
+	}
+	return that
+}

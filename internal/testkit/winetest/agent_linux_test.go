@@ -8,7 +8,9 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/winetest"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -46,9 +48,10 @@ func namespace(t *testing.T, name string) *linuxnet.NS {
 }
 
 func params(kind string) traffic.Params {
-	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 1400, PayloadSize: 1400,
-		RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: true, SendBuffer: -1, ReceiveBuffer: 4 << 20,
-		Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond, Limit: time.Minute}
+	return traffic.Params{
+		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1400, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: new(true), SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)},
+		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond, Limit: time.Minute,
+	}
 }
 
 // Each workload runs between an agent under Wine and one of Linux, in both roles. What one endpoint
@@ -67,7 +70,7 @@ func TestWorkloads(t *testing.T) {
 				}
 				for _, reverse := range []bool{false, true} {
 					p := params(w.Spec().Kind)
-					p.Reverse = reverse
+					p.Direction = studytest.Direction(reverse)
 					must.Do(must.Named(t, fmt.Sprintf("reverse %t", reverse)), run(t, dials, serves, w.Spec(), p))
 				}
 			})

@@ -37,11 +37,11 @@ func TestProof(t *testing.T) {
 					for _, kind := range []string{"tcp_stream", "udp_stream"} {
 						p := drivertest.Params(kind)
 						p.Tool, p.Warmup, p.Duration = name, 100*time.Millisecond, 400*time.Millisecond
-						p.PayloadSize, p.Reverse, p.Both = 1200, direction == "reverse", direction == "both"
+						p.PayloadSize, p.Direction = 1200, direction
 						if kind == "udp_stream" {
 							p.Rate = 20e6
 						}
-						client, server := must.Get2(s.Trial(t, p, s.Lab.IPv6 && p.Reverse))(must.Named(t, fmt.Sprintf("%s %s %s", name, kind, direction)))
+						client, server := must.Get2(s.Trial(t, p, s.Lab.IPv6 && p.Reverse()))(must.Named(t, fmt.Sprintf("%s %s %s", name, kind, direction)))
 						checkMetrics(t, p, client, server)
 					}
 				}
@@ -54,7 +54,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	t.Helper()
 	must.Get(tool.Check(p, client, server))(t)
 	w := must.Get(tool.For(p))(t)
-	if p.Both {
+	if p.Both() {
 		if client.Received == 0 || server.Received == 0 {
 			t.Errorf("%d and %d bytes arrived", client.Received, server.Received)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -30,21 +31,23 @@ func shapes() []shape {
 	for _, streams := range []int{1, 4} {
 		for _, dir := range []string{"forward", "reverse", "both"} {
 			add("tcp_stream", fmt.Sprintf("%d streams %s", streams, dir), func(p *traffic.Params) {
-				p.Streams, p.Reverse, p.Both = streams, dir == "reverse", dir == "both"
+				p.Streams, p.Direction = streams, dir
 			})
 			add("tcp_stream", fmt.Sprintf("%d streams %s, 2 threads, large writes", streams, dir), func(p *traffic.Params) {
-				p.Streams, p.Reverse, p.Both, p.Threads, p.WriteSize = streams, dir == "reverse", dir == "both", 2, 128<<10
+				p.Streams, p.Direction, p.Threads, p.WriteSize = streams, dir, 2, 128<<10
 			})
 		}
 	}
-	add("tcp_stream", "1 thread for both directions", func(p *traffic.Params) { p.Both, p.Threads = true, 1 })
+	add("tcp_stream", "1 thread for both directions", func(p *traffic.Params) { p.Direction, p.Threads = study.Both, 1 })
 	add("tcp_stream", "paced", func(p *traffic.Params) { p.Rate = 20e6 })
-	add("tcp_stream", "paced, both, 3 streams on 1 thread", func(p *traffic.Params) { p.Rate, p.Both, p.Streams, p.Threads = 20e6, true, 3, 1 })
+	add("tcp_stream", "paced, both, 3 streams on 1 thread", func(p *traffic.Params) { p.Rate, p.Direction, p.Streams, p.Threads = 20e6, study.Both, 3, 1 })
 	add("tcp_stream", "pinned", func(p *traffic.Params) { p.CPU, p.Streams = 0, 2 })
-	add("tcp_stream", "bounded buffers, Nagle", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer, p.NoDelay = 64<<10, 64<<10, false })
+	add("tcp_stream", "bounded buffers, Nagle", func(p *traffic.Params) {
+		p.SendBuffer, p.ReceiveBuffer, p.NoDelay = study.Buffer(64<<10), study.Buffer(64<<10), new(false)
+	})
 	// Nagle's algorithm would delay small writes until the first is acknowledged, which a receiver
 	// delays by 40 ms: as long as a slice.
-	add("tcp_stream", "writes of one byte", func(p *traffic.Params) { p.WriteSize, p.NoDelay = 1, true })
+	add("tcp_stream", "writes of one byte", func(p *traffic.Params) { p.WriteSize, p.NoDelay = 1, new(true) })
 	return all
 }
 
@@ -84,7 +87,7 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	if client.Sent != server.Received || server.Sent != client.Received || client.Sent+server.Sent == 0 {
 		t.Errorf("client sent %d and received %d, server %d and %d", client.Sent, client.Received, server.Sent, server.Received)
 	}
-	if p.Both && (client.Sent == 0 || server.Sent == 0) {
+	if p.Both() && (client.Sent == 0 || server.Sent == 0) {
 		t.Errorf("both ways: client sent %d, server %d", client.Sent, server.Sent)
 	}
 	if p.Kind != "tcp_stream" {
@@ -99,7 +102,7 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 		if counted := r.Window.Received; len(r.Window.Streams) != p.Streams || counted > 0 && sum != counted {
 			t.Errorf("%s: %d streams that carried %d, window %+v", end, len(r.Window.Streams), sum, r.Window)
 		}
-		if sends := p.Both || (end == "client") != p.Reverse; p.Rate > 0 && sends {
+		if sends := p.Both() || (end == "client") != p.Reverse(); p.Rate > 0 && sends {
 			window := p.Duration
 			if p.Rounds > 0 {
 				window = time.Duration(p.Rounds) * (p.Slice - p.Slice/traffic.SliceWarmup)
@@ -164,8 +167,8 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 		t.Errorf("metrics %v", m)
 	}
 	both := m["goodput_forward"] + m["goodput_reverse"]
-	if p.Both != (both > 0) || p.Both && math.Abs(both-m["goodput"]) > 1 {
-		t.Errorf("both %t: metrics %v", p.Both, m)
+	if p.Both() != (both > 0) || p.Both() && math.Abs(both-m["goodput"]) > 1 {
+		t.Errorf("both %t: metrics %v", p.Both(), m)
 	}
 }
 
@@ -174,7 +177,7 @@ func TestForeignConnections(t *testing.T) {
 	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
-			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+			{"tcp_stream", "both", func(p *traffic.Params) { p.Direction = study.Both }},
 			{"tcp_rr", "", func(*traffic.Params) {}},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.what, on), func(t *testing.T) {
@@ -207,7 +210,7 @@ func TestCancelledTrial(t *testing.T) {
 	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
-			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+			{"tcp_stream", "both", func(p *traffic.Params) { p.Direction = study.Both }},
 			{"tcp_stream", "paced slowly", func(p *traffic.Params) { p.Rate = 1e5 }},
 			{"tcp_stream", "on 1 thread", func(p *traffic.Params) { p.Streams, p.Threads = 3, 1 }},
 			{"tcp_rr", "", func(*traffic.Params) {}},

@@ -60,18 +60,18 @@ type crrTrial struct {
 }
 
 // requestBytes returns how many bytes a connection carries to the server.
-func (t crrTrial) requestBytes() int { return len(t.tag) + t.RequestSize }
+func (t crrTrial) requestBytes() int { return len(t.tag) + int(t.RequestSize) }
 
 func newCRRTrial(p traffic.Params) (crrTrial, error) {
 	p, err := exchangeParams(p)
-	p.NoDelay = true
+	p.NoDelay = new(true)
 	return crrTrial{p, tagOf(p.Token)}, err
 }
 
 // options returns the socket options of the data connections.
 func (t crrTrial) options() socket.TCPOptions {
 	o := optionsOf(t.Params)
-	o.Reset = t.Reset
+	o.Reset = t.Close == study.RST
 	return o
 }
 
@@ -166,6 +166,6 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
 	c.fillReport(&r)
 	r.Connections, r.Refused = int(n.connections), s.listener.Refused
-	s.t.estimate(&r, n.connections, s.t.ResponseSize, s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)
+	s.t.estimate(&r, n.connections, int(s.t.ResponseSize), s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)
 	return r, nil
 }

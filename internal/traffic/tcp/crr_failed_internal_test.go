@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -20,7 +21,7 @@ func TestCRRUnanswered(t *testing.T) {
 	const ms = time.Millisecond
 	to := netip.MustParseAddrPort("198.18.0.2:5201")
 	window := func(before int64) *crrWindow {
-		p := traffic.Params{Streams: 1, Duration: 100 * ms}
+		p := traffic.Params{Workload: study.Workload{Streams: 1}, Duration: 100 * ms}
 		return &crrWindow{
 			crrTrial: crrTrial{Params: p}, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p), Flows: 1},
 			connect: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), before: before, made: 9,
@@ -46,7 +47,7 @@ func TestCRRUnanswered(t *testing.T) {
 
 // Failures are counted by kind; what is of this host ends a trial, and so does a server that has gone.
 func TestCRRFailures(t *testing.T) {
-	p := traffic.Params{Streams: 1, Duration: time.Second}
+	p := traffic.Params{Workload: study.Workload{Streams: 1}, Duration: time.Second}
 	w := &crrWindow{crrTrial: crrTrial{Params: p}, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p), Flows: 1}, before: 1}
 	wrapped := func(err error) error { return fmt.Errorf("connect: %w", os.NewSyscallError("connect", err)) }
 	for _, err := range []error{wrapped(syscall.ECONNREFUSED), wrapped(syscall.EHOSTUNREACH), wrapped(syscall.ECONNRESET), wrapped(syscall.EPIPE),

@@ -137,7 +137,7 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 		for _, flows := range []int{1, 8} {
 			for _, reset := range []bool{false, true} {
 				p := params("tcp_crr")
-				p.Streams, p.Reset, p.RequestSize, p.ResponseSize = flows, reset, 1, 1
+				p.Streams, p.Close, p.RequestSize, p.ResponseSize = flows, closing(reset), 1, 1
 				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
 				r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{
 					"net/ipv4/ip_local_port_range": "1024 65535",

@@ -127,7 +127,7 @@ func (s *crrSession) Close() traffic.Report {
 	s.control.fillReport(&r)
 	kernel := readKernelTCP()
 	r.Connections = int(s.made)
-	s.t.estimate(&r, s.made, s.t.requestBytes(), s.t.ResponseSize, kernel.retransmits-s.kernel.retransmits)
+	s.t.estimate(&r, s.made, s.t.requestBytes(), int(s.t.ResponseSize), kernel.retransmits-s.kernel.retransmits)
 	w := &r.Window
 	w.Sent, w.Received = w.Messages*int64(s.t.RequestSize), w.Messages*int64(s.t.ResponseSize)
 	w.Connect, w.FirstByte = s.connect, s.first

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
@@ -22,7 +23,7 @@ func TestCRRConformance(t *testing.T) {
 	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
 		name := fmt.Sprintf("%s, reset %t", x, x.other)
 		p := params("tcp_crr")
-		p.Streams, p.RequestSize, p.ResponseSize, p.Reset = x.flows, x.request, x.response, x.other
+		p.Streams, p.RequestSize, p.ResponseSize, p.Close = x.flows, study.Size(x.request), study.Size(x.response), closing(x.other)
 		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
 		p, c, s, err := grown(t.Context(), crr{x.on.client}, crr{x.on.server}, p)
 		if err != nil {

@@ -47,7 +47,7 @@ func dnsParams(p traffic.Params) (traffic.Params, *queries, error) {
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", p.Kind, err)
 	}
-	p.RequestSize, p.ResponseSize = lengthSize+zone.QuerySize(), lengthSize+zone.AnswerSize()
+	p.RequestSize, p.ResponseSize = study.Size(lengthSize+zone.QuerySize()), study.Size(lengthSize+zone.AnswerSize())
 	if p, err = rrParams(p); err != nil {
 		return p, nil, err
 	}

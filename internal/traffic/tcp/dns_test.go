@@ -104,7 +104,7 @@ func TestDNSBadPeers(t *testing.T) {
 			for range flows {
 				c := must.Get(net.Dial("tcp", address))(t)
 				defer c.Close()
-				must.Get(c.Write([]byte(p.Token + strings.Repeat("x", sized.RequestSize))))(t)
+				must.Get(c.Write([]byte(p.Token + strings.Repeat("x", int(sized.RequestSize)))))(t)
 			}
 			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), (<-end).err, "receive request: it is not a query of this trial")
 			cancel()
@@ -125,7 +125,7 @@ func answerWrongly(l net.Listener, p traffic.Params) {
 		}
 		go func() {
 			defer c.Close()
-			b := make([]byte, max(p.RequestSize, len(p.Token)))
+			b := make([]byte, max(int(p.RequestSize), len(p.Token)))
 			if _, err := io.ReadFull(c, b[:len(p.Token)]); err != nil {
 				return
 			}

@@ -242,7 +242,7 @@ func (c *crrClient) ask(f *crrFlow) error {
 		}
 		f.left -= n
 	}
-	f.state, f.left = crrWaiting, c.ResponseSize
+	f.state, f.left = crrWaiting, int(c.ResponseSize)
 	return nil
 }
 
@@ -272,7 +272,7 @@ func (c *crrClient) advance(i int) error {
 		if err != nil {
 			return c.lose(i, fmt.Errorf("receive response from %s after %d connections: %w", c.addr, c.made, err))
 		}
-		if f.left == c.ResponseSize {
+		if f.left == int(c.ResponseSize) {
 			f.first = c.since()
 		}
 		f.left -= n

@@ -204,7 +204,7 @@ func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 			return true, s.refuse(c.fd, got, err)
 		}
 		if c.left -= n; c.left == 0 {
-			c.sending, c.left = true, s.ResponseSize
+			c.sending, c.left = true, int(s.ResponseSize)
 			s.connections++
 		}
 	}

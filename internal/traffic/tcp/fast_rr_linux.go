@@ -68,10 +68,10 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 		if w.content != nil {
 			w.content.request(0, request)
 		}
-		if err := sendAll(over, fd, request, w.p.RequestSize); err != nil {
+		if err := sendAll(over, fd, request, int(w.p.RequestSize)); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		more, err := recvAll(over, fd, response, w.p.ResponseSize)
+		more, err := recvAll(over, fd, response, int(w.p.ResponseSize))
 		switch {
 		case err == nil && !more:
 			err = errPeerClosed
@@ -144,7 +144,7 @@ func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n 
 func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n int64, err error) {
 	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for {
-		more, err := recvAll(over, fd, request, p.RequestSize)
+		more, err := recvAll(over, fd, request, int(p.RequestSize))
 		if err == nil && more && in != nil {
 			err = in.answer(request, response)
 		}
@@ -154,7 +154,7 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 		if !more {
 			return n, nil
 		}
-		if err := sendAll(over, fd, response, p.ResponseSize); err != nil {
+		if err := sendAll(over, fd, response, int(p.ResponseSize)); err != nil {
 			return n, fmt.Errorf("send response: %w", err)
 		}
 		n++
@@ -181,7 +181,7 @@ func newPreciseClock(w *rrWindow) preciseClock {
 	}
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
-	return preciseClock{clock.Now(), ts.Nano(), w.p.Spin}
+	return preciseClock{clock.Now(), ts.Nano(), w.p.Spins()}
 }
 
 func (c preciseClock) since() time.Duration { return c.start.Since() }

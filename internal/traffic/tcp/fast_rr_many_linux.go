@@ -119,7 +119,7 @@ func (m *rrMany) run(over *atomic.Bool) error {
 			if wait, err = m.sendDue(); err != nil {
 				return err
 			}
-			if m.p.Spin {
+			if m.p.Spins() {
 				wait = 0
 			}
 			if wait == 0 {
@@ -195,7 +195,7 @@ func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
 }
 
 func (m *rrMany) begin(f *rrFlow, from time.Duration) error {
-	f.from, f.busy, f.sending, f.left = from, true, true, m.p.RequestSize
+	f.from, f.busy, f.sending, f.left = from, true, true, int(m.p.RequestSize)
 	m.busy++
 	if m.content != nil {
 		m.content.request(f.no, f.request)
@@ -209,7 +209,7 @@ func (m *rrMany) send(f *rrFlow) error {
 		return fmt.Errorf("send request: %w", err)
 	}
 	if done {
-		f.sending, f.left = false, m.p.ResponseSize
+		f.sending, f.left = false, int(m.p.ResponseSize)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (m *rrMany) advance(i int) error {
 
 // respondMany is the server's loop over several flows.
 func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n int64, err error) {
-	poll, flows, err := flowsOf(c, p.RequestSize, p, in)
+	poll, flows, err := flowsOf(c, int(p.RequestSize), p, in)
 	if err != nil {
 		return 0, err
 	}
@@ -303,14 +303,14 @@ func (f *rrFlow) answer(p traffic.Params, in content) (bool, error) {
 		if !done || err != nil {
 			return false, err
 		}
-		f.sending, f.left = true, p.ResponseSize
+		f.sending, f.left = true, int(p.ResponseSize)
 	}
 	done, err := f.push(f.reply)
 	if err != nil {
 		return false, fmt.Errorf("send response: %w", err)
 	}
 	if done {
-		f.sending, f.left = false, p.RequestSize
+		f.sending, f.left = false, int(p.RequestSize)
 	}
 	return done, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
@@ -63,7 +64,10 @@ func FuzzAdmit(f *testing.F) {
 	f.Add(token[:15]+"\n\n\n"+strings.Repeat("\n", 120), 2, false)
 	f.Add(token+"F\n"+token+"F\n"+token+"F", 1, true)
 	f.Fuzz(func(t *testing.T, peers string, streams int, both bool) {
-		p := traffic.Params{Token: token, Streams: 1 + (streams%4+4)%4, Both: both}
+		p := traffic.Params{Workload: study.Workload{Streams: 1 + (streams%4+4)%4}, Token: token}
+		if both {
+			p.Direction = study.Both
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &strangers{sent: strings.Split(peers, "\n"), cancel: cancel}

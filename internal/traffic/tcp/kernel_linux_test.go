@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
@@ -24,7 +25,7 @@ func TestKernelAgrees(t *testing.T) {
 		for _, both := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
-				p.Streams, p.Both, p.Threads, p.WriteSize = 3, both, threads, 64<<10
+				p.Streams, p.Direction, p.Threads, p.WriteSize = 3, towards(both), threads, 64<<10
 				client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 				n := int64(connections(p))
 				tokens := n * int64(len(handshakeBytes(p, roleForward)))
@@ -71,14 +72,14 @@ func TestUnknownCongestion(t *testing.T) {
 // the granted sizes.
 func TestSocketOptions(t *testing.T) {
 	for _, on := range pairings() {
-		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
+		for _, size := range []study.Size{32 << 10, math.MaxInt32, 1 << 40} {
 			p := params("tcp_stream")
-			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
+			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", study.Buffer(size), study.Buffer(size)
 			client, server := must.Get2(pair(t, on, p))(must.Named(t, fmt.Sprintf("%s, buffers of %d", on, size)))
 			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
 				must.EqualFor(t, fmt.Sprintf("%s: %s", on, end), "reno", r.TCP.Congestion)
 				// A kernel grants twice the requested size (socket(7)).
-				ok := r.SendBuffer == 2*size && r.ReceiveBuffer == 2*size
+				ok := r.SendBuffer == 2*int(size) && r.ReceiveBuffer == 2*int(size)
 				if size > 1<<20 {
 					ok = r.SendBuffer >= 2*32<<10 && r.ReceiveBuffer >= 2*32<<10
 				}
@@ -94,8 +95,8 @@ func TestSocketOptions(t *testing.T) {
 func TestStreamAllocatesNothing(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		a, b := connected(t)
-		p := traffic.Params{Streams: 1, WriteSize: 1400, Rate: 1e12, Duration: time.Hour}
-		send := &streamEnd{Stream: a, send: true, buf: payload(p.WriteSize), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Second}), start: clock.Now().Add(-2 * time.Second)}
+		p := traffic.Params{Workload: study.Workload{Streams: 1, WriteSize: 1400, Rate: 1e12}, Duration: time.Hour}
+		send := &streamEnd{Stream: a, send: true, buf: payload(int(p.WriteSize)), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Second}), start: clock.Now().Add(-2 * time.Second)}
 		get := &streamEnd{Stream: b, buf: make([]byte, readSize), bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: send.start}
 		if raw {
 			send.Stream, get.Stream = socket.RawStream{FastStream: a}, socket.RawStream{FastStream: b}
@@ -129,10 +130,10 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 func TestRawCalls(t *testing.T) {
 	old := runtime.GOMAXPROCS(8)
 	defer runtime.GOMAXPROCS(old)
-	for _, rate := range []uint64{0, 50e6} {
+	for _, rate := range []study.Load{0, 50e6} {
 		for _, both := range []bool{false, true} {
 			p := params("tcp_stream")
-			p.Rate, p.Both = rate, both
+			p.Rate, p.Direction = rate, towards(both)
 			a, _ := connected(t)
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("raw system calls were not used")

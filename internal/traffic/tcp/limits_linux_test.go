@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
@@ -41,7 +42,9 @@ func eachLimit(t *testing.T, check func(what string, share float64)) {
 		change func(*traffic.Params)
 		of     func(traffic.Limits) float64
 	}{
-		{"a tiny receive buffer", func(p *traffic.Params) { p.ReceiveBuffer, p.SendBuffer, p.WriteSize = 2048, 1<<20, 128<<10 }, func(l traffic.Limits) float64 { return l.ReceiveWindow }},
+		{"a tiny receive buffer", func(p *traffic.Params) {
+			p.ReceiveBuffer, p.SendBuffer, p.WriteSize = study.Buffer(2048), study.Buffer(1<<20), 128<<10
+		}, func(l traffic.Limits) float64 { return l.ReceiveWindow }},
 		{"little to send", func(p *traffic.Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l traffic.Limits) float64 { return l.Application }},
 	} {
 		for row, on := range append(covering(i), covering(i + 1)[0]) {

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
@@ -54,8 +55,10 @@ func covering(i int) []pairing {
 // params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
 // tests on this machine, may dial a port that the kernel has given away again.
 func params(kind string) traffic.Params {
-	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Streams: 1, WriteSize: 1400,
-		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
+	return traffic.Params{
+		Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 1400, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Address:  "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
+	}
 }
 
 // kindOf returns the workload of a kind.
@@ -131,9 +134,9 @@ func carries(p traffic.Params, client, server traffic.Report) bool {
 	c, s := client.Window, server.Window
 	forward, reverse := c.Sent > 0 && s.Received > 0, s.Sent > 0 && c.Received > 0
 	switch {
-	case p.Both:
+	case p.Both():
 		return forward && reverse
-	case p.Reverse:
+	case p.Reverse():
 		return reverse
 	}
 	return forward
@@ -153,4 +156,20 @@ func runClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traff
 		}
 	}
 	return session.Close(), nil
+}
+
+// closing is how a connection ends.
+func closing(reset bool) string {
+	if reset {
+		return study.RST
+	}
+	return study.FIN
+}
+
+// towards is forward or both.
+func towards(both bool) string {
+	if both {
+		return study.Both
+	}
+	return study.Forward
 }

@@ -60,7 +60,7 @@ func portablePath(name string, over socket.TCP) path {
 
 // optionsOf returns the socket options of an endpoint.
 func optionsOf(p traffic.Params) socket.TCPOptions {
-	return socket.TCPOptions{NoDelay: p.NoDelay, Congestion: p.Congestion, SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer}
+	return socket.TCPOptions{NoDelay: p.DisablesNagle(), Congestion: p.Congestion, SendBuffer: p.SendBuffer.Socket(), ReceiveBuffer: p.ReceiveBuffer.Socket()}
 }
 
 // All returns the workloads over TCP with the fastest implementation on this system.

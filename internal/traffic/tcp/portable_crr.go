@@ -99,7 +99,7 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 				first = start.Since()
 			}
 			return n, err
-		}, response, w.ResponseSize)
+		}, response, int(w.ResponseSize))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("exchange with %s after %d connections: %w", addr, made, err)
@@ -189,9 +189,9 @@ func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial, tried func()
 		return false, false, nil // not of this trial
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
-	err = moveAll(ctx, read, buf, t.RequestSize)
+	err = moveAll(ctx, read, buf, int(t.RequestSize))
 	if err == nil {
-		err = moveAll(ctx, s.Write, buf, t.ResponseSize)
+		err = moveAll(ctx, s.Write, buf, int(t.ResponseSize))
 	}
 	if _, counted := failureOf(err); counted && ctx.Err() == nil { // by the client
 		return true, false, nil

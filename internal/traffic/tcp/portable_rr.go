@@ -18,7 +18,7 @@ const portablePinned = 1000
 
 // eachFlow runs fn for each flow, on pinned threads if a CPU is given.
 func eachFlow(p traffic.Params, fn func(i int) error) error {
-	threads := p.CPU >= 0 || p.FIFO
+	threads := p.CPU >= 0 || p.RealTime()
 	switch {
 	case threads && p.Streams > portablePinned:
 		return fmt.Errorf("%s: %d flows on threads of their own: the portable implementation has at most %d; use placement free without scheduling", p.Kind, p.Streams, portablePinned)
@@ -64,7 +64,7 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 			}
 			from = w.schedule.due(slot)
 			slot += uint64(w.p.Streams)
-			for w.p.Spin && start.Since() < from && ctx.Err() == nil {
+			for w.p.Spins() && start.Since() < from && ctx.Err() == nil {
 				thread.Yield()
 			}
 			if err := pause(ctx, from-start.Since()); err != nil {
@@ -76,10 +76,10 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 		if w.content != nil {
 			w.content.request(flow, request)
 		}
-		if err := moveAll(ctx, s.Write, request, w.p.RequestSize); err != nil {
+		if err := moveAll(ctx, s.Write, request, int(w.p.RequestSize)); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		err := moveAll(ctx, readSome(s), response, w.p.ResponseSize)
+		err := moveAll(ctx, readSome(s), response, int(w.p.ResponseSize))
 		if err == nil && w.content != nil {
 			err = w.content.response(flow, response)
 		}
@@ -151,7 +151,7 @@ func respondPortable(ctx context.Context, c conns, p traffic.Params, in content)
 		request, response := make([]byte, min(p.RequestSize, readSize)), make([]byte, min(p.ResponseSize, readSize))
 		read := readSome(c[i])
 		for {
-			err := moveAll(ctx, read, request, p.RequestSize)
+			err := moveAll(ctx, read, request, int(p.RequestSize))
 			if errors.Is(err, errPeerClosed) {
 				return nil
 			}
@@ -163,7 +163,7 @@ func respondPortable(ctx context.Context, c conns, p traffic.Params, in content)
 			}
 			if err != nil {
 				err = fmt.Errorf("receive request: %w", err)
-			} else if err = moveAll(ctx, c[i].Write, response, p.ResponseSize); err != nil {
+			} else if err = moveAll(ctx, c[i].Write, response, int(p.ResponseSize)); err != nil {
 				err = fmt.Errorf("send response: %w", err)
 			}
 			if err != nil {

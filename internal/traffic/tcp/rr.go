@@ -122,7 +122,7 @@ const maxTransactionRate = 1e9
 
 // rrParams checks the parameters of an endpoint and sets what is not a parameter.
 func rrParams(p traffic.Params) (traffic.Params, error) {
-	p.NoDelay = true
+	p.NoDelay = new(true)
 	if p.TransactionRate > maxTransactionRate {
 		return p, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
 	}

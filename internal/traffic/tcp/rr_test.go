@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -94,13 +96,13 @@ func TestExchangesCoverPairs(t *testing.T) {
 func TestRRConformance(t *testing.T) {
 	room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
-		rate := uint64(0)
+		rate := 0
 		if x.other {
 			rate = 500
 		}
 		name := fmt.Sprintf("%s, rate %d", x, rate)
 		p := params("tcp_rr")
-		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, x.request, x.response, rate
+		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, study.Size(x.request), study.Size(x.response), rate
 		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 		p, c, s, err := grown(t.Context(), rr{x.on.client}, rr{x.on.server}, p)
 		if err != nil {
@@ -268,7 +270,7 @@ func TestRRBadParams(t *testing.T) {
 			"a request of -5":        func(p *traffic.Params) { p.RequestSize = -5 },
 			"a response of -5":       func(p *traffic.Params) { p.ResponseSize = -5 },
 			"not an ip:port":         func(p *traffic.Params) { p.Address = "nowhere" },
-			"transactions/s: use at": func(p *traffic.Params) { p.TransactionRate = 1 << 63 },
+			"transactions/s: use at": func(p *traffic.Params) { p.TransactionRate = math.MaxInt },
 		} {
 			p := params(kind)
 			p.Streams = 1
@@ -293,9 +295,10 @@ func TestRRBadParams(t *testing.T) {
 // sent.
 func TestScheduleAssignsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := traffic.Params{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: rapid.Uint64Range(1, 5000).Draw(t, "rate"),
-			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")),
-			Duration: time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "duration"))}
+		p := traffic.Params{
+			Workload: study.Workload{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: int(rapid.Uint64Range(1, 5000).Draw(t, "rate"))},
+			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "duration")),
+		}
 		base := time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "base"))
 		w := newRRWindow(p, &rrSession{planned: base})
 		first, limit := w.schedule.first(0), w.schedule.first(p.Warmup+p.Duration)
@@ -355,7 +358,7 @@ func TestRRAllocatesNothing(t *testing.T) {
 	}{
 		"tcp_rr":                    {rr{fastest()}, 1000, func(*traffic.Params) {}},
 		"tcp_rr with a rate":        {rr{fastest()}, 1000, func(p *traffic.Params) { p.TransactionRate = 20_000 }},
-		"tcp_crr":                   {crr{fastest()}, 1000, func(p *traffic.Params) { p.Reset, p.Congestion = true, "reno" }},
+		"tcp_crr":                   {crr{fastest()}, 1000, func(p *traffic.Params) { p.Close, p.Congestion = study.RST, "reno" }},
 		"tcp_dns, with its 2 zones": {dnsQueries{rr{fastest()}}, 40 * dns.Names, func(*traffic.Params) {}},
 	} {
 		for _, flows := range []int{1, 8} {

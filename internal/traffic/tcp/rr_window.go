@@ -27,7 +27,7 @@ func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 		flows = 0
 	}
 	return &rrWindow{
-		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
+		p: p, schedule: rrSchedule{uint64(p.TransactionRate), s.planned},
 		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}, hist: s.hist, streams: s.streams, content: s.content,
 	}
 }

@@ -58,9 +58,9 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 		case socket.IsAgain(err):
 		case err != nil:
 			return c, fmt.Errorf("accept connection: %w", err)
-		case p.Both && role[0] == roleReverse && len(reverse) < p.Streams:
+		case p.Both() && role[0] == roleReverse && len(reverse) < p.Streams:
 			reverse = append(reverse, s)
-		case (!p.Both || role[0] == roleForward) && len(c) < p.Streams:
+		case (!p.Both() || role[0] == roleForward) && len(c) < p.Streams:
 			c = append(c, s)
 		default:
 			s.Close()
@@ -103,7 +103,7 @@ func (l *admitter) refusals() string {
 
 // handshakeBytes returns what the client sends at the start of a connection.
 func handshakeBytes(p traffic.Params, role byte) []byte {
-	if p.Both {
+	if p.Both() {
 		return append([]byte(p.Token), role)
 	}
 	return []byte(p.Token)

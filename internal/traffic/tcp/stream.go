@@ -59,8 +59,6 @@ func (w stream) check(p traffic.Params) error {
 		return fmt.Errorf("tcp_stream: writes of %d bytes: use at least 1", p.WriteSize)
 	case p.Threads < 0:
 		return fmt.Errorf("tcp_stream: %d threads: use at least 1, or 0 for one per connection", p.Threads)
-	case p.Both && p.Reverse:
-		return fmt.Errorf("tcp_stream: both directions and the reverse one: use one of the two")
 	case p.Warmup < 0 || p.Duration < 0 || p.Slice < 0:
 		return fmt.Errorf("tcp_stream: a warm-up of %s and a window of %s: neither may be negative", p.Warmup, p.Duration)
 	}
@@ -77,7 +75,7 @@ func (w stream) check(p traffic.Params) error {
 // connections returns the number of connections of a trial: one per stream, or two with payload in
 // both directions.
 func connections(p traffic.Params) int {
-	if p.Both {
+	if p.Both() {
 		return 2 * p.Streams
 	}
 	return p.Streams

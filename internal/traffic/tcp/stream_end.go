@@ -26,7 +26,7 @@ func readSizeFor(p traffic.Params) int {
 	if p.WriteSize >= readSize/readWrites {
 		return readSize
 	}
-	return max(minReadSize, p.WriteSize*readWrites)
+	return max(minReadSize, int(p.WriteSize)*readWrites)
 }
 
 // batchSize and maxBatchWrites bound how much is sent in small writes between two clock readings.

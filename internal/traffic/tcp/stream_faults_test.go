@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
@@ -30,7 +31,6 @@ func TestStreamRefuses(t *testing.T) {
 			"fewer than none":   {func(p *traffic.Params) { p.Streams = -3 }, "-3 streams"},
 			"writes of nothing": {func(p *traffic.Params) { p.WriteSize = 0 }, "writes of 0 bytes"},
 			"fewer threads":     {func(p *traffic.Params) { p.Threads = -1 }, "-1 threads"},
-			"two directions":    {func(p *traffic.Params) { p.Both, p.Reverse = true, true }, "use one of the two"},
 			"a window of less":  {func(p *traffic.Params) { p.Duration = -time.Second }, "a window of -1s"},
 		} {
 			p := params("tcp_stream")
@@ -129,7 +129,7 @@ func TestStreamBadServer(t *testing.T) {
 			t.Run(c.what+"/"+n.name, func(t *testing.T) {
 				t.Parallel()
 				p := params("tcp_stream")
-				p.Reverse = c.reverse
+				p.Direction = studytest.Direction(c.reverse)
 				if strings.Contains(c.what, "mid-trial") {
 					p.Duration = time.Minute
 				}
@@ -162,7 +162,7 @@ func TestStreamClientExits(t *testing.T) {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
-				p.Duration, p.Reverse, p.Streams, p.Threads = time.Minute, reverse, 3, threads
+				p.Duration, p.Direction, p.Streams, p.Threads = time.Minute, studytest.Direction(reverse), 3, threads
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				address, end := serve(ctx, t, stream{n}, p)

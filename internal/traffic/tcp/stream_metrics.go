@@ -17,9 +17,9 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 	forward, reverse := server.Window, client.Window // at the receivers
 	senders, receivers := []traffic.Report{client}, []traffic.Report{server}
 	switch {
-	case p.Both:
+	case p.Both():
 		senders, receivers = []traffic.Report{client, server}, []traffic.Report{client, server}
-	case p.Reverse:
+	case p.Reverse():
 		senders, receivers = receivers, senders
 	}
 	m := map[string]float64{}
@@ -37,7 +37,7 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 		sent += rate(r.Window.Sent, r.Window.Seconds)
 	}
 	m["goodput"], m["send_rate"] = goodput, sent
-	if p.Both {
+	if p.Both() {
 		m["goodput_forward"], m["goodput_reverse"] = rate(forward.Received, forward.Seconds), rate(reverse.Received, reverse.Seconds)
 	}
 	if f, ok := fairness(streams); ok && several {
@@ -99,9 +99,9 @@ func (w stream) notes(p traffic.Params, r traffic.Report) []result.Note {
 // side names the sender that a note refers to.
 func side(p traffic.Params) string {
 	switch {
-	case p.Both:
+	case p.Both():
 		return "a sender"
-	case p.Reverse:
+	case p.Reverse():
 		return "the server"
 	}
 	return "the client"

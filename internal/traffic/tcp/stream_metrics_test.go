@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -27,10 +28,10 @@ func TestStreamMetrics(t *testing.T) {
 		series         []float64
 	}{
 		"forward": {traffic.Params{}, sender, receiver, map[string]float64{"goodput": 3200, "send_rate": 4000, "retransmits": 3, "fairness": 0.8}, []float64{2400, 4000}},
-		"reverse": {traffic.Params{Reverse: true}, receiver, sender, map[string]float64{"goodput": 3200, "send_rate": 4000, "retransmits": 3, "fairness": 0.8}, []float64{2400, 4000}},
-		"both": {traffic.Params{Both: true}, both, mixed, map[string]float64{"goodput": 4800, "goodput_forward": 1600, "goodput_reverse": 3200,
+		"reverse": {traffic.Params{Workload: study.Workload{Direction: study.Reverse}}, receiver, sender, map[string]float64{"goodput": 3200, "send_rate": 4000, "retransmits": 3, "fairness": 0.8}, []float64{2400, 4000}},
+		"both": {traffic.Params{Workload: study.Workload{Direction: study.Both}}, both, mixed, map[string]float64{"goodput": 4800, "goodput_forward": 1600, "goodput_reverse": 3200,
 			"send_rate": 6000, "retransmits": 7, "fairness": 0.75}, []float64{3200, 6400}},
-		"both directions, one endpoint without counters": {traffic.Params{Both: true}, both, blind, map[string]float64{"goodput": 4800, "goodput_forward": 1600, "goodput_reverse": 3200,
+		"both directions, one endpoint without counters": {traffic.Params{Workload: study.Workload{Direction: study.Both}}, both, blind, map[string]float64{"goodput": 4800, "goodput_forward": 1600, "goodput_reverse": 3200,
 			"send_rate": 6000, "fairness": 0.75}, []float64{3200, 6400}},
 	} {
 		m, series := stream{}.Metrics(c.p, c.client, c.server)

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -15,9 +16,8 @@ import (
 func TestPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{
-			Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: rapid.IntRange(1, 1<<20).Draw(t, "size"),
-			Rate:   rapid.Uint64Range(1, 1e12).Draw(t, "rate"),
-			Warmup: time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(1, int64(time.Second)).Draw(t, "duration")),
+			Workload: study.Workload{Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: study.Size(rapid.IntRange(1, 1<<20).Draw(t, "size")), Rate: study.Load(rapid.Uint64Range(1, 1e12).Draw(t, "rate"))},
+			Warmup:   time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(1, int64(time.Second)).Draw(t, "duration")),
 		}
 		s := newPace(p, rapid.IntRange(0, p.Streams-1).Draw(t, "stream"))
 		var at time.Duration
@@ -48,7 +48,7 @@ func TestPace(t *testing.T) {
 
 // A sender that is on time misses nothing, and its slots are evenly spaced.
 func TestPaceInTime(t *testing.T) {
-	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // one slot per ms for each stream
+	p := traffic.Params{Workload: study.Workload{Streams: 2, WriteSize: 125_000, Rate: 2e9}, Duration: time.Second} // one slot per ms for each stream
 	s := newPace(p, 1)
 	must.EqualFor(t, "due before the first slot, and the next look", []any{int64(0), 999 * time.Microsecond}, []any{s.due(499 * time.Microsecond), s.wakeAt})
 	for i := range 1000 {
@@ -68,7 +68,7 @@ func TestPaceInTime(t *testing.T) {
 
 // A delayed sender makes up for maxCatchUp and misses the rest.
 func TestPaceLate(t *testing.T) {
-	s := newPace(traffic.Params{Streams: 1, WriteSize: 125_000, Rate: 1e9, Duration: time.Second}, 0)
+	s := newPace(traffic.Params{Workload: study.Workload{Streams: 1, WriteSize: 125_000, Rate: 1e9}, Duration: time.Second}, 0)
 	must.EqualFor(t, "due and missed after 450 ms of slots of 1 ms", []int64{100, 351}, []int64{s.due(450 * time.Millisecond), s.missed})
 	if s.close(); s.slots != 1000 || s.missed != 1000 {
 		t.Errorf("nothing was sent, but of %d slots %d are missed", s.slots, s.missed)

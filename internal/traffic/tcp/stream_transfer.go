@@ -60,7 +60,7 @@ func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*s
 		}
 		switch {
 		case e.send:
-			e.buf, e.batch = b.sent(p.WriteSize), min(max(1, batchSize/p.WriteSize), maxBatchWrites)
+			e.buf, e.batch = b.sent(int(p.WriteSize)), min(max(1, batchSize/int(p.WriteSize)), maxBatchWrites)
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
@@ -83,10 +83,10 @@ func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*s
 // sends reports whether an endpoint sends on its i-th connection. Connections with payload from the
 // client come first.
 func sends(p traffic.Params, i int, client bool) bool {
-	if p.Both {
+	if p.Both() {
 		return client == (i < p.Streams)
 	}
-	return client != p.Reverse
+	return client != p.Reverse()
 }
 
 // receiverCount returns on how many of n connections an endpoint receives.

@@ -29,7 +29,7 @@ func (w dnsQueries) Spec() traffic.Spec {
 
 // dnsParams sets what is not a parameter of udp_dns, and returns the zone of the trial.
 func dnsParams(p traffic.Params) (traffic.Params, *dns.Zone, error) {
-	p.Streams, p.Rounds, p.Offload, p.Fragment = max(1, p.Streams), 0, false, true
+	p.Streams, p.Rounds, p.Offload, p.Fragment = max(1, p.Streams), 0, study.Off, study.On
 	p.PayloadSize = 1
 	to, err := checkParams(p, 1)
 	if err != nil {
@@ -39,7 +39,7 @@ func dnsParams(p traffic.Params) (traffic.Params, *dns.Zone, error) {
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", p.Kind, err)
 	}
-	p.RequestSize, p.ResponseSize = zone.QuerySize(), zone.AnswerSize()
+	p.RequestSize, p.ResponseSize = study.Size(zone.QuerySize()), study.Size(zone.AnswerSize())
 	p.PayloadSize = max(p.RequestSize, p.ResponseSize)
 	return p, zone, nil
 }
@@ -72,7 +72,7 @@ func (w dnsQueries) dial(ctx context.Context, p traffic.Params) (traffic.ClientD
 		return nil, err
 	}
 	s := &dnsClient{p: p, net: w.net, zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
-		in: socket.NewInbox(longest(p.PayloadSize), false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: thread.PauseGC()}
+		in: socket.NewInbox(longest(int(p.PayloadSize)), false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: thread.PauseGC()}
 	if s.endpoint, err = connectClient(ctx, w.net, p, to, true); err != nil {
 		s.restore()
 		return nil, err
@@ -147,7 +147,7 @@ func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) erro
 		defer stop()
 		d.start = s.clock.now()
 		if s.p.TransactionRate > 0 {
-			sched, err := newSchedule(1, s.p.TransactionRate)
+			sched, err := newSchedule(1, uint64(s.p.TransactionRate))
 			if err != nil {
 				return err
 			}
@@ -223,7 +223,7 @@ func (d *dnsDrive) receive(wait time.Duration) error {
 	if d.open == nil {
 		return d.wire.Receive(d.in)
 	}
-	if d.p.Spin {
+	if d.p.Spins() {
 		wait = 0
 	}
 	if wait == 0 {

@@ -52,7 +52,7 @@ func (s *dnsServer) serve(ctx context.Context, peer traffic.Peer) (traffic.Repor
 func (s *dnsServer) run(ctx context.Context, peer traffic.Peer) error {
 	over, stop := thread.Cancelled(ctx)
 	defer stop()
-	in := socket.NewInbox(longest(s.p.PayloadSize), false)
+	in := socket.NewInbox(longest(int(s.p.PayloadSize)), false)
 	if err := s.wire.SendOne(0, s.message(msgGo, 0, 1)); err != nil && !errors.Is(err, socket.ErrRefused) && !socket.IsAgain(err) {
 		return fmt.Errorf("start the trial: %w", err)
 	}

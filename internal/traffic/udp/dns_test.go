@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
@@ -32,7 +33,7 @@ func TestUDPDNS(t *testing.T) {
 	for pairing, ends := range pairings(newDNS) {
 		for _, c := range []struct {
 			flows   int
-			rate    uint64
+			rate    int
 			address string
 		}{{1, 0, "127.0.0.1:0"}, {1, 500, "127.0.0.1:0"}, {8, 0, "[::1]:0"}, {8, 500, "127.0.0.1:0"}} {
 			name := fmt.Sprintf("%s, %d flows, rate %d", pairing, c.flows, c.rate)
@@ -290,7 +291,7 @@ func (w *stalledWire) ReceiveWithin(in *socket.Inbox, _ time.Duration) error { r
 
 // A client that had no CPU reads the answers that wait before it gives up queries.
 func TestUDPDNSStalled(t *testing.T) {
-	p, zone := must.Get2(dnsParams(traffic.Params{Kind: "udp_dns", Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1, Streams: 8}))(t)
+	p, zone := must.Get2(dnsParams(traffic.Params{Workload: study.Workload{Kind: "udp_dns", Streams: 8}, Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1}))(t)
 	w := &stalledWire{zone: zone, stall: replyTimeout + 100*time.Millisecond}
 	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: portable(), zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}

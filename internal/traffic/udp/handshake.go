@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -113,7 +114,7 @@ func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.Add
 	defer cancel()
 	flows := max(1, p.Streams)
 	welcome, missing := make([]bool, flows), flows
-	in := socket.NewInbox(longest(0), p.Offload)
+	in := socket.NewInbox(longest(0), p.Offload == study.On)
 	var last time.Time
 	refused := false
 	for {

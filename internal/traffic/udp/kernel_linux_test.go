@@ -14,8 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/nstest"
+	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -183,7 +185,7 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 func TestUDPLossIsTheKernels(t *testing.T) {
 	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
-		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
+		p.Rate, p.ReceiveBuffer, p.Streams = 0, study.Buffer(4096), 2
 		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
@@ -218,7 +220,7 @@ func TestUDPOversize(t *testing.T) {
 			for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 				w := stream{n}
 				p := params("udp_stream")
-				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse
+				p.PayloadSize, p.Offload, p.Direction = 1473, studytest.Switch(offload), studytest.Direction(reverse)
 				name := fmt.Sprintf("%T, offload %t, reverse %t", n, offload, reverse)
 				_, _, _, err := inNS(t, 1500, w, w, p)
 				must.FailFor(t, name, err, "payload of 1473 bytes exceeds the path MTU of 1500 with fragmentation off; use at most 1472 bytes")
@@ -231,7 +233,7 @@ func TestUDPOversize(t *testing.T) {
 	}
 	w := stream{socket.FastestUDP()}
 	p := params("udp_stream")
-	p.PayloadSize, p.Fragment = 4000, true
+	p.PayloadSize, p.Fragment = 4000, study.On
 	client, server, moved, err := inNS(t, 1500, w, w, p)
 	must.Do(t, err)
 	consistent(t, "fragmented", p, client, server)
@@ -242,10 +244,10 @@ func TestUDPOversize(t *testing.T) {
 
 // The fast implementation does not allocate per datagram: more datagrams cause no more allocations.
 func TestUDPAllocatesNothing(t *testing.T) {
-	allocs := func(duration time.Duration, offload bool, rate uint64) (float64, int64) {
+	allocs := func(duration time.Duration, offload bool, rate study.Load) (float64, int64) {
 		var sent int64
 		p := params("udp_stream")
-		p.Warmup, p.Duration, p.Offload, p.Rate = 0, duration, offload, rate
+		p.Warmup, p.Duration, p.Offload, p.Rate = 0, duration, studytest.Switch(offload), rate
 		w := stream{socket.FastestUDP()}
 		n := testing.AllocsPerRun(1, func() {
 			client, _, err := trial(t, w, w, p)
@@ -257,7 +259,7 @@ func TestUDPAllocatesNothing(t *testing.T) {
 		return n, sent
 	}
 	for _, offload := range []bool{false, true} {
-		for _, rate := range []uint64{0, 400e6} {
+		for _, rate := range []study.Load{0, 400e6} {
 			few, a := allocs(20*time.Millisecond, offload, rate)
 			many, b := 0.0, int64(0)
 			// A busy machine may send few in a while.

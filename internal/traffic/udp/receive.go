@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -67,7 +68,7 @@ const (
 
 func newReceiver(e *endpoint, n socket.UDP, p traffic.Params) *receiver {
 	flows := max(1, p.Streams)
-	r := &receiver{endpoint: e, net: n, p: p, in: socket.NewInbox(longest(p.PayloadSize), p.Offload), slotSeconds: intervals(p),
+	r := &receiver{endpoint: e, net: n, p: p, in: socket.NewInbox(longest(int(p.PayloadSize)), p.Offload == study.On), slotSeconds: intervals(p),
 		last: make([]lastDelay, flows), delay: traffic.NewDistribution(), variation: traffic.NewDistribution()}
 	r.slots = make([]int64, len(r.slotSeconds))
 	for range flows {
@@ -233,7 +234,7 @@ func (r *receiver) countInbox(now int64) {
 func (r *receiver) datagram(b []byte, now int64) {
 	flow := r.in.Flow
 	h, ok := parseHeader(b)
-	if !ok || h.tag != r.tag || len(b) != r.p.PayloadSize || int(h.flow) != flow {
+	if !ok || h.tag != r.tag || len(b) != int(r.p.PayloadSize) || int(h.flow) != flow {
 		r.countOther(b)
 		return
 	}

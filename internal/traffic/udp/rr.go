@@ -47,11 +47,11 @@ func (rr) Spec() traffic.Spec {
 
 // rrParams sets what is not a parameter of udp_rr, and refuses sizes smaller than the header.
 func rrParams(p traffic.Params) (traffic.Params, error) {
-	p.Streams, p.Rounds, p.Offload, p.Fragment = 1, 0, false, true
+	p.Streams, p.Rounds, p.Offload, p.Fragment = 1, 0, study.Off, study.On
 	for _, s := range []struct {
 		name  string
 		bytes int
-	}{{"request_size", p.RequestSize}, {"response_size", p.ResponseSize}} {
+	}{{"request_size", int(p.RequestSize)}, {"response_size", int(p.ResponseSize)}} {
 		if s.bytes < rrHeaderSize || s.bytes > socket.MaxPayload {
 			return p, fmt.Errorf("udp_rr: %s is %d; each datagram has a header of %d bytes: use %d to %d", s.name, s.bytes, rrHeaderSize, rrHeaderSize, socket.MaxPayload)
 		}
@@ -153,7 +153,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 		var waiter slotWaiter
 		start := s.clock.now()
 		if s.p.TransactionRate > 0 {
-			sched, err := newSchedule(1, s.p.TransactionRate)
+			sched, err := newSchedule(1, uint64(s.p.TransactionRate))
 			if err != nil {
 				return err
 			}
@@ -271,7 +271,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 
 // reply reads the number of the exchange from a response of this trial.
 func (s *rrSession) reply(b []byte) (uint64, bool) {
-	if len(b) != s.p.ResponseSize || binary.LittleEndian.Uint64(b) != s.tag {
+	if len(b) != int(s.p.ResponseSize) || binary.LittleEndian.Uint64(b) != s.tag {
 		return 0, false
 	}
 	return binary.LittleEndian.Uint64(b[8:]), true
@@ -365,7 +365,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 				return fmt.Errorf("receive request: %w", err)
 			}
 			b := buf[:n]
-			if n != p.RequestSize || binary.LittleEndian.Uint64(b) != e.tag {
+			if n != int(p.RequestSize) || binary.LittleEndian.Uint64(b) != e.tag {
 				msg, ok := parseMessage(b)
 				switch {
 				case !ok || !hasToken(msg, p.Token):

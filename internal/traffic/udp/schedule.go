@@ -134,11 +134,11 @@ func newSlotWaiter(s schedule, n socket.UDP, p traffic.Params) slotWaiter {
 // keep all others from its CPU, the receiver included.
 func mannerOf(gap time.Duration, p traffic.Params) manner {
 	switch {
-	case p.Spin:
+	case p.Spins():
 		return yielding
 	case gap >= denseSlots:
 		return byTimer
-	case gap >= tightSlots || p.FIFO:
+	case gap >= tightSlots || p.RealTime():
 		return overSlots
 	}
 	return polling

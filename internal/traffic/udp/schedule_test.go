@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -86,10 +87,10 @@ func TestMannerOf(t *testing.T) {
 		{time.Millisecond, traffic.Params{}, byTimer},
 		{10 * time.Microsecond, traffic.Params{}, overSlots},
 		{time.Microsecond, traffic.Params{}, polling},
-		{time.Millisecond, traffic.Params{FIFO: true}, byTimer},
-		{time.Microsecond, traffic.Params{FIFO: true}, overSlots},
-		{time.Millisecond, traffic.Params{Spin: true}, yielding},
-		{time.Microsecond, traffic.Params{Spin: true}, yielding},
+		{time.Millisecond, traffic.Params{Workload: study.Workload{Scheduling: study.FIFOScheduling}}, byTimer},
+		{time.Microsecond, traffic.Params{Workload: study.Workload{Scheduling: study.FIFOScheduling}}, overSlots},
+		{time.Millisecond, traffic.Params{Workload: study.Workload{Wait: study.Spin}}, yielding},
+		{time.Microsecond, traffic.Params{Workload: study.Workload{Wait: study.Spin}}, yielding},
 	} {
 		must.EqualFor(t, fmt.Sprintf("slots every %s, %+v", tt.gap, tt.p), tt.want, mannerOf(tt.gap, tt.p))
 	}

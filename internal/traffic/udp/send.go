@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -55,8 +56,8 @@ func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
 	if s.overMTU() {
 		return nil, fmt.Errorf("send: %w", s.tooLong())
 	}
-	if p.Offload {
-		group, err := e.wire.Segment(p.PayloadSize)
+	if p.Offload == study.On {
+		group, err := e.wire.Segment(int(p.PayloadSize))
 		switch {
 		case errors.Is(err, socket.ErrOffload):
 			s.noOffload(err)
@@ -74,7 +75,7 @@ func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
 		s.unit = min(s.unit, s.burst()) // a super-packet is a burst
 		room = max(maxPacedBatch, s.unit)
 	}
-	s.out = &socket.Outbox{Mem: make([]byte, room*p.PayloadSize), Size: p.PayloadSize, Group: s.unit}
+	s.out = &socket.Outbox{Mem: make([]byte, room*int(p.PayloadSize)), Size: int(p.PayloadSize), Group: s.unit}
 	s.wire.Attach(s.out)
 	return s, nil
 }
@@ -177,7 +178,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Durat
 			return err
 		}
 		p.served(n)
-		if s.p.FIFO {
+		if s.p.RealTime() {
 			thread.Yield() // to a receiver on the same CPU, which a sender behind its schedule would never let run
 		}
 		s.largest = max(s.largest, p.largestBurst*unit)
@@ -189,9 +190,9 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Durat
 // datagramSchedule returns a schedule with one slot per unit datagrams.
 func datagramSchedule(p traffic.Params, unit int) (schedule, error) {
 	if p.PacketRate > 0 {
-		return newSchedule(uint64(unit), p.PacketRate)
+		return newSchedule(uint64(unit), uint64(p.PacketRate))
 	}
-	return newSchedule(uint64(p.PayloadSize)*8*uint64(unit), p.Rate)
+	return newSchedule(uint64(p.PayloadSize)*8*uint64(unit), uint64(p.Rate))
 }
 
 // stamp writes the header of the outbox's i-th datagram for the next flow.
@@ -274,7 +275,7 @@ func ipHeaders(address string) int {
 
 func (s *sender) overMTU() bool {
 	mtu := s.wire.State().MTU
-	return mtu > 0 && !s.p.Fragment && s.p.PayloadSize+ipHeaders(s.p.Address) > mtu
+	return mtu > 0 && s.p.Fragment != study.On && int(s.p.PayloadSize)+ipHeaders(s.p.Address) > mtu
 }
 
 func (s *sender) tooLong() error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -49,7 +50,7 @@ func checkParams(p traffic.Params, least int) (netip.AddrPort, error) {
 		return addr, fmt.Errorf("%s: %w", p.Kind, err)
 	case p.Streams > maxFlows:
 		return addr, fmt.Errorf("%s: %d flows; use at most %d", p.Kind, p.Streams, maxFlows)
-	case p.PayloadSize < least || p.PayloadSize > socket.MaxPayload:
+	case int(p.PayloadSize) < least || p.PayloadSize > socket.MaxPayload:
 		return addr, fmt.Errorf("%s: a payload of %d bytes; use %d to %d", p.Kind, p.PayloadSize, least, socket.MaxPayload)
 	case p.Warmup < 0 || p.Duration < 0 || p.Warmup+p.Duration > maxSchedule:
 		return addr, fmt.Errorf("%s: a warm-up of %s and a window of %s; use at most %s", p.Kind, p.Warmup, p.Duration, maxSchedule)
@@ -64,8 +65,8 @@ const maxFlows = 1000
 
 // optionsOf returns the socket options of one endpoint.
 func optionsOf(p traffic.Params) socket.UDPOptions {
-	return socket.UDPOptions{Flows: p.Streams, Longest: longest(p.PayloadSize), Offload: p.Offload, Fragment: p.Fragment,
-		SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer}
+	return socket.UDPOptions{Flows: p.Streams, Longest: longest(int(p.PayloadSize)), Offload: p.Offload == study.On, Fragment: p.Fragment == study.On,
+		SendBuffer: p.SendBuffer.Socket(), ReceiveBuffer: p.ReceiveBuffer.Socket()}
 }
 
 // longest returns the size of the longest datagram of a trial with payloads of size bytes.

@@ -45,7 +45,7 @@ func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
 
 // serve runs the server's part of a trial.
 func (w stream) serve(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
-	if p.Reverse {
+	if p.Reverse() {
 		s, err := newSender(e, w.net, p)
 		if err == nil {
 			err = s.drive(ctx, p.Warmup, p.Duration, 0)
@@ -61,7 +61,7 @@ func (w stream) serve(ctx context.Context, e *endpoint, p traffic.Params, peer t
 }
 
 func (w stream) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
-	if !p.Reverse {
+	if !p.Reverse() {
 		s, err := w.sender(ctx, p)
 		if err != nil {
 			return traffic.Report{}, err
@@ -90,7 +90,7 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (
 // Open begins a trial in slices. That works only if the client sends, because only the client knows
 // when a slice begins.
 func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
-	if p.Reverse {
+	if p.Reverse() {
 		return nil, errors.New("udp_stream in reverse cannot run in slices: set slice to the duration or longer")
 	}
 	s, err := w.sender(ctx, p)
@@ -146,7 +146,7 @@ func (s *streamSession) Close() traffic.Report {
 
 func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
 	sender, receiver := client, server
-	if p.Reverse {
+	if p.Reverse() {
 		sender, receiver = server, client
 	}
 	m := map[string]float64{}

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/studytest"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -22,8 +24,10 @@ import (
 // params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
 // tests on this machine, may dial a port that the kernel has given away again.
 func params(kind string) traffic.Params {
-	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Streams: 1, PayloadSize: 1400, RequestSize: 16,
-		ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: -1, ReceiveBuffer: 4 << 20, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond}
+	return traffic.Params{
+		Workload: study.Workload{Kind: kind, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)},
+		Address:  "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond,
+	}
 }
 
 // end is the result of one endpoint of a trial.
@@ -141,16 +145,16 @@ func TestUDPStream(t *testing.T) {
 		lossy  bool // unlimited rate: only the counts must agree
 	}{
 		{"paced", func(*traffic.Params) {}, false},
-		{"reverse", func(p *traffic.Params) { p.Reverse = true }, false},
+		{"reverse", func(p *traffic.Params) { p.Direction = study.Reverse }, false},
 		{"by packets", func(p *traffic.Params) { p.Rate, p.PacketRate = 0, 2000 }, false},
 		{"3 flows", func(p *traffic.Params) { p.Streams = 3 }, false},
-		{"3 flows in reverse", func(p *traffic.Params) { p.Streams, p.Reverse = 3, true }, false},
+		{"3 flows in reverse", func(p *traffic.Params) { p.Streams, p.Direction = 3, study.Reverse }, false},
 		{"smallest", func(p *traffic.Params) { p.PayloadSize, p.Rate = 40, 2e6 }, false},
-		{"offload", func(p *traffic.Params) { p.Offload, p.Rate = true, 100e6 }, false},
+		{"offload", func(p *traffic.Params) { p.Offload, p.Rate = study.On, 100e6 }, false},
 		{"no warm-up", func(p *traffic.Params) { p.Warmup = 0 }, false},
 		{"unlimited", func(p *traffic.Params) { p.Rate, p.Duration = 0, 150*time.Millisecond }, true},
-		{"unlimited, 2 flows in reverse", func(p *traffic.Params) { p.Rate, p.Streams, p.Reverse = 0, 2, true }, true},
-		{"unlimited with offload", func(p *traffic.Params) { p.Rate, p.Offload, p.Duration = 0, true, 150*time.Millisecond }, true},
+		{"unlimited, 2 flows in reverse", func(p *traffic.Params) { p.Rate, p.Streams, p.Direction = 0, 2, study.Reverse }, true},
+		{"unlimited with offload", func(p *traffic.Params) { p.Rate, p.Offload, p.Duration = 0, study.On, 150*time.Millisecond }, true},
 		{"ipv6", func(p *traffic.Params) { p.Address = "[::1]:0" }, false},
 	} {
 		for _, on := range covering(i) {
@@ -160,7 +164,7 @@ func TestUDPStream(t *testing.T) {
 			ends := pairings(newStream)[on]
 			client, server := must.Get2(trial(t, ends[0], ends[1], p))(must.Named(t, name))
 			sender, receiver := client, server
-			if p.Reverse {
+			if p.Reverse() {
 				sender, receiver = server, client
 			}
 			consistent(t, name, p, sender, receiver)
@@ -190,7 +194,7 @@ func TestUDPStream(t *testing.T) {
 // The implementation without offload reports that, if offload was requested.
 func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p := params("udp_stream")
-	p.Offload = true
+	p.Offload = study.On
 	w := stream{portable()}
 	client, server := must.Get2(trial(t, w, w, p))(t)
 	if client.Datagrams.Offloaded || server.Datagrams.Offloaded || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
@@ -237,14 +241,14 @@ func TestUDPSlices(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (stream{socket.FastestUDP()}).Open(t.Context(), traffic.Params{Reverse: true}); err == nil {
+	if _, err := (stream{socket.FastestUDP()}).Open(t.Context(), traffic.Params{Workload: study.Workload{Direction: study.Reverse}}); err == nil {
 		t.Error("a reverse trial was opened for slices")
 	}
 }
 
 func TestUDPRR(t *testing.T) {
 	for pairing, ends := range pairings(newRR) {
-		for _, rate := range []uint64{0, 500} {
+		for _, rate := range []int{0, 500} {
 			p := params("udp_rr")
 			p.TransactionRate, p.ResponseSize = rate, 600
 			name := fmt.Sprintf("%s, rate %d", pairing, rate)
@@ -548,7 +552,7 @@ func TestUDPCancelled(t *testing.T) {
 		for pairing, ends := range pairings(of) {
 			for _, reverse := range []bool{false, true} {
 				p := params(ends[0].Spec().Kind)
-				p.Duration, p.Reverse = time.Minute, reverse
+				p.Duration, p.Direction = time.Minute, studytest.Direction(reverse)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
 				time.AfterFunc(150*time.Millisecond, func() { cancel(errors.New("enough")) })

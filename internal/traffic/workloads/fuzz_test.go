@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/testkit/studytest"
 	"tare/internal/traffic"
 )
 
@@ -25,7 +27,10 @@ func FuzzReports(f *testing.F) {
 		}
 		known := result.Metrics()
 		for _, w := range All() {
-			p := traffic.Params{Kind: w.Spec().Kind, Streams: 1, WriteSize: 1000, Duration: time.Second, Reverse: reverse && !both, Both: both, Rate: 1e6}
+			p := traffic.Params{Workload: study.Workload{Kind: w.Spec().Kind, Streams: 1, WriteSize: 1000, Direction: studytest.Direction(reverse), Rate: 1e6}, Duration: time.Second}
+			if both {
+				p.Direction = study.Both
+			}
 			metrics, _ := w.Metrics(p, client, server)
 			for name := range metrics {
 				if !slices.ContainsFunc(known, func(m result.Metric) bool { return m.Name == name }) {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -63,8 +64,8 @@ func TestScheduling(t *testing.T) {
 		}
 		await(t, "before "+spec.Kind, 0)
 		stop := start(t, w, traffic.Params{
-			Kind: spec.Kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, FIFO: true, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16,
-			Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Hour,
+			Workload: study.Workload{Kind: spec.Kind, Scheduling: study.FIFOScheduling, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Duration: time.Hour,
 		})
 		await(t, spec.Kind, 2)
 		stop()

@@ -78,7 +78,7 @@ func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, 
 	if serr := <-served; err == nil {
 		err = serr
 	}
-	if got := t.client.TCP.Congestion; err == nil && got != "" && got != harness.Congestion {
+	if got := t.client.Congestion; err == nil && got != "" && got != harness.Congestion {
 		err = fmt.Errorf("its connections have congestion control %s, not %s", got, harness.Congestion)
 	}
 	if err == nil {

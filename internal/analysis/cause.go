@@ -203,10 +203,10 @@ func (x explainer) mtus() (pod, tunnel int, name string) {
 // resent: packets are lost, which the host network does not lose.
 func (x explainer) resent(out *result.Explanation) bool {
 	share := func(t result.Trial) (float64, bool) {
-		if t.Client == nil || t.Client.Retransmits == nil || t.Client.MSS == 0 || t.Client.BytesSent == 0 || t.Traffic <= 0 {
+		if t.Client == nil || t.Client.Retransmits == nil || t.Client.MSS == 0 || t.Client.Sent == 0 || t.Traffic <= 0 {
 			return 0, false
 		}
-		return float64(*t.Client.Retransmits) * float64(t.Client.MSS) / (float64(t.Client.BytesSent) * t.Window / t.Traffic), true
+		return float64(*t.Client.Retransmits) * float64(t.Client.MSS) / (float64(t.Client.Sent) * t.Window / t.Traffic), true
 	}
 	own, has := x.mean(x.ladder.Mode, share)
 	base, had := x.mean(x.ladder.Baseline, share)

@@ -47,7 +47,7 @@ func clusterRun(us map[string]float64, change func(*result.Trial)) (result.Run, 
 			time := each * 1e-6 * (1 + 0.1*math.Sin(float64(b))) * (1 + 0.004*rng.NormFloat64())
 			t := result.Trial{Block: b + 1, Seq: len(in.Trials) + 1, Mode: id, Workload: "rr", Attempt: 1, Status: result.TrialOK, Traffic: 1, Window: 1,
 				Metrics: map[string]float64{"transaction_rate": 1 / time}, Machine: map[string]float64{"cpu_softirq": 0.2},
-				Client: &result.End{MSS: 1448, Retransmits: new(int64), BytesSent: 1 << 30}}
+				Client: &result.End{MSS: 1448, Retransmits: new(int64), Sent: 1 << 30}}
 			if change != nil {
 				change(&t)
 			}

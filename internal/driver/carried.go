@@ -17,9 +17,9 @@ func flow(from, to traffic.Report) Flow {
 		var copies uint64 // that a network made, perhaps before a device that counts
 		f.Messages = 0
 		if t := to.Datagrams; t != nil {
-			copies = uint64(t.Duplicates)
+			copies = uint64(traffic.Count(t.Duplicates))
 			for _, n := range t.Flows {
-				if !d.Offloaded && !t.Offloaded { // otherwise several share a packet
+				if !d.Offload && !t.Offload { // otherwise several share a packet
 					f.Messages += uint64(n.Received)
 				}
 			}

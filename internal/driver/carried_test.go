@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/result"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -11,9 +12,9 @@ import (
 // A system that counts the bytes of a connection but no segments leaves the headers unknown, and
 // with them the most that devices carry.
 func TestCarriedWithoutSegments(t *testing.T) {
-	from := traffic.Report{Connections: 1, Sent: 1000}
+	from := traffic.Report{End: result.End{Sent: 1000}, Connections: 1}
 	from.TCP.Wire = 1000
-	to := traffic.Report{Connections: 1, Received: 1000}
+	to := traffic.Report{End: result.End{Received: 1000}, Connections: 1}
 	if f := driver.CarriedBy(from, to).Forward; !f.Unbounded || f.Payload != 1000 {
 		t.Errorf("without segments: %+v", f)
 	}
@@ -25,8 +26,8 @@ func TestCarriedWithoutSegments(t *testing.T) {
 
 // Copies that a network made of datagrams may be on the path's devices, and no more.
 func TestCarriedDuplicates(t *testing.T) {
-	from := traffic.Report{Sent: 10_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10}}}}
-	to := traffic.Report{Received: 10_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 10}}, Duplicates: 3}}
+	from := traffic.Report{End: result.End{Sent: 10_000}, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10}}}}
+	to := traffic.Report{End: result.End{Received: 10_000}, Datagrams: &traffic.Datagrams{Datagrams: result.Datagrams{Duplicates: new(int64(3))}, Flows: []traffic.FlowCount{{Received: 10}}}}
 	f := driver.CarriedBy(from, to).Forward
 	must.Equal(t, driver.Flow{Payload: 10_000, Messages: 10, Wire: 13_000, Segments: 13, Datagrams: true}, f)
 }

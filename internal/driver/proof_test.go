@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tare/internal/result"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -29,40 +30,40 @@ func chatter() Carried {
 // tenth.
 func shower() Carried {
 	return CarriedBy(
-		traffic.Report{Connections: 3, Sent: 50_000 * 1400, Messages: 50_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 20_000}, {Sent: 30_000}}}},
-		traffic.Report{Connections: 3, Received: 45_000 * 1400, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 18_000}, {Received: 27_000}}}},
+		traffic.Report{End: result.End{Sent: 50_000 * 1400}, Connections: 3, Messages: 50_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 20_000}, {Sent: 30_000}}}},
+		traffic.Report{End: result.End{Received: 45_000 * 1400}, Connections: 3, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 18_000}, {Received: 27_000}}}},
 	)
 }
 
 // bundles is the same in super-packets, whose number is unknown.
 func bundles() Carried {
 	return CarriedBy(
-		traffic.Report{Connections: 1, Sent: 50_000 * 1400, Datagrams: &traffic.Datagrams{Offloaded: true, Flows: []traffic.FlowCount{{Sent: 50_000}}}},
-		traffic.Report{Connections: 1, Received: 50_000 * 1400, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 50_000}}}},
+		traffic.Report{End: result.End{Sent: 50_000 * 1400}, Connections: 1, Datagrams: &traffic.Datagrams{Datagrams: result.Datagrams{Offload: true}, Flows: []traffic.FlowCount{{Sent: 50_000}}}},
+		traffic.Report{End: result.End{Received: 50_000 * 1400}, Connections: 1, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 50_000}}}},
 	)
 }
 
 // cut is 10 000 datagrams of 8000 bytes, fragmented by IP.
 func cut() Carried {
 	return CarriedBy(
-		traffic.Report{Connections: 1, Sent: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10_000}}}},
-		traffic.Report{Connections: 1, Received: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 10_000}}}},
+		traffic.Report{End: result.End{Sent: 10_000 * 8000}, Connections: 1, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10_000}}}},
+		traffic.Report{End: result.End{Received: 10_000 * 8000}, Connections: 1, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 10_000}}}},
 	)
 }
 
 // external is what an external tool reports for 100 MB.
 func external() Carried {
 	return CarriedBy(
-		traffic.Report{Connections: 2, Sent: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
-		traffic.Report{Connections: 2, Received: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{End: result.End{Sent: 100 << 20}, Connections: 2, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{End: result.End{Received: 100 << 20}, Connections: 2, Tool: &traffic.ToolRun{Name: "iperf3"}},
 	)
 }
 
 // counted is the same where the namespaces' kernel counted what was sent.
 func counted() Carried {
 	return CarriedBy(
-		traffic.Report{Connections: 2, Sent: 100 << 20, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
-		traffic.Report{Connections: 2, Received: 100 << 20, TCP: traffic.TCP{Wire: 4 << 20}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{End: result.End{Sent: 100 << 20}, Connections: 2, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{End: result.End{Received: 100 << 20}, Connections: 2, TCP: traffic.TCP{Wire: 4 << 20}, Tool: &traffic.ToolRun{Name: "iperf3"}},
 	)
 }
 

@@ -133,8 +133,8 @@ type End struct {
 	MSS           int      `json:"mss,omitempty"`
 	Retransmits   *int64   `json:"retransmits,omitempty"` // segments, timed window
 	RTT           *float64 `json:"rtt,omitempty"`         // kernel's smoothed estimate, s
-	BytesSent     int64    `json:"bytes_sent"`            // payload, whole trial
-	BytesReceived int64    `json:"bytes_received"`        // payload, whole trial
+	Sent          int64    `json:"bytes_sent"`            // payload, whole trial
+	Received      int64    `json:"bytes_received"`        // payload, whole trial
 
 	Datagrams *Datagrams `json:"datagrams,omitempty"` // over UDP
 }

@@ -53,10 +53,10 @@ func checkReceived(at string, from, to traffic.Report) error {
 		return nil
 	}
 	if from.Datagrams != nil && to.Datagrams != nil {
-		sent, got := flows(from.Datagrams), flows(to.Datagrams)
-		if got.Received > sent.Sent || got.ReceivedCounted+to.Datagrams.Late > sent.SentCounted && sent.SentCounted > 0 {
+		sent, got, late := from.Datagrams.Total(), to.Datagrams.Total(), traffic.Count(to.Datagrams.Late)
+		if got.Received > sent.Sent || got.ReceivedCounted+late > sent.SentCounted && sent.SentCounted > 0 {
 			return fmt.Errorf("impossible values: %d datagrams sent and %d received by the %s, in the timed window %d and %d with %d late",
-				sent.Sent, got.Received, at, sent.SentCounted, got.ReceivedCounted, to.Datagrams.Late)
+				sent.Sent, got.Received, at, sent.SentCounted, got.ReceivedCounted, late)
 		}
 		return nil
 	}
@@ -91,7 +91,7 @@ func checkTraffic(p traffic.Params, metrics map[string]float64, client, server t
 	switch {
 	case client.Datagrams != nil || server.Datagrams != nil:
 		for _, w := range directions(p, client, server) {
-			if all := flows(w.from.Datagrams); all.Sent > 0 && all.SentCounted == 0 {
+			if all := w.from.Datagrams.Total(); all.Sent > 0 && all.SentCounted == 0 {
 				what = "no datagram sent by the " + w.sender
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // Impossible results are refused; each of these would be recorded otherwise.
 func TestImpossibleFigures(t *testing.T) {
-	fine := traffic.Report{Sent: 100, Received: 100, Messages: 9, Window: traffic.Window{Sent: 100, Received: 100, Messages: 9, Series: []float64{0, 1}}}
+	fine := traffic.Report{End: result.End{Sent: 100, Received: 100}, Messages: 9, Window: traffic.Window{Sent: 100, Received: 100, Messages: 9, Series: []float64{0, 1}}}
 	with := func(change func(*traffic.Report)) traffic.Report { r := fine; change(&r); return r }
 	for name, c := range map[string]struct {
 		metrics map[string]float64
@@ -39,7 +39,7 @@ func TestImpossibleFigures(t *testing.T) {
 // A window without traffic is no rate of 0.
 func TestNothingInTheWindow(t *testing.T) {
 	p := traffic.Params{Duration: time.Second}
-	sent, got := traffic.Report{Sent: 100}, traffic.Report{Received: 100}
+	sent, got := traffic.Report{End: result.End{Sent: 100}}, traffic.Report{End: result.End{Received: 100}}
 	udp := func(sent, counted int64) traffic.Report {
 		return traffic.Report{Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: counted}}}}
 	}
@@ -78,7 +78,7 @@ func TestTooFast(t *testing.T) {
 	const rate, perSecond = 10_000_000, 1.25e6 * 1460 / 1514
 	in := study.Lab{Rate: rate, MTU: 1500}
 	got := func(seconds, bytes float64) traffic.Report {
-		return traffic.Report{Received: int64(bytes), Window: traffic.Window{Seconds: seconds, Received: int64(bytes)}}
+		return traffic.Report{End: result.End{Received: int64(bytes)}, Window: traffic.Window{Seconds: seconds, Received: int64(bytes)}}
 	}
 	udp := func(seconds, bytes float64) traffic.Report {
 		r := got(seconds, bytes)

@@ -123,17 +123,17 @@ func costing(t *testing.T, o *evidence.Observer, kind string, client, server tra
 // The CPU cost is the CPU time above the baseline and above that of other programs, for
 // everything that was carried in the same time.
 func TestPrices(t *testing.T) {
-	quarter := traffic.Report{Received: 1e9 / 8 / 4}
+	quarter := traffic.Report{End: result.End{Received: 1e9 / 8 / 4}}
 	for _, c := range []struct {
 		kind           string
 		client, server traffic.Report
 		metric         string
 		want           float64
 	}{
-		{"tcp_stream", traffic.Report{Sent: 1e9}, traffic.Report{Received: 10e9 / 8}, result.CPUCost, 0.08},
-		{"tcp_stream", traffic.Report{Received: 10e9 / 8}, traffic.Report{Sent: 1e9}, result.CPUCost, 0.08},
+		{"tcp_stream", traffic.Report{End: result.End{Sent: 1e9}}, traffic.Report{End: result.End{Received: 10e9 / 8}}, result.CPUCost, 0.08},
+		{"tcp_stream", traffic.Report{End: result.End{Received: 10e9 / 8}}, traffic.Report{End: result.End{Sent: 1e9}}, result.CPUCost, 0.08},
 		{"tcp_stream", quarter, quarter, result.CPUCost, 1.6},
-		{"udp_stream", traffic.Report{Sent: 9e9}, quarter, result.CPUCost, 3.2},
+		{"udp_stream", traffic.Report{End: result.End{Sent: 9e9}}, quarter, result.CPUCost, 3.2},
 		{"tcp_rr", traffic.Report{Messages: 40000}, traffic.Report{Messages: 40000}, result.CPUCostTransactions, 0.02},
 		{"udp_rr", traffic.Report{Messages: 80000}, traffic.Report{Messages: 80001}, result.CPUCostTransactions, 0.01},
 		{"tcp_crr", traffic.Report{Messages: 10000}, traffic.Report{}, result.CPUCostConnections, 0.08},
@@ -199,7 +199,7 @@ func TestPriceOfASearch(t *testing.T) {
 // If the CPU cost cannot be measured, it is absent, and one warning says why.
 func TestNoBill(t *testing.T) {
 	idle := func(ticks int) *evidence.Observer { return idling(t, 1000, ticks) }
-	carried := traffic.Report{Received: 1e9}
+	carried := traffic.Report{End: result.End{Received: 1e9}}
 	lost := observe.CPUTime{}
 	lost.Add(nil, nil)
 	for _, c := range []struct {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/plan"
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -19,7 +20,7 @@ func inTwo(t *testing.T, bytes ...int64) *trialRun {
 	made := must.Get(workloads.Named("tcp_stream"))(t)
 	tr := &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_stream"}}, tested: &modeUnderTest{path: &driver.Path{}}, work: made}
 	for _, n := range bytes {
-		p := &pair{client: traffic.Report{Sent: n}, server: traffic.Report{Received: n}}
+		p := &pair{client: traffic.Report{End: result.End{Sent: n}}, server: traffic.Report{End: result.End{Received: n}}}
 		p.server.Window = traffic.Window{Received: n, Seconds: 1}
 		tr.pairs = append(tr.pairs, p)
 	}
@@ -30,11 +31,11 @@ func inTwo(t *testing.T, bytes ...int64) *trialRun {
 func TestPairsAreSummed(t *testing.T) {
 	tr := inTwo(t, 1000, 500)
 	tr.addPairs()
-	if tr.out.Client.BytesSent != 1500 || tr.out.Server.BytesReceived != 1500 || len(tr.out.Pairs) != 2 || tr.out.Pairs[1].Client.BytesSent != 500 || tr.out.Pairs[0].Metrics["goodput"] != 8000 {
+	if tr.out.Client.Sent != 1500 || tr.out.Server.Received != 1500 || len(tr.out.Pairs) != 2 || tr.out.Pairs[1].Client.Sent != 500 || tr.out.Pairs[0].Metrics["goodput"] != 8000 {
 		t.Errorf("client %+v, server %+v, pairs %+v", tr.out.Client, tr.out.Server, tr.out.Pairs)
 	}
 	one := inTwo(t, 1000)
-	if one.addPairs(); one.out.Pairs != nil || one.out.Client.BytesSent != 1000 {
+	if one.addPairs(); one.out.Pairs != nil || one.out.Client.Sent != 1000 {
 		t.Errorf("of one pair: client %+v, pairs %+v", one.out.Client, one.out.Pairs)
 	}
 }

@@ -10,65 +10,31 @@ import (
 	"tare/internal/warning"
 )
 
-// end is the record of the report of one endpoint; other is the report of its peer.
+// end is the record of one endpoint: what it reports, and what only both endpoints together tell of its datagrams.
+// other is the report of its peer.
 func end(rep, other traffic.Report) result.End {
-	e := result.End{
-		Congestion: rep.TCP.Congestion, SendBuffer: rep.SendBuffer, ReceiveBuffer: rep.ReceiveBuffer, MSS: rep.TCP.MSS,
-		BytesSent: rep.Sent, BytesReceived: rep.Received, Retransmits: rep.Window.Retransmits, Datagrams: datagrams(rep, other),
+	e := rep.End
+	if rep.Datagrams == nil {
+		return e
 	}
-	// The record is kept to the end of the run. A pointer into the report would keep the
+	// A copy: the record is kept to the end of the run, and a pointer into the report would keep the
 	// report, too, with its histograms of 50 kB each.
-	if cpu := rep.CPU; cpu >= 0 {
-		e.CPU = &cpu
+	d, all := rep.Datagrams.Datagrams, rep.Datagrams.Total()
+	if all.Sent > 0 || rep.Tool == nil { // a tool that reports none may have counted none
+		d.Sent = &all.Sent
 	}
-	if rtt := rep.TCP.RTT; rtt > 0 {
-		e.RTT = &rtt
+	if all.Received > 0 || rep.Tool == nil {
+		d.Received = &all.Received
 	}
-	return e
-}
-
-// datagrams is the record of one endpoint's datagrams. The built-in generator counts
-// everything, so that a 0 is a count; for a tool a 0 can mean unknown.
-func datagrams(rep, other traffic.Report) *result.Datagrams {
-	d := rep.Datagrams
-	if d == nil {
-		return nil
-	}
-	told := func(n int64) *int64 {
-		if n == 0 && rep.Tool != nil {
-			return nil
-		}
-		return &n
-	}
-	all := flows(d)
-	out := &result.Datagrams{
-		Sent: told(all.Sent), Received: told(all.Received), Duplicates: told(d.Duplicates), Reordered: told(d.Reordered),
-		ReorderExtent: told(d.ReorderExtent), Late: told(d.Late), Foreign: told(d.Foreign), LargestBurst: told(d.LargestBurst), Offload: d.Offloaded,
-	}
-	if other.Datagrams != nil {
-		if sent := flows(other.Datagrams).SentCounted; sent > 0 {
-			lost := sent - all.ReceivedCounted - d.Late
-			out.Lost = &lost
-		}
+	if sent := other.Datagrams.Total().SentCounted; sent > 0 {
+		lost := sent - all.ReceivedCounted - traffic.Count(d.Late)
+		d.Lost = &lost
 	}
 	if slots, missed := rep.Window.Slots, rep.Window.Missed; slots > 0 {
-		out.Slots, out.MissedSlots = &slots, &missed
+		d.Slots, d.MissedSlots = &slots, &missed
 	}
-	return out
-}
-
-// flows adds up the flows of one endpoint.
-func flows(d *traffic.Datagrams) (sum traffic.FlowCount) {
-	if d == nil {
-		return sum
-	}
-	for _, f := range d.Flows {
-		sum.Sent += f.Sent
-		sum.SentCounted += f.SentCounted
-		sum.Received += f.Received
-		sum.ReceivedCounted += f.ReceivedCounted
-	}
-	return sum
+	e.Datagrams = &d
+	return e
 }
 
 // limited is the share of the schedule that the generator missed at both endpoints
@@ -104,7 +70,7 @@ func (tr *trialRun) foreignTraffic() []result.Note {
 		for _, r := range []traffic.Report{p.client, p.server} {
 			n += int64(r.Refused)
 			if r.Datagrams != nil {
-				n += r.Datagrams.Foreign
+				n += traffic.Count(r.Datagrams.Foreign)
 			}
 		}
 	}
@@ -126,7 +92,7 @@ func toolOf(client, server traffic.Report) *result.Tool {
 		at  *result.ToolEnd
 	}{{client.Tool, &t.Client}, {server.Tool, &t.Server}} {
 		if e.run != nil {
-			t.Name, *e.at = e.run.Name, result.ToolEnd{Version: e.run.Version, Command: e.run.Command}
+			t.Name, *e.at = e.run.Name, e.run.ToolEnd
 		}
 	}
 	return &t
@@ -231,11 +197,11 @@ func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool
 // accountOf is the datagram count of one endpoint. A response of udp_rr or udp_dns that arrived too
 // late counts as received.
 func accountOf(r traffic.Report, kind string) losses.SocketTotals {
-	d, all := r.Datagrams, flows(r.Datagrams)
+	d, all := r.Datagrams, r.Datagrams.Total()
 	e := losses.SocketTotals{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
 	if kind == "udp_rr" || kind == "udp_dns" {
-		e.Received += d.Late
+		e.Received += traffic.Count(d.Late)
 	}
-	e.SendsSuper, e.ReceivesSuper = d.Offloaded && e.Sent > 0, d.Offloaded && e.Received > 0
+	e.SendsSuper, e.ReceivesSuper = d.Offload && e.Sent > 0, d.Offload && e.Received > 0
 	return e
 }

@@ -16,9 +16,12 @@ import (
 
 // account is what client and server counted of one flow in a UDP trial.
 func account(sent, counted, received, inTime, late int64) (client, server traffic.Report) {
-	client = traffic.Report{CPU: -1, Sent: sent * 100, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: counted}}, LargestBurst: 3}}
+	client = traffic.Report{End: result.End{Sent: sent * 100}, Datagrams: traffic.CountDatagrams([]traffic.FlowCount{{Sent: sent, SentCounted: counted}})}
 	client.Window.Slots, client.Window.Missed = counted+10, 10
-	server = traffic.Report{CPU: -1, Received: received * 100, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: received, ReceivedCounted: inTime}}, Late: late, Reordered: 2, ReorderExtent: 5}}
+	*client.Datagrams.LargestBurst = 3
+	server = traffic.Report{End: result.End{Received: received * 100}, Datagrams: traffic.CountDatagrams([]traffic.FlowCount{{Received: received, ReceivedCounted: inTime}})}
+	d := server.Datagrams
+	*d.Late, *d.Reordered, *d.ReorderExtent = late, 2, 5
 	return client, server
 }
 
@@ -31,6 +34,7 @@ func TestDatagramsOfARecord(t *testing.T) {
 	must.Equal(t, want, end(client, server).Datagrams)
 	// For a tool, 0 can mean unknown.
 	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
+	server.Datagrams.Duplicates, server.Datagrams.Foreign, server.Datagrams.LargestBurst = nil, nil, nil // which a tool does not report
 	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
 	must.EqualFor(t, "a tool's receiver", want, end(server, client).Datagrams)
 	if share := limited(client, server); share == nil || *share != 10.0/910 {
@@ -61,10 +65,10 @@ func TestImpossible(t *testing.T) {
 		checkError(t, name, checkMetrics(tt.metrics, client, server), tt.want)
 	}
 	checkError(t, "no number", checkMetrics(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
-	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 received by the server")
-	checkError(t, "backwards", checkMetrics(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "received by the client")
+	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{End: result.End{Sent: 10}}, traffic.Report{End: result.End{Received: 11}}), "10 bytes sent and 11 received by the server")
+	checkError(t, "backwards", checkMetrics(nil, traffic.Report{End: result.End{Received: 5}}, traffic.Report{End: result.End{Sent: 4}}), "received by the client")
 	iperf := &traffic.ToolRun{Name: "iperf3"}
-	checkError(t, "a tool's", checkMetrics(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")
+	checkError(t, "a tool's", checkMetrics(nil, traffic.Report{End: result.End{Sent: 10}, Tool: iperf}, traffic.Report{End: result.End{Received: 11}, Tool: iperf}), "")
 }
 
 func zero() float64 { return 0 }
@@ -78,7 +82,7 @@ func checkError(t *testing.T, name string, err error, want string) {
 
 func TestFit(t *testing.T) {
 	of := func(name, version string) traffic.Report {
-		return traffic.Report{Tool: &traffic.ToolRun{Name: name, Version: version}}
+		return traffic.Report{Tool: &traffic.ToolRun{ToolEnd: result.ToolEnd{Version: version}, Name: name}}
 	}
 	none := traffic.Report{}
 	for name, tt := range map[string]struct {
@@ -121,7 +125,7 @@ func TestForeignTrafficIsNoted(t *testing.T) {
 	must.EqualFor(t, "without foreign traffic", []result.Note(nil), tr.foreignTraffic())
 	told := int64(1000)
 	tr.tested.path.Foreign = func() int64 { defer func() { told = 0 }(); return told }
-	p.client.Refused, p.server.Refused, p.client.Datagrams.Foreign, p.server.Datagrams.Foreign = 1, 20, 300, 4000
+	p.client.Refused, p.server.Refused, p.client.Datagrams.Foreign, p.server.Datagrams.Foreign = 1, 20, new(int64(300)), new(int64(4000))
 	_ = tr.foreignTraffic() // that of the path is told once
 	notes := tr.foreignTraffic()
 	if len(notes) != 1 || notes[0].Code != string(warning.ForeignTraffic) || !strings.HasPrefix(notes[0].Text, "connections or datagrams of others arrived at the trial's ports: 5321. ") {

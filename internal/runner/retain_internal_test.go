@@ -26,9 +26,10 @@ func TestRecordDoesNotKeepReports(t *testing.T) {
 	made := func() (traffic.Report, weak.Pointer[traffic.Distribution]) {
 		hist := traffic.NewDistribution()
 		var rep traffic.Report
-		rep.CPU, rep.TCP.RTT = 1, 0.001
+		rep.CPU, rep.RTT = new(1), new(0.001)
 		rep.Window.RTT, rep.Window.Slots, rep.Window.Missed = hist, 10, 1
-		rep.Datagrams = &traffic.Datagrams{Delay: hist}
+		rep.Datagrams = traffic.CountDatagrams(nil)
+		rep.Datagrams.Delay = hist
 		return rep, weak.Make(hist)
 	}
 	rep, hist := made()

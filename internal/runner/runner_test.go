@@ -208,14 +208,14 @@ func checkPairs(t *testing.T, tr result.Trial) {
 	var goodput float64
 	var sent, received int64
 	for i, p := range tr.Pairs {
-		if p.Metrics["goodput"] <= 0 || p.Client.BytesSent != p.Server.BytesReceived {
+		if p.Metrics["goodput"] <= 0 || p.Client.Sent != p.Server.Received {
 			t.Errorf("trial %d, pair %d: %+v", tr.Seq, i+1, p)
 		}
 		goodput += p.Metrics["goodput"]
-		sent, received = sent+p.Client.BytesSent, received+p.Server.BytesReceived
+		sent, received = sent+p.Client.Sent, received+p.Server.Received
 	}
-	if got := tr.Metrics["goodput"]; len(tr.Pairs) != 2 || math.Abs(got/goodput-1) > 1e-6 || tr.Client.BytesSent != sent || tr.Server.BytesReceived != received {
-		t.Errorf("trial %d of %d pairs: goodput %g of %g, sent %d of %d", tr.Seq, len(tr.Pairs), got, goodput, tr.Client.BytesSent, sent)
+	if got := tr.Metrics["goodput"]; len(tr.Pairs) != 2 || math.Abs(got/goodput-1) > 1e-6 || tr.Client.Sent != sent || tr.Server.Received != received {
+		t.Errorf("trial %d of %d pairs: goodput %g of %g, sent %d of %d", tr.Seq, len(tr.Pairs), got, goodput, tr.Client.Sent, sent)
 	}
 }
 
@@ -364,7 +364,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 				t.Errorf("%s: an end was set to %+v", tr.Workload, *e)
 			}
 		}
-		if specs[tr.Workload] && (tr.Server.BytesSent == 0 || tr.Client.BytesReceived == 0 || tr.Client.BytesSent != 0) {
+		if specs[tr.Workload] && (tr.Server.Sent == 0 || tr.Client.Received == 0 || tr.Client.Sent != 0) {
 			t.Errorf("%s in reverse: client %+v, server %+v", tr.Workload, *tr.Client, *tr.Server)
 		}
 	}

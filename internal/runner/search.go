@@ -229,9 +229,9 @@ func (s *search) trial(req ratesearch.Request, w study.Workload, p *pair) (t rat
 	if w.Direction == study.Reverse {
 		from, to = to, from
 	}
-	sent, got := flows(from.Datagrams), flows(to.Datagrams)
+	sent, got := from.Datagrams.Total(), to.Datagrams.Total()
 	t = ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: from.Window.Slots, Sent: sent.SentCounted}
-	t.Received = min(t.Sent, got.ReceivedCounted+to.Datagrams.Late)
+	t.Received = min(t.Sent, got.ReceivedCounted+traffic.Count(to.Datagrams.Late))
 	grown := to.Traffic - from.Traffic
 	if grown > max(minBacklog.Seconds(), w.Precision*req.Duration) && queued(to.Datagrams.Delay, grown) {
 		backlog = grown

@@ -60,7 +60,7 @@ func TestSearchOnAKnownPath(t *testing.T) {
 			}
 			tr.search.note(one, backlog)
 			must.Do(t, state.Add(one))
-			sent, received = sent+one.Sent, received+flows(p.server.Datagrams).Received
+			sent, received = sent+one.Sent, received+p.server.Datagrams.Total().Received
 		}
 		must.Do(t, tr.computeMetrics())
 		for metric, want := range map[string]float64{"throughput_0": most * 8000, "throughput_1": most * 8000} {

@@ -25,7 +25,7 @@ func toolTrial(t *testing.T, asked study.Evidence, name string, says int64, coun
 	run := &traffic.ToolRun{Name: name}
 	path := between()
 	tr := &trialRun{tested: &modeUnderTest{path: path}, pairs: []*pair{{
-		client: traffic.Report{Tool: run, Sent: says, Connections: 1, TCP: traffic.TCP{Wire: 104e6, Segments: 2000}}, server: traffic.Report{Tool: run, Received: says, Connections: 1}}}}
+		client: traffic.Report{End: result.End{Sent: says}, Tool: run, Connections: 1, TCP: traffic.TCP{Wire: 104e6, Segments: 2000}}, server: traffic.Report{End: result.End{Received: says}, Tool: run, Connections: 1}}}}
 	tr.Workload = study.Workload{Kind: "tcp_stream"}
 	tr.client, tr.server = tr.pairs[0].client, tr.pairs[0].server
 	for _, at := range []string{"a/client", "b/server"} {

@@ -53,7 +53,7 @@ func (tr *trialRun) countsOfTool(f driver.Flow, from traffic.Report, moved map[s
 	if f.Datagrams || f.Unbounded || f.Payload == 0 || !known {
 		return f
 	}
-	size := uint64(max(from.TCP.MSS, tr.underlay.MTU, 1500)) //nolint:gosec // an MTU
+	size := uint64(max(from.MSS, tr.underlay.MTU, 1500)) //nolint:gosec // an MTU
 	f.Wire = min(f.Wire, uint64(float64(from.Sent)*(1+toolBeyondShare))+again*size+toolBeyond)
 	f.Segments += again // which the kernel counts separately
 	return f

@@ -22,8 +22,8 @@ func sample(seq int) result.Trial {
 		Schema: result.TrialSchema, Seq: seq, Block: 2, Mode: "netns/bridge", Workload: "tcp_stream", Attempt: 2,
 		Status: result.TrialOK, Reason: "a <b> & \"c\"\nd", Started: noon.Add(time.Duration(seq) * time.Minute),
 		Settle: 0.3, Elapsed: 2.51, Traffic: 2, Metrics: map[string]float64{"goodput": 9.41e9, "retransmits": 0},
-		Client:   &result.End{CPU: new(0), Congestion: "cubic", SendBuffer: 4096, ReceiveBuffer: 8192, MSS: 1448, Retransmits: new(int64(3)), RTT: new(4.2e-5), BytesSent: 17, BytesReceived: 4},
-		Server:   &result.End{BytesReceived: 17},
+		Client:   &result.End{CPU: new(0), Congestion: "cubic", SendBuffer: 4096, ReceiveBuffer: 8192, MSS: 1448, Retransmits: new(int64(3)), RTT: new(4.2e-5), Sent: 17, Received: 4},
+		Server:   &result.End{Received: 17},
 		Series:   &result.Series{Metric: "goodput", Interval: 0.1, Values: []float64{9e9, 0, 9.5e9}},
 		Counters: map[string]uint64{"veth0 rx_packets": math.MaxUint64},
 	}

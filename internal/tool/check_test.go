@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -14,11 +15,7 @@ import (
 
 // end returns a report of one endpoint of a UDP trial.
 func end(name, version string, sent, received int64, lost *int64) traffic.Report {
-	return traffic.Report{
-		Sent: sent * 1400, Received: received * 1400, Tool: &traffic.ToolRun{Name: name, Version: version, Lost: lost},
-		Window:    traffic.Window{Seconds: 2, Interval: 1, Sent: sent * 700, Received: received * 700, Series: []float64{float64(received) * 350, float64(received) * 350}},
-		Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: sent, Received: received, ReceivedCounted: received}}},
-	}
+	return traffic.Report{End: result.End{Sent: sent * 1400, Received: received * 1400}, Tool: &traffic.ToolRun{ToolEnd: result.ToolEnd{Version: version}, Name: name, Lost: lost}, Window: traffic.Window{Seconds: 2, Interval: 1, Sent: sent * 700, Received: received * 700, Series: []float64{float64(received) * 350, float64(received) * 350}}, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: sent, Received: received, ReceivedCounted: received}}}}
 }
 
 func TestCheck(t *testing.T) {
@@ -98,7 +95,7 @@ func TestCutWindow(t *testing.T) {
 // An upper bound of what is on the wire is never below what was sent.
 func TestSetUpperBound(t *testing.T) {
 	j := job{Params: traffic.Params{Workload: study.Workload{Kind: tcpStream}}}
-	r := traffic.Report{Sent: 1 << 30}
+	r := traffic.Report{End: result.End{Sent: 1 << 30}}
 	kernelCount{}.setUpperBound(&r, j) // without counters
 	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
 		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)

@@ -10,13 +10,7 @@ func datagrams(from, to traffic.Report) (sent, received int64) {
 	if from.Datagrams == nil || to.Datagrams == nil {
 		return 0, 0
 	}
-	for _, f := range from.Datagrams.Flows {
-		sent += f.Sent
-	}
-	for _, f := range to.Datagrams.Flows {
-		received += f.Received
-	}
-	return sent, received
+	return from.Datagrams.Total().Sent, to.Datagrams.Total().Received
 }
 
 // loss returns the loss ratio (RFC 7680: 0 to 1), nil if it is unknown.
@@ -45,7 +39,7 @@ func datagramMetrics(p traffic.Params, client, server traffic.Report) (map[strin
 		m["loss_ratio"] = *l
 	}
 	if _, received := datagrams(from, to); received > 0 && to.Tool != nil && to.Tool.Name != ntttcpName {
-		m["reordered_ratio"] = float64(to.Datagrams.Reordered) / float64(received)
+		m["reordered_ratio"] = float64(traffic.Count(to.Datagrams.Reordered)) / float64(received)
 	}
 	return m, goodputSeries(to.Window.Series, to)
 }

@@ -155,13 +155,13 @@ func summary(t *testing.T, r traffic.Report, s parsedOutput) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  sent %d, received %d in %.2f s", r.Sent, r.Received, r.Traffic)
 	fmt.Fprintf(&b, "; window %.3f s of %d: sent %d, received %d, streams %v", r.Window.Seconds, len(r.Window.Series), r.Window.Sent, r.Window.Received, r.Window.Streams)
-	if r.Window.Retransmits != nil {
-		fmt.Fprintf(&b, ", resent %d", *r.Window.Retransmits)
+	if r.Retransmits != nil {
+		fmt.Fprintf(&b, ", resent %d", *r.Retransmits)
 	}
-	fmt.Fprintf(&b, "\n  %q mss %d rtt %.6f buffers %d %d", r.TCP.Congestion, r.TCP.MSS, r.TCP.RTT, r.SendBuffer, r.ReceiveBuffer)
+	fmt.Fprintf(&b, "\n  %q mss %d rtt %.6f buffers %d %d", r.Congestion, r.MSS, rtt(r), r.SendBuffer, r.ReceiveBuffer)
 	if r.Datagrams != nil {
 		flows := must.Get(json.Marshal(r.Datagrams.Flows))(t)
-		fmt.Fprintf(&b, "\n  flows %s, reordered %d, messages %d", flows, r.Datagrams.Reordered, r.Messages)
+		fmt.Fprintf(&b, "\n  flows %s, reordered %d, messages %d", flows, traffic.Count(r.Datagrams.Reordered), r.Messages)
 		if n := s.lost(); n != nil {
 			fmt.Fprintf(&b, ", says %d lost", *n)
 		}

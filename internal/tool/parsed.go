@@ -56,8 +56,10 @@ func (s parsedOutput) lost() *int64 {
 // report creates a report. The timed window consists of the intervals whose middle is in it, so
 // that the tool needs no warm-up of its own.
 func (s parsedOutput) report(j job) (traffic.Report, error) {
-	r := traffic.Report{CPU: j.CPU, SendBuffer: s.sendBuffer, ReceiveBuffer: s.recvBuffer, Notes: s.notes}
-	r.TCP.Congestion, r.TCP.MSS = s.congestion, s.mss
+	r := traffic.Report{
+		End:   result.End{CPU: j.Pinned(), Congestion: s.congestion, SendBuffer: s.sendBuffer, ReceiveBuffer: s.recvBuffer, MSS: s.mss},
+		Notes: s.notes,
+	}
 	r.Window.Interval = s.interval
 	if j.udp() {
 		r.Datagrams = &traffic.Datagrams{}
@@ -111,8 +113,10 @@ func addFlows(r *traffic.Report, j job, flows []flow, interval float64, sends bo
 	}
 	switch {
 	case sends:
-		r.Sent, r.Window.Sent, r.Window.Retransmits = total, w.bytes, w.retransmits
-		r.TCP.RTT = flows[0].rtt
+		r.Sent, r.Window.Sent, r.Retransmits = total, w.bytes, w.retransmits
+		if rtt := flows[0].rtt; rtt > 0 {
+			r.RTT = &rtt
+		}
 		r.Window.Seconds, r.Window.Series, r.Window.Streams = w.seconds, w.series, w.streams
 	default: // after the sender: the window shows what this endpoint received
 		r.Received, r.Window.Received = total, w.bytes
@@ -124,7 +128,9 @@ func addFlows(r *traffic.Report, j job, flows []flow, interval float64, sends bo
 	for i, f := range flows {
 		n := int64(math.Round(float64(f.bytes) / float64(j.PayloadSize)))
 		countDatagrams(r.Datagrams, i, n, sends)
-		r.Datagrams.Reordered += f.reordered
+		if n := traffic.Count(r.Datagrams.Reordered) + f.reordered; n != 0 {
+			r.Datagrams.Reordered = &n
+		}
 	}
 	return nil
 }

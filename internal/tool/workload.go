@@ -244,7 +244,7 @@ func (r *running) finish(ctx context.Context) (traffic.Report, error) {
 		rep.Notes = append(rep.Notes, warning.NewNote(warning.ToolSays, "%s %s: %.200s", r.tool.Name, r.job.side, first))
 	}
 	rep.Tool = &traffic.ToolRun{
-		Name: r.tool.Name, Version: r.job.build.version, Command: append([]string{r.tool.executable}, r.args...),
+		Name: r.tool.Name, ToolEnd: result.ToolEnd{Version: r.job.build.version, Command: append([]string{r.tool.executable}, r.args...)},
 		Output: truncateOutput(append(slices.Clone(out.stdout), out.file...)), Lost: saw.lost(),
 	}
 	return rep, nil

@@ -58,6 +58,15 @@ func (p Params) Spins() bool { return p.Wait == study.Spin }
 // RealTime reports whether the threads have real-time priority (SCHED_FIFO).
 func (p Params) RealTime() bool { return p.Scheduling == study.FIFOScheduling }
 
+// Pinned is the CPU that the endpoint is pinned to, nil for none.
+func (p Params) Pinned() *int {
+	if p.CPU < 0 {
+		return nil
+	}
+	cpu := p.CPU
+	return &cpu
+}
+
 // DisablesNagle reports whether TCP sends small segments at once.
 func (p Params) DisablesNagle() bool { return p.NoDelay != nil && *p.NoDelay }
 

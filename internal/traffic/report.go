@@ -9,25 +9,23 @@ import (
 	"tare/internal/result"
 )
 
-// Report is what one endpoint measured in a trial. Counts are over the whole trial unless stated
-// otherwise; Window is the timed part after the warm-up.
+// Report is what one endpoint measured in a trial: what the trial's record has of the endpoint, and
+// what only the evaluation needs. Counts are over the whole trial unless stated otherwise; Window is
+// the timed part after the warm-up. Of End, Sent is what was handed to the kernel; of several
+// connections, Congestion, MSS, RTT and the buffers are those of the first.
 type Report struct {
-	Connections   int           `json:"connections"`
-	Sent          int64         `json:"sent"`     // payload bytes handed to the kernel
-	Received      int64         `json:"received"` // payload bytes read
-	Messages      int64         `json:"messages"` // requests or datagrams sent, or responses
-	Refused       int           `json:"refused"`  // peers without the token
-	Traffic       float64       `json:"traffic"`  // seconds during which payload was sent or received
-	Window        Window        `json:"window"`
-	TCP           TCP           `json:"tcp"`
-	Datagrams     *Datagrams    `json:"datagrams,omitempty"` // of the UDP workloads
-	SendBuffer    int           `json:"send_buffer"`         // granted, bytes
-	ReceiveBuffer int           `json:"receive_buffer"`      // granted, bytes
-	Held          *Held         `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
-	CPU           int           `json:"cpu"`                 // pinned to, -1 for none
-	CPUWait       *float64      `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
-	Tool          *ToolRun      `json:"tool,omitempty"`      // of an external generator
-	Notes         []result.Note `json:"notes,omitempty"`     // circumstances that matter for reading the values
+	result.End
+	Connections int           `json:"connections"`
+	Messages    int64         `json:"messages"` // requests or datagrams sent, or responses
+	Refused     int           `json:"refused"`  // peers without the token
+	Traffic     float64       `json:"traffic"`  // seconds during which payload was sent or received
+	Window      Window        `json:"window"`
+	TCP         TCP           `json:"tcp"`
+	Datagrams   *Datagrams    `json:"datagrams,omitempty"` // of the UDP workloads; replaces those of End, which both endpoints decide
+	Held        *Held         `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
+	CPUWait     *float64      `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
+	Tool        *ToolRun      `json:"tool,omitempty"`      // of an external generator
+	Notes       []result.Note `json:"notes,omitempty"`     // circumstances that matter for reading the values
 }
 
 // Held is what the path of a bulk transfer still held when its window ended: in the sender's buffer, in
@@ -61,81 +59,41 @@ func (h *Held) Plus(g *Held) *Held {
 
 // ToolRun is how an external generator was run at one endpoint.
 type ToolRun struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version"`
-	Command []string `json:"command"`
-	Output  string   `json:"output"`         // the output that the values were read from
-	Lost    *int64   `json:"lost,omitempty"` // datagrams missing by the tool's own count, nil if it has none
+	result.ToolEnd
+	Name   string `json:"name"`
+	Output string `json:"output"`         // the output that the values were read from
+	Lost   *int64 `json:"lost,omitempty"` // datagrams missing by the tool's own count, nil if it has none
 }
 
 // Window is the timed part of a trial at one endpoint.
 type Window struct {
-	Seconds     float64   `json:"seconds"`
-	Sent        int64     `json:"sent"`             // payload bytes
-	Received    int64     `json:"received"`         // payload bytes
-	Messages    int64     `json:"messages"`         // exchanges completed
-	Failed      int64     `json:"failed,omitempty"` // exchanges that had no answer in time
-	Retransmits *int64    `json:"retransmits"`      // segments, nil if not counted
-	Series      []float64 `json:"series"`           // bytes or exchanges per second
-	Interval    float64   `json:"interval"`         // of Series, seconds
-	Streams     []int64   `json:"streams"`          // bytes received by each stream, or sent if this endpoint only sends
-	Slots       int64     `json:"slots"`            // sends that the schedule required, 0 without a schedule
-	Missed      int64     `json:"missed"`           // of Slots, not sent: this endpoint was too slow
-	Limits      *Limits   `json:"limits"`           // of the sender of a TCP stream, nil if the kernel does not report it
+	Seconds  float64   `json:"seconds"`
+	Sent     int64     `json:"sent"`             // payload bytes
+	Received int64     `json:"received"`         // payload bytes
+	Messages int64     `json:"messages"`         // exchanges completed
+	Failed   int64     `json:"failed,omitempty"` // exchanges that had no answer in time
+	Series   []float64 `json:"series"`           // bytes or exchanges per second
+	Interval float64   `json:"interval"`         // of Series, seconds
+	Streams  []int64   `json:"streams"`          // bytes received by each stream, or sent if this endpoint only sends
+	Slots    int64     `json:"slots"`            // sends that the schedule required, 0 without a schedule
+	Missed   int64     `json:"missed"`           // of Slots, not sent: this endpoint was too slow
+	Limits   *Limits   `json:"limits"`           // of the sender of a TCP stream, nil if the kernel does not report it
 
 	RTT       *Distribution `json:"rtt,omitempty"`        // from request to response
 	Connect   *Distribution `json:"connect,omitempty"`    // until the connection is established
 	FirstByte *Distribution `json:"first_byte,omitempty"` // from the start of the connection
 }
 
-// Datagrams is the count of one endpoint of a UDP workload. Received counts include only datagrams
-// from the trial's own peer.
-type Datagrams struct {
-	Flows         []FlowCount `json:"flows"`
-	Duplicates    int64       `json:"duplicates"`
-	Reordered     int64       `json:"reordered"`      // arrived after a datagram with a higher sequence number
-	ReorderExtent int64       `json:"reorder_extent"` // largest distance, in datagrams behind the newest
-	Late          int64       `json:"late"`           // counted datagrams that arrived after the waiting time
-	Foreign       int64       `json:"foreign"`        // not of this trial, or corrupt; never counted
-	Offloaded     bool        `json:"offloaded"`      // UDP segmentation (sender) or receive offload (receiver) was active
-	LargestBurst  int64       `json:"largest_burst"`  // most datagrams sent back to back
-
-	// SocketDrops counts what the kernel dropped at this endpoint's sockets, for lack of buffer
-	// space or other reasons, by their own counters (SO_MEMINFO): datagrams, or super-packets with
-	// receive offload. It is nil where no counter exists.
-	SocketDrops *int64 `json:"socket_drops,omitempty"`
-	Retried     int64  `json:"retried,omitempty"` // sends repeated because the kernel had no buffer space
-	Denied      int64  `json:"denied,omitempty"`  // sends that a packet filter of this host refused and that were repeated
-	Unread      int64  `json:"unread,omitempty"`  // datagrams of the trial that were still unread when this endpoint stopped
-
-	Departure *Distribution `json:"departure,omitempty"` // sender: delay of each send against its slot
-	Delay     *Distribution `json:"delay,omitempty"`     // receiver: one-way, if both endpoints share a clock
-	Variation *Distribution `json:"variation,omitempty"` // receiver: |difference of successive delays| (RFC 3393 IPDV)
-}
-
-// FlowCount is the count of one flow at one endpoint. Counted datagrams were sent within the timed
-// window; the sender marks them, so both endpoints count the same ones.
-type FlowCount struct {
-	Sent            int64 `json:"sent"`
-	SentCounted     int64 `json:"sent_counted"`
-	Received        int64 `json:"received"` // distinct datagrams
-	ReceivedCounted int64 `json:"received_counted"`
-}
-
 // Peer receives the report of the other endpoint when that has finished. The controller forwards
 // it. A workload that does not need it ignores it.
 type Peer <-chan Report
 
-// TCP is what the kernel reports about the connections: sums for counters, the value of the first
-// connection for everything else.
+// TCP is what the kernel counted for all connections together.
 type TCP struct {
-	Congestion string  `json:"congestion_control"`
-	MSS        int     `json:"mss"`
-	RTT        float64 `json:"rtt"`      // smoothed, seconds
-	Wire       uint64  `json:"wire"`     // payload bytes sent, retransmissions included
-	Resent     uint64  `json:"resent"`   // of Wire, bytes retransmitted
-	Received   uint64  `json:"received"` // payload bytes received
-	Segments   uint64  `json:"segments"` // sent, acknowledgements included
+	Wire     uint64 `json:"wire"`     // payload bytes sent, retransmissions included
+	Resent   uint64 `json:"resent"`   // of Wire, bytes retransmitted
+	Received uint64 `json:"received"` // payload bytes received
+	Segments uint64 `json:"segments"` // sent, acknowledgements included
 }
 
 // SeriesInterval is the interval of Window.Series.

@@ -49,9 +49,8 @@ func Sum(a, b Report) Report {
 	w.Interval = max(w.Interval, v.Interval)
 	w.Series = AddSeries(v.Series, w.Series)
 	w.Streams = append(slices.Clone(v.Streams), w.Streams...)
-	if v.Retransmits != nil && w.Retransmits != nil {
-		sum := *v.Retransmits + *w.Retransmits
-		w.Retransmits = &sum
+	if sum := sumKnown(a.Retransmits, b.Retransmits); sum != nil {
+		b.Retransmits = sum
 	}
 	w.Limits = v.Limits.Plus(w.Limits)
 	w.RTT, w.Connect, w.FirstByte = mergeDistributions(v.RTT, w.RTT), mergeDistributions(v.Connect, w.Connect), mergeDistributions(v.FirstByte, w.FirstByte)
@@ -90,32 +89,6 @@ func sumKnown[T int64 | float64](a, b *T) *T {
 	return &sum
 }
 
-func (a *Datagrams) plus(b *Datagrams) *Datagrams {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	return &Datagrams{
-		Flows:         append(slices.Clone(a.Flows), b.Flows...),
-		Duplicates:    a.Duplicates + b.Duplicates,
-		Reordered:     a.Reordered + b.Reordered,
-		ReorderExtent: max(a.ReorderExtent, b.ReorderExtent),
-		Late:          a.Late + b.Late,
-		Foreign:       a.Foreign + b.Foreign,
-		SocketDrops:   sumKnown(a.SocketDrops, b.SocketDrops),
-		Retried:       a.Retried + b.Retried,
-		Denied:        a.Denied + b.Denied,
-		Unread:        a.Unread + b.Unread,
-		Offloaded:     a.Offloaded && b.Offloaded,
-		LargestBurst:  max(a.LargestBurst, b.LargestBurst),
-		Departure:     mergeDistributions(a.Departure, b.Departure),
-		Delay:         mergeDistributions(a.Delay, b.Delay),
-		Variation:     mergeDistributions(a.Variation, b.Variation),
-	}
-}
-
 // Concat combines the reports of two consecutive trials of the same pair of endpoints, such as the
 // steps of a search. Counts and times add up, and so do the counts of each stream and flow.
 func Concat(a, b Report) Report {
@@ -124,15 +97,6 @@ func Concat(a, b Report) Report {
 	if flows == nil || b.Datagrams == nil || len(flows.Flows) != len(b.Datagrams.Flows) {
 		return a
 	}
-	d := *a.Datagrams
-	d.Flows = slices.Clone(flows.Flows)
-	for i, f := range b.Datagrams.Flows {
-		d.Flows[i].Sent += f.Sent
-		d.Flows[i].SentCounted += f.SentCounted
-		d.Flows[i].Received += f.Received
-		d.Flows[i].ReceivedCounted += f.ReceivedCounted
-	}
-	d.LargestBurst = max(flows.LargestBurst, b.Datagrams.LargestBurst)
-	a.Datagrams = &d
+	a.Datagrams = flows.then(b.Datagrams, a.Datagrams)
 	return a
 }

@@ -247,7 +247,7 @@ func TestTuning(t *testing.T) {
 	client, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
 	must.Do(t, err)
 	const want = 1300 - 20 - 20 - 12 // without the headers of IPv4 and of TCP with timestamps
-	must.EqualFor(t, fmt.Sprintf("the connections are %+v", client.TCP), want, client.TCP.MSS)
+	must.EqualFor(t, fmt.Sprintf("the connections are %+v", client.TCP), want, client.MSS)
 	near, far := spaces(s)
 	for _, ns := range []*linuxnet.NS{near, far} {
 		must.EqualFor(t, ns.Name()+": tcp_retries2", "9", must.Get(ns.ReadSysctl("net/ipv4/tcp_retries2"))(t))

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -65,9 +66,8 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 	wg.Wait()
 	arrived := <-got
 	server.Close()
-	client := traffic.Report{Connections: flows, Sent: int64(flows * datagrams * datagram), Datagrams: &traffic.Datagrams{}}
-	answers := traffic.Report{Connections: flows, Received: arrived * datagram,
-		Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: arrived}}}}
+	client := traffic.Report{End: result.End{Sent: int64(flows * datagrams * datagram)}, Connections: flows, Datagrams: &traffic.Datagrams{}}
+	answers := traffic.Report{End: result.End{Received: arrived * datagram}, Connections: flows, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: arrived}}}}
 	for _, n := range back {
 		client.Received += n * datagram
 		client.Datagrams.Flows = append(client.Datagrams.Flows, traffic.FlowCount{Sent: datagrams, Received: n})

@@ -130,8 +130,8 @@ func (s Shape) trial(rnd *rand.Rand, seq, block, mode int, workload string) resu
 	t := result.Trial{
 		Schema: result.TrialSchema, Seq: seq, Block: block, Mode: modeName(mode), Workload: workload, Attempt: 1, Status: result.TrialOK,
 		Started: start().Add(time.Duration(seq) * 2 * time.Second), Settle: 0.3, Elapsed: 1.7, Traffic: 1.65, Warmup: 0.3, Window: 1.25, Turns: s.Modes,
-		Client:   &result.End{CPU: &cpu, Congestion: "cubic", SendBuffer: 2 << 20, ReceiveBuffer: 2 << 20, MSS: 1448, BytesSent: 99483385856},
-		Server:   &result.End{CPU: &cpu, Congestion: "cubic", SendBuffer: 2 << 20, ReceiveBuffer: 2 << 20, MSS: 1448, BytesReceived: 99483385856},
+		Client:   &result.End{CPU: &cpu, Congestion: "cubic", SendBuffer: 2 << 20, ReceiveBuffer: 2 << 20, MSS: 1448, Sent: 99483385856},
+		Server:   &result.End{CPU: &cpu, Congestion: "cubic", SendBuffer: 2 << 20, ReceiveBuffer: 2 << 20, MSS: 1448, Received: 99483385856},
 		Counters: map[string]uint64{"a/eth0.rx_bytes": 100212542, "a/eth0.tx_bytes": 99633768670, "b/eth0.rx_bytes": 99633768670, "b/eth0.tx_bytes": 100212542, "a/lo.rx_bytes": 0, "b/lo.rx_bytes": 0},
 		Machine: map[string]float64{"cpu_busy": 1.9591 * worse, "cpu_idle": 0.827, "cpu_irq": 0, "cpu_softirq": 0.557, "cpu_steal": 0.04, "cpu_system": 1.377, "cpu_time": 1.695, "cpu_user": 0.127,
 			"memory_available": 24432603136, "pressure_cpu": 0.42, "others_cpu": 0.034},

@@ -88,7 +88,7 @@ func refused(client, server traffic.Report) (n int64) {
 	for _, r := range []traffic.Report{client, server} {
 		n += int64(r.Refused)
 		if r.Datagrams != nil {
-			n += r.Datagrams.Foreign
+			n += *r.Datagrams.Foreign
 		}
 	}
 	return n
@@ -109,8 +109,8 @@ func unequal(kind string, client, server traffic.Report) string {
 		return fmt.Sprintf("the datagrams are %+v and %+v", c, d)
 	}
 	sent, got := c.Flows[0], d.Flows[0]
-	if got.Received > sent.Sent || got.ReceivedCounted > sent.SentCounted || got.Received == 0 || d.Duplicates > 0 || c.Duplicates > 0 || sent.Received > got.Sent {
-		return fmt.Sprintf("the client sent %+v, the server received %+v, %d and %d twice", sent, got, c.Duplicates, d.Duplicates)
+	if got.Received > sent.Sent || got.ReceivedCounted > sent.SentCounted || got.Received == 0 || *d.Duplicates > 0 || *c.Duplicates > 0 || sent.Received > got.Sent {
+		return fmt.Sprintf("the client sent %+v, the server received %+v, %d and %d twice", sent, got, *c.Duplicates, *d.Duplicates)
 	}
 	return ""
 }

@@ -162,8 +162,8 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)
 	}
 	s.listener.CountQueued()
-	r := traffic.Report{CPU: s.t.CPU, Traffic: start.Since().Seconds(), Messages: n.messages,
-		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
+	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n.messages,
+		End: result.End{CPU: s.t.Pinned(), Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}}
 	c.fillReport(&r)
 	r.Connections, r.Refused = int(n.connections), s.listener.Refused
 	s.t.estimate(&r, n.connections, int(s.t.ResponseSize), s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)

@@ -122,8 +122,8 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 func (s *crrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.control.close()
-	r := traffic.Report{CPU: s.t.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
-		Sent: s.made * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}
+	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
+		End: result.End{CPU: s.t.Pinned(), Sent: s.made * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}}
 	s.control.fillReport(&r)
 	kernel := readKernelTCP()
 	r.Connections = int(s.made)
@@ -176,8 +176,8 @@ func (t crrTrial) estimate(r *traffic.Report, connections int64, out, in int, re
 	const frame = 5
 	// No path has a smaller MTU than 576 bytes (IPv4; here without headers, RFC 9293, 3.7.1).
 	mss := 536
-	if r.TCP.MSS > 0 {
-		mss = r.TCP.MSS
+	if r.MSS > 0 {
+		mss = r.MSS
 	}
 	each := frame + (out+mss-1)/mss + (in+mss-1)/mss
 	r.TCP.Segments += uint64(connections)*uint64(each) + uint64(resent)

@@ -45,7 +45,7 @@ func TestKernelAgrees(t *testing.T) {
 						t.Errorf("%s, both %t, %d threads: %s %d, the kernel says %d", on, both, threads, what, c.ours, c.kernel)
 					}
 				}
-				if client.TCP.Congestion == "" || client.TCP.MSS == 0 || client.SendBuffer == 0 || server.ReceiveBuffer == 0 || client.Window.Retransmits == nil {
+				if client.Congestion == "" || client.MSS == 0 || client.SendBuffer == 0 || server.ReceiveBuffer == 0 || client.Retransmits == nil {
 					t.Errorf("%s: the report has no kernel values: %+v", on, client)
 				}
 			}
@@ -77,7 +77,7 @@ func TestSocketOptions(t *testing.T) {
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", study.Buffer(size), study.Buffer(size)
 			client, server := must.Get2(pair(t, on, p))(must.Named(t, fmt.Sprintf("%s, buffers of %d", on, size)))
 			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
-				must.EqualFor(t, fmt.Sprintf("%s: %s", on, end), "reno", r.TCP.Congestion)
+				must.EqualFor(t, fmt.Sprintf("%s: %s", on, end), "reno", r.Congestion)
 				// A kernel grants twice the requested size (socket(7)).
 				ok := r.SendBuffer == 2*int(size) && r.ReceiveBuffer == 2*int(size)
 				if size > 1<<20 {

@@ -84,8 +84,8 @@ func (w rr) serve(ctx context.Context, c conns, p traffic.Params, in content) (t
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	r := traffic.Report{CPU: p.CPU, Traffic: start.Since().Seconds(), Messages: n,
-		Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}
+	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n,
+		End: result.End{CPU: p.Pinned(), Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}}
 	c.fillReport(&r)
 	return r, nil
 }
@@ -206,8 +206,8 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.c.close()
-	r := traffic.Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
-		Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}
+	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
+		End: result.End{CPU: s.p.Pinned(), Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
 	s.c.fillReport(&r)
 	r.Window.RTT = s.hist
 	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)

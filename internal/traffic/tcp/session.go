@@ -166,7 +166,10 @@ func (c conns) fillReport(r *traffic.Report) {
 		if i > 0 {
 			continue
 		}
-		r.TCP.MSS, r.TCP.RTT, r.TCP.Congestion = st.MSS, st.RTT, st.Congestion
+		r.MSS, r.Congestion = st.MSS, st.Congestion
+		if st.RTT > 0 {
+			r.RTT = &st.RTT
+		}
 		r.SendBuffer, r.ReceiveBuffer = st.SendBuffer, st.ReceiveBuffer
 	}
 }

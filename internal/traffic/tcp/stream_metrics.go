@@ -60,10 +60,10 @@ func rate(bytes int64, seconds float64) float64 { return float64(bytes) * 8 / se
 func retransmits(senders []traffic.Report) (int64, bool) {
 	var sum int64
 	for _, r := range senders {
-		if r.Window.Retransmits == nil {
+		if r.Retransmits == nil {
 			return 0, false
 		}
-		sum += *r.Window.Retransmits
+		sum += *r.Retransmits
 	}
 	return sum, true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -14,13 +15,13 @@ import (
 
 func TestStreamMetrics(t *testing.T) {
 	three, four := int64(3), int64(4)
-	sender := traffic.Report{Window: traffic.Window{Seconds: 2, Sent: 1000, Retransmits: &three, Streams: []int64{600, 400}}}
+	sender := traffic.Report{End: result.End{Retransmits: &three}, Window: traffic.Window{Seconds: 2, Sent: 1000, Streams: []int64{600, 400}}}
 	receiver := traffic.Report{Window: traffic.Window{Seconds: 2, Received: 800, Series: []float64{300, 500}, Interval: 1, Streams: []int64{600, 200}}}
-	mixed := traffic.Report{Window: traffic.Window{Seconds: 2, Sent: 500, Received: 400, Retransmits: &four, Series: []float64{100, 300}, Interval: 1, Streams: []int64{200, 200}}}
+	mixed := traffic.Report{End: result.End{Retransmits: &four}, Window: traffic.Window{Seconds: 2, Sent: 500, Received: 400, Series: []float64{100, 300}, Interval: 1, Streams: []int64{200, 200}}}
 	blind := mixed
-	blind.Window.Retransmits = nil
+	blind.Retransmits = nil
 	both := receiver
-	both.Window.Sent, both.Window.Retransmits = 1000, &three
+	both.Window.Sent, both.Retransmits = 1000, &three
 	for what, c := range map[string]struct {
 		p              traffic.Params
 		client, server traffic.Report

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/thread"
@@ -162,7 +163,7 @@ func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 
 // streamReport returns the report of an endpoint.
 func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
-	r := traffic.Report{CPU: p.CPU, Traffic: ends[0].start.Since().Seconds()}
+	r := traffic.Report{End: result.End{CPU: p.Pinned()}, Traffic: ends[0].start.Since().Seconds()}
 	c.fillReport(&r)
 	r.Window = traffic.Window{Seconds: p.Duration.Seconds(), Interval: min(traffic.SeriesInterval, p.Duration).Seconds()}
 	var got, sent []*traffic.BinCounter
@@ -190,7 +191,7 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 		}
 	}
 	if len(sent) > 0 && known {
-		r.Window.Retransmits = &resent
+		r.Retransmits = &resent
 	}
 	counted := got
 	if len(got) == 0 {

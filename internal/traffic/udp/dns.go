@@ -340,15 +340,12 @@ func (s *dnsClient) Close() traffic.Report {
 	for range byeCount {
 		_ = s.wire.SendOne(0, bye)
 	}
-	var all traffic.FlowCount
-	for _, f := range s.counts {
-		all.Sent, all.Received = all.Sent+f.Sent, all.Received+f.Received
-	}
 	st := s.wire.State()
+	counted := exchanged(s.counts, 0, s.late, s.foreign, st)
+	all := counted.Total()
 	r := s.report(s.p, all.Sent*int64(s.p.RequestSize), all.Received*int64(s.p.ResponseSize), all.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
-	r.Window.RTT = s.hist
-	r.Datagrams = &traffic.Datagrams{Flows: s.counts, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Window.RTT, r.Datagrams = s.hist, counted
 	r.Notes = exchangeNotes(all, r.Window)
 	return r
 }

@@ -36,16 +36,14 @@ func (s *dnsServer) serve(ctx context.Context, peer traffic.Peer) (traffic.Repor
 	if err := s.p.Threading().Run(1, func(int) error { return s.run(ctx, peer) }); err != nil {
 		return traffic.Report{}, err
 	}
-	var all traffic.FlowCount
 	var duplicates int64
-	for i, f := range s.counts {
+	for i := range s.counts {
 		duplicates += s.queries[i].duplicates
-		all.Sent, all.Received = all.Sent+f.Sent, all.Received+f.Received
 	}
-	st := s.wire.State()
+	counted := exchanged(s.counts, duplicates, 0, s.foreign, s.wire.State())
+	all := counted.Total()
 	r := s.report(s.p, all.Sent*int64(s.p.ResponseSize), all.Received*int64(s.p.RequestSize), all.Sent)
-	r.Traffic = time.Duration(s.clock.now() - start).Seconds()
-	r.Datagrams = &traffic.Datagrams{Flows: s.counts, Duplicates: duplicates, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Traffic, r.Datagrams = time.Duration(s.clock.now()-start).Seconds(), counted
 	return r, nil
 }
 

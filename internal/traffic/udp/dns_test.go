@@ -18,15 +18,6 @@ import (
 
 func newDNS(n socket.UDP) traffic.Workload { return dnsQueries{rr{n}} }
 
-// sumOf are the counts of all flows.
-func sumOf(d *traffic.Datagrams) (all traffic.FlowCount) {
-	for _, f := range d.Flows {
-		all.Sent, all.SentCounted = all.Sent+f.Sent, all.SentCounted+f.SentCounted
-		all.Received, all.ReceivedCounted = all.Received+f.Received, all.ReceivedCounted+f.ReceivedCounted
-	}
-	return all
-}
-
 // Every pair of implementations answers every query on every flow, in a closed and an open loop.
 func TestUDPDNS(t *testing.T) {
 	room(t)
@@ -47,7 +38,7 @@ func TestUDPDNS(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			if len(client.Datagrams.Flows) != c.flows || len(server.Datagrams.Flows) != c.flows || client.Connections != c.flows || client.Datagrams.Foreign+server.Datagrams.Foreign != 0 {
+			if len(client.Datagrams.Flows) != c.flows || len(server.Datagrams.Flows) != c.flows || client.Connections != c.flows || *client.Datagrams.Foreign+*server.Datagrams.Foreign != 0 {
 				t.Errorf("%s: client %+v, server %+v", name, client.Datagrams, server.Datagrams)
 				continue
 			}
@@ -57,7 +48,7 @@ func TestUDPDNS(t *testing.T) {
 				}
 			}
 			m, series := ends[1].Metrics(p, client, server)
-			all := sumOf(client.Datagrams)
+			all := client.Datagrams.Total()
 			if client.Sent != server.Received || client.Messages != all.Sent || server.Sent/server.Messages <= client.Sent/client.Messages {
 				t.Errorf("%s: client %+v, server %+v", name, client, server)
 			}
@@ -88,7 +79,7 @@ func TestUDPDNSSlices(t *testing.T) {
 		peer <- client
 		server := <-served
 		cancel()
-		if w := client.Window; server.err != nil || len(w.Series) != 3 || w.Seconds < 0.047 || w.Seconds > 0.049 || client.Sent != server.r.Received || w.RTT.Count() > sumOf(client.Datagrams).SentCounted {
+		if w := client.Window; server.err != nil || len(w.Series) != 3 || w.Seconds < 0.047 || w.Seconds > 0.049 || client.Sent != server.r.Received || w.RTT.Count() > client.Datagrams.Total().SentCounted {
 			t.Errorf("%s: %v, window %+v", pairing, server.err, w)
 		}
 	}
@@ -127,12 +118,12 @@ func TestUDPDNSLost(t *testing.T) {
 		r, err := w.Dial(t.Context(), p, nil)
 		c.Close()
 		must.Do(t, err)
-		all := sumOf(r.Datagrams)
+		all := r.Datagrams.Total()
 		m, _ := w.Metrics(p, r, traffic.Report{})
 		if all.Sent <= all.Received || all.Received == 0 || all.Sent != r.Messages || m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 || r.Window.Messages > all.Received {
 			t.Errorf("%+v, %v", all, m)
 		}
-		if r.Datagrams.Late == 0 || r.Datagrams.Foreign == 0 || len(r.Notes) == 0 || r.Notes[0].Code != "lost_exchanges" {
+		if *r.Datagrams.Late == 0 || *r.Datagrams.Foreign == 0 || len(r.Notes) == 0 || r.Notes[0].Code != "lost_exchanges" {
 			t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
 		}
 	}
@@ -190,7 +181,7 @@ func TestUDPDNSForeign(t *testing.T) {
 		}
 		d := server.r.Datagrams
 		// The last ones may have come too late to be looked at.
-		if server.r.Refused < 5 || d.Foreign == 0 || int64(server.r.Refused)+d.Foreign > int64(sent) || server.r.Received != client.Sent {
+		if server.r.Refused < 5 || *d.Foreign == 0 || int64(server.r.Refused)+*d.Foreign > int64(sent) || server.r.Received != client.Sent {
 			t.Errorf("%s: refused %d of %d, %+v, received %d of %d", pairing, server.r.Refused, sent, d, server.r.Received, client.Sent)
 		}
 	}
@@ -297,7 +288,7 @@ func TestUDPDNSStalled(t *testing.T) {
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}
 	s.senders = sendersOf(w, p.Streams)
 	must.Do(t, s.Drive(t.Context(), 0, 50*time.Millisecond))
-	all := sumOf(&traffic.Datagrams{Flows: s.counts})
+	all := traffic.CountDatagrams(s.counts).Total()
 	if all.Sent != 8 || all.Received != 8 || all.ReceivedCounted != 8 || s.late+s.foreign != 0 || w.reads != 8 {
 		t.Errorf("%+v, late %d, foreign %d, %d answers read", all, s.late, s.foreign, w.reads)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
@@ -292,9 +293,11 @@ func (r *receiver) complete(sender traffic.Report) bool {
 func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 	st := r.wire.State()
 	size := int64(r.p.PayloadSize)
-	out := traffic.Report{CPU: r.p.CPU, Connections: len(r.trackers), Refused: r.refused, SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer,
+	out := traffic.Report{Connections: len(r.trackers), Refused: r.refused, End: result.End{CPU: r.p.Pinned(), SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer},
 		Traffic: float64(r.lastArrival-r.firstArrival) / 1e9}
-	d := &traffic.Datagrams{Foreign: r.foreign + st.UnknownPeers, Offloaded: st.Coalesced, Unread: r.unread, SocketDrops: st.Dropped}
+	d := traffic.CountDatagrams(nil)
+	d.Offload, d.Unread, d.SocketDrops = st.Coalesced, r.unread, st.Dropped
+	*d.Foreign = r.foreign + st.UnknownPeers
 	for i := range r.trackers {
 		l := &r.trackers[i]
 		sent := sender.Datagrams.Flows[i]
@@ -303,16 +306,16 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 				i, l.received, sent.Sent, l.counted, l.late, sent.SentCounted)
 		}
 		d.Flows = append(d.Flows, traffic.FlowCount{Received: l.received, ReceivedCounted: l.counted})
-		d.Duplicates += l.duplicates
-		d.Reordered += l.reordered
-		d.ReorderExtent = max(d.ReorderExtent, l.extent)
-		d.Late += l.late
+		*d.Duplicates += l.duplicates
+		*d.Reordered += l.reordered
+		*d.ReorderExtent = max(*d.ReorderExtent, l.extent)
+		*d.Late += l.late
 		out.Received += l.received * size
 		out.Window.Received += l.counted * size
 		out.Window.Messages += l.counted
 		out.Window.Streams = append(out.Window.Streams, l.counted*size)
 	}
-	if !d.Offloaded {
+	if !d.Offload {
 		// For the path proof: the number of packets that crossed separately. It is unknown for
 		// super-packets.
 		out.Messages = out.Received / size

@@ -306,7 +306,7 @@ func (s *rrSession) Close() traffic.Report {
 	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Duplicates: s.duplicates, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Datagrams = exchanged([]traffic.FlowCount{s.flow}, s.duplicates, s.late, s.foreign, st)
 	r.Notes = exchangeNotes(s.flow, r.Window)
 	return r
 }
@@ -325,10 +325,17 @@ func exchangeNotes(all traffic.FlowCount, w traffic.Window) (notes []result.Note
 // report returns the part of the report that is the same for both endpoints of an exchange.
 func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traffic.Report {
 	st := e.wire.State()
-	r := traffic.Report{CPU: p.CPU, Connections: p.Streams, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
-		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer}
+	r := traffic.Report{Connections: p.Streams, Refused: e.refused, Messages: messages,
+		End: result.End{CPU: p.Pinned(), SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Sent: sent, Received: received}}
 	r.TCP.Wire, r.TCP.Segments = uint64(sent), uint64(messages)
 	return r
+}
+
+// exchanged is the count of one endpoint of an exchange.
+func exchanged(flows []traffic.FlowCount, duplicates, late, foreign int64, st socket.UDPState) *traffic.Datagrams {
+	d := traffic.CountDatagrams(flows)
+	*d.Duplicates, *d.Late, *d.Foreign, d.SocketDrops = duplicates, late, foreign+st.UnknownPeers, st.Dropped
+	return d
 }
 
 // answerRR runs the server of udp_rr: it answers each request of the trial until the client has
@@ -395,6 +402,6 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 	st := e.wire.State()
 	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
 	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Duplicates: requests.duplicates, Foreign: foreign + st.UnknownPeers, SocketDrops: st.Dropped}
+	r.Datagrams = exchanged([]traffic.FlowCount{{Sent: sent, Received: got}}, requests.duplicates, 0, foreign, st)
 	return r, nil
 }

@@ -290,10 +290,11 @@ func (s *sender) tooLong() error {
 // report returns the sender's report.
 func (s *sender) report() traffic.Report {
 	st := s.wire.State()
-	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window, CPUWait: s.cpuWait.Seconds(),
-		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Notes: slices.Clone(s.notes)}
-	d := &traffic.Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.UnknownPeers,
-		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.totalDenied}
+	r := traffic.Report{Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window, CPUWait: s.cpuWait.Seconds(),
+		End: result.End{CPU: s.p.Pinned(), SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer}, Notes: slices.Clone(s.notes)}
+	d := traffic.CountDatagrams(s.flows)
+	d.Offload, d.SocketDrops, d.Retried, d.Denied = s.offload, st.Dropped, s.retried, s.totalDenied
+	*d.LargestBurst, *d.Foreign = s.largest, st.UnknownPeers
 	if !s.unlimited() {
 		d.Departure = s.departure
 	}

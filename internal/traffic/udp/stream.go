@@ -169,22 +169,16 @@ func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) 
 	if sender == nil || receiver == nil {
 		return
 	}
-	var sent, inTime, received int64
-	for _, f := range sender.Flows {
-		sent += f.SentCounted
-	}
-	for _, f := range receiver.Flows {
-		inTime += f.ReceivedCounted
-		received += f.Received
-	}
+	got := receiver.Total()
+	sent, inTime, received := sender.Total().SentCounted, got.ReceivedCounted, got.Received
 	// Lost datagrams never arrived. Late ones did.
 	if sent > 0 {
-		m["loss_ratio"] = float64(sent-inTime-receiver.Late) / float64(sent)
+		m["loss_ratio"] = float64(sent-inTime-traffic.Count(receiver.Late)) / float64(sent)
 	}
 	if received > 0 {
-		m["reordered_ratio"] = float64(receiver.Reordered) / float64(received)
+		m["reordered_ratio"] = float64(traffic.Count(receiver.Reordered)) / float64(received)
 	}
-	m["duplicates"], m["late"] = float64(receiver.Duplicates), float64(receiver.Late)
+	m["duplicates"], m["late"] = float64(traffic.Count(receiver.Duplicates)), float64(traffic.Count(receiver.Late))
 	if d := receiver.Delay; d.Count() > 0 {
 		m["delay_p50"], m["delay_p99"], m["delay_p999"] = d.Quantile(0.5), d.Quantile(0.99), d.Quantile(0.999)
 	}

@@ -181,11 +181,11 @@ func TestUDPStream(t *testing.T) {
 			if !c.lossy && m["loss_ratio"] != 0 {
 				t.Errorf("%s: loss of %g within 4 MiB of buffer; %+v", name, m["loss_ratio"], receiver.Datagrams)
 			}
-			if receiver.Datagrams.Foreign != 0 || receiver.Datagrams.Duplicates != 0 || receiver.Datagrams.Reordered != 0 {
+			if *receiver.Datagrams.Foreign != 0 || *receiver.Datagrams.Duplicates != 0 || *receiver.Datagrams.Reordered != 0 {
 				t.Errorf("%s: loopback made %+v", name, receiver.Datagrams)
 			}
-			if sender.Datagrams.LargestBurst > int64(p.Burst) {
-				t.Errorf("%s: a burst of %d, the cap is %d", name, sender.Datagrams.LargestBurst, p.Burst)
+			if *sender.Datagrams.LargestBurst > int64(p.Burst) {
+				t.Errorf("%s: a burst of %d, the cap is %d", name, *sender.Datagrams.LargestBurst, p.Burst)
 			}
 		}
 	}
@@ -197,8 +197,8 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p.Offload = study.On
 	w := stream{portable()}
 	client, server := must.Get2(trial(t, w, w, p))(t)
-	if client.Datagrams.Offloaded || server.Datagrams.Offloaded || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
-		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offloaded, server.Datagrams.Offloaded, client.Notes)
+	if client.Datagrams.Offload || server.Datagrams.Offload || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
+		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offload, server.Datagrams.Offload, client.Notes)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestUDPRRLost(t *testing.T) {
 	if lost == 0 || f.Sent != r.Messages || m["loss_ratio"] != float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) || m["loss_ratio"] <= 0 {
 		t.Errorf("%d lost, %v, %+v", lost, m, r)
 	}
-	if r.Datagrams.Duplicates == 0 || r.Datagrams.Late != 0 || r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
+	if *r.Datagrams.Duplicates == 0 || *r.Datagrams.Late != 0 || *r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
 		t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
 	}
 }
@@ -384,7 +384,7 @@ func TestUDPForeignDatagrams(t *testing.T) {
 		}
 		consistent(t, pairing, p, client, server.r)
 		d := server.r.Datagrams
-		if server.r.Refused < 6 || int64(server.r.Refused)+d.Foreign != 12 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
+		if server.r.Refused < 6 || int64(server.r.Refused)+*d.Foreign != 12 || *d.Duplicates != 0 || *d.Reordered != 0 || server.r.Received != client.Sent {
 			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 		}
 	}
@@ -416,7 +416,7 @@ func TestUDPReplay(t *testing.T) {
 		t.Fatal(a.err)
 	}
 	d := a.r.Datagrams
-	if want := (traffic.FlowCount{Received: 4, ReceivedCounted: 4}); d.Flows[0] != want || d.Duplicates != 2 || d.Reordered != 1 || d.ReorderExtent != 1 || d.Foreign != 3 {
+	if want := (traffic.FlowCount{Received: 4, ReceivedCounted: 4}); d.Flows[0] != want || *d.Duplicates != 2 || *d.Reordered != 1 || *d.ReorderExtent != 1 || *d.Foreign != 3 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -469,9 +469,9 @@ func TestUDPDoubled(t *testing.T) {
 		s := <-served
 		cancel()
 		must.Do(t, s.err)
-		c, d := sumOf(client.Datagrams), sumOf(s.r.Datagrams)
+		c, d := client.Datagrams.Total(), s.r.Datagrams.Total()
 		// A copy of the last request may still be on its way when the server ends.
-		if c.Received == 0 || c.Received != c.Sent || d.Received != c.Sent || d.Sent != d.Received || s.r.Datagrams.Duplicates < c.Sent-1 || kind == "udp_rr" && (client.Datagrams.Duplicates == 0 || client.Datagrams.Late != 0) {
+		if c.Received == 0 || c.Received != c.Sent || d.Received != c.Sent || d.Sent != d.Received || *s.r.Datagrams.Duplicates < c.Sent-1 || kind == "udp_rr" && (*client.Datagrams.Duplicates == 0 || *client.Datagrams.Late != 0) {
 			t.Errorf("%s: client %+v, server %+v", kind, client.Datagrams, s.r.Datagrams)
 		}
 	}
@@ -573,8 +573,8 @@ func TestUDPRateTooHigh(t *testing.T) {
 	client, server := must.Get2(trial(t, w, w, p))(t)
 	consistent(t, "400 Gbit/s", p, client, server)
 	limited := slices.ContainsFunc(client.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
-	if !limited || client.Window.Missed == 0 || client.Datagrams.LargestBurst > 64 {
-		t.Errorf("notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, client.Datagrams.LargestBurst)
+	if !limited || client.Window.Missed == 0 || *client.Datagrams.LargestBurst > 64 {
+		t.Errorf("notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, *client.Datagrams.LargestBurst)
 	}
 }
 

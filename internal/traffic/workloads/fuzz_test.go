@@ -15,10 +15,10 @@ import (
 // FuzzReports checks that the metrics of every workload can be computed from any two reports of
 // agents, and have only names that are registered. That they are possible is checked by the runner.
 func FuzzReports(f *testing.F) {
-	const report = `{"sent":1000,"received":1000,"messages":5,"window":{"seconds":1,"sent":900,"received":900,"messages":5,"series":[1,2],"interval":0.1,"streams":[900]},"tcp":{"mss":1448},`
+	const report = `{"bytes_sent":1000,"bytes_received":1000,"messages":5,"window":{"seconds":1,"sent":900,"received":900,"messages":5,"series":[1,2],"interval":0.1,"streams":[900]},"mss":1448,`
 	f.Add([]byte(report+`"datagrams":{"flows":[{"sent":5,"received":5}]}}`), []byte(report+`"datagrams":{"flows":[{"sent":5,"received":4}]}}`), false, false)
 	f.Add([]byte(report+`"datagrams":{"flows":null}}`), []byte(report+`"datagrams":null}`), true, false)
-	f.Add([]byte(`{"window":{"seconds":-1e308,"series":[1e308,1e308],"streams":[-9223372036854775808]}}`), []byte(`{"sent":-1,"datagrams":{"flows":[{},{}]}}`), false, true)
+	f.Add([]byte(`{"window":{"seconds":-1e308,"series":[1e308,1e308],"streams":[-9223372036854775808]}}`), []byte(`{"bytes_sent":-1,"datagrams":{"flows":[{},{}]}}`), false, true)
 	f.Add([]byte(`{}`), []byte(`{}`), true, true)
 	f.Fuzz(func(t *testing.T, one, other []byte, reverse, both bool) {
 		var client, server traffic.Report

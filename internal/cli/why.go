@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver"
 	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
@@ -120,10 +119,7 @@ func (a App) resolveWhy(c *cobra.Command, mode string, s study.Study, flagged st
 
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
 func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
-	s, err := why.Study(func(id string) (driver.Mode, error) {
-		_, m, err := a.target.Drivers.For(id)
-		return m, err
-	}, mode, why.Options{CPULimit: cpus})
+	s, err := why.Study(why.Modes{Here: a.target.Drivers, Labs: hosts.Modes()}, mode, why.Options{CPULimit: cpus})
 	if err != nil {
 		return s, fmt.Errorf("tare why: %w", err)
 	}

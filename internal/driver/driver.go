@@ -97,6 +97,14 @@ type Mode struct {
 	MaxMTU   int        // the largest MTU of its software, as of study.Offer
 	Engine   bool       // is built by a private Docker Engine, which a study can choose
 	Like     string     // the mode of a real engine with the same devices, to which that engine adds; empty if there is none
+	// Explains means that Like also has the same endpoints, so that the cost of that mode is explained by
+	// the parts of this one.
+	Explains bool
+	Split    Split // how the mode is built between two machines
+	// Detour is a counter or rule that shows that traffic takes a cable between the two endpoints instead of
+	// the mode: the driver's conformance test lays one and requires that the proof fails on it. Empty if that
+	// test cannot lay one.
+	Detour string
 	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.
 	// Workloads over UDP are then left out of the trials of the mode.
 	TCPOnly string
@@ -112,6 +120,21 @@ type Mode struct {
 	// estimates and for timeouts. 0 is the time for a few namespaces, plan.ModeOverhead.
 	SetupTime time.Duration
 }
+
+// Split is how a mode of a lab is built between two machines, by a driver that can build halves.
+type Split int
+
+// How a mode is split.
+const (
+	// SplitHalves: each machine builds the host that it is.
+	SplitHalves Split = iota
+	// SplitOnCard is SplitHalves for sandboxes whose devices are beside the host's on its network card.
+	SplitOnCard
+	// SplitAlone: the mode is within one host, which the first machine builds in a lab of its own.
+	SplitAlone
+	// SplitNever: the network of the machines is the mode.
+	SplitNever
+)
 
 // Part is a part of a mode that can be left out. Its ID is its key in a study's with. Avoid says what to
 // do on a network of one's own to get its cost back, as an imperative; empty where nothing is known.

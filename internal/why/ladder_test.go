@@ -14,26 +14,35 @@ import (
 	"tare/internal/why"
 )
 
-// modes are two families with the same devices, as embedded and engine's modes are.
-func modes(id string) (driver.Mode, error) {
+// offers is a driver with modes that nobody builds.
+type offers struct {
+	driver.Driver
+	modes []driver.Mode
+}
+
+func (o offers) Modes() []driver.Mode { return o.modes }
+
+func found(modes []driver.Mode) why.Modes {
+	return why.Modes{Here: driver.Registry{offers{modes: modes}}, Labs: modes}
+}
+
+// modes are two families with the same devices, as a lab's and an engine's modes are.
+func modes() why.Modes {
 	part := func(ids ...string) (out []driver.Part) {
 		for _, id := range ids {
 			out = append(out, driver.Part{ID: id, Title: "the " + id})
 		}
 		return out
 	}
-	for _, m := range []driver.Mode{
+	return found([]driver.Mode{
 		{ID: "host"},
-		{ID: "netns/bridge", Baseline: "host", Parts: part("namespace", "bridge", "dnat"), Settings: []string{"bridge_nf"}},
+		{ID: "netns/bridge", Baseline: "host", Like: "docker/bridge", Explains: true, Parts: part("namespace", "bridge", "dnat"), Settings: []string{"bridge_nf"}},
 		{ID: "docker/bridge", Baseline: "host", Parts: part("bridge", "dnat", "seccomp")},
-		{ID: "netns/macvlan", Baseline: "host"},
+		{ID: "netns/macvlan", Baseline: "host", Like: "docker/macvlan", Explains: true},
 		{ID: "docker/macvlan", Baseline: "host"},
-	} {
-		if m.ID == id {
-			return m, nil
-		}
-	}
-	return driver.Mode{}, fmt.Errorf("no driver builds mode %q", id)
+		{ID: "netns/routed", Baseline: "host", Like: "docker/routed", Parts: part("namespace")},
+		{ID: "docker/routed", Baseline: "host"},
+	})
 }
 
 // written is a list of rungs with the variants that they are.
@@ -69,9 +78,10 @@ func TestStudy(t *testing.T) {
 			"engine upto-engine=docker/bridge seccomp:off rest", "seccomp docker/bridge=docker/bridge"},
 			[]string{"bridge no-bridge=docker/bridge bridge:off", "dnat no-dnat=docker/bridge dnat:off", "seccomp upto-engine=docker/bridge seccomp:off"}},
 		{"netns/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest"}, nil},
+		{"docker/routed", []string{" host=host", "mode docker/routed=docker/routed rest"}, nil}, // only some endpoints of netns/routed are alike
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
-		s := must.Get(why.Study(modes, tt.mode, why.Options{}))(t)
+		s := must.Get(why.Study(modes(), tt.mode, why.Options{}))(t)
 		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
 		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 	}
@@ -79,7 +89,7 @@ func TestStudy(t *testing.T) {
 
 func TestNothingToExplain(t *testing.T) {
 	for mode, want := range map[string]string{"host": "host is a baseline", "netns/none": "no driver builds"} {
-		if _, err := why.Study(modes, mode, why.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := why.Study(modes(), mode, why.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
@@ -122,19 +132,14 @@ func TestTryStudy(t *testing.T) {
 }
 
 // clusterModes are modes of a cluster.
-func clusterModes(id string) (driver.Mode, error) {
-	for _, m := range []driver.Mode{
+func clusterModes() why.Modes {
+	return found([]driver.Mode{
 		{ID: "k8s/hostnet"}, {ID: "k8s/hostnet-local"}, {ID: "k8s/network:NAME", Baseline: "k8s/hostnet", Title: "another network"},
 		{ID: "k8s/pod", Baseline: "k8s/hostnet", Limits: study.Ends{Client: true, Server: true}},
 		{ID: "k8s/service", Baseline: "k8s/hostnet", Limits: study.Ends{Client: true, Server: true}},
 		{ID: "k8s/nodeport", Baseline: "k8s/hostnet", Limits: study.Ends{Server: true}},
 		{ID: "k8s/hairpin", Baseline: "k8s/hostnet-local", Limits: study.Ends{Client: true, Server: true}},
-	} {
-		if m.ID == id {
-			return m, nil
-		}
-	}
-	return driver.Mode{}, fmt.Errorf("no driver builds mode %q", id)
+	})
 }
 
 // On a cluster the parts are the differences of neighbouring modes.
@@ -151,7 +156,7 @@ func TestCluster(t *testing.T) {
 		{"k8s/hairpin", 0, []string{" k8s/hostnet-local=k8s/hostnet-local", "pods k8s/pod-local=k8s/pod-local", "service k8s/service-local=k8s/service-local", "itself k8s/hairpin=k8s/hairpin"}, nil, false},
 		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
 	} {
-		s := must.Get(why.Study(clusterModes, tt.mode, why.Options{CPULimit: tt.limit}))(t)
+		s := must.Get(why.Study(clusterModes(), tt.mode, why.Options{CPULimit: tt.limit}))(t)
 		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
 		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
 		_, beside := s.ModeNamed("k8s/pod-local")
@@ -162,7 +167,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%s: %+v", tt.mode, top)
 		}
 	}
-	if _, err := why.Study(modes, "netns/bridge", why.Options{CPULimit: 1}); err == nil || !strings.Contains(err.Error(), "netns/bridge can have no CPU limit") {
+	if _, err := why.Study(modes(), "netns/bridge", why.Options{CPULimit: 1}); err == nil || !strings.Contains(err.Error(), "netns/bridge can have no CPU limit") {
 		t.Errorf("%v", err)
 	}
 }

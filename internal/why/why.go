@@ -11,8 +11,28 @@ import (
 	"tare/internal/study"
 )
 
-// Modes finds a mode by its id, as driver.Registry.For does.
-type Modes func(id string) (driver.Mode, error)
+// Modes are where the modes of a study are found.
+type Modes struct {
+	// Here are the drivers that build them.
+	Here driver.Registry
+	// Labs are the modes of all labs, also where Here builds other ones: which of them explains a mode.
+	Labs []driver.Mode
+}
+
+// named finds a mode by its id, which may have a parameter.
+func (m Modes) named(id string) (driver.Mode, error) {
+	_, found, err := m.Here.For(id)
+	return found, err
+}
+
+// explaining finds the mode of a lab whose parts explain the cost of another one.
+func (m Modes) explaining(mode string) (id string, has bool) {
+	i := slices.IndexFunc(m.Labs, func(lab driver.Mode) bool { return lab.Explains && lab.Like == mode })
+	if i < 0 {
+		return "", false
+	}
+	return m.Labs[i].ID, true
+}
 
 // engine is the part that stands for everything that an engine adds to the embedded mode
 // with the same devices and that no part of its mode names.
@@ -22,15 +42,6 @@ const engine = "engine"
 func onTop() []study.Rung {
 	return []study.Rung{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off",
 		Avoid: "turn it off (net.bridge.bridge-nf-call-iptables=0), if no rule or policy is for packets within a bridge", Beyond: true}}
-}
-
-// embedded is the mode that builds the same devices as an engine's mode without the engine.
-func embedded(mode string) (id string, has bool) {
-	id, has = map[string]string{
-		"docker/published": "netns/published", "docker/bridge": "netns/bridge", "docker/colocated": "netns/colocated",
-		"docker/macvlan": "netns/macvlan", "docker/ipvlan": "netns/ipvlan", "docker/overlay": "netns/vxlan",
-	}[mode]
-	return id, has
 }
 
 // Options change what is explained.
@@ -43,7 +54,7 @@ type Options struct {
 // Study returns the study that explains a mode. Errors: the mode is unknown, it is a baseline,
 // or its endpoints can have no limit.
 func Study(modes Modes, mode string, o Options) (study.Study, error) {
-	m, err := modes(mode)
+	m, err := modes.named(mode)
 	if err != nil {
 		return study.Study{}, err
 	}
@@ -89,12 +100,12 @@ type builder struct {
 
 // climb adds the rungs above the baseline up to a mode.
 func (b *builder) climb(m driver.Mode) error {
-	below, has := embedded(m.ID)
+	below, has := b.modes.explaining(m.ID)
 	if !has {
 		b.parts(m, m.Parts)
 		return nil
 	}
-	under, err := b.modes(below)
+	under, err := b.modes.named(below)
 	if err != nil {
 		return err
 	}

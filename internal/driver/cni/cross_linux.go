@@ -10,7 +10,7 @@ import (
 	"net/netip"
 	"time"
 
-	"tare/internal/driver/procpath"
+	"tare/internal/driver/labdriver"
 	"tare/internal/timelimit"
 )
 
@@ -28,7 +28,7 @@ func (p *path) cross(ctx context.Context, pair int, listen, dial netip.AddrPort,
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v%s", within, p.hint()))
 	defer cancel()
 	from, at := p.PairNamespaces(pair)
-	client, server, err := procpath.DatagramSockets(from, at, listen, dial)
+	client, server, err := labdriver.DatagramSockets(from, at, listen, dial)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
@@ -96,7 +96,7 @@ func (p *path) attach(ctx context.Context, s *side, pair int) (end, error) {
 	if err != nil {
 		return end{}, err
 	}
-	e := end{Place: procpath.NamespacePlace(ns, s.At, s.At+"/"+name), ns: ns}
+	e := end{Place: labdriver.NamespacePlace(ns, s.At, s.At+"/"+name), ns: ns}
 	id := lab.Prefix + p.OnLab.Spec.Claim.ID + "-" + p.id + "-" + s.At + "-" + name
 	r, a := request{Op: opAdd, ID: id, Namespace: ns.Path(), Capabilities: p.capabilities(s, pair)}, reply{}
 	s.attached = append(s.attached, id)

@@ -16,7 +16,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/timelimit"
@@ -24,7 +23,7 @@ import (
 
 // path is a mode that is set up.
 type path struct {
-	procpath.Path
+	labdriver.Path
 	kind   string // the mode without its parameter
 	id     string // of the mode in names of sandboxes
 	client *side
@@ -47,14 +46,15 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err := check(kind, name, o); err != nil {
 		return nil, err
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "the process that executes the plugins")
 	if err != nil {
 		return nil, err
 	}
 	p := &path{
-		Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the process that executes the plugins"},
+		Path: base,
 		kind: kind, id: idOf(o.Lab.Label), within: d.limit, routed: map[*side][]string{}, known: map[string]bool{}, seen: map[*linuxnet.NS][]string{},
 	}
+	p.AtClose(p.detach)
 	var dirs []string
 	if dirs, err = d.pluginDirs(o.Options); err == nil {
 		err = p.read(d, name, dirs, o.Options)
@@ -63,12 +63,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		err = p.build(ctx, cmp.Or(d.limit, timelimit.Scaled(pluginTimeout)), dirs, o.Options[optionFlannel])
 	}
 	if err == nil {
-		return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, Close: p.close}, p), nil
+		return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
 	}
-	if u, lacking := driver.AsUnsupported(err); lacking {
-		return nil, errors.Join(u, p.close(ctx))
-	}
-	return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.close(ctx))
+	return nil, p.Failed(ctx, err)
 }
 
 // check returns what is wrong with a specification.
@@ -141,7 +138,7 @@ func (p *path) read(d Driver, name string, dirs []string, options map[string]str
 }
 
 func (p *path) side(h *lab.Host, role string, net lab.Net) *side {
-	s := &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, ns: h.NS, role: role}
+	s := &side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), host: h, ns: h.NS, role: role}
 	for _, a := range p.OnLab.Addresses(net, 0) {
 		s.subnets = append(s.subnets, a.Masked())
 	}
@@ -292,7 +289,7 @@ func (p *path) addPairs() error {
 			return fmt.Errorf("%s with %v cannot send to %s with %v: %w", client.At, client.addresses(), server.At, server.addresses(), noRoute)
 		}
 		p.AddPairNamespaces(client.ns, server.ns)
-		p.AddPairPorts(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), listen, dial)
+		p.AddPairPorts(labdriver.NamespaceEndpoint(client.Place, client.ns), labdriver.NamespaceEndpoint(server.Place, server.ns), listen, dial)
 	}
 	return nil
 }
@@ -312,15 +309,15 @@ func (p *path) flushConnections(context.Context) error {
 	return errors.Join(p.OnLab.A.NS.Rules().FlushConntrack(), p.OnLab.B.NS.Rules().FlushConntrack())
 }
 
-// close lets the plugins disconnect all endpoints, and removes the rest with the namespaces.
-func (p *path) close(ctx context.Context) error {
+// detach lets the plugins disconnect all endpoints.
+func (p *path) detach() error {
 	var errs []error
 	for _, s := range []*side{p.server, p.client} {
 		if s != nil {
 			errs = append(errs, s.detach())
 		}
 	}
-	return errors.Join(append(errs, p.Close(ctx))...)
+	return errors.Join(errs...)
 }
 
 // isUnsupported reports whether an error is the kernel's answer that it lacks something.

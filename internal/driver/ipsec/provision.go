@@ -90,7 +90,11 @@ func (b *build) setUpTunnel(ctx context.Context) error {
 		if err := b.peers[i].ready(ctx, b.Mode); err != nil {
 			return err
 		}
-		b.AddConnection(b.peers[i])
+		peer := b.peers[i]
+		b.AtClose(func() error {
+			_ = peer.Close() // charon may have exited
+			return nil
+		})
 		if err := b.peers[i].load(s, b.Other(s), b.secrets[i]); err != nil {
 			return err
 		}

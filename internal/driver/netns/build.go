@@ -5,61 +5,67 @@ package netns
 import (
 	"net/netip"
 
-	"tare/internal/driver/pathspec"
+	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
-// The names of devices in a lab, as an engine would choose them.
-const (
-	eth    = "eth0"
-	br     = "br0"
-	lo     = "lo"
-	tunnel = "vxlan0"
-	table  = "tare"
-)
-
-// place is a namespace with its name in counters and topologies.
-type place struct {
-	pathspec.Place
-	ns *linuxnet.NS
-}
-
 func namespacePlace(ns *linuxnet.NS, host, at string) place {
-	return place{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
+	return place{labdriver.NamespacePlace(ns, host, at), ns}
 }
 
 func (p *path) hostPlace(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
 
 func (p *path) sandboxPlace(h *lab.Host, name string) (place, error) {
-	ns, err := p.sandbox(h.Name + "-" + name)
+	ns, err := p.Sandbox(h.Name, name)
 	return namespacePlace(ns, h.Name, h.Name+"/"+name), err
 }
 
 // bridgeAt creates a bridge, with the first address of a subnet unless net is negative.
 func (p *path) bridgeAt(w place, net lab.Net) error {
-	if err := w.ns.Links().Bridge(p.lab.Device(br, p.mtu)); err != nil {
+	if err := w.ns.Links().Bridge(p.OnLab.Device(br, p.mtu)); err != nil {
 		return err
 	}
-	if err := p.lab.SetUpDevice(w.ns, br); err != nil {
+	if err := p.OnLab.SetUpDevice(w.ns, br); err != nil || net < 0 {
 		return err
 	}
-	if net < 0 {
-		return nil
-	}
-	for _, a := range p.lab.Addresses(net, 1) {
-		if err := w.ns.Routes().Address(br, a); err != nil {
+	return addresses(w, br, p.OnLab.Addresses(net, 1))
+}
+
+// addresses gives a device addresses.
+func addresses(w place, dev string, own []netip.Prefix) error {
+	for _, a := range own {
+		if err := w.ns.Routes().Address(dev, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sandboxAddrs is an endpoint, a sandbox unless it is a process of its host, with its
-// addresses.
-type sandboxAddrs struct {
-	place
-	own []netip.Addr
+// setMTU gives a device the MTU of the sandboxes' devices.
+func (p *path) setMTU(w place, dev string) error { return w.ns.Links().SetMTU(dev, p.mtu) }
+
+// forwarding turns a namespace into a router.
+func (p *path) forwarding(w place) error { return p.OnLab.EnableForwarding(w.ns) }
+
+// veth connects two places by a veth pair, whose devices setUpSandbox sets up.
+func (p *path) veth(a place, device string, b place, peer string) error {
+	return a.ns.Links().Veth(p.OnLab.Device(device, p.mtu), b.ns, p.OnLab.Device(peer, p.mtu))
+}
+
+// child creates eth0 of a sandbox as a device of the host's underlay link: macvlan, or ipvlan in L2 mode.
+func (p *path) child(kind string, h *lab.Host, sandbox place) error {
+	on := h.NS.Links()
+	if kind == kindMacvlan {
+		return on.Macvlan(p.OnLab.Device(eth, 0), h.Underlay, sandbox.ns)
+	}
+	return on.IPVlan(p.OnLab.Device(eth, 0), h.Underlay, sandbox.ns)
+}
+
+// addPair adds a pair of endpoints.
+func (p *path) addPair(client, server place, listen, dial []netip.Addr, port uint16) {
+	p.AddPairNamespaces(client.ns, server.ns)
+	p.AddPair(labdriver.NamespaceEndpoint(client.Place, client.ns), labdriver.NamespaceEndpoint(server.Place, server.ns), listen, dial, port)
 }
 
 // addSandbox creates a sandbox with a veth, eth0 inside and port outside: on w's bridge, or
@@ -69,19 +75,19 @@ func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, 
 	if err != nil {
 		return sandboxAddrs{}, err
 	}
-	own := p.lab.Addresses(net, number)
+	own := p.OnLab.Addresses(net, number)
 	b := sandboxAddrs{in, lab.PrefixAddrs(own)}
 	if !p.parts[partBridge] {
-		return b, p.lab.ConnectRouted(lab.Routed{Connect: p.connect, Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
-			Own: b.own, Gateway: lab.PrefixAddrs(p.lab.Addresses(net, 1))})
+		return b, p.OnLab.ConnectRouted(lab.Routed{Connect: p.connect, Router: w.ns, Sandbox: in.ns, Port: port, Device: eth, MTU: p.mtu,
+			Own: b.own, Gateway: lab.PrefixAddrs(p.OnLab.Addresses(net, 1))})
 	}
-	if err := w.ns.Links().Veth(p.lab.Device(port, p.mtu), in.ns, p.lab.Device(eth, p.mtu)); err != nil {
+	if err := p.veth(w, port, in, eth); err != nil {
 		return b, err
 	}
 	if err := w.ns.Links().Attach(port, br); err != nil {
 		return b, err
 	}
-	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
+	if err := p.OnLab.SetUpDevice(w.ns, port); err != nil {
 		return b, err
 	}
 	return b, p.setUpSandbox(in, own)
@@ -89,20 +95,15 @@ func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, 
 
 // setUpSandbox sets up a sandbox's eth0 with its addresses.
 func (p *path) setUpSandbox(in place, own []netip.Prefix) error {
-	if err := p.lab.SetUpDevice(in.ns, eth); err != nil {
+	if err := p.OnLab.SetUpDevice(in.ns, eth); err != nil {
 		return err
 	}
-	for _, a := range own {
-		if err := in.ns.Routes().Address(eth, a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return addresses(in, eth, own)
 }
 
 // addDefaultRoute adds a default route over the first address of the sandbox's subnet.
 func (p *path) addDefaultRoute(in place, net lab.Net) error {
-	for _, gw := range p.lab.Addresses(net, 1) {
+	for _, gw := range p.OnLab.Addresses(net, 1) {
 		if err := in.ns.Routes().DefaultRoute(gw.Addr()); err != nil {
 			return err
 		}

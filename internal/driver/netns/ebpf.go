@@ -14,12 +14,6 @@ import (
 	"tare/internal/result"
 )
 
-// onNetkit is crossing with netkit devices in place of veths.
-func (p *path) onNetkit() error {
-	p.netkit = true
-	return p.crossing(true)
-}
-
 // port returns the name of the host's end of a sandbox's device, counted from 0.
 func (p *path) port(n int) string {
 	if p.netkit {
@@ -48,6 +42,7 @@ func (p *path) installPrograms(s *side) ([]pathspec.Step, error) {
 		return nil, err
 	}
 	p.routers = append(p.routers, r)
+	p.AtClose(r.Close)
 	for i, box := range s.ends {
 		if err := p.addRedirected(r, s, box, p.port(i)); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 )
@@ -13,14 +14,14 @@ import (
 // MissingPrograms returns the error of a mode whose rules need programs of iptables that no
 // machine has.
 func MissingPrograms(ctx context.Context) error {
-	p := &path{Path: pathspec.Path{Mode: "netns/published"}}
+	p := &path{Path: labdriver.Path{Path: pathspec.Path{Mode: "netns/published"}}}
 	_, err := p.iptablesRules(ctx, nil, "iptables-absent")
 	return err
 }
 
 // Namespaces returns the namespaces of the first pair's endpoints.
 func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {
-	return p.Internal.(*path).at[0][0], p.Internal.(*path).at[0][1]
+	return p.Internal.(*path).PairNamespaces(1)
 }
 
 // DetachPrograms detaches the eBPF programs of a host, a (0) or b (1).

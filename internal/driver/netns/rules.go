@@ -18,12 +18,10 @@ import (
 	"tare/internal/result"
 )
 
-// builderWithRules returns the function that builds a mode, with the rules of its settings on
-// the server's host.
-func builderWithRules(ctx context.Context, o driver.Order) (func(*path) error, error) {
-	build, err := builder(o.Mode)
-	if err != nil || o.With[settingRules] == "" && o.With[settingNoopRules] == "" {
-		return build, err
+// withRules returns the function that builds a mode, with the rules of its settings on the server's host.
+func withRules(ctx context.Context, build func(*path) error, o driver.Order) (func(*path) error, error) {
+	if o.With[settingRules] == "" && o.With[settingNoopRules] == "" {
+		return build, nil
 	}
 	if o.With[settingRules] != "" && o.Without(partConntrack) {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "the setting " + settingRules + " needs the part " + partConntrack + ", which is off: the rules translate addresses, which is a property of a tracked connection"}
@@ -38,7 +36,7 @@ func builderWithRules(ctx context.Context, o driver.Order) (func(*path) error, e
 
 // addRules installs the rules of the settings.
 func (p *path) addRules(ctx context.Context, with map[string]string) error {
-	b := p.hostPlace(p.lab.B)
+	b := p.hostPlace(p.OnLab.B)
 	if text := with[settingRules]; text != "" {
 		kind := cmp.Or(with[settingRulesKind], kindNftChain)
 		r, err := p.serviceRules(ctx, b.ns, kind)

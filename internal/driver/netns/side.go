@@ -32,11 +32,11 @@ func (s *side) forward() pathspec.Direction { return pathspec.Direction(s.role =
 // sandboxes as the servers are. Each host is a router with the mode's parts between its
 // sandboxes and the underlay: a mode without parts is host.
 func (p *path) crossing(clientBoxes bool) error {
-	a, err := p.addSide(p.lab.A, "client", lab.NetA, clientBoxes)
+	a, err := p.addSide(p.OnLab.A, "client", lab.NetA, clientBoxes)
 	if err != nil {
 		return err
 	}
-	b, err := p.addSide(p.lab.B, "server", lab.NetB, true)
+	b, err := p.addSide(p.OnLab.B, "server", lab.NetB, true)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *path) crossing(clientBoxes bool) error {
 		server := b.ends[i]
 		dial, port := server.own, uint16(pathspec.ServerChoosesPort)
 		if p.parts[partDNAT] {
-			dial = p.lab.B.Addr
+			dial = p.OnLab.B.Addr
 		}
 		if p.parts[partDNAT] || p.parts[partFilter] { // a rule names it
 			port = uint16(pathspec.FirstPort + i)
@@ -81,7 +81,7 @@ func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side
 			return nil
 		})
 	}
-	if err := p.lab.EnableForwarding(s.ns); err != nil {
+	if err := p.OnLab.EnableForwarding(s.ns); err != nil {
 		return nil, err
 	}
 	if p.parts[partBridge] {
@@ -122,7 +122,7 @@ func (p *path) routes(a, b *side) error {
 
 // routeTo routes the other side's subnets through its host.
 func (p *path) routeTo(s, other *side) error {
-	for i, subnet := range p.lab.Addresses(other.net, 0) {
+	for i, subnet := range p.OnLab.Addresses(other.net, 0) {
 		if err := s.ns.Routes().Route(subnet.Masked(), other.host.Addr[i], ""); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
 	if !p.parts[partBridge] {
 		g.Bridge = "veth*"
 	}
-	for _, a := range p.lab.Addresses(s.net, 0) {
+	for _, a := range p.OnLab.Addresses(s.net, 0) {
 		g.Subnets = append(g.Subnets, a.Masked())
 	}
 	for i := 0; s.role == "server" && i < len(s.ends); i++ {

@@ -3,13 +3,9 @@
 package netns
 
 import (
-	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 
-	"tare/internal/driver"
-	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -25,30 +21,6 @@ const (
 	farTunnel
 )
 
-// vxlanMTU returns the MTU inside the tunnel: the requested one, or the maximum. Without the
-// tunnel or without the part mtu, it changes the underlay's MTU to what the parts require.
-func vxlanMTU(o *labdriver.Order, parts labdriver.PartSet) (int, error) {
-	underlay := o.Lab.MTU
-	if !parts[partMTU] {
-		if o.MTU != 0 {
-			return 0, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("an MTU of %d is requested, and the part %s, which sets it, is off; leave out one of the two", o.MTU, partMTU)}
-		}
-		if parts[partTunnel] {
-			o.Lab.MTU += driver.VXLANHeaders
-		}
-		return underlay, nil
-	}
-	most := underlay - driver.VXLANHeaders
-	if o.MTU > most {
-		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", o.Mode, o.MTU, driver.VXLANHeaders, underlay)
-	}
-	inner := cmp.Or(o.MTU, most)
-	if !parts[partTunnel] && !parts[partNamespace] {
-		o.Lab.MTU = inner // the path has no other devices
-	}
-	return inner, nil
-}
-
 // overlay is one host's side of the overlay.
 type overlay struct {
 	place
@@ -56,19 +28,16 @@ type overlay struct {
 	tunnel []netip.Addr // of the tunnel device, if nothing is bridged
 }
 
-// vxlan: on each host a separate namespace has the bridge and the tunnel device, as with
+// overlays: on each host a separate namespace has the bridge and the tunnel device, as with
 // Docker's overlay driver; the outer packets are in the host's namespace. All forwarding
 // entries are static; nothing is learned. Without the bridge that namespace routes, and
-// without sandboxes the tunnel's device is the host's. Without the tunnel it is a crossing.
-func (p *path) vxlan() error {
-	if !p.parts[partTunnel] {
-		return p.crossing(true)
-	}
-	near, err := p.overlay(p.lab.A, nearTunnel)
+// without sandboxes the tunnel's device is the host's.
+func (p *path) overlays() error {
+	near, err := p.overlay(p.OnLab.A, nearTunnel)
 	if err != nil {
 		return err
 	}
-	far, err := p.overlay(p.lab.B, farTunnel)
+	far, err := p.overlay(p.OnLab.B, farTunnel)
 	if err != nil {
 		return err
 	}
@@ -103,7 +72,7 @@ func (p *path) vxlan() error {
 			p.mustCarry(pair, far.place, lab.VethName(pair-1), pathspec.Transmits)
 		}
 		if pair == 1 {
-			p.SetSteps(slices.Concat(p.tunnelSteps(near, client.place), reversed(p.tunnelSteps(far, server.place)))...)
+			p.SetSteps(slices.Concat(p.tunnelSteps(near, client.place), pathspec.Reversed(p.tunnelSteps(far, server.place)))...)
 		}
 		return nil
 	})
@@ -123,7 +92,7 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 			return o, err
 		}
 	}
-	v := linuxnet.VXLAN{Device: p.lab.Device(tunnel, p.mtu), ID: vxlanID, Local: h.Addr[0]}
+	v := linuxnet.VXLAN{Device: p.OnLab.Device(tunnel, p.mtu), ID: vxlanID, Local: h.Addr[0]}
 	if err := h.NS.Links().VXLAN(v, o.ns); err != nil {
 		return o, err
 	}
@@ -131,12 +100,12 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 		if err := o.ns.Links().Attach(tunnel, br); err != nil {
 			return o, err
 		}
-		return o, p.lab.SetUpDevice(o.ns, tunnel)
+		return o, p.OnLab.SetUpDevice(o.ns, tunnel)
 	}
-	if err := p.lab.SetUpDevice(o.ns, tunnel); err != nil {
+	if err := p.OnLab.SetUpDevice(o.ns, tunnel); err != nil {
 		return o, err
 	}
-	for _, a := range p.lab.Addresses(lab.NetOverlay, number) {
+	for _, a := range p.OnLab.Addresses(lab.NetOverlay, number) {
 		if err := o.ns.Routes().Address(tunnel, a); err != nil {
 			return o, err
 		}
@@ -145,7 +114,7 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 	if !p.parts[partNamespace] {
 		return o, nil
 	}
-	return o, p.lab.EnableForwarding(o.ns)
+	return o, p.OnLab.EnableForwarding(o.ns)
 }
 
 // connectTunnels adds the entries for each tunnel device on the other side.

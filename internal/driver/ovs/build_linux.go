@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -89,7 +89,7 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 			return err
 		}
 		p.AddPairNamespaces(client.ns, server.ns)
-		p.AddPair(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.AddPair(labdriver.NamespaceEndpoint(client.Place, client.ns), labdriver.NamespaceEndpoint(server.Place, server.ns), lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
 		p.MustCarry(pair, h.near.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Receives)
 		p.MustCarry(pair, h.far.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Transmits)
 		if pair == 1 {
@@ -100,7 +100,7 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 }
 
 func sideOf(h *lab.Host, progs programs) *side {
-	return &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
+	return &side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
 }
 
 // bridges sets up one switch: without a tunnel, a bridge with the underlay as a port; with
@@ -184,7 +184,7 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 	if p.encapsulation == flat {
 		number += firstOnUnderlay
 	}
-	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
+	b := sandbox{labdriver.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
 	port := lab.VethName(pair - 1)
 	if err := s.host.NS.Links().Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
 		return b, err

@@ -1,12 +1,12 @@
 package ovs
 
 import (
-	"tare/internal/driver/procpath"
+	"tare/internal/driver/labdriver"
 )
 
 // path is a mode that is set up.
 type path struct {
-	procpath.Path
+	labdriver.Path
 	mtu           int
 	encapsulation string
 	process       bool // switched in userspace

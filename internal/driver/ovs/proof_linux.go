@@ -80,13 +80,7 @@ func (p *path) countIngress(h hosts, s *side) error {
 	if err := s.host.NS.Rules().CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: hidden}); err != nil {
 		return err
 	}
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.host.NS.Rules().IngressCounts(table)
-		for name, n := range counts {
-			into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
-		}
-		return err
-	})
+	p.ReadIngress(s.Place, s.host.NS, table, eth)
 	in, _ := h.expectations(s)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountEncrypted+"_bytes"), Expect: in},
 		driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})

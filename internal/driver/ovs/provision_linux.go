@@ -3,14 +3,11 @@ package ovs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -52,15 +49,15 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err := checkRequirements(process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "the switch")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, encapsulation: way, process: process}
+	p := &path{Path: base, mtu: mtu, encapsulation: way, process: process}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
+		return nil, p.Failed(ctx, err)
 	}
 	return p.DriverPath(driver.Path{IgnoredDropReasons: p.discards()}, p), nil
 }

@@ -52,6 +52,13 @@ func ProvenBy(s Step, of ...string) Step {
 	return s
 }
 
+// Reversed returns steps in the other direction.
+func Reversed(steps []Step) []Step {
+	out := slices.Clone(steps)
+	slices.Reverse(out)
+	return out
+}
+
 // SetSteps sets the steps of the path.
 func (p *Path) SetSteps(steps ...Step) { p.steps = steps }
 

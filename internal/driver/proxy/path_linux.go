@@ -65,13 +65,7 @@ func (p *path) tap(s *side) error {
 	if err := s.ns.Rules().CountProxyIngress(table, lab.Underlay, in); err != nil {
 		return err
 	}
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.ns.Rules().IngressCounts(table)
-		for name, n := range counts {
-			into[pathspec.CounterName(s.At, lab.Underlay, name+"_bytes")] = n.Bytes
-		}
-		return err
-	})
+	p.ReadIngress(s.Place, s.ns, table, lab.Underlay)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, lab.Underlay, linuxnet.CountForwarded+"_bytes"), Expect: received},
 		driver.Rule{Counter: pathspec.CounterName(s.At, lab.Underlay, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})
 	return nil

@@ -12,7 +12,6 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -23,7 +22,7 @@ import (
 // server are on the lab's hosts themselves, so that the difference from the mode host is the
 // proxies.
 type placedPath struct {
-	procpath.Path
+	labdriver.Path
 	a, b    node
 	legs    []leg         // from client to server; there is a proxy between each two
 	proxies []placedProxy // in this order
@@ -76,27 +75,23 @@ func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order) (*driver
 	if err != nil {
 		return nil, err
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "a proxy")
 	if err != nil {
 		return nil, err
 	}
-	p := &placedPath{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "a proxy"}, tls: o.Mode == sealed, program: program}
-	p.a, p.b = nodeOf(l.A.NS, "a", "a"), nodeOf(l.B.NS, "b", "b")
+	p := &placedPath{Path: base, tls: o.Mode == sealed, program: program}
+	p.a, p.b = nodeOf(p.OnLab.A.NS, "a", "a"), nodeOf(p.OnLab.B.NS, "b", "b")
 	if err := p.build(ctx, placement, start); err != nil {
-		err = p.ExplainError(err)
 		if errors.Is(err, linuxnet.ErrPayloadMatch) {
-			err = &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+			err = &driver.Unsupported{Mode: o.Mode, Reason: p.ExplainError(err).Error()}
 		}
-		if u, lacking := driver.AsUnsupported(err); lacking {
-			return nil, errors.Join(u, p.Close(ctx))
-		}
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.Close(ctx))
+		return nil, p.Failed(ctx, err)
 	}
 	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
 }
 
 func nodeOf(ns *linuxnet.NS, host, at string) node {
-	return node{procpath.NamespacePlace(ns, host, at), ns}
+	return node{labdriver.NamespacePlace(ns, host, at), ns}
 }
 
 func (p *placedPath) build(ctx context.Context, placement string, start startProxy) error {
@@ -106,7 +101,7 @@ func (p *placedPath) build(ctx context.Context, placement string, start startPro
 	last := p.legs[len(p.legs)-1]
 	err := p.ForEachPair(func(pair int) error {
 		p.AddPairNamespaces(p.a.ns, p.b.ns)
-		p.AddPair(procpath.NamespaceEndpoint(p.a.Place, p.a.ns), procpath.NamespaceEndpoint(p.b.Place, p.b.ns), last.at, p.legs[0].at, port(pair-1))
+		p.AddPair(labdriver.NamespaceEndpoint(p.a.Place, p.a.ns), labdriver.NamespaceEndpoint(p.b.Place, p.b.ns), last.at, p.legs[0].at, port(pair-1))
 		return nil
 	})
 	if err != nil {

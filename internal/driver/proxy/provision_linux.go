@@ -11,7 +11,6 @@ import (
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -34,24 +33,20 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if isPlaced(o.Order) {
 		return d.provisionPlaced(ctx, o)
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "a proxy")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "a proxy"}}
+	p := &path{Path: base}
 	if err := p.build(ctx); err != nil {
-		err = p.ExplainError(err)
-		if u, lacking := driver.AsUnsupported(err); lacking {
-			return nil, errors.Join(u, p.Close(ctx))
-		}
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.Close(ctx))
+		return nil, p.Failed(ctx, err)
 	}
 	return p.DriverPath(driver.Path{Checks: []func() error{p.checkTLS}, FlushConnections: p.flushConnections}, p), nil
 }
 
 // path is a mode that is set up.
 type path struct {
-	procpath.Path
+	labdriver.Path
 	near, far *side
 	state     relay.State // of TLS, as negotiated during the set-up
 }
@@ -98,7 +93,7 @@ func (p *path) build(ctx context.Context) error {
 	for i, client := range p.near.boxes {
 		server := p.far.boxes[i]
 		p.AddPairNamespaces(client.ns, server.ns)
-		p.AddPair(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), server.own, p.near.gateway, port(i))
+		p.AddPair(labdriver.NamespaceEndpoint(client.Place, client.ns), labdriver.NamespaceEndpoint(server.Place, server.ns), server.own, p.near.gateway, port(i))
 	}
 	if err := p.start(); err != nil {
 		return err
@@ -116,7 +111,7 @@ func port(i int) uint16 { return uint16(pathspec.FirstPort + i) } //nolint:gosec
 func (p *path) sides() []*side { return []*side{p.near, p.far} }
 
 func (p *path) side(h *lab.Host, role string, net lab.Net) *side {
-	return &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, ns: h.NS, role: role, net: net}
+	return &side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), host: h, ns: h.NS, role: role, net: net}
 }
 
 // bridge creates the bridge of a host's sandboxes. The host does not forward packets: without
@@ -159,7 +154,7 @@ func (p *path) plug(s *side, pair int) error {
 			return err
 		}
 	}
-	s.boxes = append(s.boxes, sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+name), ns, lab.PrefixAddrs(own)})
+	s.boxes = append(s.boxes, sandbox{labdriver.NamespacePlace(ns, s.At, s.At+"/"+name), ns, lab.PrefixAddrs(own)})
 	return nil
 }
 

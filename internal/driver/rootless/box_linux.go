@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -23,7 +23,7 @@ func (p *path) behindProgram(ctx context.Context, s side, pair int) (endpoint, e
 	if err != nil {
 		return endpoint{}, err
 	}
-	at := procpath.NamespacePlace(ns, s.place.At, s.place.At+"/"+name)
+	at := labdriver.NamespacePlace(ns, s.place.At, s.place.At+"/"+name)
 	b := sandboxConfig{space: ns, address: p.OnLab.Addresses(s.net, p.prog.hostNumber())[0], gateway: p.OnLab.Addresses(s.net, 2)[0].Addr(), mtu: p.mtu}
 	if !s.out {
 		b.public = netip.AddrPortFrom(s.host.Addr[0], port(pair))

@@ -7,14 +7,13 @@ import (
 
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
 // path is a mode that is set up.
 type path struct {
-	procpath.Path
+	labdriver.Path
 	mtu   int
 	parts labdriver.PartSet
 	prog  installed // the zero value without partProcess
@@ -33,7 +32,7 @@ type endpoint struct {
 // build creates the pairs: with out, clients in sandboxes on host a, otherwise servers in
 // sandboxes on host b.
 func (p *path) build(ctx context.Context, out bool) error {
-	a, b := procpath.NamespacePlace(p.OnLab.A.NS, "a", "a"), procpath.NamespacePlace(p.OnLab.B.NS, "b", "b")
+	a, b := labdriver.NamespacePlace(p.OnLab.A.NS, "a", "a"), labdriver.NamespacePlace(p.OnLab.B.NS, "b", "b")
 	p.mustCarry(pathspec.AllPairs, a, lab.Underlay, pathspec.Transmits)
 	p.mustCarry(pathspec.AllPairs, b, lab.Underlay, pathspec.Receives)
 	p.mustRest(a)
@@ -53,10 +52,10 @@ func (p *path) build(ctx context.Context, out bool) error {
 		if err != nil {
 			return err
 		}
-		own := procpath.NamespaceEndpoint(end.at, end.space)
+		own := labdriver.NamespaceEndpoint(end.at, end.space)
 		if out {
 			p.AddPairNamespaces(end.space, p.OnLab.B.NS)
-			p.AddPair(own, procpath.NamespaceEndpoint(b, p.OnLab.B.NS), p.OnLab.B.Addr[:1], p.OnLab.B.Addr[:1], pathspec.ServerChoosesPort)
+			p.AddPair(own, labdriver.NamespaceEndpoint(b, p.OnLab.B.NS), p.OnLab.B.Addr[:1], p.OnLab.B.Addr[:1], pathspec.ServerChoosesPort)
 			slices.Reverse(end.steps)
 			if pair == 1 {
 				p.SetSteps(slices.Concat(end.steps, wire, []pathspec.Step{pathspec.ProcessStep(b)})...)
@@ -64,7 +63,7 @@ func (p *path) build(ctx context.Context, out bool) error {
 			return nil
 		}
 		p.AddPairNamespaces(p.OnLab.A.NS, end.space)
-		p.AddPair(procpath.NamespaceEndpoint(a, p.OnLab.A.NS), own, []netip.Addr{end.address}, []netip.Addr{end.public}, end.port)
+		p.AddPair(labdriver.NamespaceEndpoint(a, p.OnLab.A.NS), own, []netip.Addr{end.address}, []netip.Addr{end.public}, end.port)
 		if pair == 1 {
 			p.SetSteps(slices.Concat([]pathspec.Step{pathspec.ProcessStep(a)}, wire, end.steps)...)
 		}

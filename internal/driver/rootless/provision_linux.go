@@ -3,14 +3,11 @@ package rootless
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -54,11 +51,11 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 			return nil, err
 		}
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "the network of a sandbox")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the network of a sandbox"}, mtu: mtu, parts: kept, prog: found}
+	p := &path{Path: base, mtu: mtu, parts: kept, prog: found}
 	if kept[partProcess] {
 		p.AddFact(prog.name(), found.version+" ("+found.path+")")
 	}
@@ -66,7 +63,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	}
 	if err := p.build(ctx, out); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
+		return nil, p.Failed(ctx, err)
 	}
 	return p.DriverPath(driver.Path{}, p), nil
 }

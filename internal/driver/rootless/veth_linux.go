@@ -3,8 +3,8 @@ package rootless
 import (
 	"net/netip"
 
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -38,7 +38,7 @@ func (p *path) behindVeth(s side, pair int) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, err
 	}
-	e := endpoint{at: procpath.NamespacePlace(ns, s.place.At, s.place.At+"/"+name), space: ns, port: pathspec.ServerChoosesPort}
+	e := endpoint{at: labdriver.NamespacePlace(ns, s.place.At, s.place.At+"/"+name), space: ns, port: pathspec.ServerChoosesPort}
 	e.address = p.OnLab.Addresses(s.net, 1+pair)[0].Addr()
 	e.public = e.address
 	err = p.OnLab.ConnectRouted(lab.Routed{Connect: (*linuxnet.Links).Veth, Router: s.host.NS, Sandbox: ns, Port: veth, Device: eth, MTU: p.mtu,

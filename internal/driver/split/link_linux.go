@@ -15,7 +15,7 @@ import (
 // onLink adapts a half of a path to the real link: it adds the machine's network card, and
 // takes into account that whatever the network broadcasts arrives at the devices on it.
 func (s *server) onLink(p *driver.Path, o order) *driver.Path {
-	c := card{side: o.Side, name: o.Parent, stack: pathspec.NamespaceStack{NS: s.machine}, sandboxes: slices.Contains(onCard(), o.Mode)}
+	c := card{side: o.Side, name: o.Parent, stack: pathspec.NamespaceStack{NS: s.machine}, sandboxes: splitOf(s.drivers, o.Mode) == driver.SplitOnCard}
 	own := *p
 	own.Rules = c.rules(p.Rules)
 	if kind, _, err := c.stack.Describe(context.Background(), c.name); err != nil || kind != "veth" {
@@ -46,9 +46,6 @@ type card struct {
 	stack      pathspec.NamespaceStack
 	sandboxes  bool // have devices on it
 }
-
-// onCard lists the modes whose sandboxes have devices on the network card, as the host has.
-func onCard() []string { return []string{"netns/macvlan", "netns/ipvlan"} }
 
 // receives reports whether a counter is of what a device on the link receives.
 func (c card) receives(counter string) bool {

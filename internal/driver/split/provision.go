@@ -26,7 +26,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 		return nil, err
 	}
 	hosts = named(hosts)
-	if slices.Contains(alone(), o.Mode) {
+	if splitOf(d.drivers, o.Mode) == driver.SplitAlone {
 		return d.provisionAlone(ctx, o, hosts[0])
 	}
 	if err := requireRoot(o.Mode, hosts); err != nil {

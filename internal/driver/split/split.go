@@ -50,18 +50,23 @@ func New(drivers []labdriver.Driver, hosts func(context.Context) ([2]Host, error
 	return &Driver{hosts: hosts, drivers: drivers, tested: map[[2]netip.Addr]error{}}
 }
 
-// alone lists the modes within one host: they are built on the first machine, in a lab of
-// its own.
-func alone() []string { return []string{"netns/colocated"} }
-
-// baselines are modes that need no lab on real machines; the machines' own network has them.
-func baselines() []string { return []string{"host", "host-local"} }
+// splitOf returns how a mode of the drivers is built between two machines.
+func splitOf(drivers []labdriver.Driver, mode string) driver.Split {
+	for _, d := range drivers {
+		for _, m := range d.Modes() {
+			if m.ID == mode {
+				return m.Split
+			}
+		}
+	}
+	return driver.SplitHalves
+}
 
 // setupTime is roughly how long setting up and removing a mode takes in addition to the time in
 // a lab: a process and an agent are started on each machine.
 const setupTime = 2 * time.Second
 
-// Modes lists the modes of the drivers, except the baselines.
+// Modes lists the modes of the drivers that can be split.
 func (d *Driver) Modes() []driver.Mode {
 	var all []driver.Mode
 	for _, one := range d.drivers {
@@ -70,7 +75,7 @@ func (d *Driver) Modes() []driver.Mode {
 	for i := range all {
 		all[i].SetupTime = cmp.Or(all[i].SetupTime, plan.ModeOverhead) + setupTime
 	}
-	return slices.DeleteFunc(all, func(m driver.Mode) bool { return slices.Contains(baselines(), m.ID) })
+	return slices.DeleteFunc(all, func(m driver.Mode) bool { return m.Split == driver.SplitNever })
 }
 
 // Probe builds the mode once, with one pair, and removes it again.

@@ -12,7 +12,6 @@ import (
 
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -49,13 +48,13 @@ func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Con
 	if err != nil {
 		return nil, err
 	}
-	l, err := lab.Up(o.Lab)
+	base, err := labdriver.Up(o, "the tunnel")
 	if err != nil {
 		return nil, err
 	}
-	p := &Path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the tunnel"}, MTU: mtu}
+	p := &Path{Path: base, MTU: mtu}
 	if err := p.build(ctx, k, make); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
+		return nil, p.Failed(ctx, err)
 	}
 	return p, nil
 }
@@ -98,7 +97,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 
 // side turns one host into a router with a bridge for its sandboxes.
 func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
-	s := &Side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
+	s := &Side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
 	if err := h.NS.Links().Bridge(p.OnLab.Device(br, p.MTU)); err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (p *Path) sandboxes(device string) error {
 			return err
 		}
 		p.AddPairNamespaces(client.ns, server.ns)
-		p.AddPair(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), server.own, server.own, pathspec.ServerChoosesPort)
+		p.AddPair(labdriver.NamespaceEndpoint(client.Place, client.ns), labdriver.NamespaceEndpoint(server.Place, server.ns), server.own, server.own, pathspec.ServerChoosesPort)
 		if pair == 1 {
 			p.draw(client, server, device)
 		}
@@ -172,7 +171,7 @@ func (p *Path) plug(s *Side, role string, pair int) (sandbox, error) {
 	if err != nil {
 		return sandbox{}, err
 	}
-	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
+	b := sandbox{labdriver.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
 	port := lab.VethName(pair - 1)
 	if err := s.NS.Links().Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
 		return b, err

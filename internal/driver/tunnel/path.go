@@ -3,13 +3,11 @@
 package tunnel
 
 import (
-	"context"
-	"io"
 	"net/netip"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -26,15 +24,14 @@ const table = "tare"
 
 // Path is a tunnel mode, with its specification.
 type Path struct {
-	procpath.Path
+	labdriver.Path
 	// Near is the client's host, Far the server's.
 	Near, Far *Side
 	MTU       int // inside the tunnel
 	// Diagnose adds the reason to the error that nothing passes the tunnel. It is optional.
 	Diagnose func(error) error
 
-	connections []io.Closer // with processes
-	handlers    []handler
+	handlers []handler
 }
 
 // Side is one host with its sandboxes.
@@ -70,20 +67,7 @@ func (p *Path) AddHandler(s *Side, kind, what, of string) {
 	p.handlers = append(p.handlers, handler{s, kind, what, of})
 }
 
-// AddConnection adds a connection to a process, to be closed with the path.
-func (p *Path) AddConnection(c io.Closer) { p.connections = append(p.connections, c) }
-
 // DriverPath returns the driver.Path.
 func (p *Path) DriverPath() *driver.Path {
-	return p.Path.DriverPath(driver.Path{MergesDatagrams: true, Close: p.Close}, p)
-}
-
-// Close ends the mode's processes and removes the sandboxes and the lab, with the tunnel's
-// devices, routes and rules.
-func (p *Path) Close(ctx context.Context) error {
-	err := p.Path.Close(ctx)
-	for _, c := range p.connections {
-		_ = c.Close() // the peer has exited
-	}
-	return err
+	return p.Path.DriverPath(driver.Path{MergesDatagrams: true}, p)
 }

@@ -41,13 +41,7 @@ func (p *Path) Taps(tunnel func(*Side) linuxnet.TunnelIngress) error {
 		if err := s.NS.Rules().CountTunnelIngress(table, eth, sealed); err != nil {
 			return err
 		}
-		p.AddReader(func(_ context.Context, into driver.Counters) error {
-			counts, err := s.NS.Rules().IngressCounts(table)
-			for name, n := range counts {
-				into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
-			}
-			return err
-		})
+		p.ReadIngress(s.Place, s.NS, table, eth)
 		toward := p.Into(s)
 		p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountEncrypted+"_bytes"), Expect: toward},
 			driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})

@@ -1,21 +1,21 @@
-package procpath
+package labdriver
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
-	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
-// Path is a mode with processes in a lab. A driver embeds it in its own type.
+// Path is a mode in a lab of its own, with its sandboxes and processes. A driver embeds it in its own type.
 type Path struct {
 	pathspec.Path
 	OnLab *lab.Lab
@@ -24,14 +24,34 @@ type Path struct {
 	namespaces     []*linuxnet.NS    // sandboxes
 	pairNamespaces [][2]*linuxnet.NS // of client and server, by pair
 	processes      []*daemon.Process
+	closers        []func() error
 	facts          []result.Fact
+}
+
+// Up creates the lab of an order, with a path on it that has nothing yet. label says what the mode's
+// processes are. It returns the error of the lab.
+func Up(o Order, label string) (Path, error) {
+	l, err := lab.Up(o.Lab)
+	return Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: label}, err
+}
+
+// Failed removes what exists of a mode that could not be built, and returns why: an Unsupported error as it
+// is, any other after the reason for which a process has exited, if one has.
+func (p *Path) Failed(ctx context.Context, err error) error {
+	if u, lacking := driver.AsUnsupported(err); lacking {
+		return errors.Join(u, p.Close(ctx))
+	}
+	return errors.Join(fmt.Errorf("provision %s: %w", p.Mode, p.ExplainError(err)), p.Close(ctx))
 }
 
 // DriverPath converts the specification and adds lab, processes and facts. own has what
 // only the driver knows; internal is the driver's own value.
 func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
-	own.Hosts, own.Underlay, own.Facts, own.Internal = labdriver.Hosts(), labdriver.Underlay(p.OnLab.Spec), p.facts, built
-	own.Processes, own.Snapshot = p.PIDs, p.Snapshot
+	own.Hosts, own.Underlay, own.Facts, own.Internal = Hosts(), Underlay(p.OnLab.Spec), p.facts, built
+	own.Snapshot = p.Snapshot
+	if len(p.processes) > 0 {
+		own.Processes = p.PIDs
+	}
 	if own.Close == nil {
 		own.Close = p.Close
 	}
@@ -73,6 +93,9 @@ func (p *Path) PairNamespaces(pair int) (client, server *linuxnet.NS) {
 // AddProcess adds a process of the mode. It ends with the path.
 func (p *Path) AddProcess(d *daemon.Process) { p.processes = append(p.processes, d) }
 
+// AtClose calls end first when the path is closed, and again if it is closed again.
+func (p *Path) AtClose(end func() error) { p.closers = append(p.closers, end) }
+
 // MustBeBusy reads a process's CPU time before and after each trial as a counter, and
 // requires that the traffic of a pair, or of all pairs, has kept it busy: data that a
 // process forwards is in no kernel counter. Short-lived child processes do not count.
@@ -91,6 +114,18 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	})
 	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
 	return nil
+}
+
+// ReadIngress adds the counters of the packets that a namespace receives on a device, which a table of
+// packet rules there counts.
+func (p *Path) ReadIngress(at pathspec.Place, ns *linuxnet.NS, table, device string) {
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		counts, err := ns.Rules().IngressCounts(table)
+		for name, n := range counts {
+			into[pathspec.CounterName(at.At, device, name+"_bytes")] = n.Bytes
+		}
+		return err
+	})
 }
 
 // PIDs returns the ids of the mode's processes.
@@ -136,8 +171,11 @@ func (p *Path) ExplainError(err error) error {
 // with all devices, routes and rules in them.
 func (p *Path) Close(context.Context) error {
 	var errs []error
-	for i := len(p.processes) - 1; i >= 0; i-- {
-		errs = append(errs, p.processes[i].Close())
+	for _, end := range p.closers {
+		errs = append(errs, end())
+	}
+	for _, d := range slices.Backward(p.processes) {
+		errs = append(errs, d.Close())
 	}
 	for _, ns := range p.namespaces {
 		errs = append(errs, ns.Close())

@@ -1,0 +1,38 @@
+//go:build !linux
+
+package netns
+
+import (
+	"net/netip"
+
+	"tare/internal/driver/labdriver"
+	"tare/internal/driver/pathspec"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// path is what the rows of this package build on Linux. On other systems nothing is built: what follows
+// lets the rows name what would build them.
+type path struct {
+	pathspec.Path
+	OnLab  *lab.Lab
+	parts  labdriver.PartSet
+	mtu    int
+	netkit bool
+}
+
+func (*path) hostPlace(*lab.Host) place                       { return place{} }
+func (*path) sandboxPlace(*lab.Host, string) (place, error)   { return place{}, linuxnet.ErrSystem }
+func (*path) setUpSandbox(place, []netip.Prefix) error        { return linuxnet.ErrSystem }
+func (*path) bridgeAt(place, lab.Net) error                   { return linuxnet.ErrSystem }
+func (*path) forwarding(place) error                          { return linuxnet.ErrSystem }
+func (*path) setMTU(place, string) error                      { return linuxnet.ErrSystem }
+func (*path) veth(place, string, place, string) error         { return linuxnet.ErrSystem }
+func (*path) child(string, *lab.Host, place) error            { return linuxnet.ErrSystem }
+func (*path) addPair(_, _ place, _, _ []netip.Addr, _ uint16) {}
+func (*path) crossing(bool) error                             { return linuxnet.ErrSystem }
+func (*path) overlays() error                                 { return linuxnet.ErrSystem }
+
+func (*path) addSandbox(place, *lab.Host, string, string, lab.Net, int) (sandboxAddrs, error) {
+	return sandboxAddrs{}, linuxnet.ErrSystem
+}

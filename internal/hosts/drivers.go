@@ -55,6 +55,13 @@ func Drivers(trusted ...string) []Registration {
 	}
 }
 
+// removed maps modes that a study may still name to what to measure instead.
+func removed() map[string]string {
+	return map[string]string{
+		"wireguard/go-binary": "this mode was removed, because wireguard/userspace is the same program in a current version; use wireguard/userspace",
+	}
+}
+
 // Modes lists the modes of all lab drivers.
 func Modes() []driver.Mode {
 	var all []driver.Mode

@@ -51,7 +51,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 		hosts = append(hosts, existing.Host{Name: h.Name, Target: h.Engine, Address: addr})
 	}
 	on := existing.New(hosts, o.AllowSwarm)
-	absent := map[string]string{}
+	absent := removed()
 	for _, m := range Modes() {
 		absent[m.ID] = fmt.Sprintf("this mode is built in a lab, and the study names an existing engine (%s); measure docker modes, or leave out engine", t)
 	}

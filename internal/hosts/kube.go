@@ -64,7 +64,7 @@ func clusterOf(t study.Target) study.Cluster {
 
 func newKube(t study.Target, _ Options) driver.Target {
 	o, on := clusterOf(t), k8s.New(kubeOptions(t))
-	absent := map[string]string{}
+	absent := removed()
 	for _, m := range Modes() {
 		absent[m.ID] = fmt.Sprintf("this mode is built in a lab, and the study names a cluster (%s); measure the modes k8s/..., or leave out engine and --kube", t)
 	}

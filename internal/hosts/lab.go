@@ -38,7 +38,7 @@ type labTarget struct {
 func newLab(trusted ...string) driver.Target {
 	l := &labTarget{}
 	drivers := Drivers(trusted...)
-	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, Unavailable: onlyKube(map[string]string{}), Begin: l.begin, Close: l.close,
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, Unavailable: onlyKube(removed()), Begin: l.begin, Close: l.close,
 		DescribeChanges: func(s study.Study) []string { return labChanges(s, drivers) }}
 	for _, r := range drivers {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))

@@ -56,7 +56,7 @@ func newMachines(t study.Target, o Options, connect machines.Connect) driver.Tar
 	drivers := append(driver.Registry{machines.New(hosts), engines}, overLink(hosts)...)
 	drivers = append(drivers, labOnly(drivers))
 	return driver.Target{
-		Hosts: hosts.Hosts(), Drivers: drivers, Unavailable: onlyKube(map[string]string{}), Open: hosts.Open, Diagnose: on.diagnose, Begin: on.begin, Close: on.close,
+		Hosts: hosts.Hosts(), Drivers: drivers, Unavailable: onlyKube(removed()), Open: hosts.Open, Diagnose: on.diagnose, Begin: on.begin, Close: on.close,
 		Restricted:      true, // the user there may be an ordinary one
 		DescribeChanges: func(s study.Study) []string { return machineChanges(s, hosts.Named(), o.AllowSwarm) },
 	}

@@ -9,8 +9,6 @@ const (
 	// WireGuardHeaders are IPv4 20, UDP 8, its own header 16 and the tag 16. It pads to 16 bytes, but never
 	// beyond the MTU (the WireGuard paper, section 5.4.6).
 	WireGuardHeaders = 60
-	// NebulaHeaders are IPv4 20, UDP 8, its own header 16 and the tag 16.
-	NebulaHeaders = 60
 	// ESPHeaders are those of ESP in UDP in tunnel mode with AES-GCM: IPv4 20, UDP 8, ESP 8, IV 8, padding
 	// up to 3, trailer 2, ICV 16 (RFC 4303, RFC 4106).
 	ESPHeaders = 65

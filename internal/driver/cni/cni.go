@@ -53,18 +53,20 @@ type Driver struct {
 	limit time.Duration
 }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	modes := []driver.Mode{
-		{ID: network + ":NAME", Title: "both endpoints in sandboxes that CNI plugins connect, on two hosts", Baseline: "host"},
-		{ID: published + ":NAME", Title: "raw client, server in a sandbox that CNI plugins connect, behind a published port", Baseline: "host"},
-		{ID: colocated + ":NAME", Title: "both endpoints in sandboxes that CNI plugins connect, on one host", Baseline: "host-local"},
+// rows are the modes of this package, each with its kind: the mode without its parameter.
+func rows() labdriver.Rows[string] {
+	row := func(kind, title, baseline string) labdriver.Row[string] {
+		return labdriver.Row[string]{Mode: driver.Mode{ID: kind + ":NAME", Title: title, Baseline: baseline, Options: true, SetupTime: setupTime}, Build: kind}
 	}
-	for i := range modes {
-		modes[i].Options, modes[i].SetupTime = true, setupTime
+	return labdriver.Rows[string]{
+		row(network, "both endpoints in sandboxes that CNI plugins connect, on two hosts", "host"),
+		row(published, "raw client, server in a sandbox that CNI plugins connect, behind a published port", "host"),
+		row(colocated, "both endpoints in sandboxes that CNI plugins connect, on one host", "host-local"),
 	}
-	return modes
 }
+
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }
 
 // The environment variables that cnitool reads, too, with their defaults.
 const (

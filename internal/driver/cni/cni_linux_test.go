@@ -114,9 +114,9 @@ func TestKubernetesShortcutsAreVoid(t *testing.T) {
 		open                func(t *testing.T, s *drivertest.Setup) error
 		want                string
 	}{
-		{"a cable between the sandboxes", "cni/network:ptp", "", cable, "a/client/eth0.tx_bytes"},
-		{"a cable on one host", "cni/colocated:bridge", "", cable, "a/client/eth0.tx_bytes"},
-		{"a cable to the published server", "cni/published:bridge", "", cableToServer, "b/server/eth0.rx_bytes"},
+		{"a cable between the sandboxes", "cni/network:ptp", "", laid, "a/client/eth0.tx_bytes"},
+		{"a cable on one host", "cni/colocated:bridge", "", laid, "a/client/eth0.tx_bytes"},
+		{"a cable to the published server", "cni/published:bridge", "", laid, "b/server/eth0.rx_bytes"},
 		{"a route past the tunnel", "cni/network:flannel", "vxlan", pastTunnel, "a/flannel.1.tx_bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,44 +134,12 @@ func TestKubernetesShortcutsAreVoid(t *testing.T) {
 	}
 }
 
-// spaces returns the namespaces of the first pair.
-func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
-	return s.Path.Internal.(interface {
-		PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
-	}).PairNamespaces(1)
-}
-
-// The addresses on a cable, of the client and of the server.
-var (
-	nearEnd = netip.MustParsePrefix("198.19.255.1/24")
-	farEnd  = netip.MustParsePrefix("198.19.255.2/24")
-)
-
-// cable connects the sandboxes directly and routes the server's address over that link.
-func cable(_ *testing.T, s *drivertest.Setup) error {
-	client, server := spaces(s)
-	to := s.Path.Pairs[0].Server.Dial[0].Addr()
-	return errors.Join(
-		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Links().Up("cable0"), server.Links().Up("cable1"), client.Routes().Address("cable0", nearEnd), server.Routes().Address("cable1", farEnd),
-		client.Routes().Route(netip.PrefixFrom(to, 32), farEnd.Addr(), "cable0"),
-	)
-}
-
-// cableToServer makes the published address one of the server's.
-func cableToServer(t *testing.T, s *drivertest.Setup) error {
-	t.Helper()
-	_, server := spaces(s)
-	at := &s.Path.Pairs[0].Server
-	to := at.Dial[0].Addr()
-	err := errors.Join(cable(t, s), server.Routes().Address("cable1", netip.PrefixFrom(to, 32)))
-	at.Listen[0] = at.Dial[0]
-	return err
-}
+// laid lays a cable between the endpoints.
+func laid(_ *testing.T, s *drivertest.Setup) error { return s.Cable() }
 
 // pastTunnel routes each sandbox's address over the underlay instead of the tunnel.
 func pastTunnel(_ *testing.T, s *drivertest.Setup) error {
-	client, _ := spaces(s)
+	client, _ := s.Namespaces()
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	back, err := client.Routes().Toward(to)
 	if err != nil {
@@ -248,7 +216,7 @@ func TestTuning(t *testing.T) {
 	must.Do(t, err)
 	const want = 1300 - 20 - 20 - 12 // without the headers of IPv4 and of TCP with timestamps
 	must.EqualFor(t, fmt.Sprintf("the connections are %+v", client.TCP), want, client.MSS)
-	near, far := spaces(s)
+	near, far := s.Namespaces()
 	for _, ns := range []*linuxnet.NS{near, far} {
 		must.EqualFor(t, ns.Name()+": tcp_retries2", "9", must.Get(ns.ReadSysctl("net/ipv4/tcp_retries2"))(t))
 	}

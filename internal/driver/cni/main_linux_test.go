@@ -1,10 +1,8 @@
 package cni_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,16 +14,7 @@ import (
 	"tare/internal/testkit/testneed"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(doomed) != "" && !slices.Contains(os.Args, "--run") {
-		if err := stand(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	drivertest.Main(m)
-}
+func TestMain(m *testing.M) { drivertest.MainOf(m, trusting()) }
 
 // trusting is a driver that may use the files and the plugins of the tests.
 func trusting() cni.Driver { return cni.Driver{Trusted: []string{"/"}} }

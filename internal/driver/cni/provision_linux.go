@@ -42,7 +42,11 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	kind, name, _ := strings.Cut(o.Mode, ":")
+	row, err := rows().Find("cni", o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	kind, name := row.Build, strings.TrimPrefix(o.Mode, row.Build+":")
 	if err := check(kind, name, o); err != nil {
 		return nil, err
 	}
@@ -70,9 +74,6 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 
 // check returns what is wrong with a specification.
 func check(kind, name string, o labdriver.Order) error {
-	if !slices.Contains([]string{network, published, colocated}, kind) || name == "" {
-		return fmt.Errorf("driver cni has no mode %q", o.Mode)
-	}
 	if name == "NAME" {
 		return &driver.Unsupported{Mode: o.Mode, Reason: "replace NAME with a network or the path of a conflist, as in " + kind + ":bridge"}
 	}

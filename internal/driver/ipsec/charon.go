@@ -29,7 +29,7 @@ func charonDirs() []string {
 type plugin struct{ name, debian string }
 
 // find finds strongSwan with the plugins that a mode requires.
-func find(mode string, dirs []string) (installed, error) {
+func find(mode string, esp implementation, dirs []string) (installed, error) {
 	const all = "apt-get install --no-install-recommends strongswan-charon strongswan-swanctl libcharon-extra-plugins libstrongswan-standard-plugins libstrongswan-extra-plugins"
 	path, err := daemon.Find("charon", dirs...)
 	if err != nil {
@@ -46,7 +46,7 @@ func find(mode string, dirs []string) (installed, error) {
 		return in, nil // charon finds them itself and reports missing ones
 	}
 	needs := []plugin{{"vici", "strongswan-swanctl"}, {"socket-default", "libstrongswan"}}
-	if mode == userspace {
+	if !esp.kernel {
 		needs = append(needs, plugin{"kernel-libipsec", "libcharon-extra-plugins"})
 	}
 	var missing []string

@@ -18,7 +18,10 @@ func ProvisionWith(ctx context.Context, o labdriver.Order, secrets [2]string) er
 
 // Find searches for strongSwan in the given directories.
 func Find(mode string, dirs ...string) error {
-	_, err := find(mode, dirs)
+	row, err := rows().Find("ipsec", mode)
+	if err == nil {
+		_, err = find(mode, row.Build, dirs)
+	}
 	return err
 }
 

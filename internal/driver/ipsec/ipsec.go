@@ -8,22 +8,24 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes.
-const (
-	kernel    = "ipsec/kernel"
-	userspace = "ipsec/userspace"
-)
-
 // libipsecMTU is the maximum packet that charon's own ESP reads: it truncates longer ones.
 const libipsecMTU = 1400
 
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
-		{ID: kernel, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in the kernel", Baseline: "host", MTU: true, Headers: driver.ESPHeaders},
-		{ID: userspace, Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in userspace: strongSwan's libipsec", Baseline: "host", MTU: true, Headers: driver.ESPHeaders, MaxMTU: libipsecMTU},
+// implementation is what processes ESP: the kernel, or charon.
+type implementation struct{ kernel bool }
+
+// rows are the modes of this package.
+func rows() labdriver.Rows[implementation] {
+	return labdriver.Rows[implementation]{
+		{Mode: driver.Mode{ID: "ipsec/kernel", Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in the kernel", Baseline: "host",
+			MTU: true, Headers: driver.ESPHeaders, Detour: "/esp."}, Build: implementation{kernel: true}},
+		{Mode: driver.Mode{ID: "ipsec/userspace", Title: "both endpoints behind hosts joined by an IPsec tunnel, ESP in userspace: strongSwan's libipsec", Baseline: "host",
+			MTU: true, Headers: driver.ESPHeaders, MaxMTU: libipsecMTU, Detour: "/esp."}},
 	}
 }
+
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

@@ -17,55 +17,35 @@ import (
 	"tare/internal/testkit/tunneltest"
 )
 
-func TestMain(m *testing.M) { drivertest.Main(m) }
+func TestMain(m *testing.M) { drivertest.MainOf(m, ipsec.Driver{}) }
 
 func TestConformance(t *testing.T) { drivertest.Conformance(t, ipsec.Driver{}, 2) }
 
-func TestShortcutsAreVoid(t *testing.T) {
-	t.Run("ipsec/userspace", func(t *testing.T) {
-		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
-			return errors.Join(p.Near.NS.Routes().PreferMainTable(), p.Far.NS.Routes().PreferMainTable(), tunneltest.RouteInClear(p))
-		}, "/esp.")
-	})
-	t.Run("ipsec/kernel", func(t *testing.T) {
-		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/kernel", func(p *tunnel.Path) error {
-			return errors.Join(p.Near.NS.Tunnels().DropPolicies(), p.Far.NS.Tunnels().DropPolicies())
-		}, "/esp.")
-	})
-}
-
-// Without its processes the userspace tunnel lets nothing through, and nothing leaves; the
-// kernel's tunnel continues with its keys, as IPsec intends.
-func TestDown(t *testing.T) {
-	tunneltest.CheckTunnelDown(t, ipsec.Driver{}, "ipsec/userspace", func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
-}
-
 // The facts say which IPsec it is; the kernel has security associations in one mode and
-// none in the other; the MTU is the requested one; no key is readable by others.
-func TestFactsAndSecrets(t *testing.T) {
-	for mode, esp := range map[string]string{"ipsec/userspace": "in charon", "ipsec/kernel": "in the kernel"} {
-		t.Run(mode, func(t *testing.T) {
-			s, p := tunneltest.Build(t, ipsec.Driver{}, mode, 1300)
-			facts := map[string]string{}
-			for _, f := range s.Path.Facts {
-				facts[f.Name] = f.Value
-			}
-			if facts["inner MTU"] != "1300" || !strings.HasPrefix(facts["strongSwan"], "strongSwan 5.") && !strings.HasPrefix(facts["strongSwan"], "strongSwan 6.") ||
-				!strings.HasPrefix(facts["ESP"], esp) || facts["cipher"] != "AES_GCM_16-128" || !strings.Contains(facts["key exchange"], "CURVE_25519") {
-				t.Errorf("facts %v", facts)
-			}
+// none in the other. The kernel's tunnel continues with its keys without its processes, as
+// IPsec intends.
+func TestTunnel(t *testing.T) {
+	facts := func(esp string) map[string]string {
+		return map[string]string{"strongSwan": "^strongSwan [56][.]", "ESP": "^" + esp, "cipher": "^AES_GCM_16-128$", "key exchange": "CURVE_25519"}
+	}
+	associations := func(fits func(n int) bool) func(*testing.T, *tunnel.Path) {
+		return func(t *testing.T, p *tunnel.Path) {
 			for _, s := range p.Sides() {
-				list, err := s.NS.Tunnels().Associations()
-				if mode == "ipsec/kernel" && (err != nil || len(list) < 2) || mode != "ipsec/kernel" && len(list) > 0 {
-					t.Errorf("host %s: the kernel has %d associations, %v", s.At, len(list), err)
+				if list, _ := s.NS.Tunnels().Associations(); !fits(len(list)) {
+					t.Errorf("host %s: the kernel has %d associations", s.At, len(list))
 				}
 			}
-			if mode == "ipsec/userspace" {
-				st := must.Get(p.Near.NS.Links().Stats("ipsec0"))(t)
-				must.EqualFor(t, "the MTU of ipsec0", 1300, st.MTU)
-			}
-			tunneltest.CheckNoSecrets(t, p)
-		})
+		}
+	}
+	for _, c := range []tunneltest.Case{
+		{Mode: "ipsec/userspace", Seen: "/esp.", Device: "ipsec0", Facts: facts("in charon"), Built: associations(func(n int) bool { return n == 0 }), Clear: func(p *tunnel.Path) error {
+			return errors.Join(p.Near.NS.Routes().PreferMainTable(), p.Far.NS.Routes().PreferMainTable(), tunneltest.RouteInClear(p))
+		}},
+		{Mode: "ipsec/kernel", Seen: "/esp.", Outlives: true, Facts: facts("in the kernel"), Built: associations(func(n int) bool { return n >= 2 }), Clear: func(p *tunnel.Path) error {
+			return errors.Join(p.Near.NS.Tunnels().DropPolicies(), p.Far.NS.Tunnels().DropPolicies())
+		}},
+	} {
+		t.Run(c.Mode, func(t *testing.T) { tunneltest.Check(t, ipsec.Driver{}, c) })
 	}
 }
 

@@ -38,30 +38,26 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
 	}
 	secret := hex.EncodeToString(raw)
-	p, err := provision(ctx, o, [2]string{secret, secret})
-	if err != nil {
-		return nil, err
-	}
-	return p.DriverPath(), nil
+	return provision(ctx, o, [2]string{secret, secret})
 }
 
 // provision builds the mode with a key for each host; the keys are normally equal.
-func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*tunnel.Path, error) {
-	if o.Mode != kernel && o.Mode != userspace {
-		return nil, fmt.Errorf("driver ipsec has no mode %q", o.Mode)
-	}
-	in, err := find(o.Mode, charonDirs())
+func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*driver.Path, error) {
+	row, err := rows().Find("ipsec", o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	most := 0
-	if o.Mode == userspace {
-		most = libipsecMTU
-	} else if err := linuxnet.ProbeESP(); err != nil {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
+	in, err := find(o.Mode, row.Build, charonDirs())
+	if err != nil {
+		return nil, err
 	}
-	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.ESPHeaders, MTUReduction: mtuReduction, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
-		b := &build{Path: p, program: in, kernel: o.Mode == kernel, secrets: secrets}
+	if row.Build.kernel {
+		if err := linuxnet.ProbeESP(); err != nil {
+			return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
+		}
+	}
+	return tunnel.Provision(ctx, o, tunnel.Kind{Mode: row.Mode, Port: port, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+		b := &build{Path: p, program: in, kernel: row.Build.kernel, secrets: secrets}
 		if b.kernel {
 			return "", b.setUpTunnel(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,9 +14,11 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/mesh"
 	"tare/internal/driver/tunnel"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -24,66 +27,38 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	drivertest.UseNebula()
-	tunneltest.StandIfDoomed(mesh.Driver{})
-	drivertest.Main(m)
+	drivertest.UsePrograms("nebula")
+	drivertest.MainOf(m, mesh.Driver{})
 }
 
 // nebula is the mode.
 const nebula = "mesh/nebula"
 
-func TestConformance(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	drivertest.Conformance(t, mesh.Driver{}, 2)
+func TestConformance(t *testing.T) { drivertest.Conformance(t, mesh.Driver{}, 2) }
+
+func TestTunnel(t *testing.T) {
+	tunneltest.Check(t, mesh.Driver{}, tunneltest.Case{Mode: nebula, Seen: "/eth0.sealed_bytes", Device: "nebula1",
+		Facts: map[string]string{"cipher": "^aes, ", "Nebula": "/nebula)"}, Built: checkFiles})
 }
 
-// What bypasses the overlay is not at its port.
-func TestShortcutsAreVoid(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	tunneltest.Shortcuts(t, mesh.Driver{}, nebula, tunneltest.RouteInClear, "/eth0.sealed_bytes")
-}
-
-// Without its processes the overlay lets nothing through, and nothing leaves in clear.
-func TestDown(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	tunneltest.CheckTunnelDown(t, mesh.Driver{}, nebula, func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
-}
-
-// A killed run takes its processes with it.
-func TestKilledRun(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	tunneltest.KilledRun(t, nebula, nebula)
-}
-
-// The facts have the version and the cipher of each variant; the MTU is the requested one; keys
-// and configuration are readable by root alone, in memory.
-func TestFactsAndSecrets(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	for cipher, want := range map[string]string{"": "aes, ", "chachapoly": "chachapoly, "} {
-		t.Run("cipher "+cipher, func(t *testing.T) {
-			o := driver.Order{Mode: nebula, Pairs: 1, MTU: 1400}
-			if cipher != "" {
-				o.With = map[string]string{"cipher": cipher}
-			}
-			s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), o))
-			p := s.Path.Internal.(*tunnel.Path)
-			facts := map[string]string{}
-			for _, f := range s.Path.Facts {
-				facts[f.Name] = f.Value
-			}
-			if facts["inner MTU"] != "1400" || !strings.HasPrefix(facts["cipher"], want) || !strings.Contains(facts["Nebula"], "/nebula)") {
-				t.Errorf("facts %v", facts)
-			}
-			for _, side := range p.Sides() {
-				must.EqualFor(t, "the MTU of nebula1", 1400, must.Get(side.NS.Links().Stats("nebula1"))(t).MTU)
-			}
-			tunneltest.CheckNoSecrets(t, p)
-			checkFiles(t, p)
-			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
-				t.Error(err)
-			}
-		})
+// The other cipher is in the facts, and carries a proven trial.
+func TestCipher(t *testing.T) {
+	s := build(t, map[string]string{"cipher": "chachapoly"})
+	if !slices.ContainsFunc(s.Path.Facts, func(f result.Fact) bool {
+		return f.Name == "cipher" && strings.HasPrefix(f.Value, "chachapoly, ")
+	}) {
+		t.Errorf("facts %v", s.Path.Facts)
 	}
+	must.Get2(s.Trial(t, drivertest.Params("tcp_stream"), false))(t)
+}
+
+// order is the mode with one pair.
+func order(t *testing.T, with map[string]string) labdriver.Order {
+	return drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1, With: with})
+}
+
+func build(t *testing.T, with map[string]string) *drivertest.Setup {
+	return drivertest.Build(t, mesh.Driver{}, order(t, with))
 }
 
 // checkFiles checks who can read the files of both processes.
@@ -101,15 +76,6 @@ func checkFiles(t *testing.T, p *tunnel.Path) {
 				t.Errorf("%s of process %d is %v", name, pid, s.Mode())
 			}
 		}
-	}
-}
-
-// An MTU that leaves no space for the headers is rejected in one line.
-func TestMTUWithoutRoom(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
-	for _, mtu := range []int{1441, 1279} {
-		_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1, MTU: mtu}))
-		must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, "use 1280 to 1440")
 	}
 }
 
@@ -133,7 +99,7 @@ func TestBadPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
+			_, err := mesh.Driver{}.Provision(t.Context(), order(t, nil))
 			must.FailLine(t, "the error", err, tt.want)
 			if _, is := driver.AsUnsupported(err); is != tt.unsupported && (tt.unsupported || linuxnet.CheckTUN() == nil) {
 				t.Errorf("unsupported: %t, %v", is, err)
@@ -157,9 +123,9 @@ func wrap(t *testing.T, commands string) (dir string) {
 
 // A Nebula that gives up because the kernel takes long to complete its address is started again.
 func TestStartedAgain(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
+	drivertest.NeedMode(t, mesh.Driver{}, order(t, nil))
 	dir := wrap(t, "echo failed to set mtu 1300 on the default route; exit 1")
-	s := drivertest.Build(t, mesh.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
+	s := build(t, nil)
 	must.Get(os.Stat(filepath.Join(dir, "once")))(t)
 	if pids := s.Path.Processes(); len(pids) != 2 {
 		t.Errorf("the path has the processes %v, want 2", pids)
@@ -169,10 +135,10 @@ func TestStartedAgain(t *testing.T) {
 // Two hosts with different ciphers complete no handshake. The error has what each process
 // reported last, in one line.
 func TestCiphersDiffer(t *testing.T) {
-	drivertest.NeedProgram(t, testneed.Nebula, "nebula")
+	drivertest.NeedMode(t, mesh.Driver{}, order(t, nil))
 	t.Setenv(timelimit.Variable, "2") // they wait for each other in vain
 	wrap(t, "sed -i 's/^cipher: aes/cipher: chachapoly/' /run/nebula.yml")
-	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
+	_, err := mesh.Driver{}.Provision(t.Context(), order(t, nil))
 	must.FailLine(t, "the error", err, "packets routed into it do not arrive; nebula of host a reported last: ", "; nebula of host b reported last: ")
 	t.Log(err)
 }
@@ -183,7 +149,7 @@ func TestMissing(t *testing.T) {
 	if path, err := daemon.Find("nebula"); err == nil {
 		testneed.Missing(t, testneed.Other, "Nebula is installed outside PATH: "+path)
 	}
-	_, err := mesh.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: nebula, Pairs: 1}))
+	_, err := mesh.Driver{}.Provision(t.Context(), order(t, nil))
 	if u, is := driver.AsUnsupported(err); !is || !strings.Contains(u.Reason, "nebula is not installed") || !strings.Contains(u.Reason, "install Nebula 1.10") || strings.Contains(u.Reason, "\n") {
 		t.Errorf("%v", err)
 	}

@@ -51,8 +51,9 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	if o.Mode != nebula {
-		return nil, fmt.Errorf("driver mesh has no mode %q", o.Mode)
+	row, err := rows().Find("mesh", o.Mode)
+	if err != nil {
+		return nil, err
 	}
 	in, err := find(ctx, o.Mode)
 	if err != nil {
@@ -61,13 +62,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err := linuxnet.CheckTUN(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.NebulaHeaders, MTUReduction: mtuReduction, MaxMTU: maxMTU}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	return tunnel.Provision(ctx, o, tunnel.Kind{Mode: row.Mode, Port: port, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		return device, setUp(ctx, p, in, cmp.Or(o.With[settingCipher], cipherAES))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p.DriverPath(), nil
 }
 
 // installed is an installed Nebula.
@@ -224,4 +221,49 @@ func explain(hosts []*host, err error) error {
 		err = fmt.Errorf("%w; %s reported last: %.200s", err, h.proc.Name, lines[len(lines)-1])
 	}
 	return err
+}
+
+// The files of Nebula below its private /run.
+const (
+	configFile      = "nebula.yml"
+	authorityFile   = "ca.crt"
+	certificateFile = "host.crt"
+	privateFile     = "host.key"
+)
+
+// config is what Nebula is told on one host.
+type config struct {
+	cipher string
+	mtu    int
+	peer   netip.Addr     // the other host's address in the overlay
+	at     netip.AddrPort // its address on the underlay
+	behind []netip.Prefix // the subnets behind it
+}
+
+// text formats the configuration. There is no lighthouse: each host knows the other's address.
+// tare installs the routes, as it does for every tunnel. Nebula's own firewall lets everything
+// pass, but looks each packet up, as it always does. What is not set is Nebula's default.
+func (c config) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `pki: {ca: /run/%s, cert: /run/%s, key: /run/%s}
+static_host_map: {"%s": ["%s"]}
+lighthouse: {am_lighthouse: false, hosts: []}
+listen: {host: 0.0.0.0, port: %d}
+punchy: {punch: false, respond: false}
+relay: {am_relay: false, use_relays: false}
+cipher: %s
+routines: 1
+logging: {level: info, format: text, disable_timestamp: true}
+firewall:
+  outbound: [{port: any, proto: any, host: any, local_cidr: any}]
+  inbound: [{port: any, proto: any, host: any, local_cidr: any}]
+tun:
+  dev: %s
+  mtu: %d
+  unsafe_routes:
+`, authorityFile, certificateFile, privateFile, c.peer, c.at, port, c.cipher, device, c.mtu)
+	for _, p := range c.behind {
+		fmt.Fprintf(&b, "    - {route: \"%s\", via: \"%s\", install: false}\n", p, c.peer)
+	}
+	return b.String()
 }

@@ -19,7 +19,7 @@ import (
 	"tare/internal/testkit/must"
 )
 
-// shorts are connections that bypass a path. Each keeps the traffic flowing, because a
+// shorts are connections that bypass a path, beside the cable that the row of a mode names. Each keeps the traffic flowing, because a
 // broken path would prove nothing about verification.
 var shorts = []struct {
 	name, mode, without string // without lists parts that are left out
@@ -30,12 +30,6 @@ var shorts = []struct {
 	{"a relay instead of DNAT", "netns/published", "", relayInstead, "b/tare.forward_in_bytes"},
 	{"a relay instead of DNAT, both bridged", "netns/bridge", "", relayInstead, "b/tare.forward_in_bytes"},
 	{"masquerade removed, routed back", "netns/bridge", "", withoutMasquerade, "masquerade_packets"},
-	{"a cable between the sandboxes", "netns/colocated", "", cable, "a/veth0"},
-	{"a cable beside the tunnel", "netns/vxlan", "", cable, "a/eth0.tx_bytes"},
-	{"a cable beside macvlan", "netns/macvlan", "", cable, "a/eth0.tx_bytes"},
-	{"a cable beside the underlay", "host", "", cable, "a/eth0.tx_bytes"},
-	{"a cable beside the veths", "netns/ptp", "", cable, "a/veth0.rx_bytes"},
-	{"a cable beside the bridges", "netns/routed", "", cable, "a/br0.rx_bytes"},
 	{"a cable beside a router", "netns/colocated", "bridge", cable, "a/veth0"},
 	{"a cable beside the routed tunnel", "netns/vxlan", "bridge", cable, "a/eth0.tx_bytes"},
 	{"a cable beside the hosts' tunnel", "netns/vxlan", "namespace bridge", cable, "a/eth0.tx_bytes"},
@@ -44,7 +38,6 @@ var shorts = []struct {
 	{"a relay instead of DNAT without a bridge", "netns/published", "bridge", relayInstead, "b/tare.forward_in_bytes"},
 	{"nothing that tracks connections", "netns/published", "filter masquerade dnat", withoutTracking, "b/tare.tracked_packets"},
 	{"nothing that tracks connections, in the client's host", "netns/bridge", "filter masquerade dnat", withoutTracking, "a/tare.tracked_packets"},
-	{"a cable beside the programs", "netns/ebpf", "", cable, "a/eth0.tx_bytes"},
 	{"the hosts' IP stacks instead of the programs", "netns/ebpf", "", forwardInstead, "a/ebpf:veth0.out_bytes"},
 	{"the server's host forwards by its IP stack", "netns/ebpf", "", forwardAtServer, "b/ebpf:veth0.in_bytes"},
 }
@@ -81,20 +74,8 @@ func both(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	return c, srv
 }
 
-// cable connects the namespaces of both endpoints directly and routes the dialled address
-// over that link.
-func cable(_ *testing.T, s *drivertest.Setup) error {
-	client, server := both(s)
-	target := s.Path.Pairs[0].Server
-	dial, back := target.Dial[0].Addr(), netip.MustParsePrefix("198.19.255.1/24")
-	return errors.Join(
-		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Links().Up("cable0"), server.Links().Up("cable1"),
-		client.Routes().Address("cable0", back),
-		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Routes().Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
-	)
-}
+// cable connects the endpoints directly.
+func cable(_ *testing.T, s *drivertest.Setup) error { return s.Cable() }
 
 // routeRoundBridge adds a second link between the published sandbox and its host, and a
 // host route over it.

@@ -5,35 +5,47 @@
 package ovs
 
 import (
-	"strings"
-
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 )
 
-// The modes, by encapsulation on the underlay. Userspace modes have the suffix netdev.
+// How frames are on the underlay.
 const (
-	flat   = "ovs/flat"
-	vxlan  = "ovs/vxlan"
-	geneve = "ovs/geneve"
-	netdev = "-netdev"
+	flat   = "flat"
+	vxlan  = "vxlan"
+	geneve = "geneve"
 )
+
+// netdev is the suffix of modes in userspace.
+const netdev = "-netdev"
 
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	const host = "host"
-	return []driver.Mode{
-		{ID: flat, Title: "both endpoints on Open vSwitch, no tunnel, switched by the kernel", Baseline: host, MTU: true, Bounded: true},
-		{ID: vxlan, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched by the kernel", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
-		{ID: geneve, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched by the kernel", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
-		{ID: flat + netdev, Title: "both endpoints on Open vSwitch, no tunnel, switched in userspace", Baseline: host, MTU: true, Bounded: true},
-		{ID: vxlan + netdev, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched in userspace", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
-		{ID: geneve + netdev, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched in userspace", Baseline: host, MTU: true, Headers: driver.VXLANHeaders},
+// way is how the switches forward.
+type way struct {
+	encapsulation string
+	process       bool // in userspace
+}
+
+// rows are the modes of this package.
+func rows() labdriver.Rows[way] {
+	row := func(id, title string, w way) labdriver.Row[way] {
+		m := driver.Mode{ID: id, Title: title, Baseline: "host", MTU: true, Headers: driver.VXLANHeaders, Detour: "a/eth0.tx_bytes"}
+		if w.encapsulation == flat {
+			m.Headers, m.Bounded = 0, true
+		}
+		return labdriver.Row[way]{Mode: m, Build: w}
+	}
+	return labdriver.Rows[way]{
+		row("ovs/flat", "both endpoints on Open vSwitch, no tunnel, switched by the kernel", way{flat, false}),
+		row("ovs/vxlan", "both endpoints on Open vSwitch, VXLAN between the hosts, switched by the kernel", way{vxlan, false}),
+		row("ovs/geneve", "both endpoints on Open vSwitch, Geneve between the hosts, switched by the kernel", way{geneve, false}),
+		row("ovs/flat"+netdev, "both endpoints on Open vSwitch, no tunnel, switched in userspace", way{flat, true}),
+		row("ovs/vxlan"+netdev, "both endpoints on Open vSwitch, VXLAN between the hosts, switched in userspace", way{vxlan, true}),
+		row("ovs/geneve"+netdev, "both endpoints on Open vSwitch, Geneve between the hosts, switched in userspace", way{geneve, true}),
 	}
 }
 
-// splitMode returns the encapsulation of a mode, and whether it is switched in userspace.
-func splitMode(mode string) (way string, process bool) { return strings.CutSuffix(mode, netdev) }
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

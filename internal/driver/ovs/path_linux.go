@@ -7,10 +7,9 @@ import (
 // path is a mode that is set up.
 type path struct {
 	labdriver.Path
-	mtu           int
-	encapsulation string
-	process       bool // switched in userspace
-	sides         []*side
+	way
+	mtu   int
+	sides []*side
 }
 
 // discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with

@@ -20,19 +20,15 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs and a private switch
 // on each host.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	way, process := splitMode(o.Mode)
-	most := o.Lab.MTU
-	switch way {
-	case flat:
-	case vxlan, geneve:
-		most -= driver.VXLANHeaders
-	default:
-		return nil, fmt.Errorf("driver ovs has no mode %q", o.Mode)
+	row, err := rows().Find("ovs", o.Mode)
+	if err != nil {
+		return nil, err
 	}
+	most := o.Lab.MTU - row.Headers
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	if way == flat && o.Lab.Link != nil {
+	if row.Build.encapsulation == flat && o.Lab.Link != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "between two machines the hosts share a network card with the machines, which receives no frames for the hardware addresses of the sandboxes; measure ovs/vxlan or ovs/vxlan" + netdev}
 	}
 	mtu := cmp.Or(o.MTU, most)
@@ -46,14 +42,14 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	if err := checkRequirements(process); err != nil {
+	if err := checkRequirements(row.Build.process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	base, err := labdriver.Up(o, "the switch")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: base, mtu: mtu, encapsulation: way, process: process}
+	p := &path{Path: base, way: row.Build, mtu: mtu}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {

@@ -40,7 +40,7 @@ func (p *path) checkCrossing(ctx context.Context) error {
 			return fmt.Errorf("send a message through the proxies, from sandbox client to %s and back: %w", listen, err)
 		}
 	}
-	if p.Mode != sealed {
+	if !p.tls {
 		return nil
 	}
 	return p.negotiated()
@@ -68,7 +68,7 @@ func (p *path) crosses(ctx context.Context, listen, dial netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	return checkFrames(crossed, message, p.Mode == sealed)
+	return checkFrames(crossed, message, p.tls)
 }
 
 // checkFrames checks the frames while a message crossed both ways.

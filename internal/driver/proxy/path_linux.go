@@ -78,14 +78,14 @@ func (p *path) readProxy(s *side) {
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		c, err := s.counters()
 		into[name("forward_bytes")], into[name("reverse_bytes")], into[name("connections")] = c.Forward, c.Reverse, c.Connections
-		if p.Mode == sealed {
+		if p.tls {
 			into[name("sealed_bytes")], into[name("unsealed_bytes")] = c.Sealed, c.Unsealed
 		}
 		return err
 	})
 	p.AddRules(driver.Rule{Counter: name("forward_bytes"), Expect: driver.ForwardPayload}, driver.Rule{Counter: name("reverse_bytes"), Expect: driver.ReversePayload},
 		driver.Rule{Counter: name("connections"), Expect: driver.Connections})
-	if p.Mode != sealed {
+	if !p.tls {
 		return
 	}
 	writes := driver.ForwardPayload
@@ -97,7 +97,7 @@ func (p *path) readProxy(s *side) {
 
 // checkTLS checks what the proxies negotiated and wrote since their start.
 func (p *path) checkTLS() error {
-	if p.Mode != sealed {
+	if !p.tls {
 		return nil
 	}
 	for _, s := range p.sides() {

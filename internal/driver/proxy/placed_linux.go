@@ -69,7 +69,7 @@ const (
 )
 
 // provisionPlaced builds a mode with placed proxies in its own lab.
-func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order, tls bool) (*driver.Path, error) {
 	program, placement := chosen(o.Order)
 	start, err := starter(ctx, o.Mode, program)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order) (*driver
 	if err != nil {
 		return nil, err
 	}
-	p := &placedPath{Path: base, tls: o.Mode == sealed, program: program}
+	p := &placedPath{Path: base, tls: tls, program: program}
 	p.a, p.b = nodeOf(p.OnLab.A.NS, "a", "a"), nodeOf(p.OnLab.B.NS, "b", "b")
 	if err := p.build(ctx, placement, start); err != nil {
 		if errors.Is(err, linuxnet.ErrPayloadMatch) {
@@ -113,18 +113,18 @@ func (p *placedPath) build(ctx context.Context, placement string, start startPro
 	if err := p.prove(); err != nil {
 		return err
 	}
-	p.AddFact("proxy placement", placementText(p.Mode, placement))
+	p.AddFact("proxy placement", placementText(p.tls, placement))
 	p.AddFact("connections of the proxies", "one for each connection of the client, none is reused")
 	return p.checkCrossing(ctx)
 }
 
-func placementText(mode, placement string) string {
+func placementText(tls bool, placement string) string {
 	switch {
 	case placement == atClient:
 		return "beside the client, in its network namespace"
 	case placement == atServer:
 		return "beside the server, in its network namespace"
-	case placement == atHop && mode == sealed:
+	case placement == atHop && tls:
 		return "beside the client, in its network namespace, and on a host between client and server"
 	case placement == atHop:
 		return "on a host between client and server"

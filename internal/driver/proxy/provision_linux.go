@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -24,20 +23,21 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs. All pairs share the
 // proxies.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	if o.Mode != plain && o.Mode != layer4 && o.Mode != sealed {
-		return nil, fmt.Errorf("driver proxy has no mode %q", o.Mode)
+	row, err := rows().Find("proxy", o.Mode)
+	if err != nil {
+		return nil, err
 	}
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	if isPlaced(o.Order) {
-		return d.provisionPlaced(ctx, o)
+	if row.Build.isPlaced(o.Order) {
+		return d.provisionPlaced(ctx, o, row.Build.tls)
 	}
 	base, err := labdriver.Up(o, "a proxy")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: base}
+	p := &path{Path: base, tls: row.Build.tls}
 	if err := p.build(ctx); err != nil {
 		return nil, p.Failed(ctx, err)
 	}
@@ -48,6 +48,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 type path struct {
 	labdriver.Path
 	near, far *side
+	tls       bool        // between the proxies
 	state     relay.State // of TLS, as negotiated during the set-up
 }
 
@@ -162,7 +163,7 @@ func (p *path) plug(s *side, pair int) error {
 // other host; the server's accepts there and dials the server.
 func (p *path) start() error {
 	near, far := relay.Config{Side: relay.Client}, relay.Config{Side: relay.Server}
-	if p.Mode == sealed {
+	if p.tls {
 		var err error
 		if near.TLS, far.TLS, err = relay.Issue(time.Now()); err != nil {
 			return err

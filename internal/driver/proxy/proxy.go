@@ -11,24 +11,29 @@ import (
 // Command is the hidden subcommand under which this program runs a proxy.
 const Command = "proxy"
 
-// The modes.
-const (
-	plain  = "proxy/plain"
-	layer4 = "proxy/l4"
-	sealed = "proxy/tls"
-)
-
 // tcpOnly is why the modes carry no datagrams.
 const tcpOnly = "its proxies forward TCP connections alone"
 
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
-		{ID: plain, Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", TCPOnly: tcpOnly},
-		{ID: layer4, Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", TCPOnly: tcpOnly, Own: settings(layer4)},
-		{ID: sealed, Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", TCPOnly: tcpOnly, Own: settings(sealed)},
+// kind is which proxies a mode has.
+type kind struct {
+	tls    bool // between the proxies
+	placed bool // beside endpoints or between the hosts, in every variant
+}
+
+// rows are the modes of this package.
+func rows() labdriver.Rows[kind] {
+	return labdriver.Rows[kind]{
+		{Mode: driver.Mode{ID: "proxy/plain", Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", TCPOnly: tcpOnly,
+			Detour: "a/proxy.forward_bytes"}},
+		{Mode: driver.Mode{ID: "proxy/l4", Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", TCPOnly: tcpOnly,
+			Own: settings(placements())}, Build: kind{placed: true}},
+		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", TCPOnly: tcpOnly,
+			Own: settings([]string{atBoth, atHop})}, Build: kind{tls: true}}, // TLS is between two proxies
 	}
 }
+
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

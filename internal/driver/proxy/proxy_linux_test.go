@@ -16,21 +16,15 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/proxy"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.UseProxies()
-	if os.Getenv(doomed) != "" && len(os.Args) == 1 {
-		if err := stand(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	drivertest.Main(m)
+	drivertest.UsePrograms("proxies")
+	drivertest.MainOf(m, proxy.Driver{})
 }
 
 func TestConformance(t *testing.T) {
@@ -75,15 +69,13 @@ func TestEnginesManyConnections(t *testing.T) {
 // second is the proof of a trial.
 func second[A, B any](_ A, _ B, proof error) error { return proof }
 
-// A detour on which the traffic still flows makes the path void: a cable between the sandboxes,
-// or address translation that sends the same packets past both proxies over the underlay.
+// A detour on which the traffic still flows makes the path void: address translation that sends the same packets past both proxies over the underlay.
 func TestEnginesShortcuts(t *testing.T) {
 	for _, tt := range []struct {
 		name, mode string
 		open       func(*drivertest.Setup) error
 		want       string
 	}{
-		{"a cable between the sandboxes", "proxy/plain", cable, "a/proxy.forward_bytes"},
 		{"past the proxies", "proxy/plain", past, "a/proxy.forward_bytes"},
 		{"past the proxies", "proxy/tls", past, "b/eth0.inside_bytes"},
 	} {
@@ -97,23 +89,6 @@ func TestEnginesShortcuts(t *testing.T) {
 			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
 		})
 	}
-}
-
-// cable connects the sandboxes of the first pair directly and moves the dialled address to the
-// server.
-func cable(s *drivertest.Setup) error {
-	client, server := s.Path.Internal.(*proxy.Path).PairNamespaces(1)
-	at := &s.Path.Pairs[0].Server
-	to := at.Dial[0].Addr()
-	at.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
-	return errors.Join(
-		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Links().Up("cable0"), server.Links().Up("cable1"),
-		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		server.Routes().Address("cable1", netip.PrefixFrom(to, to.BitLen())),
-		client.Routes().Route(netip.PrefixFrom(to, to.BitLen()), netip.MustParseAddr("198.19.255.2"), "cable0"),
-	)
 }
 
 // past makes both hosts routers, and host a translate the dialled address to the server's.
@@ -214,9 +189,17 @@ func TestImpossible(t *testing.T) {
 	for want, o := range map[string]driver.Order{
 		"has no mode":        {Mode: "proxy/none", Pairs: 1},
 		"use 1 to 100":       {Mode: "proxy/tls", Pairs: 101},
-		"limits are applied": {Mode: "proxy/tls", Pairs: 1, Limits: limits()},
+		"limits are applied": {Mode: "proxy/tls", Pairs: 1, Limits: study.Limits{Server: study.Limit{CPUs: 1}}},
 	} {
 		_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), o))
 		must.FailLine(t, "the error", err, want)
+	}
+}
+
+// A killed run takes its proxies with it.
+func TestEnginesKilledRun(t *testing.T) {
+	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
+	for _, mode := range []string{"proxy/tls", "proxy/l4"} {
+		t.Run(mode, func(t *testing.T) { drivertest.KilledRun(t, mode, nil) })
 	}
 }

@@ -31,16 +31,10 @@ const (
 
 func programs() []string { return []string{programHAProxy, programOwn} }
 
-// placements lists the placements of a mode. TLS is between two proxies, so it needs two.
-func placements(mode string) []string {
-	if mode == sealed {
-		return []string{atBoth, atHop}
-	}
-	return []string{atBoth, atClient, atServer, atHop}
-}
+func placements() []string { return []string{atBoth, atClient, atServer, atHop} }
 
-// settings are the settings of a mode whose proxies can be placed.
-func settings(mode string) []driver.OwnSetting {
+// settings are the settings of a mode whose proxies can be in these places.
+func settings(places []string) []driver.OwnSetting {
 	one := func(name, title string, values []string) driver.OwnSetting {
 		return driver.OwnSetting{
 			SettingSpec: study.SettingSpec{Name: name, Values: strings.Join(values, ", "), Valid: func(v string) bool { return slices.Contains(values, v) }},
@@ -49,14 +43,14 @@ func settings(mode string) []driver.OwnSetting {
 	}
 	return []driver.OwnSetting{
 		one(settingProgram, "the proxy: HAProxy, or tare's own", programs()),
-		one(settingPlacement, "where proxies are: beside both endpoints, beside one, or on a host between", placements(mode)),
+		one(settingPlacement, "where proxies are: beside both endpoints, beside one, or on a host between", places),
 	}
 }
 
 // isPlaced reports whether a variant of a mode is built with placed proxies, not with those that
 // all endpoints of a host share. proxy/tls is so only if it has one of the settings.
-func isPlaced(o driver.Order) bool {
-	return o.Mode == layer4 || o.Mode == sealed && (o.With[settingProgram] != "" || o.With[settingPlacement] != "")
+func (k kind) isPlaced(o driver.Order) bool {
+	return k.placed || o.With[settingProgram] != "" || o.With[settingPlacement] != ""
 }
 
 // program and placement of a variant; the first of each list is the default.

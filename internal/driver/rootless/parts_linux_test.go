@@ -113,7 +113,7 @@ func TestShortcutBesideVeth(t *testing.T) {
 		if _, _, err := s.Trial(t, p, false); err != nil {
 			t.Fatalf("%s before the shortcut: %v", mode, err)
 		}
-		must.Do(t, cable(s))
+		must.Do(t, s.Cable())
 		s.WaitReachable(t)
 		s.Void(t, p, want)
 	}

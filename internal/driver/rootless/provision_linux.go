@@ -24,20 +24,18 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs, each with its own
 // sandbox and process.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	which, out := splitMode(o.Mode)
-	var prog program
-	switch which {
-	case slirp:
-		prog = slirp4netns{}
-	case pasta:
+	row, err := rows().Find("rootless", o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	var prog program = slirp4netns{}
+	if row.Build.program == pasta {
 		prog = passt{}
-	default:
-		return nil, fmt.Errorf("driver rootless has no mode %q", o.Mode)
 	}
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	kept, err := o.KeptParts(driver.Mode{Parts: parts(prog.name())}, partNeeds())
+	kept, err := o.KeptParts(row.Mode, partNeeds())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if kept[partNamespace] {
 		p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	}
-	if err := p.build(ctx, out); err != nil {
+	if err := p.build(ctx, row.Build.out); err != nil {
 		return nil, p.Failed(ctx, err)
 	}
 	return p.DriverPath(driver.Path{}, p), nil

@@ -5,36 +5,37 @@
 package rootless
 
 import (
-	"strings"
-
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-)
-
-// The modes. Those with outSuffix have the client in the sandbox.
-const (
-	slirp     = "rootless/slirp4netns"
-	pasta     = "rootless/pasta"
-	outSuffix = "-out"
 )
 
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	modes := []driver.Mode{
-		{ID: slirp, Title: "raw client, server in a sandbox behind slirp4netns, at a published port", Baseline: "host", MTU: true},
-		{ID: slirp + outSuffix, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
-		{ID: pasta, Title: "raw client, server in a sandbox behind pasta, at a published port", Baseline: "host", MTU: true},
-		{ID: pasta + outSuffix, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
-	}
-	for i, m := range modes {
-		which, _ := splitMode(m.ID)
-		modes[i].Parts = parts(strings.TrimPrefix(which, "rootless/"))
-	}
-	return modes
+// The programs.
+const (
+	slirp = "slirp4netns"
+	pasta = "pasta"
+)
+
+// end is which endpoint is behind which program.
+type end struct {
+	program string
+	out     bool // the client, which connects to a raw server; otherwise the server, at a published port
 }
 
-// splitMode returns the program of a mode, and whether the client is in the sandbox.
-func splitMode(mode string) (which string, out bool) { return strings.CutSuffix(mode, outSuffix) }
+// rows are the modes of this package.
+func rows() labdriver.Rows[end] {
+	row := func(id, title string, e end) labdriver.Row[end] {
+		return labdriver.Row[end]{Mode: driver.Mode{ID: id, Title: title, Baseline: "host", MTU: true, Parts: parts(e.program), Detour: "a/eth0.tx_bytes"}, Build: e}
+	}
+	return labdriver.Rows[end]{
+		row("rootless/slirp4netns", "raw client, server in a sandbox behind slirp4netns, at a published port", end{slirp, false}),
+		row("rootless/slirp4netns-out", "client in a sandbox behind slirp4netns, raw server", end{slirp, true}),
+		row("rootless/pasta", "raw client, server in a sandbox behind pasta, at a published port", end{pasta, false}),
+		row("rootless/pasta-out", "client in a sandbox behind pasta, raw server", end{pasta, true}),
+	}
+}
+
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

@@ -1,8 +1,6 @@
 package rootless_test
 
 import (
-	"errors"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/rootless"
-	"tare/internal/linuxnet"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 )
@@ -45,46 +42,6 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	s := drivertest.Build(t, rootless.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
-}
-
-// A direct link between client and server that bypasses the program makes the path void.
-func TestEnginesShortcutIsVoid(t *testing.T) {
-	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
-		t.Run(mode, func(t *testing.T) {
-			s := stand(t, mode, 0)
-			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
-				t.Fatalf("before the shortcut: %v", err)
-			}
-			must.Do(t, cable(s))
-			s.WaitReachable(t)
-			for _, kind := range []string{"tcp_stream", "udp_stream"} {
-				_, _, err := s.Trial(t, drivertest.Params(kind), false)
-				must.FailFor(t, kind+" over the shortcut", err, "is not proven: counter ")
-			}
-		})
-	}
-}
-
-// cable connects client and server of the first pair directly and routes the dialled address
-// over that link.
-func cable(s *drivertest.Setup) error {
-	client, server := s.Path.Internal.(interface {
-		PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
-	}).PairNamespaces(1)
-	at := s.Path.Pairs[0].Server
-	to := at.Dial[0].Addr()
-	err := errors.Join(
-		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Links().Up("cable0"), server.Links().Up("cable1"),
-		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Routes().Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
-	)
-	if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
-		err = errors.Join(err, server.Routes().Address("cable1", netip.PrefixFrom(to, 32)))
-		s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
-	}
-	return err
 }
 
 // If the program is killed, the path's error says so.

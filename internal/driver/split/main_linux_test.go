@@ -15,7 +15,7 @@ import (
 const doomed = "TARE_TEST_DOOMED"
 
 func TestMain(m *testing.M) {
-	drivertest.UseNebula()
+	drivertest.UsePrograms("nebula")
 	if os.Getenv(doomed) != "" && len(os.Args) == 1 {
 		if err := stand(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

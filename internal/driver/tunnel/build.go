@@ -10,36 +10,46 @@ import (
 	"net/netip"
 	"strconv"
 
+	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
-// Kind describes a tunnel's encapsulation.
+// Kind describes a tunnel: the row of its mode, of which Headers and MaxMTU bound the inner MTU, and what
+// else its software has chosen.
 type Kind struct {
+	driver.Mode
 	Port         uint16 // UDP port on the underlay
-	Overhead     int    // maximum bytes added to a packet, including the outer IPv4 header
-	MTUReduction int    // default difference between the underlay's MTU and the inner MTU
-	MaxMTU       int    // maximum inner MTU of the implementation; 0 is any
+	MTUReduction int    // default difference between the underlay's MTU and the inner MTU, bytes
 }
 
 // mtu returns the requested inner MTU or the default, or why it is impossible.
 func (k Kind) mtu(o labdriver.Order) (int, error) {
-	mtu, most := o.Lab.MTU-k.MTUReduction, o.Lab.MTU-k.Overhead
+	mtu, most := o.Lab.MTU-k.MTUReduction, o.Lab.MTU-k.Headers
 	if k.MaxMTU > 0 {
 		mtu, most = min(mtu, k.MaxMTU), min(most, k.MaxMTU)
 	}
 	mtu = cmp.Or(o.MTU, mtu)
 	if mtu > most || mtu < lab.MinMTU {
 		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d; use %d to %d",
-			o.Mode, mtu, k.Overhead, o.Lab.MTU, lab.MinMTU, most)
+			o.Mode, mtu, k.Headers, o.Lab.MTU, lab.MinMTU, most)
 	}
 	return mtu, nil
 }
 
-// Build builds the mode in its own lab. make sets the tunnel up, returns the name of the
+// Provision builds the mode in its own lab. make sets the tunnel up, returns the name of the
 // tunnel's device on both hosts, and adds rules. On error nothing is left.
+func Provision(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*driver.Path, error) {
+	p, err := Build(ctx, o, k, make)
+	if err != nil {
+		return nil, err
+	}
+	return p.Path.DriverPath(driver.Path{MergesDatagrams: true}, p), nil
+}
+
+// Build is Provision for what needs the path itself.
 func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
@@ -84,7 +94,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 	}
 	p.proof(device)
 	p.AddFact("inner MTU", strconv.Itoa(p.MTU))
-	p.AddFact("overhead", fmt.Sprintf("at most %d bytes a packet, UDP port %d", k.Overhead, k.Port))
+	p.AddFact("overhead", fmt.Sprintf("at most %d bytes a packet, UDP port %d", k.Headers, k.Port))
 	if err := p.CheckReachable(ctx, "the tunnel"); err != nil {
 		err = fmt.Errorf("%w: the tunnel is set up, but packets routed into it do not arrive", err)
 		if p.Diagnose != nil {

@@ -5,7 +5,6 @@ package tunnel
 import (
 	"net/netip"
 
-	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
@@ -65,9 +64,4 @@ type handler struct {
 // kernel. of is the object of its counters, as in Transfer.
 func (p *Path) AddHandler(s *Side, kind, what, of string) {
 	p.handlers = append(p.handlers, handler{s, kind, what, of})
-}
-
-// DriverPath returns the driver.Path.
-func (p *Path) DriverPath() *driver.Path {
-	return p.Path.DriverPath(driver.Path{MergesDatagrams: true}, p)
 }

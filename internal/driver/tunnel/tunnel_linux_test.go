@@ -22,7 +22,7 @@ func TestRoutesAreWrong(t *testing.T) {
 	spec := drivertest.Spec(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := tunnel.Build(ctx, drivertest.SpecOn(spec, driver.Order{Mode: "x/y", Pairs: 1}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80},
+	_, err := tunnel.Build(ctx, drivertest.SpecOn(spec, driver.Order{Mode: "x/y", Pairs: 1}), tunnel.Kind{Mode: driver.Mode{Headers: 60}, Port: 4500, MTUReduction: 80},
 		func(context.Context, *tunnel.Path) (string, error) { return "", nil })
 	must.FailLine(t, "error", err, "provision x/y: send a datagram through the tunnel", "the tunnel is set up, but packets routed into it do not arrive")
 	left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")
@@ -42,7 +42,7 @@ func TestMTU(t *testing.T) {
 		{1300, 0, 0, "use 1280 to 1240"}, {1500, 1279, 0, "use 1280 to 1440"},
 	} {
 		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
-		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80, MaxMTU: tt.most},
+		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Mode: driver.Mode{Headers: 60, MaxMTU: tt.most}, Port: 4500, MTUReduction: 80},
 			func(context.Context, *tunnel.Path) (string, error) { return "", os.ErrInvalid })
 		must.FailFor(t, tt, err, tt.want)
 	}

@@ -29,10 +29,9 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 // Provision builds the mode in its own lab: a guest for each pair, or one guest for all
 // sandboxes.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	_, of := kinds()
-	k, ok := of[o.Mode]
-	if !ok {
-		return nil, fmt.Errorf("driver vm has no mode %q", o.Mode)
+	row, err := rows().Find("vm", o.Mode)
+	if err != nil {
+		return nil, err
 	}
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
@@ -42,8 +41,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 			return nil, fmt.Errorf("provision %s: unknown option %q; %s is a kernel image or the directory that it was unpacked into, %s is kvm or tcg", o.Mode, name, OptionKernel, OptionAccel)
 		}
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, kind: k}
-	err := d.build(ctx, p, o)
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, kind: row.Build}
+	err = d.build(ctx, p, o)
 	if err == nil {
 		return p.DriverPath(driver.Path{
 			Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Emulated: p.emulated(), Processes: p.processes,

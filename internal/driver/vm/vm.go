@@ -59,23 +59,22 @@ type kind struct {
 	container bool // a sandbox behind a published port of the guest
 }
 
-// kinds lists all kinds by id.
-func kinds() (ids []string, of map[string]kind) {
-	of = map[string]kind{}
+// rows are the modes of this package.
+func rows() labdriver.Rows[kind] {
+	var out labdriver.Rows[kind]
 	add := func(id string, k kind) {
-		ids = append(ids, id)
-		of[id] = k
+		out = append(out, labdriver.Row[kind]{Mode: driver.Mode{ID: "vm/" + id, Title: k.title(), Baseline: hostLocal, Options: true, SetupTime: takes}, Build: k})
 	}
 	for _, m := range guest.Models() {
-		add("vm/"+m.Name, kind{model: m})
+		add(m.Name, kind{model: m})
 	}
 	for _, m := range guest.Models() {
-		add("vm/"+m.Name+"-user", kind{model: m, attach: user})
+		add(m.Name+"-user", kind{model: m, attach: user})
 	}
 	virtio := guest.Models()[0]
-	add("vm/virtio-passt", kind{model: virtio, attach: passt})
-	add("vm/virtio-container", kind{model: virtio, container: true})
-	return ids, of
+	add("virtio-passt", kind{model: virtio, attach: passt})
+	add("virtio-container", kind{model: virtio, container: true})
+	return out
 }
 
 // title returns the title of a kind.
@@ -97,11 +96,4 @@ func (k kind) title() string {
 }
 
 // Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	var out []driver.Mode
-	ids, of := kinds()
-	for _, id := range ids {
-		out = append(out, driver.Mode{ID: id, Title: of[id].title(), Baseline: hostLocal, Options: true, SetupTime: takes})
-	}
-	return out
-}
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

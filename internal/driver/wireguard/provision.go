@@ -41,22 +41,17 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
-	var start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)
-	switch o.Mode {
-	case kernel:
-		start = startKernel
-	case userspace:
-		start = startLibrary
-	default:
-		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
-	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: driver.WireGuardHeaders, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
-		return device, setUpTunnel(ctx, p, start)
-	})
+	row, err := rows().Find("wireguard", o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	return p.DriverPath(), nil
+	start := startKernel
+	if row.Build.library {
+		start = startLibrary
+	}
+	return tunnel.Provision(ctx, o, tunnel.Kind{Mode: row.Mode, Port: port, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+		return device, setUpTunnel(ctx, p, start)
+	})
 }
 
 // explainNoHandshake adds to an error whether the handshake is missing.

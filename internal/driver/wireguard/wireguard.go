@@ -11,19 +11,22 @@ import (
 // WireGuard tunnel.
 const Command = "wireguard"
 
-// The modes.
-const (
-	kernel    = "wireguard/kernel"
-	userspace = "wireguard/userspace"
-)
-
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// Modes lists the modes of this package.
-func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
-		{ID: kernel, Title: "both endpoints behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true, Headers: driver.WireGuardHeaders},
-		{ID: userspace, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library", Baseline: "host", MTU: true, Headers: driver.WireGuardHeaders},
+// implementation is what encrypts: the kernel, or the library in a process of this program.
+type implementation struct{ library bool }
+
+// rows are the modes of this package.
+func rows() labdriver.Rows[implementation] {
+	mode := func(id, title string) driver.Mode {
+		return driver.Mode{ID: id, Title: title, Baseline: "host", MTU: true, Headers: driver.WireGuardHeaders, Detour: "a/eth0.tx_bytes"}
+	}
+	return labdriver.Rows[implementation]{
+		{Mode: mode("wireguard/kernel", "both endpoints behind hosts joined by WireGuard, in the kernel")},
+		{Mode: mode("wireguard/userspace", "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library"), Build: implementation{library: true}},
 	}
 }
+
+// Modes lists the modes of this package.
+func (Driver) Modes() []driver.Mode { return rows().Modes() }

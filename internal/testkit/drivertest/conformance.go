@@ -13,17 +13,6 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Conformance checks every mode of a driver, with some pairs of endpoints: the topology, and the
-// verification of what trials carry, see Build and Setup.Conforms.
-func Conformance(t *testing.T, d labdriver.Driver, pairs int) {
-	NeedLab(t)
-	for _, m := range d.Modes() {
-		t.Run(m.ID, func(t *testing.T) {
-			Build(t, d, Order(t, m.ID, pairs, nil)).Conforms(t, m)
-		})
-	}
-}
-
 // ConformancePairs checks two pairs of every mode of a driver, see Setup.ConformsPairs.
 func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)

@@ -3,23 +3,17 @@ package drivertest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tare/internal/driver/daemon"
 	"tare/internal/testkit/testneed"
 )
 
-// UseProxies puts the programs that scripts/setup-proxies has made first in PATH. Call it from
-// TestMain.
-func UseProxies() { usePrograms("TARE_PROXIES", "proxies") }
-
-// UseNebula does so with scripts/setup-nebula.
-func UseNebula() { usePrograms("TARE_NEBULA", "nebula") }
-
-// usePrograms puts the programs of a directory first in PATH: that which variable names, or the
-// one with the given name in the user's cache.
-func usePrograms(variable, name string) {
-	dir := os.Getenv(variable)
+// UsePrograms puts the programs that scripts/setup-NAME has made first in PATH: those in the directory that
+// the variable TARE_NAME names, or in NAME of the user's cache. Call it from TestMain.
+func UsePrograms(name string) {
+	dir := os.Getenv("TARE_" + strings.ToUpper(name))
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {

@@ -6,10 +6,13 @@ package tunneltest
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,66 +25,113 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 )
 
-// Build builds a mode with one pair, or skips the test if the probe says why it cannot be
-// built here.
-func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.Setup, *tunnel.Path) {
-	t.Helper()
-	drivertest.NeedLab(t)
-	began := time.Now()
-	drivertest.NeedMode(t, d, labdriver.Order{Order: driver.Order{Mode: mode}})
-	probed := time.Since(began)
-	began = time.Now()
-	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
-	return s, s.Path.Internal.(*tunnel.Path)
+// Setup is a tunnel that is set up, with its agents.
+type Setup struct {
+	*drivertest.Setup
+	path *tunnel.Path
 }
 
-// Shortcuts opens routes that bypass the tunnel while traffic continues, and expects each
-// path to be void. clear opens the plaintext route over the underlay; RouteInClear is
-// enough if the tunnel has no rules besides routes. wants must be part of the error.
-func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel.Path) error, wants string) {
-	for _, way := range []struct {
-		name string
-		open func(*tunnel.Path) error
-		want string
-	}{
-		{"a cable between the sandboxes", cable, "counter "},
-		{"in clear over the underlay", clear, wants},
-	} {
-		t.Run(way.name, func(t *testing.T) {
-			s, p := Build(t, d, mode, 0)
-			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
-				t.Fatalf("before the shortcut: %v", err)
-			}
-			if err := way.open(p); err != nil {
-				t.Fatal(err)
-			}
-			s.WaitReachable(t)
-			for _, kind := range []string{"tcp_stream", "udp_stream"} {
-				_, _, err := s.Trial(t, drivertest.Params(kind), false)
-				if err == nil || !strings.Contains(err.Error(), way.want) {
-					t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", kind, err, way.want)
-				}
-			}
-		})
+// Build builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
+func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) Setup {
+	t.Helper()
+	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
+	return Setup{s, s.Path.Internal.(*tunnel.Path)}
+}
+
+// Case is what the tests need to know of a tunnel beyond the row of its mode.
+type Case struct {
+	Mode string
+	// Clear opens a way in clear over the underlay; nil is RouteInClear, which is enough if the tunnel has no
+	// rules besides routes. Seen must be in the error of the proof then.
+	Clear func(*tunnel.Path) error
+	Seen  string
+	// Device is the tunnel's on both hosts; empty if it has none.
+	Device string
+	// Outlives means that the tunnel continues without its processes.
+	Outlives bool
+	// Facts are regular expressions of facts of the mode, by their names.
+	Facts map[string]string
+	// Built checks what else must hold of a path that is set up. It may be nil.
+	Built func(*testing.T, *tunnel.Path)
+}
+
+// Check is the tests of a tunnel: what bypasses it in clear makes the path void; without it nothing passes,
+// and nothing leaves in clear; its facts and its MTU are the requested ones, and no key is readable; an MTU
+// without room for its headers is refused; and a killed run takes its processes with it. The test is skipped
+// if the mode cannot be built here. TestMain must call drivertest.MainOf.
+func Check(t *testing.T, d labdriver.Driver, c Case) {
+	drivertest.NeedLab(t)
+	drivertest.NeedMode(t, d, labdriver.Order{Order: driver.Order{Mode: c.Mode}})
+	modes := d.Modes()
+	m := modes[slices.IndexFunc(modes, func(m driver.Mode) bool { return m.ID == c.Mode })]
+	t.Run("in clear over the underlay", func(t *testing.T) { c.inClear(t, d) })
+	if !c.Outlives {
+		t.Run("down", func(t *testing.T) { c.down(t, d) })
+	}
+	t.Run("facts and secrets", func(t *testing.T) { c.described(t, d) })
+	t.Run("an MTU without room", func(t *testing.T) {
+		most := lab.DefaultMTU - m.Headers
+		if m.MaxMTU > 0 {
+			most = min(most, m.MaxMTU)
+		}
+		for _, mtu := range []int{most + 1, lab.MinMTU - 1} {
+			_, err := d.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: c.Mode, Pairs: 1, MTU: mtu}))
+			must.FailLine(t, fmt.Sprintf("MTU %d", mtu), err, fmt.Sprintf("use %d to %d", lab.MinMTU, most))
+		}
+	})
+	if p := Build(t, d, c.Mode, 0); len(p.path.PIDs()) > 0 {
+		t.Run("killed", func(t *testing.T) { drivertest.KilledRun(t, c.Mode, nil) })
 	}
 }
 
-// cable connects the sandboxes of the first pair directly and routes the server's address
-// over that link.
-func cable(p *tunnel.Path) error {
-	client, server := p.PairNamespaces(1)
-	to := p.Pairs()[0].Server.Dial[0].Addr()
-	return errors.Join(
-		client.Links().Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
-		client.Links().Up("cable0"), server.Links().Up("cable1"),
-		client.Routes().Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
-		server.Routes().Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
-		client.Routes().Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
-	)
+// inClear opens the way in clear while traffic continues, and expects the path to be void.
+func (c Case) inClear(t *testing.T, d labdriver.Driver) {
+	s := Build(t, d, c.Mode, 0)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Fatalf("before the shortcut: %v", err)
+	}
+	open := c.Clear
+	if open == nil {
+		open = RouteInClear
+	}
+	must.Do(t, open(s.path))
+	s.WaitReachable(t)
+	for _, kind := range []string{"tcp_stream", "udp_stream"} {
+		_, _, err := s.Trial(t, drivertest.Params(kind), false)
+		must.FailFor(t, kind+" over the shortcut", err, c.Seen)
+	}
+}
+
+// described checks the facts, the MTU and the secrets of a path with an MTU of its own.
+func (c Case) described(t *testing.T, d labdriver.Driver) {
+	const mtu = 1300
+	s := Build(t, d, c.Mode, mtu)
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts {
+		facts[f.Name] = f.Value
+	}
+	must.EqualFor(t, "inner MTU", strconv.Itoa(mtu), facts["inner MTU"])
+	for name, want := range c.Facts {
+		if !regexp.MustCompile(want).MatchString(facts[name]) {
+			t.Errorf("the fact %s is %q, want %s", name, facts[name], want)
+		}
+	}
+	for _, side := range s.path.Sides() {
+		if c.Device != "" {
+			must.EqualFor(t, "the MTU of "+c.Device, mtu, must.Get(side.NS.Links().Stats(c.Device))(t).MTU)
+		}
+	}
+	client, _ := s.path.PairNamespaces(1)
+	must.EqualFor(t, "the MTU of a sandbox", mtu, must.Get(client.Links().Stats("eth0"))(t).MTU)
+	checkNoSecrets(t, s.path)
+	if c.Built != nil {
+		c.Built(t, s.path)
+	}
 }
 
 // RouteInClear routes the sandboxes' subnets over the underlay unencrypted, with longer
@@ -103,20 +153,22 @@ func halves(p netip.Prefix) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(p.Addr(), p.Bits()+1), netip.PrefixFrom(netip.AddrFrom4(b), p.Bits()+1)}
 }
 
-// CheckTunnelDown takes the tunnel down with down. It expects that nothing arrives, that
-// nothing leaves unencrypted, even if the hosts have a default route to each other, and
-// that the path's error says which process has exited.
-func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
-	s, p := Build(t, d, mode, 0)
+// down kills the tunnel's processes, or removes its device if it has none. It expects that nothing arrives,
+// that nothing leaves unencrypted, even if the hosts have a default route to each other, and that the path's
+// error says which process has exited.
+func (c Case) down(t *testing.T, d labdriver.Driver) {
+	s := Build(t, d, c.Mode, 0)
+	p := s.path
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, side := range p.Sides() {
-		if err := side.NS.Routes().DefaultRoute(p.Other(side).Host.Addr[0]); err != nil {
-			t.Fatal(err)
+		must.Do(t, side.NS.Routes().DefaultRoute(p.Other(side).Host.Addr[0]))
+		if len(p.PIDs()) == 0 {
+			must.Do(t, side.NS.Links().Remove(c.Device))
 		}
 	}
-	down(t, p)
+	kill(t, p)
 	client, server := p.PairNamespaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	in := socket(t, server, func() (*net.UDPConn, error) {
@@ -148,9 +200,9 @@ func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*t
 	}
 }
 
-// CheckNoSecrets searches what others can read of the mode's processes for strings that
+// checkNoSecrets searches what others can read of the mode's processes for strings that
 // look like a key: 43 characters or more without a slash.
-func CheckNoSecrets(t *testing.T, p *tunnel.Path) {
+func checkNoSecrets(t *testing.T, p *tunnel.Path) {
 	t.Helper()
 	for _, pid := range p.PIDs() {
 		for _, file := range []string{"cmdline", "environ"} {
@@ -167,25 +219,20 @@ func CheckNoSecrets(t *testing.T, p *tunnel.Path) {
 	}
 }
 
-// Kill kills the processes of the tunnel with SIGKILL.
-func Kill(t *testing.T, p *tunnel.Path) {
-	for _, pid := range p.PIDs() {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-	}
-	waitEnded(t, p)
-}
-
-// waitEnded waits until the processes have exited.
-func waitEnded(t *testing.T, p *tunnel.Path) {
+// kill kills the processes of the tunnel with SIGKILL and waits until they have ended.
+func kill(t *testing.T, p *tunnel.Path) {
 	t.Helper()
-	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for _, pid := range p.PIDs() {
+		must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	for end := time.Now().Add(timelimit.Scaled(20 * time.Second)); len(p.PIDs()) > 0; time.Sleep(10 * time.Millisecond) {
 		if _, err := p.Snapshot(t.Context()); err != nil {
 			return
 		}
+		if time.Now().After(end) {
+			t.Fatal("the processes have not ended")
+		}
 	}
-	t.Fatal("the processes have not ended")
 }
 
 func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *net.UDPConn {

@@ -17,7 +17,6 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/mesh"
 	"tare/internal/driver/tunnel"
-	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
@@ -82,30 +81,16 @@ func checkFiles(t *testing.T, p *tunnel.Path) {
 // A program that is another, too old or fails makes the mode unsupported or failed, with one
 // line that says what to do or what it reported last, and nothing is left.
 func TestBadPrograms(t *testing.T) {
-	drivertest.NeedLab(t)
-	const version = "#!/bin/sh\n[ \"$1\" = -version ] && { echo 'Version: 1.11.0'; exit; }\n"
-	for name, tt := range map[string]struct {
-		script, want string
-		unsupported  bool
-	}{
-		"another program": {"#!/bin/sh\necho something else\n", "install Nebula 1.10", true},
-		"too old":         {"#!/bin/sh\necho 'Version: 1.9.7'\n", "is Nebula 1.9.7, which has no certificates for IPv6; install Nebula 1.10", true},
-		"ends at once":    {version + "echo first; echo no luck; exit 7\n", "nebula of host a has ended: nebula ended (exit status 7): no luck", false},
-		"gives up":        {version + "echo failed to set mtu 1300 on the default route; exit 1\n", "(exit status 1): failed to set mtu", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "nebula"), []byte(tt.script), 0o755); err != nil { //nolint:gosec // it is to be run
-				t.Fatal(err)
-			}
-			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := mesh.Driver{}.Provision(t.Context(), order(t, nil))
-			must.FailLine(t, "the error", err, tt.want)
-			if _, is := driver.AsUnsupported(err); is != tt.unsupported && (tt.unsupported || linuxnet.CheckTUN() == nil) {
-				t.Errorf("unsupported: %t, %v", is, err)
-			}
-		})
+	const version = "[ \"$1\" = -version ] && { echo 'Version: 1.11.0'; exit; }\n"
+	bad := func(script, want string, unsupported bool) drivertest.Refused {
+		return drivertest.Refused{Mode: nebula, Program: "nebula", Script: script, Want: want, Unsupported: unsupported}
 	}
+	drivertest.CheckRefused(t, mesh.Driver{}, map[string]drivertest.Refused{
+		"another program": bad("echo something else", "install Nebula 1.10", true),
+		"too old":         bad("echo 'Version: 1.9.7'", "is Nebula 1.9.7, which has no certificates for IPv6; install Nebula 1.10", true),
+		"ends at once":    bad(version+"echo first; echo no luck; exit 7", "nebula of host a has ended: nebula ended (exit status 7): no luck", false),
+		"gives up":        bad(version+"echo failed to set mtu 1300 on the default route; exit 1", "(exit status 1): failed to set mtu", false),
+	})
 }
 
 // wrap puts a script before Nebula: commands run at the first start on a host, and never again.

@@ -1,8 +1,6 @@
 package ovs_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,34 +77,13 @@ func TestFacts(t *testing.T) {
 
 // An impossible mode is reported in one line.
 func TestUnsupported(t *testing.T) {
-	drivertest.NeedLab(t)
-	for name, tt := range map[string]struct {
-		mode, program, script string
-		mtu                   int
-		want                  string
-		unsupported           bool
-	}{
-		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `ovs-vswitchd: unexpected output "something else"; install Open vSwitch`, true},
-		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "create the Open vSwitch database: ovsdb-tool: no space", false},
-		"the database's daemon ends":   {"ovs/vxlan-netdev", "ovsdb-server", "echo no luck >&2; exit 7", 0, "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck", false},
-		"the switch ends":              {"ovs/vxlan-netdev", "ovs-vswitchd", `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, 0, "ovs-vswitchd ended (exit status 7): no luck", false},
-		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "use 1280 to 1450", false},
-		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "use 1280 to 1500", false},
-		"an unknown mode":              {"ovs/none", "", "", 0, "has no mode", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tt.program != "" {
-				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, tt.program), []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
-					t.Fatal(err)
-				}
-				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			}
-			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
-			must.FailLine(t, "error", err, tt.want)
-			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
-				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
-			}
-		})
-	}
+	drivertest.CheckRefused(t, ovs.Driver{}, map[string]drivertest.Refused{
+		"another program":              {Mode: "ovs/flat-netdev", Program: "ovs-vswitchd", Script: "echo something else", Want: `ovs-vswitchd: unexpected output "something else"; install Open vSwitch`, Unsupported: true},
+		"no database":                  {Mode: "ovs/flat-netdev", Program: "ovsdb-tool", Script: "echo no space >&2; exit 1", Want: "create the Open vSwitch database: ovsdb-tool: no space"},
+		"the database's daemon ends":   {Mode: "ovs/vxlan-netdev", Program: "ovsdb-server", Script: "echo no luck >&2; exit 7", Want: "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck"},
+		"the switch ends":              {Mode: "ovs/vxlan-netdev", Program: "ovs-vswitchd", Script: `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, Want: "ovs-vswitchd ended (exit status 7): no luck"},
+		"an MTU without room":          {Mode: "ovs/geneve-netdev", MTU: 1451, Want: "use 1280 to 1450"},
+		"an MTU of more than the wire": {Mode: "ovs/flat-netdev", MTU: 1501, Want: "use 1280 to 1500"},
+		"an unknown mode":              {Mode: "ovs/none", Want: "has no mode"},
+	})
 }

@@ -1,7 +1,6 @@
 package rootless_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -89,34 +88,13 @@ func TestEnginesFacts(t *testing.T) {
 
 // An impossible mode is reported in one line, and nothing is left.
 func TestUnsupported(t *testing.T) {
-	drivertest.NeedLab(t)
-	for name, tt := range map[string]struct {
-		mode, program, script string
-		mtu                   int
-		want                  string
-		unsupported           bool
-	}{
-		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "slirp4netns: unknown output; install", true},
-		"too old":          {"rootless/slirp4netns", "slirp4netns", "echo slirp4netns version 0.3.2", 0, "version 0.3.2 cannot publish ports", true},
-		"does not start":   {"rootless/pasta", "pasta", "exit 3", 0, "exit status 3", true},
-		"ends at once":     {"rootless/pasta", "pasta", `[ "$1" = --version ] && { echo pasta 1; exit; }; echo no luck >&2; exit 7`, 0, "has ended: pasta ended (exit status 7): no luck", false},
-		"an MTU too small": {"rootless/pasta", "", "", 1279, "supports 1280 to 65520", false},
-		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "supports 1280 to 65520", false},
-		"an unknown mode":  {"rootless/none", "", "", 0, "has no mode", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tt.program != "" {
-				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, tt.program), []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
-					t.Fatal(err)
-				}
-				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			}
-			_, err := rootless.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
-			must.FailLine(t, "the error", err, tt.want)
-			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
-				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
-			}
-		})
-	}
+	drivertest.CheckRefused(t, rootless.Driver{}, map[string]drivertest.Refused{
+		"another program":  {Mode: "rootless/slirp4netns", Program: "slirp4netns", Script: "echo something else", Want: "slirp4netns: unknown output; install", Unsupported: true},
+		"too old":          {Mode: "rootless/slirp4netns", Program: "slirp4netns", Script: "echo slirp4netns version 0.3.2", Want: "version 0.3.2 cannot publish ports", Unsupported: true},
+		"does not start":   {Mode: "rootless/pasta", Program: "pasta", Script: "exit 3", Want: "exit status 3", Unsupported: true},
+		"ends at once":     {Mode: "rootless/pasta", Program: "pasta", Script: `[ "$1" = --version ] && { echo pasta 1; exit; }; echo no luck >&2; exit 7`, Want: "has ended: pasta ended (exit status 7): no luck"},
+		"an MTU too small": {Mode: "rootless/pasta", MTU: 1279, Want: "supports 1280 to 65520"},
+		"an MTU too large": {Mode: "rootless/slirp4netns-out", MTU: 65521, Want: "supports 1280 to 65520"},
+		"an unknown mode":  {Mode: "rootless/none", Want: "has no mode"},
+	})
 }

@@ -60,8 +60,8 @@ func (f *family) findBands() {
 
 // geoMean is the geometric mean of the baseline's values in the blocks that both have.
 func geoMean(own, base []reading) float64 {
-	_, b := inBoth(own, base)
-	e, err := stats.GeoMeanInterval(b, 0.95)
+	_, b := common(own, base)
+	e, err := stats.GeoMeanInterval(plain(b), 0.95)
 	if err != nil {
 		return 0 // a ratio has no bands with a 0 below it
 	}

@@ -274,8 +274,8 @@ func (x explainer) apart(out *result.Explanation, cause, seen *string) bool {
 	of := func(mode string) []reading {
 		return timesOf(l.table.values(mode, x.cost.Workload, x.cost.Metric), timeUnits()[i].rate)
 	}
-	within, across := between(of(w.Mode), of(w.Baseline)), between(of(w.Across), of(x.ladder.Baseline))
-	inside, rest := amount(plain(within)), amount(plain(between(across, within)))
+	within, across := differences(of(w.Mode), of(w.Baseline)), differences(of(w.Across), of(x.ladder.Baseline))
+	inside, rest := amount(within), amount(differences(across, within))
 	if inside == nil || inside.CI == nil || rest == nil || rest.CI == nil {
 		return false
 	}

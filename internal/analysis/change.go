@@ -137,7 +137,7 @@ func addedTo(before, after side, m result.Mode, workload string, metric result.M
 	if !known || !also {
 		return nil
 	}
-	d, err := stats.MeanDifference(now, was, confidence)
+	d, err := stats.MeanDifference(plain(now), plain(was), setupsOf(now), setupsOf(was), confidence)
 	if err != nil || !d.HasInterval || !finite(d.Value) || !finite(d.Lo) || !finite(d.Hi) {
 		return nil
 	}
@@ -145,14 +145,14 @@ func addedTo(before, after side, m result.Mode, workload string, metric result.M
 }
 
 // times are what a mode adds to its baseline block by block, or takes if it has none. ok is false if a value is a lower bound.
-func (s side) times(m result.Mode, workload string, metric result.Metric) (times []float64, ok bool) {
+func (s side) times(m result.Mode, workload string, metric result.Metric) (times []reading, ok bool) {
 	_, rate, _ := timeOf(metric, true)
 	own := timesOf(s.tab.values(m.ID, workload, metric.Name), rate)
 	if s.tab.limited(m.ID, workload, metric) || m.Baseline != "" && s.tab.limited(m.Baseline, workload, metric) {
 		return nil, false
 	}
 	if m.Baseline == "" {
-		return plain(own), true
+		return own, true
 	}
 	return differences(own, timesOf(s.tab.values(m.Baseline, workload, metric.Name), rate)), true
 }

@@ -278,7 +278,7 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 	p.mayRise, p.mayFall = aUp || bDown, aDown || bUp
 	aside := p.kind == study.HoldsLower || p.kind == study.HoldsHigher || p.kind == study.HoldsOrder
 	l, ok := compare(x, y, pairing)
-	both, _ := inBoth(x, y)
+	both, _ := common(x, y)
 	if len(a.Of) == 0 && noneInEither(m.Better, x, y, pairing) {
 		p.zeros = "all values of both are 0, in " + unit.Count(len(both), "block", "blocks")
 	}
@@ -301,9 +301,7 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 		p.found.N = len(both)
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
 	case aside:
-		var differences []float64
-		eachInBoth(x, y, func(x, y reading) { differences = append(differences, x.value-y.value) })
-		p.found = sample(differences)
+		p.found = sample(plain(differences(x, y)))
 		p.lo, p.hi = p.lo-1, p.hi-1 // of the ratio 1, which is the difference 0
 	default:
 		p.reason = "a value is 0, which has no ratio"

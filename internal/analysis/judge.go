@@ -275,11 +275,11 @@ func (f *family) warnings() []result.Warning {
 // values are 0 there is no interval.
 func summary(own []reading) (*float64, *result.Interval) {
 	xs := plain(own)
-	mean := stats.GeoMeanInterval
+	mean := stats.GeoMeanIntervalBySetup
 	if slices.Min(xs) == 0 {
-		mean = stats.MeanInterval
+		mean = stats.MeanIntervalBySetup
 	}
-	e, err := mean(xs, 0.95)
+	e, err := mean(xs, setupsOf(own), 0.95)
 	if err != nil || !finite(e.Value) {
 		return nil, nil // tabulate lets no value through that could cause it
 	}
@@ -317,7 +317,7 @@ func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
 	if pairing == PairNone {
 		l, err = stats.Unpaired(plain(own), plain(base))
 	} else {
-		l, err = stats.Paired(inBoth(own, base))
+		l, err = stats.PairedBySetup(inBoth(own, base))
 	}
 	return l, err == nil && finite(l.Ratio()) && l.Ratio() > 0
 }
@@ -327,7 +327,7 @@ func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
 func noneInEither(better result.Direction, own, base []reading, pairing Pairing) bool {
 	x, b := plain(own), plain(base)
 	if pairing == PairBlocks {
-		x, b = inBoth(own, base)
+		x, b, _ = inBoth(own, base)
 	}
 	return better == result.Lower && min(len(x), len(b)) >= 2 && slices.Max(x) == 0 && slices.Max(b) == 0
 }
@@ -361,7 +361,7 @@ func judge(family []judged, rule Rule) {
 	}
 	for i, j := range family {
 		c := j.cell
-		c.Ratio = known(j.ratio.Ratio())
+		c.Ratio, c.Setups = known(j.ratio.Ratio()), j.ratio.Setups
 		if lo, hi, ok := j.ratio.Interval(0.95); ok && finite(lo) && finite(hi) {
 			c.RatioCI = &result.Interval{lo, hi}
 		}

@@ -84,7 +84,7 @@ func timesOf(own []reading, rate float64) []reading {
 	var out []reading
 	for _, r := range own {
 		if r.value > 0 {
-			out = append(out, reading{r.block, rate / r.value})
+			out = append(out, reading{r.block, rate / r.value, r.setup})
 		}
 	}
 	return out
@@ -98,7 +98,7 @@ func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.L
 	if len(base) == 0 || len(whole) == 0 {
 		return out, false
 	}
-	out = result.LadderCost{Workload: workload, Metric: metric, Unit: unit, Baseline: amount(plain(base)), Whole: amount(differences(whole, base))}
+	out = result.LadderCost{Workload: workload, Metric: metric, Unit: unit, Baseline: amount(base), Whole: amount(differences(whole, base))}
 	var parts []string
 	last, steps := l.out.Baseline, map[string][]reading{}
 	for _, r := range l.out.Rungs[1:] {
@@ -107,7 +107,7 @@ func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.L
 		if len(with) == 0 {
 			continue // its part goes to the next rung that has values
 		}
-		d := between(with, of(last))
+		d := differences(with, of(last))
 		s := l.step(d, base)
 		s.Parts, s.With, s.Without, s.Rest, s.Beyond = parts, r.Mode, last, r.Rest, r.Beyond
 		if len(parts) == 1 {
@@ -121,7 +121,7 @@ func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.L
 		if len(without) == 0 {
 			continue
 		}
-		saved := between(whole, without)
+		saved := differences(whole, without)
 		s := l.step(saved, base)
 		s.Parts, s.With, s.Without = []string{r.Part}, l.out.Mode, r.Mode
 		if added := steps[r.Part]; added != nil {
@@ -136,36 +136,33 @@ func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.L
 // step has the cost of differences, also as a share of the baseline.
 func (l *ladder) step(d, base []reading) result.LadderStep {
 	var s result.LadderStep
-	if s.Cost = amount(plain(d)); s.Cost == nil {
+	if s.Cost = amount(d); s.Cost == nil {
 		return s
 	}
-	if share := amount(plain(ratios(d, base))); share != nil {
+	if share := amount(ratios(d, base)); share != nil {
 		s.Share, s.ShareCI = &share.Value, share.CI
 	}
 	return s
 }
 
-// between are the differences of two modes in each block that both have.
-func between(with, without []reading) (out []reading) {
-	eachInBoth(with, without, func(a, b reading) { out = append(out, reading{a.block, a.value - b.value}) })
-	return out
+// differences are those of two modes in each block that both have.
+func differences(with, without []reading) []reading {
+	return combined(with, without, func(with, without float64) float64 { return with - without })
 }
-
-func differences(with, without []reading) []float64 { return plain(between(with, without)) }
 
 // confidence of the intervals of costs.
 const confidence = 0.95
 
 // amount is the mean of values with its interval, nil for none.
-func amount(xs []float64) *result.Amount {
-	if len(xs) == 0 {
+func amount(of []reading) *result.Amount {
+	if len(of) == 0 {
 		return nil
 	}
-	e, err := stats.MeanInterval(xs, confidence)
+	e, err := stats.MeanIntervalBySetup(plain(of), setupsOf(of), confidence)
 	if err != nil {
 		return nil
 	}
-	a := &result.Amount{Value: e.Value, N: len(xs)}
+	a := &result.Amount{Value: e.Value, N: len(of)}
 	if e.HasInterval {
 		a.CI = &result.Interval{e.Lo, e.Hi}
 	}
@@ -175,14 +172,14 @@ func amount(xs []float64) *result.Amount {
 // interaction is what a part costs as a step minus what removing it saves, by block.
 type interaction struct {
 	removal int
-	values  []float64
+	values  []reading
 }
 
 // interact records the interactions that are not zero.
 func interact(removals []result.LadderStep, all []interaction) {
 	var ps []float64
 	for _, a := range all {
-		ps = append(ps, stats.MeanZeroP(a.values))
+		ps = append(ps, stats.MeanZeroPBySetup(plain(a.values), setupsOf(a.values)))
 	}
 	for i, p := range stats.Holm(ps) {
 		if p < 1-confidence {

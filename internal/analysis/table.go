@@ -54,6 +54,7 @@ type column struct {
 // counted is a trial that counts.
 type counted struct {
 	block  int
+	setup  int       // as of reading
 	values []float64 // by the names of the column; see bad
 	bounds *result.Bounds
 	trial  *result.Trial // the whole trial, nil in a table of values alone
@@ -63,10 +64,12 @@ type counted struct {
 // behind the end of its row.
 const bad = -1
 
-// reading is one trial's value of one metric.
+// reading is one trial's value of one metric, or of what is computed from those of one block. Readings with the
+// same setup share a set-up of a mode, by any number.
 type reading struct {
 	block int
 	value float64
+	setup int
 }
 
 // tabulate makes the table of these modes and workloads.
@@ -126,7 +129,7 @@ func (t *Table) add(trial, whole *result.Trial) {
 		return
 	}
 	c := t.column(key{trial.Mode, trial.Workload})
-	c.put(counted{block: trial.Block, values: c.ordered(trial.Metrics), bounds: trial.Bounds(), trial: whole})
+	c.put(counted{block: trial.Block, setup: setupOf(trial), values: c.ordered(trial.Metrics), bounds: trial.Bounds(), trial: whole})
 }
 
 func (t *Table) addSearch(metrics map[string]float64) {
@@ -202,7 +205,7 @@ func (c *column) each(metric string, do func(reading)) {
 	}
 	for _, r := range c.rows {
 		if at < len(r.values) && !math.IsNaN(r.values[at]) {
-			do(reading{r.block, r.values[at]})
+			do(reading{r.block, r.values[at], r.setup})
 		}
 	}
 }
@@ -263,19 +266,36 @@ func plain(rs []reading) []float64 {
 	return xs
 }
 
-// inBoth are the values of the blocks that both have.
-func inBoth(own, base []reading) (x, b []float64) {
-	eachInBoth(own, base, func(own, base reading) { x, b = append(x, own.value), append(b, base.value) })
-	return x, b
+// inBoth are the values of the blocks that both have, and the set-ups that these share.
+func inBoth(own, base []reading) (x, b []float64, setups []int) {
+	own, base = common(own, base)
+	return plain(own), plain(base), joined(own, base)
 }
 
 // ratios are the ratios of the values in each block that both have.
-func ratios(own, base []reading) (out []reading) {
-	eachInBoth(own, base, func(own, base reading) { out = append(out, reading{own.block, own.value / base.value}) })
+func ratios(own, base []reading) []reading {
+	return combined(own, base, func(own, base float64) float64 { return own / base })
+}
+
+// combined computes a value from those of both in each block that both have.
+func combined(own, base []reading, of func(own, base float64) float64) []reading {
+	own, base = common(own, base)
+	setups := joined(own, base)
+	out := make([]reading, len(own))
+	for i := range own {
+		out[i] = reading{own[i].block, of(own[i].value, base[i].value), -own[i].block}
+		if setups != nil {
+			out[i].setup = setups[i]
+		}
+	}
 	return out
 }
 
-func eachInBoth(own, base []reading, do func(own, base reading)) {
+// common are the readings of the blocks that both have.
+func common(own, base []reading) (a, b []reading) {
+	if slices.EqualFunc(own, base, func(a, b reading) bool { return a.block == b.block }) {
+		return own, base
+	}
 	for i, j := 0, 0; i < len(own) && j < len(base); {
 		switch {
 		case own[i].block < base[j].block:
@@ -283,10 +303,76 @@ func eachInBoth(own, base []reading, do func(own, base reading)) {
 		case own[i].block > base[j].block:
 			j++
 		default:
-			do(own[i], base[j])
+			a, b = append(a, own[i]), append(b, base[j])
 			i, j = i+1, j+1
 		}
 	}
+	return a, b
+}
+
+// joined tells for each block of two modes which set-ups it shares with other blocks: blocks have the same number if they
+// share a set-up of either mode, directly or through others. A mode that is set up in every block therefore does not
+// divide the blocks of one that is not. It is nil if no block shares any.
+func joined(own, base []reading) []int {
+	if apart(own) && apart(base) {
+		return nil
+	}
+	group := make([]int, len(own))
+	root := func(i int) int {
+		for group[i] != i {
+			i = group[i]
+		}
+		return i
+	}
+	for i := range group {
+		group[i] = i
+	}
+	for _, side := range [][]reading{own, base} {
+		first := map[int]int{}
+		for i, r := range side {
+			if earlier, known := first[r.setup]; known {
+				group[root(i)] = root(earlier)
+			} else {
+				first[r.setup] = i
+			}
+		}
+	}
+	out := make([]int, len(own))
+	for i := range out {
+		out[i] = root(i)
+	}
+	return out
+}
+
+// setupOf is the number of a trial's set-up. Programs before it was recorded told nothing of set-ups: each block then has
+// one of its own.
+func setupOf(t *result.Trial) int {
+	if t.Setup > 0 {
+		return t.Setup
+	}
+	return -t.Block
+}
+
+// apart reports that no two readings share a set-up: their numbers only rise, or only fall.
+func apart(rs []reading) bool {
+	for i := 1; i < len(rs); i++ {
+		if rs[i].setup == rs[i-1].setup || (rs[i].setup > rs[i-1].setup) != (rs[1].setup > rs[0].setup) {
+			return false
+		}
+	}
+	return true
+}
+
+// setupsOf are the set-ups of readings, nil if no two share one.
+func setupsOf(rs []reading) []int {
+	if apart(rs) {
+		return nil
+	}
+	out := make([]int, len(rs))
+	for i, r := range rs {
+		out[i] = r.setup
+	}
+	return out
 }
 
 // leftOut warns of the values that are left out: of unknown metrics, one warning for each,

@@ -103,7 +103,7 @@ func checkTable(t *testing.T, what string, tab table, trials []result.Trial, las
 				bounded = bounded || tr.Limited(result.Metric{Name: metric})
 				switch {
 				case has && usable(v):
-					values = append(values, reading{tr.Block, v})
+					values = append(values, reading{tr.Block, v, -tr.Block})
 				case has:
 					bad++
 				}

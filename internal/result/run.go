@@ -247,6 +247,10 @@ type Cell struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
+	// Setups is the number of set-ups of the mode and its baseline behind the interval of the ratio, where some of the N
+	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
+	// has its own, and in runs of programs that did not record it.
+	Setups int `json:"setups,omitempty"`
 	// Added is what the mode adds to the baseline, in time: the mean over the blocks of the difference, with the unit
 	// s, s/transaction, s/connection, s/query or a CPU cost's. Nil for metrics that are no time, and where unknown.
 	Added *Added `json:"added,omitempty"`

@@ -33,6 +33,9 @@ type Trial struct {
 	Mode     string `json:"mode"`
 	Workload string `json:"workload"`
 	Attempt  int    `json:"attempt"`
+	// Setup numbers the set-ups of the mode from 1, over all sessions of a run; 0 in trials of programs that did not
+	// record it. Trials with the same one share what a set-up draws at random.
+	Setup int `json:"setup,omitempty"`
 	// Experiment is the hash of what decides the trial, see [Settings.Experiment], and
 	// Tare the build that measured it. Older programs did not record them.
 	Experiment string      `json:"experiment,omitempty"`

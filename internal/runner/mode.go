@@ -30,7 +30,7 @@ type modeUnderTest struct {
 	control   bool // a second copy of the baseline
 	driver    driver.Driver
 	setupTime time.Duration // time that the set-up took
-	setups    int           // number of set-ups
+	setups    int           // number of set-ups, in all sessions of the run
 	status    result.ModeStatus
 	reason    string
 	path      *driver.Path // nil while it is not set up
@@ -153,7 +153,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 		lacks, lacking := driver.AsUnsupported(err)
 		switch {
 		case err == nil:
-			s.status, s.setups = result.ModeMeasured, 1
+			s.status, s.setups = result.ModeMeasured, r.madeBefore[id]+1
 			if !r.dropUnsupported(s) {
 				r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
 			}
@@ -167,6 +167,15 @@ func (r *run) setUpAll(ctx context.Context) error {
 		return fmt.Errorf("%w: no mode could be set up; the reasons are above", ErrNothing)
 	}
 	return r.lonely()
+}
+
+// lastSetups is the highest number of a set-up of each mode in trials of earlier sessions.
+func lastSetups(trials []result.Trial) map[string]int {
+	out := map[string]int{}
+	for _, t := range trials {
+		out[t.Mode] = max(out[t.Mode], t.Setup)
+	}
+	return out
 }
 
 // lonely returns an error if no mode can be compared with its baseline: trials of the rest would answer nothing.

@@ -65,6 +65,7 @@ func newRun(cfg Config) *run {
 		r.out.Started = done[0].Started
 	}
 	r.kept = keptCongestion(cfg.Study, cfg.Resumed.Trials)
+	r.madeBefore = lastSetups(cfg.Resumed.Trials)
 	r.cfg.Resumed.Trials = nil // the schedule has what decides by them, and trials.ndjson the rest
 	r.measure = r.measureGroup
 	return r
@@ -107,15 +108,16 @@ func (r *run) conclude() error {
 }
 
 type run struct {
-	cfg      Config
-	schedule *schedule.Schedule
-	observer *evidence.Observer
-	tested   []*modeUnderTest
-	out      result.Run
-	settings result.Settings // what decides the trials
-	last     int             // number of the last trial
-	invalid  string          // the first invalid trial and its reason
-	kept     string          // congestion control of the trials of the run that is resumed
+	cfg        Config
+	schedule   *schedule.Schedule
+	observer   *evidence.Observer
+	tested     []*modeUnderTest
+	out        result.Run
+	settings   result.Settings // what decides the trials
+	last       int             // number of the last trial
+	invalid    string          // the first invalid trial and its reason
+	madeBefore map[string]int  // the last set-up of each mode in the run that is resumed
+	kept       string          // congestion control of the trials of the run that is resumed
 	// measure runs a group of trials; tests replay recorded ones instead.
 	measure  func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
 	telling  sync.Mutex    // agents report progress concurrently

@@ -33,28 +33,6 @@ func MeanInterval(xs []float64, conf float64) (Estimate, error) {
 	return interval(xs, conf), nil
 }
 
-// MeanDifference is the mean of x less that of b, of values that share no blocks, with Welch's interval: see [Unpaired],
-// which has the standard error and the degrees of freedom, here of the values themselves. N is the smaller number of
-// values. A side with one value has no known spread, and then there is no interval. Errors: those of MeanInterval, for
-// either side.
-func MeanDifference(x, b []float64, conf float64) (Estimate, error) {
-	for _, side := range [][]float64{x, b} {
-		if err := check(side, conf); err != nil {
-			return Estimate{}, fmt.Errorf("difference of means: %w", err)
-		}
-	}
-	mx, sx := meanSD(x)
-	mb, sb := meanSD(b)
-	e := Estimate{N: min(len(x), len(b)), Value: mx - mb}
-	if e.N < 2 {
-		return e, nil
-	}
-	se, df := welch(sx, len(x), sb, len(b))
-	h := TQuantile((1+conf)/2, df) * se
-	e.Lo, e.Hi, e.HasInterval = e.Value-h, e.Value+h, true
-	return e, nil
-}
-
 // GeoMeanInterval is the geometric mean with the t interval of the logarithms,
 //
 //	exp(mean ln x +- t_{(1+conf)/2, n-1} s_{ln x} / sqrt n),

@@ -20,6 +20,9 @@ type LogRatio struct {
 	Mean float64
 	SD   float64
 	DF   float64 // degrees of freedom of SD; 0 means N-1
+	// Setups is the number of set-ups behind N pairs of which some share one; 0 if each pair has its own.
+	// With 1 the result is valid for that set-up alone.
+	Setups int
 }
 
 // Paired compares x[i] with b[i], the values of one block. Errors: different

@@ -33,17 +33,17 @@ func TestMeanDifference(t *testing.T) {
 	for i := range x {
 		first, second = append(first, math.Log(x[i])), append(second, math.Log(b[i]))
 	}
-	e := must.Get(MeanDifference(first, second, 0.95))(t)
+	e := must.Get(MeanDifference(first, second, nil, nil, 0.95))(t)
 	near(t, "difference", e.Value, -1.58, 1e-12)
 	near(t, "lo", e.Lo, -3.3654832, 5e-7)
 	near(t, "hi", e.Hi, 0.2054832, 5e-7)
-	one := must.Get(MeanDifference([]float64{3}, second, 0.95))(t)
+	one := must.Get(MeanDifference([]float64{3}, second, nil, nil, 0.95))(t)
 	if one.HasInterval || one.N != 1 {
 		t.Errorf("one value has no spread: %+v", one)
 	}
 	const what = "difference of means: "
-	must.Equal(t, what+"no values", text(must.Err(MeanDifference(nil, second, 0.95))))
-	must.Equal(t, what+"value 1 is +Inf", text(must.Err(MeanDifference(first, []float64{math.Inf(1)}, 0.95))))
+	must.Equal(t, what+"no values", text(must.Err(MeanDifference(nil, second, nil, nil, 0.95))))
+	must.Equal(t, what+"value 1 is +Inf", text(must.Err(MeanDifference(first, []float64{math.Inf(1)}, nil, nil, 0.95))))
 }
 
 func TestUnpairedEdges(t *testing.T) {

@@ -118,7 +118,7 @@ const (
 	RenewQuick = 2 * time.Second
 	// RenewSeldom is the number of blocks after which RenewAuto recreates the other
 	// modes.
-	RenewSeldom = 3
+	RenewSeldom = 2
 
 	onceWord = "once"
 	// AutoWord is the value for a choice that is left to tare.

@@ -14,8 +14,16 @@ import (
 //	different, but less than 5 %
 //	cannot tell: between -9 % and +4 %; about 12 more blocks
 //
-// A cell without a baseline gives "not compared".
+// A cell without a baseline gives "not compared". One that was measured on a single set-up says so: its interval is not that
+// of the mode made again.
 func Verdict(c result.Cell) string {
+	if c.Setups == 1 && c.N > 1 {
+		return inFull(c) + "; of one set-up"
+	}
+	return inFull(c)
+}
+
+func inFull(c result.Cell) string {
 	switch c.Verdict {
 	case result.Worse, result.Better:
 		return string(c.Verdict) + than(c)

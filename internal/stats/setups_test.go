@@ -1,0 +1,86 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"tare/internal/testkit/must"
+)
+
+// With a set-up for each pair the result is that of Paired, with equal groups that of the groups' means.
+func TestPairedBySetupEqualGroups(t *testing.T) {
+	x := []float64{1.1, 1.3, 1.2, 1.6, 1.5, 1.4}
+	b := []float64{1, 1.1, 0.9, 1, 1.2, 1}
+	plain := must.Get(Paired(x, b))(t)
+	near(t, "each its own", must.Get(PairedBySetup(x, b, []int{9, 3, 4, 5, 6, 7}))(t).HalfWidth(0.95), plain.HalfWidth(0.95), 1e-12)
+	one := must.Get(PairedBySetup(x, b, []int{2, 2, 2, 2, 2, 2}))(t)
+	near(t, "one for all", one.HalfWidth(0.95), plain.HalfWidth(0.95), 1e-12)
+	must.Equal(t, 1, one.Setups)
+
+	l := must.Get(PairedBySetup(x, b, []int{1, 1, 2, 2, 3, 3}))(t)
+	must.Equal(t, 3, l.Setups)
+	ds := must.Get(Differences(x, b))(t)
+	mean, sd := meanSD([]float64{(ds[0] + ds[1]) / 2, (ds[2] + ds[3]) / 2, (ds[4] + ds[5]) / 2})
+	near(t, "mean", l.Mean, mean, 1e-9)
+	near(t, "standard error", l.SD/math.Sqrt(6), sd/math.Sqrt(3), 1e-9)
+	near(t, "degrees of freedom", l.DF, 2, 1e-9)
+	e := must.Get(MeanIntervalBySetup(ds, []int{1, 1, 2, 2, 3, 3}, 0.95))(t)
+	near(t, "p", MeanZeroPBySetup(ds, []int{1, 1, 2, 2, 3, 3}), l.P(), 1e-9)
+	g := must.Get(GeoMeanIntervalBySetup([]float64{math.Exp(ds[0]), math.Exp(ds[1]), math.Exp(ds[2]), math.Exp(ds[3]), math.Exp(ds[4]), math.Exp(ds[5])},
+		[]int{1, 1, 2, 2, 3, 3}, 0.95))(t)
+	lo, hi, _ := l.Interval(0.95)
+	near(t, "lower limit of the geometric mean", g.Lo, lo, 1e-9)
+	near(t, "lower limit", e.Lo, math.Log(lo), 1e-9)
+	near(t, "upper limit", e.Hi, math.Log(hi), 1e-9)
+}
+
+func TestPairedBySetupRefuses(t *testing.T) {
+	_, err := PairedBySetup([]float64{1, 2}, []float64{1, 1}, []int{1})
+	must.Fail(t, err, "2 pairs, and set-ups of 1")
+	_, err = MeanIntervalBySetup([]float64{1, 2}, []int{}, 0.95)
+	must.Fail(t, err, "2 values, and set-ups of 0")
+}
+
+// 95 % of the intervals cover the truth for every number of blocks and renewal of the profiles, whatever
+// part of the variance is between set-ups, and those of Paired do not.
+func TestPairedBySetupCovers(t *testing.T) {
+	const runs = 2000
+	r := rand.New(rand.NewPCG(1, 7))
+	missedByPairs := 0.0
+	for _, c := range []struct{ blocks, every int }{{7, 2}, {7, 3}, {10, 3}, {12, 3}, {20, 3}, {20, 7}} {
+		for _, between := range []float64{0, 0.25, 0.5, 0.9, 1} {
+			covered, pairs := 0, 0
+			for range runs {
+				x, b, setups := make([]float64, c.blocks), make([]float64, c.blocks), make([]int, c.blocks)
+				var level float64
+				for i := range x {
+					if i%c.every == 0 {
+						level = r.NormFloat64() * math.Sqrt(between)
+					}
+					setups[i] = i / c.every
+					b[i] = math.Exp(0.1 * r.NormFloat64()) // shared by the pair
+					x[i] = b[i] * 0.8 * math.Exp(0.02*(level+r.NormFloat64()*math.Sqrt(1-between)))
+				}
+				l, err := PairedBySetup(x, b, setups)
+				must.Do(t, err)
+				if lo, hi, _ := l.Interval(0.95); lo <= 0.8 && 0.8 <= hi {
+					covered++
+				}
+				p, _ := Paired(x, b)
+				if lo, hi, _ := p.Interval(0.95); lo <= 0.8 && 0.8 <= hi {
+					pairs++
+				}
+			}
+			share := float64(covered) / runs
+			t.Logf("%2d blocks, set up every %d, %3.0f %% between: %.1f %% cover; without set-ups %.1f %%", c.blocks, c.every, 100*between, 100*share, 100*float64(pairs)/runs)
+			if share < 0.94 || share > 0.985 {
+				t.Errorf("%d blocks, set up every %d, %g of the variance between set-ups: %.3f of the intervals cover", c.blocks, c.every, between, share)
+			}
+			missedByPairs = max(missedByPairs, 1-float64(pairs)/runs)
+		}
+	}
+	if missedByPairs < 0.15 {
+		t.Errorf("pairs as replicates miss at most %.3f: the simulation has no effect of set-ups", missedByPairs)
+	}
+}

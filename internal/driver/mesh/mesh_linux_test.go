@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) { drivertest.Conformance(t, mesh.Driver{}, 2)
 
 func TestTunnel(t *testing.T) {
 	tunneltest.Check(t, mesh.Driver{}, tunneltest.Case{Mode: nebula, Seen: "/eth0.sealed_bytes", Device: "nebula1",
-		Facts: map[string]string{"cipher": "^aes, ", "Nebula": "/nebula)"}, Built: checkFiles})
+		Facts: map[string]string{"cipher": "^aes, ", "Nebula": "/nebula[)]$"}, Built: checkFiles})
 }
 
 // The other cipher is in the facts, and carries a proven trial.

@@ -46,7 +46,7 @@ func Provision(ctx context.Context, o labdriver.Order, k Kind, make func(context
 	if err != nil {
 		return nil, err
 	}
-	return p.Path.DriverPath(driver.Path{MergesDatagrams: true}, p), nil
+	return p.DriverPath(driver.Path{MergesDatagrams: true}, p), nil
 }
 
 // Build is Provision for what needs the path itself.

@@ -186,7 +186,7 @@ func (a App) Catalog() study.Catalog {
 		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.target.Unavailable)) {
-		c.Modes = append(c.Modes, study.Offer{ID: id, Absent: a.target.Unavailable[id]})
+		c.Modes = append(c.Modes, study.Offer{ID: id, Absent: a.target.Unavailable[id], Removed: hosts.Removed(id)})
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec

@@ -62,6 +62,9 @@ func removed() map[string]string {
 	}
 }
 
+// Removed reports whether a mode of that id was removed from the program.
+func Removed(id string) bool { return removed()[id] != "" }
+
 // Modes lists the modes of all lab drivers.
 func Modes() []driver.Mode {
 	var all []driver.Mode

@@ -37,6 +37,8 @@ type Offer struct {
 	// Absent says why a known mode is not available on the engine that the study names,
 	// empty if it is.
 	Absent string
+	// Removed means that no engine has the mode any more, and that Absent says what to use instead.
+	Removed bool
 }
 
 // SettingSpec is a key that a mode's with accepts: a part that can be left out, or a

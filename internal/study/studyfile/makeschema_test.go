@@ -80,6 +80,9 @@ func modesSchema(cat study.Catalog, modes *jsonschema.Schema) *jsonschema.Schema
 	name := &jsonschema.Schema{Type: "string"}
 	var patterns []*jsonschema.Schema
 	for _, m := range cat.Modes {
+		if m.Removed {
+			continue
+		}
 		if prefix, open := study.OpenName(m.ID); open {
 			patterns = append(patterns, &jsonschema.Schema{Type: "string", Pattern: "^" + regexp.QuoteMeta(prefix) + ":" + study.UserName + "$"})
 		} else {

@@ -14,6 +14,13 @@ import (
 // other is the report of its peer.
 func end(rep, other traffic.Report) result.End {
 	e := rep.End
+	// An endpoint is foreign: what cannot be is unknown.
+	if e.CPU != nil && *e.CPU < 0 {
+		e.CPU = nil
+	}
+	if e.RTT != nil && *e.RTT <= 0 {
+		e.RTT = nil
+	}
 	if rep.Datagrams == nil {
 		return e
 	}

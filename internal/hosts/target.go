@@ -1,4 +1,4 @@
-// Package target lists the sources of a run's hosts and the drivers that build modes in a
+// Package hosts lists the sources of a run's hosts and the drivers that build modes in a
 // lab. A new target or driver requires an entry here; the command line, the documentation's
 // tests and the topology drawings use these lists.
 package hosts

@@ -2,17 +2,28 @@
 
 package linuxnet
 
-// The views of a namespace: each has the functions for one purpose, so that code which receives one
-// sees what it needs. A view is the namespace itself: it costs nothing, and ends with it.
-type (
-	Links   NS // devices: made, joined, renamed, removed, listed
-	Routes  NS // addresses, routes and neighbours
-	Tuning  NS // what a device does by itself: offloads, queues, rate, attributes
-	Rules   NS // what counts, translates, tracks and drops packets
-	Decoys  NS // rules that match nothing, as a host with many containers has
-	Tunnels NS // what the kernel encrypts: WireGuard and IPsec
-	Sockets NS // processes and their sockets
-)
+// Links is a view of a namespace: its devices, made, joined, renamed, removed, listed. Each view has the functions for one
+// purpose, so that code which receives one sees what it needs. A view is the namespace itself: it costs nothing, and ends
+// with it.
+type Links NS
+
+// Routes is the view of addresses, routes and neighbours.
+type Routes NS
+
+// Tuning is the view of what a device does by itself: offloads, queues, rate, attributes.
+type Tuning NS
+
+// Rules is the view of what counts, translates, tracks and drops packets.
+type Rules NS
+
+// Decoys is the view of rules that match nothing, as a host with many containers has.
+type Decoys NS
+
+// Tunnels is the view of what the kernel encrypts: WireGuard and IPsec.
+type Tunnels NS
+
+// Sockets is the view of processes and their sockets.
+type Sockets NS
 
 // Links returns the view of the devices.
 func (ns *NS) Links() *Links { return (*Links)(ns) }

@@ -45,7 +45,7 @@ var tasks = map[string]func() int{
 		runs, err := runid.Running()
 		names, pinErr := linuxnet.Pinned("")
 		_, fileErr := os.Stat(outsideFile)
-		_, moduleErr := os.Stat("../../go.mod")
+		_, moduleErr := os.Stat("../../../go.mod")
 		switch {
 		case err != nil || len(runs) > 0, pinErr != nil || len(names) > 0, !errors.Is(fileErr, fs.ErrNotExist), moduleErr != nil:
 			return 3

@@ -78,7 +78,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "switches", tests: []tested{
-		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsAreVoid/ovs/geneve", missing: "lacks the Open vSwitch datapath"},
+		{name: "OVS", folder: "internal/driver/ovs", run: "TestConformance/ovs/geneve_beside_a_cable", missing: "lacks the Open vSwitch datapath"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},

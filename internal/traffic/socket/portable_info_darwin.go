@@ -1,29 +1,10 @@
 package socket
 
 import (
-	"net"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// beforeHandshake does nothing: package net offers no options to set.
-func beforeHandshake(TCPOptions) func(network, address string, c syscall.RawConn) error { return nil }
-
-// afterHandshake sets the buffers. The system chooses the congestion control, and the report leaves
-// it unknown.
-func afterHandshake(c *net.TCPConn, o TCPOptions) error {
-	if o.SendBuffer >= 0 {
-		if err := c.SetWriteBuffer(o.SendBuffer); err != nil {
-			return err
-		}
-	}
-	if o.ReceiveBuffer >= 0 {
-		return c.SetReadBuffer(o.ReceiveBuffer)
-	}
-	return nil
-}
 
 // Info returns what the system reports about the connection.
 func (s *portableStream) Info() TCPInfo {

@@ -1,3 +1,5 @@
+//go:build !linux && !windows
+
 package socket
 
 // FastestUDP returns the UDP implementation with the lowest cost on this system.

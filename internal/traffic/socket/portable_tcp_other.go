@@ -1,0 +1,25 @@
+//go:build !linux && !windows
+
+package socket
+
+import (
+	"net"
+	"syscall"
+)
+
+// beforeHandshake does nothing: package net offers no options to set.
+func beforeHandshake(TCPOptions) func(network, address string, c syscall.RawConn) error { return nil }
+
+// afterHandshake sets the buffers. The system chooses the congestion control, and the report leaves
+// it unknown.
+func afterHandshake(c *net.TCPConn, o TCPOptions) error {
+	if o.SendBuffer >= 0 {
+		if err := c.SetWriteBuffer(o.SendBuffer); err != nil {
+			return err
+		}
+	}
+	if o.ReceiveBuffer >= 0 {
+		return c.SetReadBuffer(o.ReceiveBuffer)
+	}
+	return nil
+}

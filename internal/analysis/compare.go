@@ -262,7 +262,7 @@ func (c *comparer) judge(m result.Metric) {
 	for i, j := range family {
 		o := &c.out[at[i]]
 		o.Ratio, o.RatioCI, o.P, o.Verdict = j.cell.Ratio, j.cell.RatioCI, j.cell.P, j.cell.Verdict
-		o.Detectable, o.BlocksNeeded, o.Setups = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups
+		o.Detectable, o.BlocksNeeded, o.Setups, o.DF = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF
 	}
 }
 

@@ -362,6 +362,9 @@ func judge(family []judged, rule Rule) {
 	for i, j := range family {
 		c := j.cell
 		c.Ratio, c.Setups = known(j.ratio.Ratio()), j.ratio.Setups
+		if c.Setups > 0 {
+			c.DF = j.ratio.DF
+		}
 		if lo, hi, ok := j.ratio.Interval(0.95); ok && finite(lo) && finite(hi) {
 			c.RatioCI = &result.Interval{lo, hi}
 		}

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"math"
-
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -38,11 +36,13 @@ func Settle(c result.Cell, bounded, noisy bool) (by Settling, blocks int) {
 		return SettleNever, 0
 	case c.BlocksNeeded != nil:
 		return SettleBlocks, *c.BlocksNeeded
-	case c.Ratio == nil || c.RatioCI == nil || c.N < 2 || !(*c.Ratio > 0) || !(c.RatioCI[0] > 0):
+	case c.Ratio == nil || c.RatioCI == nil:
 		return SettleBlocks, 0
 	}
-	width := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2
-	l := stats.LogRatio{N: c.N, Mean: math.Log(*c.Ratio), SD: width * math.Sqrt(float64(c.N)) / stats.TQuantile(0.975, float64(c.N-1))}
+	l, ok := stats.EffectOf(*c.Ratio, c.RatioCI[0], c.RatioCI[1], c.N, c.DF)
+	if !ok {
+		return SettleBlocks, 0
+	}
 	more := stats.BlocksNeeded([]stats.LogRatio{l}, c.Margin)[0]
 	if more < 0 {
 		return SettleBlocks, stats.MaxBlocksNeeded

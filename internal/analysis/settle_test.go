@@ -41,14 +41,15 @@ func TestSettle(t *testing.T) {
 // An estimate from the interval of a pair is the forecast of its own blocks, and four
 // times the spread takes about sixteen times the blocks, fewer by what the t quantile loses.
 func TestSettleAsForecast(t *testing.T) {
-	estimate := func(sd float64) int {
-		l := stats.LogRatio{N: 8, SD: sd}
+	estimate := func(sd, df float64) int {
+		l := stats.LogRatio{N: 8, SD: sd, DF: df}
 		lo, hi, _ := l.Interval(0.95)
-		_, got := Settle(result.Cell{Verdict: result.CannotTell, N: l.N, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}}, false, false)
-		must.EqualFor(t, fmt.Sprintf("sd %g", sd), stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0], got)
+		_, got := Settle(result.Cell{Verdict: result.CannotTell, N: l.N, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}, DF: df}, false, false)
+		must.EqualFor(t, fmt.Sprintf("sd %g, %g degrees of freedom", sd, df), stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0], got)
 		return l.N + got
 	}
-	if n, four := estimate(0.1), estimate(0.4); four < 12*n || four > 16*n {
+	if n, four := estimate(0.1, 0), estimate(0.4, 0); four < 12*n || four > 16*n {
 		t.Errorf("%d blocks, and %d with four times the spread", n, four)
 	}
+	estimate(0.1, 3) // an interval of set-ups
 }

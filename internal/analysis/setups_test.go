@@ -43,6 +43,9 @@ func TestSetupsAreTheReplicates(t *testing.T) {
 	whole := cellOf(t, sessionOf(each, threes))
 	must.Equal(t, 9, whole.N)
 	must.Equal(t, 3, whole.Setups)
+	if math.Abs(whole.DF-2) > 1e-9 {
+		t.Errorf("the interval of three equal set-ups has %v degrees of freedom, not 2", whole.DF)
+	}
 
 	unknown := sessionOf(each, threes)
 	for i := range unknown {

@@ -191,7 +191,7 @@ func effectOf(run result.Run, c result.Cell) (effect stats.LogRatio, reason stri
 	case c.N < stats.MinPairs || c.RatioCI == nil:
 		return effect, fmt.Sprintf("fewer than %d blocks", stats.MinPairs)
 	}
-	effect, ok := stats.EffectOf(*c.Ratio, c.RatioCI[0], c.RatioCI[1], c.N)
+	effect, ok := stats.EffectOf(*c.Ratio, c.RatioCI[0], c.RatioCI[1], c.N, c.DF)
 	if !ok {
 		return effect, "its interval is no interval of a ratio"
 	}

@@ -249,7 +249,7 @@ func errorVariances(ps []point) []float64 {
 		if p.ci == nil {
 			return nil
 		}
-		effect, ok := stats.EffectOf(p.ratio, p.ci[0], p.ci[1], p.n)
+		effect, ok := stats.EffectOf(p.ratio, p.ci[0], p.ci[1], p.n, p.df)
 		if !ok {
 			return nil
 		}

@@ -235,7 +235,8 @@ type point struct {
 	ratio  float64
 	ci     *result.Interval
 	n      int
-	bound  bool // the mode's value is a lower bound
+	df     float64 // as of a cell
+	bound  bool    // the mode's value is a lower bound
 }
 
 // Counts says whether a metric is in histories and decides checks unless others are named: it
@@ -269,7 +270,7 @@ func points(of Run, metrics []string) []point {
 			continue
 		}
 		seen[key] = true
-		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, bound: c.AtLeast})
+		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, df: c.DF, bound: c.AtLeast})
 	}
 	return slices.Clip(out)
 }

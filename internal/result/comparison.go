@@ -26,7 +26,8 @@ type Comparison struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
-	Setups       int       `json:"setups,omitempty"` // as of a [Cell]
+	Setups       int       `json:"setups,omitempty"` // as of a [Cell], like DF
+	DF           float64   `json:"df,omitempty"`
 }
 
 // Side is one side of a comparison: its id in the study, its mode and workload, and its
@@ -48,7 +49,7 @@ func (c Comparison) Cell() Cell {
 	return Cell{
 		Mode: c.A.ID, Workload: c.A.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N,
 		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P,
-		Verdict: c.Verdict, Margin: c.Margin, Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded, Indicative: c.Indicative, Setups: c.Setups,
+		Verdict: c.Verdict, Margin: c.Margin, Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded, Indicative: c.Indicative, Setups: c.Setups, DF: c.DF,
 	}
 }
 

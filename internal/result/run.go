@@ -251,6 +251,8 @@ type Cell struct {
 	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
 	// has its own, and in runs of programs that did not record it.
 	Setups int `json:"setups,omitempty"`
+	// DF are the degrees of freedom of the interval of the ratio where it is that of set-ups; absent where they are N - 1.
+	DF float64 `json:"df,omitempty"`
 	// Added is what the mode adds to the baseline, in time: the mean over the blocks of the difference, with the unit
 	// s, s/transaction, s/connection, s/query or a CPU cost's. Nil for metrics that are no time, and where unknown.
 	Added *Added `json:"added,omitempty"`

@@ -22,14 +22,15 @@ type RandomEffects struct {
 // have an error of 0, and an infinite weight.
 const minError = 1e-9
 
-// EffectOf is the effect with the t interval [lo, hi] of a ratio at 95 %, which has n - 1 degrees of freedom: the inverse of
-// [LogRatio.Interval]. ok is false without an interval of positive limits.
-func EffectOf(ratio, lo, hi float64, n int) (l LogRatio, ok bool) {
+// EffectOf is the effect with the t interval [lo, hi] of a ratio at 95 % over n blocks: the inverse of [LogRatio.Interval].
+// df are the degrees of freedom of the interval; 0 means n - 1. ok is false without an interval of positive limits.
+func EffectOf(ratio, lo, hi float64, n int, df float64) (l LogRatio, ok bool) {
 	if n < 2 || !positive(ratio) || !positive(lo) || !positive(hi) || hi < lo {
 		return l, false
 	}
-	se := (math.Log(hi) - math.Log(lo)) / 2 / TQuantile(0.975, float64(n-1))
-	return LogRatio{N: n, Mean: math.Log(ratio), SD: se * math.Sqrt(float64(n))}, true
+	l = LogRatio{N: n, Mean: math.Log(ratio), DF: df}
+	l.SD = (math.Log(hi) - math.Log(lo)) / 2 / TQuantile(0.975, l.df()) * math.Sqrt(float64(n))
+	return l, true
 }
 
 // StdErr is the standard error of Mean; NaN if N < 2.

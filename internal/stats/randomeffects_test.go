@@ -91,20 +91,21 @@ func TestCombineEffectsExtreme(t *testing.T) {
 
 // An effect read back from its interval is the one that made it.
 func TestEffectOf(t *testing.T) {
-	of := LogRatio{N: 7, Mean: -0.2, SD: 0.03}
-	lo, hi, _ := of.Interval(0.95)
-	got, ok := EffectOf(of.Ratio(), lo, hi, 7)
-	if !ok || got.N != 7 || got.DF != 0 {
-		t.Fatalf("%+v", got)
+	for _, of := range []LogRatio{{N: 7, Mean: -0.2, SD: 0.03}, {N: 7, Mean: -0.2, SD: 0.03, DF: 2.5}} { // the second of set-ups
+		lo, hi, _ := of.Interval(0.95)
+		got, ok := EffectOf(of.Ratio(), lo, hi, 7, of.DF)
+		if !ok || got.N != 7 || got.DF != of.DF {
+			t.Fatalf("%+v", got)
+		}
+		within(t, "mean", of.Mean, got.Mean, 1e-12)
+		within(t, "deviation", of.SD, got.SD, 1e-9)
 	}
-	within(t, "mean", of.Mean, got.Mean, 1e-12)
-	within(t, "deviation", of.SD, got.SD, 1e-9)
 	for _, bad := range [][3]float64{{0, 0, 1}, {1, 0, 2}, {1, 2, 1}, {1, math.NaN(), 2}, {1, 1, math.Inf(1)}} {
-		if _, ok := EffectOf(bad[0], bad[1], bad[2], 5); ok {
+		if _, ok := EffectOf(bad[0], bad[1], bad[2], 5, 0); ok {
 			t.Errorf("%v is an effect", bad)
 		}
 	}
-	if _, ok := EffectOf(1, 0.9, 1.1, 1); ok {
+	if _, ok := EffectOf(1, 0.9, 1.1, 1, 0); ok {
 		t.Error("one block has an error")
 	}
 }

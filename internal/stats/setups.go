@@ -6,10 +6,9 @@ import (
 )
 
 // PairedBySetup is [Paired] for pairs of which some were measured on one set-up of the mode and of
-// its baseline: setups[i] names that of pair i, by any number; nil if each has its
-// own. What a set-up draws at random, such
-// as where the kernel put its memory, is the same in all its pairs, so that the set-up is the
-// replicate and not the pair. Mean is that of [Paired]. SD is the standard error times sqrt N, and
+// its baseline: setups[i] names that of pair i, by any number; nil if each has its own. What a
+// set-up draws at random, such as where the kernel put its memory, is the same in all its pairs, so
+// that the set-up is the replicate and not the pair. Mean is that of [Paired]. SD is the standard error times sqrt N, and
 // DF its degrees of freedom: see [groupedMean]. With a set-up for each pair it is [Paired]. With
 // one set-up for all pairs nothing is known of other set-ups: then the result is that of [Paired],
 // valid for this set-up alone. Errors: those of Paired, and another number of set-ups.

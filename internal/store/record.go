@@ -134,7 +134,7 @@ func comparable(run result.Run) result.Run {
 		}
 		out.Cells = append(out.Cells, result.Cell{
 			Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N, Baseline: c.Baseline, AtLeast: c.AtLeast,
-			Ratio: c.Ratio, RatioCI: c.RatioCI, Verdict: c.Verdict, Margin: c.Margin, Indicative: c.Indicative,
+			Ratio: c.Ratio, RatioCI: c.RatioCI, Verdict: c.Verdict, Margin: c.Margin, Indicative: c.Indicative, Setups: c.Setups, DF: c.DF,
 		})
 	}
 	out.Cells = slices.Clip(out.Cells)

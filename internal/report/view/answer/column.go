@@ -104,25 +104,12 @@ func mainColumns(b *model.Builder) []mainColumn {
 		}
 		out = append(out, c)
 	}
-	return ranked(out)
+	piece.Rank(out, func(c *mainColumn) *int { return &c.rank })
+	return out
 }
 
 // atFixedRate names the pass at a fixed rate in the place of a workload.
 const atFixedRate = "at a fixed rate"
-
-// ranked turns the classes of columns into ranks without gaps; columns of one class rank
-// in their order.
-func ranked(columns []mainColumn) []mainColumn {
-	order := make([]int, len(columns))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return columns[x].rank - columns[y].rank })
-	for rank, i := range order {
-		columns[i].rank = rank
-	}
-	return columns
-}
 
 func anyAboveZero(t model.Table) bool {
 	return slices.ContainsFunc(t.Rows(), func(r model.Row) bool { return r.Cell != nil && r.Cell.Value != nil && *r.Cell.Value > 0 })

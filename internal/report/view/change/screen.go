@@ -133,14 +133,7 @@ func (v changesView) mainColumns() []changeColumn {
 	if len(chosen) == 0 {
 		chosen = all
 	}
-	order := make([]int, len(chosen))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return chosen[x].Rank - chosen[y].Rank })
-	for rank, i := range order {
-		chosen[i].Rank = rank
-	}
+	piece.Rank(chosen, func(c *changeColumn) *int { return &c.Rank })
 	return chosen
 }
 

@@ -34,21 +34,16 @@ func Group(warnings []result.Warning, modes ...string) []Grouped {
 		values []string
 	}
 	var groups []*group
-	find := func(code string) *group {
-		i := slices.IndexFunc(groups, func(g *group) bool { return string(g.Code) == code })
-		if i < 0 {
-			return nil
-		}
-		return groups[i]
-	}
+	byCode := map[warning.Code]*group{}
 	for _, w := range warnings {
-		g := find(w.Code)
+		g := byCode[warning.Code(w.Code)]
 		if g == nil {
 			g = &group{Grouped: Grouped{Code: warning.Code(w.Code), Text: w.Text}}
 			if g.entry, g.place, g.known = warning.Find(w.Code); g.known {
 				g.Severity = g.entry.Severity
 				g.Machine = g.entry.Section == warning.Machine || g.entry.Section == warning.Existing
 			}
+			byCode[g.Code] = g
 			groups = append(groups, g)
 		}
 		g.Count++
@@ -61,7 +56,7 @@ func Group(warnings []result.Warning, modes ...string) []Grouped {
 	explained := map[*group]bool{}
 	for _, g := range groups {
 		for _, cause := range g.entry.Causes {
-			if root := find(string(cause)); root != nil && !explained[g] {
+			if root := byCode[cause]; root != nil && !explained[g] {
 				explained[g] = true
 				root.Count += g.Count
 				root.Severity = max(root.Severity, g.Severity)

@@ -4,7 +4,10 @@
 // and the registry the same.
 package warning
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Code names a warning or a note in a run's files.
 type Code string
@@ -213,10 +216,13 @@ func All() []Entry {
 	return out
 }
 
+// registry is [All], made once: nothing changes it.
+var registry = sync.OnceValue(All)
+
 // Find is the entry of a code and its place in [All]; ok is false for a code that this
 // version does not know.
 func Find(code string) (e Entry, place int, ok bool) {
-	all := All()
+	all := registry()
 	i := slices.IndexFunc(all, func(e Entry) bool { return string(e.Code) == code })
 	if i < 0 {
 		return Entry{}, len(all), false

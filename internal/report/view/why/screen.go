@@ -45,22 +45,10 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 		}
 	}
 	rows.Rows = append(rows.Rows, base)
-	var names []string
-	for _, c := range costs {
-		for _, s := range c.Steps {
-			if name := "+ " + stepName(s); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
 	top := "= " + l.Mode
-	if i := slices.IndexFunc(names, func(n string) bool { return isBeyond(costs, n) }); i >= 0 {
-		names = slices.Insert(names, i, top)
-	} else {
-		names = append(names, top)
-	}
+	names, steps := stepRows(costs, top)
 	for _, name := range names {
-		rows.Rows = append(rows.Rows, ladderRow(costs, name, top, bars))
+		rows.Rows = append(rows.Rows, ladderRow(costs, steps[name], name == top, name, bars))
 	}
 	o.Groups = append(o.Groups, rows)
 	removed := doc.OverviewGroup{Name: l.Mode + " without one part"}
@@ -89,11 +77,36 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	return o
 }
 
-// isBeyond reports whether a row is a step on top of the mode.
-func isBeyond(costs []ladderCost, name string) bool {
-	return slices.ContainsFunc(costs, func(c ladderCost) bool {
-		return slices.ContainsFunc(c.Steps, func(s result.LadderStep) bool { return s.Beyond && "+ "+stepName(s) == name })
-	})
+// placed is a step of one of the costs, and what the steps below it cost together.
+type placed struct {
+	result.LadderStep
+	below float64
+}
+
+// stepRows names the rows of the steps in their order, with the explained mode, top, below those on top of it, and
+// returns the steps of each row by the number of their cost.
+func stepRows(costs []ladderCost, top string) (names []string, steps map[string]map[int]placed) {
+	steps = map[string]map[int]placed{}
+	beyond := map[string]bool{}
+	for i, c := range costs {
+		sum := 0.0
+		for _, s := range c.Steps {
+			name := "+ " + stepName(s)
+			if steps[name] == nil {
+				names, steps[name] = append(names, name), map[int]placed{}
+			}
+			steps[name][i] = placed{s, sum}
+			beyond[name] = beyond[name] || s.Beyond
+			if s.Cost != nil {
+				sum += s.Cost.Value
+			}
+		}
+	}
+	at := slices.IndexFunc(names, func(n string) bool { return beyond[n] })
+	if at < 0 {
+		at = len(names)
+	}
+	return slices.Insert(names, at, top), steps
 }
 
 // stepCell is the cost of a step.
@@ -116,24 +129,18 @@ func (c ladderCost) removalCell(s result.LadderStep) doc.OverviewCell {
 	return doc.OverviewCell{Tone: tone, Mark: piece.MarkOf(tone), Change: strings.TrimSpace(change + " " + interval)}
 }
 
-// ladderRow is one step, or the explained mode, in all costs.
-func ladderRow(costs []ladderCost, name, top string, bars bool) doc.OverviewRow {
+// ladderRow is the row of one step, or of the explained mode, in all costs.
+func ladderRow(costs []ladderCost, steps map[int]placed, whole bool, name string, bars bool) doc.OverviewRow {
 	row := doc.OverviewRow{Mode: name}
 	for i, c := range costs {
 		cell, bar := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}, ""
-		if name == top {
+		if whole {
 			value, interval := c.signed(c.Whole)
 			cell.Change, cell.Interval = value+" "+c.unit(), interval
 			bar = c.bar(0, c.Whole)
 		}
-		sum := 0.0
-		for _, s := range c.Steps {
-			if "+ "+stepName(s) == name {
-				cell, bar = c.stepCell(s), c.bar(sum, s.Cost)
-			}
-			if s.Cost != nil {
-				sum += s.Cost.Value
-			}
+		if s, ok := steps[i]; ok {
+			cell, bar = c.stepCell(s.LadderStep), c.bar(s.below, s.Cost)
 		}
 		row.Cells = append(row.Cells, cell)
 		if bars && i == 0 {

@@ -21,7 +21,7 @@ func TestQuickRun(t *testing.T) {
 	needRoot(t)
 	before := hostState(t)
 	// The profile's blocks and rules, and shorter waits and trials than its own.
-	dir := studyIn(t, "profile: quick\nsettle: 10ms\nworkloads:\n  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}\n  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}\n")
+	dir := studyIn(t, "profile: quick\nsettle: 10ms\nworkloads:\n  - {workload: tcp_stream, warmup: 20ms, duration: 100ms}\n  - {workload: tcp_rr, warmup: 20ms, duration: 100ms}\n")
 	out := filepath.Join(dir, "run")
 	p := start(t, dir, "run", "study.yaml", "--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
 	p.ends(t, 0)

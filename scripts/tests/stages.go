@@ -23,6 +23,7 @@ type stage struct {
 // group is what one `go test` runs of a stage.
 type group struct {
 	about    string
+	list     []string // of a chain
 	pkgs     func(all []pkg) []string
 	run      string // regular expression of its tests, as of go test; empty for all but those of other stages
 	short    bool   // without what needs rights, namespaces, engines or builds; results are cached
@@ -48,18 +49,26 @@ func whole() map[string][]string {
 	}
 }
 
-// daemons lists packages whose tests start engines or whole runs: one at a time, because some list what all have left.
-func daemons() []string {
-	return []string{"internal/driver/engines", "internal/cli", "internal/faults", "internal/engine/private", "internal/engine",
-		"internal/engine/locate", "internal/hosts"}
+// chains lists packages of make test that run one after another, by what they are; all chains run at once. Each starts with what takes
+// longest, so that they end together. Of the packages with labs, those in no chain are a chain of their own.
+func chains() []group {
+	return []group{
+		chain("the program: whole runs, signals, kills", "internal/cli"),
+		chain("sockets: the workloads over loopback", "internal/traffic/tcp", "internal/traffic/udp", "internal/agent", "internal/traffic/hostile"),
+		chain("trials and faults of runs", "internal/runner", "internal/faults"),
+		chain("engines, traffic generators, a browser", "internal/driver/engines", "internal/engine", "internal/tool", "internal/tool/inlab",
+			"internal/browser", "internal/engine/private", "internal/engine/locate", "internal/hosts"),
+		{about: "labs", parallel: 1, pkgs: labs},
+	}
 }
 
-// programs lists packages whose tests start a browser or traffic generators.
-func programs() []string { return []string{"internal/tool", "internal/tool/inlab", "internal/browser"} }
-
-// long lists packages whose tests take longest with labs: they start first.
-func long() []string {
-	return []string{"internal/driver/netns", "internal/runner", "internal/traffic/tcp", "internal/traffic/udp", "internal/driver/setting"}
+// chain is the packages of a list, in its order, as far as they belong to make test.
+func chain(about string, list ...string) group {
+	return group{about: about, parallel: 1, list: list, pkgs: func(all []pkg) []string {
+		found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(list, p.path) })
+		slices.SortStableFunc(found, func(a, b string) int { return rank(list, a) - rank(list, b) })
+		return found
+	}}
 }
 
 // stages lists all, in their order. A test's stage is the word that follows Test in its name; those without such
@@ -67,12 +76,9 @@ func long() []string {
 func stages() []stage {
 	all := []stage{
 		{name: "check", about: "what needs no rights and no set-up", groups: []group{pure(func(pkg) bool { return true })}},
-		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, atOnce: true, groups: []group{
-			pure(func(p pkg) bool { return !inTest(p) }), // the groups below run short tests, too
-			{about: "labs", pkgs: labs, parallel: 1},
-			{about: "engines, one package at a time", pkgs: among(daemons()), parallel: 1},
-			{about: "a browser and traffic generators", pkgs: among(programs()), parallel: 1},
-		}},
+		{name: "test", about: "labs, a Docker Engine, signals, faults, a page in a browser", setUp: true, atOnce: true, groups: append([]group{
+			pure(func(p pkg) bool { return !inTest(p) }), // the chains run short tests, too
+		}, chains()...)},
 	}
 	for _, s := range parts() {
 		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, atOnce: s.atOnce, groups: later(s.name)})
@@ -154,20 +160,17 @@ func inTest(p pkg) bool {
 	return p.needs && stageOf(p.path) == "" && slices.ContainsFunc(p.tests, func(name string) bool { return !other.MatchString(name) })
 }
 
-func labs(all []pkg) []string {
-	found := paths(all, func(p pkg) bool { return inTest(p) && !slices.Contains(slices.Concat(daemons(), programs()), p.path) })
-	order := long()
-	slices.SortStableFunc(found, func(a, b string) int { return rank(order, a) - rank(order, b) })
-	return found
-}
+// first lists packages with labs that take longest.
+func first() []string { return []string{"internal/driver/netns", "internal/driver/setting"} }
 
-// among returns the packages of a list, in its order, as far as they belong to make test.
-func among(list []string) func(all []pkg) []string {
-	return func(all []pkg) []string {
-		found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(list, p.path) })
-		slices.SortStableFunc(found, func(a, b string) int { return rank(list, a) - rank(list, b) })
-		return found
+func labs(all []pkg) []string {
+	var chained []string
+	for _, c := range chains() {
+		chained = append(chained, c.list...)
 	}
+	found := paths(all, func(p pkg) bool { return inTest(p) && !slices.Contains(chained, p.path) })
+	slices.SortStableFunc(found, func(a, b string) int { return rank(first(), a) - rank(first(), b) })
+	return found
 }
 
 // rank is the place of a path in an order; what is not in it comes last.

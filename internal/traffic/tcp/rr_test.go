@@ -363,7 +363,7 @@ func TestRRAllocatesNothing(t *testing.T) {
 	} {
 		for _, flows := range []int{1, 8} {
 			p := params(c.w.Spec().Kind)
-			p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 500*time.Millisecond, 2
+			p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 150*time.Millisecond, 2
 			c.change(&p)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

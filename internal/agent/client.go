@@ -171,7 +171,8 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 			return wire.Reply{}, c.Err()
 		}
 		if reply.Error != "" {
-			return reply, fmt.Errorf("%s: %s", c.place, printable.Prose(reply.Error)) // it may be hostile
+			err := fmt.Errorf("%s: %s", c.place, printable.Prose(reply.Error)) // it may be hostile
+			return reply, traffic.PlusAttempts(err, reply.Attempts)
 		}
 		return reply, nil
 	case <-ctx.Done():

@@ -264,7 +264,7 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 		if !ok {
 			reply.Error = p.Kind + " cannot be run in slices"
 		} else if session, err := sliced.Open(ctx, p); err != nil {
-			reply.Error = err.Error()
+			reply = failedTrial(id, err)
 		} else {
 			reply.Held = heldBy(session)
 			sessions <- &openTrial{ctx, stop, session}
@@ -283,7 +283,7 @@ func (s *server) slice(sessions chan *openTrial, req wire.Request) {
 		reply.Error = "the trial could not be opened"
 	} else {
 		if err := o.session.Slice(o.ctx, req.Slice); err != nil {
-			reply.Error = err.Error()
+			reply = failedTrial(req.ID, err)
 		}
 		reply.Held = heldBy(o.session)
 		sessions <- o
@@ -314,8 +314,13 @@ func (s *server) close(sessions chan *openTrial, id uint64) {
 func outcome(id uint64) func(traffic.Report, error) wire.Reply {
 	return func(r traffic.Report, err error) wire.Reply {
 		if err != nil {
-			return wire.Reply{ID: id, Error: err.Error()}
+			return failedTrial(id, err)
 		}
 		return wire.Reply{ID: id, Report: &r}
 	}
+}
+
+// failedTrial is the reply about a trial that failed.
+func failedTrial(id uint64, err error) wire.Reply {
+	return wire.Reply{ID: id, Error: err.Error(), Attempts: traffic.AttemptsOf(err)}
 }

@@ -152,7 +152,7 @@ func forwardResult(ctx context.Context, first endpointResult, other *Client) err
 // error is added: an endpoint that only finds the other gone may be the first to report.
 func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
-		return gone
+		return traffic.PlusAttempts(gone, traffic.AttemptsOf(a.err, b.err))
 	}
 	if a.err != nil && b.err != nil && !strings.Contains(b.err.Error(), cancelledText) {
 		return fmt.Errorf("%w; the other endpoint: %w", a.err, b.err)

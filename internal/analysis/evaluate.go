@@ -62,6 +62,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
+	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)
 	e.run.TCPLimits = e.limitTCP()
 	if e.run.Ladder != nil {
 		e.run.Ladder.Explanations = e.explanations()

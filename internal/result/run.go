@@ -98,6 +98,8 @@ type Run struct {
 	// Concurrencies are the workloads at several numbers of flows or streams, with the
 	// numbers at which the curves of two modes cross.
 	Concurrencies []Concurrency `json:"concurrencies,omitempty"`
+	// Attempts are the connections of each mode and workload over TCP, and the share that failed.
+	Attempts []AttemptSummary `json:"attempts,omitempty"`
 	// Losses record, for each mode and workload over UDP, where datagrams were dropped.
 	Losses []LossSummary `json:"losses,omitempty"`
 }

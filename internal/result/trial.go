@@ -79,6 +79,8 @@ type Trial struct {
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the loss as a function of the load
 	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if any
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its values must know
+	// Attempts count its client's connections and those that failed, over TCP.
+	Attempts *Attempts `json:"attempts,omitempty"`
 	// Losses record where its datagrams were dropped, over UDP.
 	Losses *Losses `json:"losses,omitempty"`
 	// Stacks summarise its sampled stacks, nil if there are none.

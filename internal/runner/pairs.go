@@ -79,7 +79,7 @@ func (tr *trialRun) release(ctx context.Context) {
 			continue
 		}
 		if gone := p.trial.Release(ctx); gone != nil {
-			tr.err = tr.pairError(i, gone)
+			tr.err = traffic.PlusAttempts(tr.pairError(i, gone), traffic.AttemptsOf(tr.err))
 		}
 		p.trial = nil
 	}
@@ -116,6 +116,9 @@ func (tr *trialRun) addPairs() {
 	tr.out.GeneratorLimited = limited(tr.client, tr.server)
 	tr.out.Notes = append(notes(tr.client, tr.server), tr.foreignTraffic()...)
 	tr.out.Tool = toolOf(tr.client, tr.server)
+	if a := tr.client.Attempts; a != nil && a.Valid() { // an endpoint is foreign
+		tr.out.Attempts = a
+	}
 }
 
 // finite leaves out values that JSON cannot represent. If the total is such a value, the

@@ -374,6 +374,9 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 		return tr.out
 	}
 	tr.out.Status, tr.out.Reason = result.TrialFailed, oneLine(tr.err.Error())
+	if tr.out.Attempts == nil {
+		tr.out.Attempts = traffic.AttemptsOf(tr.err)
+	}
 	if tr.out.Void = errors.As(tr.err, new(*voidError)); !tr.out.Void {
 		// The agents may be in any state; the next attempt starts new ones.
 		_ = tr.tested.stopAgents()

@@ -53,7 +53,7 @@ func (l partial) removeUnneeded(t *result.Trial) {
 	}
 	if !l.forJudging {
 		maps.DeleteFunc(t.Machine, func(name string, _ float64) bool { return !aboutCPUs(name) })
-		t.Tool, t.Notes, t.Losses, t.Stacks, t.Limits, t.Distributions = nil, nil, nil, nil, nil, nil
+		t.Tool, t.Notes, t.Attempts, t.Losses, t.Stacks, t.Limits, t.Distributions = nil, nil, nil, nil, nil, nil, nil
 	}
 	// These have few distinct values in very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)

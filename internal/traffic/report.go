@@ -15,17 +15,18 @@ import (
 // connections, Congestion, MSS, RTT and the buffers are those of the first.
 type Report struct {
 	result.End
-	Connections int           `json:"connections"`
-	Messages    int64         `json:"messages"` // requests or datagrams sent, or responses
-	Refused     int           `json:"refused"`  // peers without the token
-	Traffic     float64       `json:"traffic"`  // seconds during which payload was sent or received
-	Window      Window        `json:"window"`
-	TCP         TCP           `json:"tcp"`
-	Datagrams   *Datagrams    `json:"datagrams,omitempty"` // of the UDP workloads; replaces those of End, which both endpoints decide
-	Held        *Held         `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
-	CPUWait     *float64      `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
-	Tool        *ToolRun      `json:"tool,omitempty"`      // of an external generator
-	Notes       []result.Note `json:"notes,omitempty"`     // circumstances that matter for reading the values
+	Connections int              `json:"connections"`
+	Messages    int64            `json:"messages"` // requests or datagrams sent, or responses
+	Refused     int              `json:"refused"`  // peers without the token
+	Traffic     float64          `json:"traffic"`  // seconds during which payload was sent or received
+	Window      Window           `json:"window"`
+	TCP         TCP              `json:"tcp"`
+	Datagrams   *Datagrams       `json:"datagrams,omitempty"` // of the UDP workloads; replaces those of End, which both endpoints decide
+	Attempts    *result.Attempts `json:"attempts,omitempty"`  // of a client over TCP, nil if unknown
+	Held        *Held            `json:"held,omitempty"`      // of a bulk transfer over TCP, nil if unknown
+	CPUWait     *float64         `json:"cpu_wait,omitempty"`  // seconds that its threads were ready but had no CPU, nil if unknown
+	Tool        *ToolRun         `json:"tool,omitempty"`      // of an external generator
+	Notes       []result.Note    `json:"notes,omitempty"`     // circumstances that matter for reading the values
 }
 
 // Held is what the path of a bulk transfer still held when its window ended: in the sender's buffer, in

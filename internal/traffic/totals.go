@@ -38,6 +38,7 @@ func Sum(a, b Report) Report {
 	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
 	b.Held = a.Held.Plus(b.Held)
+	b.Attempts = sumAttempts(a.Attempts, b.Attempts)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
 	w.Sent += v.Sent

@@ -71,6 +71,14 @@ func Percent(x float64) string {
 	return fixed(v, d) + " %"
 }
 
+// SmallPercent shows a fraction with two digits, however small it is: 0.000025 is "0.0025 %".
+func SmallPercent(x float64) string {
+	if !known(x) {
+		return Unknown
+	}
+	return fixed(100*x, decimals(100*x, 2)) + " %"
+}
+
 // Settled says when a ratio is settled: by the half-width of its interval relative to the ratio, and,
 // unless it is 0, relative to the distance of the ratio from 1.
 func Settled(width, effectWidth float64) string {

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
+	"tare/internal/result"
 	"tare/internal/traffic"
 )
 
@@ -72,7 +73,9 @@ type Reply struct {
 	Error  string          `json:"error,omitempty"`
 	Port   uint16          `json:"port,omitempty"`
 	Report *traffic.Report `json:"report,omitempty"`
-	Held   *traffic.Held   `json:"held,omitempty"` // after the warm-up and each slice of a trial in slices
+	// Attempts are the connections that a trial had tried when it failed: Error says why.
+	Attempts *result.Attempts `json:"attempts,omitempty"`
+	Held     *traffic.Held    `json:"held,omitempty"` // after the warm-up and each slice of a trial in slices
 
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/unit"
 )
 
 // Failure is what was read around traffic that failed: a trial, or the probe of a path.
@@ -124,16 +124,16 @@ func (f Failure) count(n, of int64, what string, first bool) string {
 	if n > of && n <= of+of/100+minICMP { // the handshake's packets were dropped, too
 		n = of
 	}
-	text := grouped(n)
+	text := unit.Grouped(n)
 	if n <= of {
-		text += " of " + grouped(of)
+		text += " of " + unit.Grouped(of)
 	}
 	if !first {
 		return text
 	}
 	text += " " + what
 	if f.Size > 0 {
-		text += " of " + grouped(int64(f.Size)) + " bytes"
+		text += " of " + unit.Grouped(int64(f.Size)) + " bytes"
 	}
 	return text
 }
@@ -165,7 +165,7 @@ func (s State) what(p result.LossPlace) string {
 	switch p.Counter {
 	case "conntrack.drop":
 		if s.Limit > 0 && s.Tracked*100 >= s.Limit*95 {
-			return fmt.Sprintf("connection tracking, whose table is full (%s of %s entries; raise net.netfilter.nf_conntrack_max)", grouped(int64(s.Tracked)), grouped(int64(s.Limit))) //nolint:gosec // a size of a table
+			return fmt.Sprintf("connection tracking, whose table is full (%s of %s entries; raise net.netfilter.nf_conntrack_max)", unit.Grouped(int64(s.Tracked)), unit.Grouped(int64(s.Limit))) //nolint:gosec // a size of a table
 		}
 		return "connection tracking (conntrack.drop): its table was full, or no port was left for address translation"
 	case "conntrack.insert_failed":
@@ -219,7 +219,7 @@ func (f Failure) icmp() (parts []string) {
 			continue
 		}
 		if n := s.delta("Icmp.InDestUnreachs", "Icmp6.InDestUnreachs", "Icmp6.InPktTooBigs"); n > minICMP {
-			parts = append(parts, fmt.Sprintf("%s received %s ICMP errors (destination unreachable, or packet too big)", s.Name, grouped(int64(n)))) //nolint:gosec // a count of packets
+			parts = append(parts, fmt.Sprintf("%s received %s ICMP errors (destination unreachable, or packet too big)", s.Name, unit.Grouped(int64(n)))) //nolint:gosec // a count of packets
 		}
 	}
 	return parts
@@ -243,13 +243,4 @@ func cutLast(s, sep string) (before, after string) {
 		return s, ""
 	}
 	return s[:i], s[i+len(sep):]
-}
-
-// grouped is a number with commas between thousands.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

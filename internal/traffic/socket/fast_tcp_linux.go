@@ -254,7 +254,7 @@ func (Fast) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Str
 	if err != nil {
 		unix.Close(fd)
 		if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EALREADY) {
-			err = fmt.Errorf("no answer within %s", ConnectTimeout)
+			err = fmt.Errorf("%w within %s", ErrNoAnswer, ConnectTimeout)
 		}
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}

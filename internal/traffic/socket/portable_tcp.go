@@ -171,7 +171,7 @@ func (Portable) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) 
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", ConnectTimeout)
+			err = fmt.Errorf("%w within %s", ErrNoAnswer, ConnectTimeout)
 		}
 		return nil, fmt.Errorf("connect to %s: %w", addr, stripNetPrefix(err))
 	}

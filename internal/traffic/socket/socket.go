@@ -114,6 +114,9 @@ const PollTimeout = 100 * time.Millisecond
 // ConnectTimeout bounds the time to open one connection.
 const ConnectTimeout = 3 * time.Second
 
+// ErrNoAnswer means that a connection could not be opened within ConnectTimeout.
+var ErrNoAnswer = errors.New("no answer")
+
 // backlog is the length of the listen queue: all streams of a trial at once fit.
 const backlog = 1024
 

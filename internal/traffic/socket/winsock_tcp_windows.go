@@ -271,7 +271,7 @@ func (s *winStream) connected(ctx context.Context) error {
 	case failed != nil:
 		return failed
 	case errors.Is(err, windows.ERROR_OPERATION_ABORTED), errors.Is(err, windows.WSAETIMEDOUT):
-		return fmt.Errorf("no answer within %s", ConnectTimeout)
+		return fmt.Errorf("%w within %s", ErrNoAnswer, ConnectTimeout)
 	}
 	return err
 }

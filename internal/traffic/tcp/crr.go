@@ -112,7 +112,7 @@ func (w crr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	s := &crrSession{path: w.path, t: t, addr: addr, connect: traffic.NewDistribution(), first: traffic.NewDistribution(), restore: thread.PauseGC()}
-	if s.control, err = connect(ctx, w.path, t.controlParams()); err != nil {
+	if s.control, _, err = connect(ctx, w.path, t.controlParams()); err != nil {
 		s.restore()
 		return nil, err
 	}

@@ -33,14 +33,18 @@ type crrWindow struct {
 	searching  time.Duration // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
 	before     int64         // exchanges before this window
 	failed     tally         // connections of the timed part
+	tried      tries         // connections in this window and before
 	inRow      tally         // connections since the last that succeeded
 	searched   bool          // opening the last connection took longer
 }
 
 // done counts a connection by the times at which it was begun, was connected, had its first byte
-// and was closed.
-func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
+// and was closed. late says that its handshake lost a packet.
+func (w *crrWindow) done(begun, connected, first, closed time.Duration, late bool) {
 	w.inRow = tally{}
+	if late {
+		w.tried.Late++
+	}
 	if w.bins.Add(begun, closed, true) {
 		w.connect.Record(connected - begun)
 		w.firstByte.Record(first - begun)
@@ -87,6 +91,7 @@ type crrSession struct {
 	driven         time.Duration
 	window         traffic.Window
 	failed, inRow  tally
+	tried          tries
 	restore        func()
 }
 
@@ -94,14 +99,15 @@ type crrSession struct {
 func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, timed
-	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), Flows: t.Streams}, connect: s.connect, firstByte: s.first, made: s.made, before: s.total, inRow: s.inRow}
+	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), Flows: t.Streams}, connect: s.connect, firstByte: s.first, made: s.made, before: s.total, inRow: s.inRow, tried: s.tried}
 	began := clock.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
 	s.driven += began.Since()
-	s.made, s.inRow = w.made, w.inRow
+	s.made, s.inRow, s.tried = w.made, w.inRow, w.tried
 	s.total += w.bins.Total
+	s.tried.Tried = s.total + s.tried.Failed()
 	if err != nil {
-		return tooManyFiles(err, t.Params)
+		return traffic.WithAttempts(tooManyFiles(err, t.Params), s.tried.Attempts)
 	}
 	s.portMisses += w.portMisses
 	s.searching += w.searching
@@ -135,6 +141,7 @@ func (s *crrSession) Close() traffic.Report {
 		w.Seconds = max(w.Seconds-s.stalled.Seconds(), 0)
 	}
 	r.Notes = append(r.Notes, s.notes(kernel)...)
+	r.Attempts = &s.tried.Attempts
 	return r
 }
 

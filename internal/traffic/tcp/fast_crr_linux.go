@@ -30,6 +30,7 @@ type crrFlow struct {
 	state                   crrState
 	left                    int // bytes of the current message still to transfer
 	begun, connected, first time.Duration
+	late                    bool // its handshake lost a packet
 	withoutPortSince        time.Duration
 }
 
@@ -214,6 +215,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}
 	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.requestBytes()
+	f.late = false
 	c.busy++
 	c.countSearch(f.connected - at)
 	if err := c.ask(f); err != nil {
@@ -255,6 +257,7 @@ func (c *crrClient) advance(i int) error {
 	if f.state == crrAsking {
 		if f.left == c.requestBytes() {
 			f.connected = c.since()
+			f.late = isLate(f.connected-f.begun, func() int64 { return socket.FastStream(f.fd).Info().Retransmits })
 		}
 		if err := c.ask(f); err != nil { // its response is a separate event
 			return c.lose(i, err)
@@ -281,7 +284,7 @@ func (c *crrClient) advance(i int) error {
 	f.state = crrIdle
 	c.busy--
 	at := c.since()
-	c.done(f.begun, f.connected, f.first, at)
+	c.done(f.begun, f.connected, f.first, at, f.late)
 	if at < c.bins.End && !c.over.Load() {
 		return c.begin(i, at)
 	}

@@ -25,7 +25,9 @@ func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 		defer stop()
 		var err error
 		if len(c) == 1 {
-			err = requestAlone(over, c[0].FD(), w)
+			if err = requestAlone(over, c[0].FD(), w); err != nil {
+				err = w.fail(0, err)
+			}
 		} else {
 			err = requestMany(over, c, w)
 		}
@@ -50,6 +52,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
 	slot, limit := w.firstSlot(0)
 	clock := newPreciseClock(w)
+	quiet := peerSilence{}
 	from, at := time.Duration(0), time.Duration(0)
 	for {
 		if w.open() {
@@ -68,10 +71,10 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 		if w.content != nil {
 			w.content.request(0, request)
 		}
-		if err := sendAll(over, fd, request, int(w.p.RequestSize)); err != nil {
+		if err := sendAll(over, fd, request, int(w.p.RequestSize), &quiet); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		more, err := recvAll(over, fd, response, int(w.p.ResponseSize))
+		more, err := recvAll(over, fd, response, int(w.p.ResponseSize), &quiet)
 		switch {
 		case err == nil && !more:
 			err = errPeerClosed
@@ -79,6 +82,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 			err = w.content.response(0, response)
 		}
 		if err != nil {
+			w.unread++
 			return fmt.Errorf("receive response: %w", err)
 		}
 		at = clock.since()
@@ -92,10 +96,13 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	}
 }
 
-// sendAll sends a message of n bytes from buf.
-func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
+// sendAll sends a message of n bytes from buf. It fails after a silence of the peer that is too long, unless that is nil.
+func sendAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) error {
 	for n > 0 {
 		sent, err := socket.Send(fd, rest(buf, n))
+		if quiet != nil && (err != nil || quiet.waiting) {
+			err = quiet.check(sent, err)
+		}
 		switch {
 		case err == nil:
 			n -= sent
@@ -108,10 +115,13 @@ func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 	return nil
 }
 
-// recvAll receives a message of n bytes into buf. It reports whether the peer is still connected.
-func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
+// recvAll receives a message of n bytes into buf, as sendAll sends one. It reports whether the peer is still connected.
+func recvAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) (bool, error) {
 	for n > 0 {
 		got, err := socket.Recv(fd, rest(buf, n))
+		if quiet != nil && (err != nil || quiet.waiting) {
+			err = quiet.check(got, err)
+		}
 		switch {
 		case err == nil && got == 0:
 			return false, nil
@@ -144,7 +154,10 @@ func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n 
 func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n int64, err error) {
 	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for {
-		more, err := recvAll(over, fd, request, int(p.RequestSize))
+		more, err := recvAll(over, fd, request, int(p.RequestSize), nil)
+		if _, failed := failureOf(err); failed {
+			return n, nil // the client counts it
+		}
 		if err == nil && more && in != nil {
 			err = in.answer(request, response)
 		}
@@ -154,7 +167,10 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 		if !more {
 			return n, nil
 		}
-		if err := sendAll(over, fd, response, int(p.ResponseSize)); err != nil {
+		if err := sendAll(over, fd, response, int(p.ResponseSize), nil); err != nil {
+			if _, failed := failureOf(err); failed {
+				return n, nil
+			}
 			return n, fmt.Errorf("send response: %w", err)
 		}
 		n++

@@ -22,6 +22,10 @@ type rrFlow struct {
 	busy    bool // client: an exchange is in progress
 	from    time.Duration
 	slot    uint64 // client: its next slot of the schedule
+
+	seenLeft int           // client: left at the last look for silent peers
+	seenFrom time.Duration // from at that look
+	seenAt   time.Duration // the look at which either of them was first seen
 }
 
 // flowsOf adds connections to a poller. Each flow first has left bytes to transfer.
@@ -107,6 +111,9 @@ func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
 func (m *rrMany) run(over *atomic.Bool) error {
 	if !m.open() {
 		for i := range m.flows {
+			if m.broken[i] {
+				continue
+			}
 			if err := m.begin(&m.flows[i], m.clock.since()); err != nil {
 				return err
 			}
@@ -141,6 +148,11 @@ func (m *rrMany) run(over *atomic.Bool) error {
 				return err
 			}
 		}
+		if len(events) == 0 {
+			if err := m.failSilent(); err != nil {
+				return err
+			}
+		}
 	}
 	if m.open() {
 		for i, f := range m.flows {
@@ -148,6 +160,37 @@ func (m *rrMany) run(over *atomic.Bool) error {
 		}
 	}
 	return nil
+}
+
+// failSilent ends the connections of flows whose peer has been silent for too long. It looks when nothing has arrived
+// for a while: a flow that alone has no answer is found when the others have ended.
+func (m *rrMany) failSilent() error {
+	at := m.clock.since()
+	for i := range m.flows {
+		f := &m.flows[i]
+		switch {
+		case !f.busy:
+		case f.left != f.seenLeft || f.from != f.seenFrom || f.seenAt == 0:
+			f.seenLeft, f.seenFrom, f.seenAt = f.left, f.from, at
+		case at-f.seenAt > serverReplyTimeout():
+			if err := m.lose(f, fmt.Errorf("receive response: %w within %s", errNoReply, serverReplyTimeout())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lose ends the connection of a flow, which failed with err.
+func (m *rrMany) lose(f *rrFlow, err error) error {
+	if f.busy {
+		if !f.sending {
+			m.unread++
+		}
+		f.busy = false
+		m.busy--
+	}
+	return m.fail(f.no, err)
 }
 
 // ended reports whether no more requests may start.
@@ -183,7 +226,7 @@ func (m *rrMany) sendDue() (time.Duration, error) {
 
 // beginDue starts a flow's next request if it is due.
 func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
-	if f.busy || f.slot >= m.limit {
+	if f.busy || f.slot >= m.limit || m.broken[f.no] {
 		return nil
 	}
 	due := m.schedule.due(f.slot)
@@ -196,6 +239,7 @@ func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
 
 func (m *rrMany) begin(f *rrFlow, from time.Duration) error {
 	f.from, f.busy, f.sending, f.left = from, true, true, int(m.p.RequestSize)
+	f.seenAt = 0
 	m.busy++
 	if m.content != nil {
 		m.content.request(f.no, f.request)
@@ -206,7 +250,7 @@ func (m *rrMany) begin(f *rrFlow, from time.Duration) error {
 func (m *rrMany) send(f *rrFlow) error {
 	done, err := f.push(f.request)
 	if err != nil {
-		return fmt.Errorf("send request: %w", err)
+		return m.lose(f, fmt.Errorf("send request: %w", err))
 	}
 	if done {
 		f.sending, f.left = false, int(m.p.ResponseSize)
@@ -217,8 +261,11 @@ func (m *rrMany) send(f *rrFlow) error {
 // advance handles an event of a flow.
 func (m *rrMany) advance(i int) error {
 	f := &m.flows[i]
+	if m.broken[i] {
+		return nil
+	}
 	if f.busy && f.sending {
-		if err := m.send(f); err != nil || f.sending {
+		if err := m.send(f); err != nil || f.sending || m.broken[i] {
 			return err
 		}
 	}
@@ -227,7 +274,7 @@ func (m *rrMany) advance(i int) error {
 	}
 	done, err := f.pull(f.reply)
 	if err != nil {
-		return fmt.Errorf("receive response: %w", err)
+		return m.lose(f, fmt.Errorf("receive response: %w", err))
 	}
 	if !done {
 		return nil
@@ -274,8 +321,9 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n in
 			if answered {
 				n++
 			}
+			_, failed := failureOf(err)
 			switch {
-			case errors.Is(err, errPeerClosed):
+			case failed: // the client closed it, or counts what broke it
 				f.fd = -1
 				open--
 			case err != nil:

@@ -56,8 +56,12 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 			continue
 		}
 		connected := start.Since()
-		var first time.Duration
+		var (
+			first time.Duration
+			late  bool
+		)
 		if err == nil {
+			late = isLate(connected-at, func() int64 { return s.Info().Retransmits })
 			first, err = exchangeOnce(ctx, addr, s, w, request, response, start)
 			s.Close()
 		}
@@ -75,7 +79,7 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 		}
 		closed := start.Since()
 		w.mu.Lock()
-		w.done(at, connected, first, closed)
+		w.done(at, connected, first, closed, late)
 		w.mu.Unlock()
 	}
 	return nil

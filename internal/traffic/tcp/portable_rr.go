@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -42,7 +41,15 @@ func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
 	defer fail(nil)
 	start := clock.Now()
 	return firstOf(ctx, eachFlow(w.p, func(i int) error {
+		if w.broken[i] {
+			return nil
+		}
 		err := requestPlain(ctx, c[i], i, w, start)
+		if err != nil && ctx.Err() == nil {
+			w.mu.Lock()
+			err = w.fail(i, err)
+			w.mu.Unlock()
+		}
 		if err != nil {
 			fail(err)
 		}
@@ -54,6 +61,7 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 	request, response := make([]byte, min(w.p.RequestSize, readSize)), make([]byte, min(w.p.ResponseSize, readSize))
 	slot, limit := w.firstSlot(flow)
 	from, at := time.Duration(0), time.Duration(0)
+	write, read := unlessSilent(s.Write), unlessSilent(readSome(s))
 	for {
 		if w.open() {
 			if slot >= limit || at > w.lastSend() {
@@ -76,14 +84,17 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 		if w.content != nil {
 			w.content.request(flow, request)
 		}
-		if err := moveAll(ctx, s.Write, request, int(w.p.RequestSize)); err != nil {
+		if err := moveAll(ctx, write, request, int(w.p.RequestSize)); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		err := moveAll(ctx, readSome(s), response, int(w.p.ResponseSize))
+		err := moveAll(ctx, read, response, int(w.p.ResponseSize))
 		if err == nil && w.content != nil {
 			err = w.content.response(flow, response)
 		}
 		if err != nil {
+			w.mu.Lock()
+			w.unread++
+			w.mu.Unlock()
 			return fmt.Errorf("receive response: %w", err)
 		}
 		at = start.Since()
@@ -123,6 +134,15 @@ func readSome(s socket.Stream) func([]byte) (int, error) {
 	}
 }
 
+// unlessSilent is a function that moves a part of a message and fails when the peer has been silent for too long.
+func unlessSilent(move func([]byte) (int, error)) func([]byte) (int, error) {
+	var s peerSilence
+	return func(b []byte) (int, error) {
+		n, err := move(b)
+		return n, s.check(n, err)
+	}
+}
+
 // rest is the part of a buffer for the next call, with left bytes of a message still to transfer. A
 // message that fits into the buffer is transferred to its place there; of a longer one only the
 // size matters.
@@ -152,7 +172,7 @@ func respondPortable(ctx context.Context, c conns, p traffic.Params, in content)
 		read := readSome(c[i])
 		for {
 			err := moveAll(ctx, read, request, int(p.RequestSize))
-			if errors.Is(err, errPeerClosed) {
+			if _, failed := failureOf(err); failed && ctx.Err() == nil { // the client counts it
 				return nil
 			}
 			if err == nil && ctx.Err() != nil {
@@ -164,6 +184,9 @@ func respondPortable(ctx context.Context, c conns, p traffic.Params, in content)
 			if err != nil {
 				err = fmt.Errorf("receive request: %w", err)
 			} else if err = moveAll(ctx, c[i].Write, response, int(p.ResponseSize)); err != nil {
+				if _, failed := failureOf(err); failed && ctx.Err() == nil {
+					return nil
+				}
 				err = fmt.Errorf("send response: %w", err)
 			}
 			if err != nil {

@@ -71,7 +71,19 @@ type rrServer struct {
 	p traffic.Params
 }
 
+// errClientEnded is why a server ends that waits for requests over connections whose failure only the client saw.
+var errClientEnded = errors.New("the client has ended")
+
 func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-peer:
+			end(errClientEnded)
+		case <-ctx.Done():
+		}
+	}()
 	r, err := s.Server.Serve(ctx, peer)
 	return r, tooManyFiles(err, s.p)
 }
@@ -81,7 +93,7 @@ func (w rr) serve(ctx context.Context, c conns, p traffic.Params, in content) (t
 	defer c.close()
 	start := clock.Now()
 	n, err := w.path.respond(ctx, c, p, in)
-	if err != nil {
+	if err != nil && !errors.Is(err, errClientEnded) {
 		return traffic.Report{}, err
 	}
 	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n,
@@ -109,8 +121,8 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 // connect opens the connections of exchanges with that content.
 func (w rr) connect(ctx context.Context, p traffic.Params, in content) (traffic.ClientDriven, error) {
 	var err error
-	s := &rrSession{path: w.path, p: p, content: in, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), restore: thread.PauseGC()}
-	if s.c, err = connect(ctx, w.path, p); err != nil {
+	s := &rrSession{path: w.path, p: p, content: in, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), broken: make([]bool, p.Streams), restore: thread.PauseGC()}
+	if s.c, s.tried, err = connect(ctx, w.path, p); err != nil {
 		s.restore()
 		return nil, tooManyFiles(err, p)
 	}
@@ -172,11 +184,45 @@ type rrSession struct {
 	content content // nil for zeros
 	hist    *traffic.Distribution
 	streams []int64       // exchanges counted, by flow
+	broken  []bool        // whether its connection failed, by flow
+	failed  tally         // of the connections of flows
+	tried   tries         // connections
 	total   int64         // exchanges, counted or not
+	unread  int64         // requests over connections that failed before the response
 	driven  time.Duration // time with traffic
 	planned time.Duration // traffic time of the schedule so far
 	window  traffic.Window
 	restore func()
+}
+
+// brokenFlows is how many flows have no connection left.
+func (s *rrSession) brokenFlows() (n int) {
+	for _, broken := range s.broken {
+		if broken {
+			n++
+		}
+	}
+	return n
+}
+
+// fail counts the connection of a flow that ended with err, after which the others go on. It returns err if that ends
+// the trial: if it is of this host, or if no flow has a connection left.
+func (s *rrSession) fail(flow int, err error) error {
+	f, counted := failureOf(err)
+	if !counted {
+		return err
+	}
+	s.broken[flow] = true
+	s.failed[f]++
+	s.tried.add(f)
+	switch n := s.brokenFlows(); {
+	case n < len(s.broken):
+		return nil
+	case n == 1:
+		return err
+	default:
+		return fmt.Errorf("all %d connections failed (%s), the last one: %w", n, s.failed, err)
+	}
 }
 
 // Drive runs exchanges for warmup + timed and counts those of the second part.
@@ -188,10 +234,11 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	err := s.path.request(ctx, s.c, w)
 	s.driven += began.Since()
 	if err != nil {
-		return err
+		return traffic.WithAttempts(err, s.tried.Attempts)
 	}
 	s.planned += warmup + timed
 	s.total += w.bins.Total
+	s.unread += w.unread
 	s.window.Messages += w.bins.Counted()
 	s.window.Seconds += w.bins.Time().Seconds()
 	s.window.Slots += w.slots()
@@ -207,13 +254,18 @@ func (s *rrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.c.close()
 	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
-		End: result.End{CPU: s.p.Pinned(), Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
+		End: result.End{CPU: s.p.Pinned(), Sent: (s.total + s.unread) * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
 	s.c.fillReport(&r)
 	r.Window.RTT = s.hist
 	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)
 	r.Window.Received = s.window.Messages * int64(s.p.ResponseSize)
 	for _, n := range s.streams {
 		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
+	}
+	r.Attempts = &s.tried.Attempts
+	if n := s.brokenFlows(); n > 0 {
+		r.Notes = append(r.Notes, warning.NewNote(warning.LostExchanges,
+			"%d of %d connections failed, and carried no exchange from then on: %s. The rate is what the others added", n, s.p.Streams, s.failed))
 	}
 	if s.window.Missed > 0 {
 		r.Notes = append(r.Notes, warning.NewNote(warning.GeneratorLimited,

@@ -18,7 +18,10 @@ type rrWindow struct {
 	hist     *traffic.Distribution
 	streams  []int64
 	missed   int64
-	content  content // nil for zeros
+	unread   int64                           // requests over connections that failed before the response
+	content  content                         // nil for zeros
+	broken   []bool                          // whether its connection failed, by flow
+	fail     func(flow int, err error) error // see rrSession.fail
 }
 
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
@@ -28,7 +31,7 @@ func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 	}
 	return &rrWindow{
 		p: p, schedule: rrSchedule{uint64(p.TransactionRate), s.planned},
-		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}, hist: s.hist, streams: s.streams, content: s.content,
+		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}, hist: s.hist, streams: s.streams, content: s.content, broken: s.broken, fail: s.fail,
 	}
 }
 
@@ -85,8 +88,12 @@ func (w *rrWindow) nextSlot(flow int, from uint64) uint64 {
 	return from + (uint64(flow)+n-from%n)%n
 }
 
-// skipSlots counts the unsent slots of a flow in the timed part, from slot on, as missed.
+// skipSlots counts the unsent slots of a flow in the timed part, from slot on, as missed. Those of a flow without a
+// connection are not: no generator could send them.
 func (w *rrWindow) skipSlots(flow int, slot, limit uint64) {
+	if w.broken[flow] {
+		return
+	}
 	if slot = max(slot, w.nextSlot(flow, w.schedule.first(w.bins.Warmup))); slot < limit {
 		w.missed += int64((limit-slot-1)/uint64(w.p.Streams)) + 1
 	}

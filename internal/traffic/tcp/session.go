@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/traffic"
 	"tare/internal/traffic/admission"
+	"tare/internal/traffic/clock"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 	"tare/internal/unit"
@@ -109,8 +110,39 @@ func handshakeBytes(p traffic.Params, role byte) []byte {
 	return []byte(p.Token)
 }
 
-// connect opens the connections of a trial, in the order of admit, and waits for the server's go.
-func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
+// dialAttempts is how many times each connection of a trial is attempted before the trial fails. Each attempt counts.
+const dialAttempts = 2
+
+// dial opens a connection of a trial, and counts its attempts.
+func dial(ctx context.Context, n path, to netip.AddrPort, p traffic.Params, tried *tries) (s socket.Stream, err error) {
+	for range dialAttempts {
+		began := clock.Now()
+		s, err = n.net.DialTCP(ctx, to, optionsOf(p))
+		f, failed := failureOf(err)
+		switch {
+		case err == nil:
+			tried.Tried++
+			if isLate(began.Since(), func() int64 { return s.Info().Retransmits }) {
+				tried.Late++
+			}
+			return s, nil
+		case !failed || ctx.Err() != nil:
+			return nil, err
+		}
+		tried.Tried++
+		tried.add(f)
+	}
+	return nil, err
+}
+
+// connect opens the connections of a trial, in the order of admit, and waits for the server's go. tried is what it
+// attempted, which an error has, too.
+func connect(ctx context.Context, n path, p traffic.Params) (c conns, tried tries, err error) {
+	c, err = open(ctx, n, p, &tried)
+	return c, tried, traffic.WithAttempts(err, tried.Attempts)
+}
+
+func open(ctx context.Context, n path, p traffic.Params, tried *tries) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %q: %w", p.Address, err)
@@ -121,7 +153,7 @@ func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
 		if len(c) >= p.Streams {
 			role = roleReverse
 		}
-		s, err := n.net.DialTCP(ctx, addr, optionsOf(p))
+		s, err := dial(ctx, n, addr, p, tried)
 		if err == nil {
 			c = append(c, s)
 			err = writeFull(ctx, s, handshakeBytes(p, role))

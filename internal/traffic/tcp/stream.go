@@ -126,16 +126,26 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (tra
 	}
 	defer thread.PauseGC()()
 	own := new(buffers)
-	c, err := connect(ctx, w.path, p)
-	if err != nil {
-		return traffic.Report{}, err
-	}
-	r, err := own.transfer(ctx, w.path, c, p, true)
+	r, err := w.once(ctx, own, p)
 	if err != nil {
 		return traffic.Report{}, err
 	}
 	r.Notes = w.notes(p, r)
 	return r, nil
+}
+
+// once is the client's part of one transfer, over connections of its own. An error has those that it tried.
+func (w stream) once(ctx context.Context, own *buffers, p traffic.Params) (traffic.Report, error) {
+	c, tried, err := connect(ctx, w.path, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	r, err := own.transfer(ctx, w.path, c, p, true)
+	if f, failed := failureOf(err); failed && ctx.Err() == nil {
+		tried.add(f)
+	}
+	r.Attempts = &tried.Attempts
+	return r, traffic.WithAttempts(err, tried.Attempts)
 }
 
 // streamSession transfers each slice over new connections. A connection tends to keep the speed
@@ -166,13 +176,9 @@ func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
 }
 
 func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {
-	c, err := connect(ctx, s.work.path, p)
+	r, err := s.work.once(ctx, &s.own, p)
 	if err != nil {
-		return err
-	}
-	r, err := s.own.transfer(ctx, s.work.path, c, p, true)
-	if err != nil {
-		return err
+		return traffic.PlusAttempts(err, s.total.Attempts)
 	}
 	s.total.AddSlice(r)
 	return nil

@@ -60,6 +60,9 @@ func (in Input) clean() Input {
 	r.Cells = fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode })
 	r.Rankings = piece.Each(r.Rankings, func(o result.Ranking) result.Ranking { return cleanRanking(o, unfit) })
 	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
+	r.Attempts = slices.DeleteFunc(slices.Clone(r.Attempts), func(a result.AttemptSummary) bool {
+		return slices.ContainsFunc(r.Modes, func(m result.Mode) bool { return m.ID == a.Mode && m.Status == result.ModeVoid })
+	})
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
 	r.Concurrencies = fitCrossings(r.Concurrencies, unfit)

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tare/internal/result"
+	"tare/internal/traffic/clock"
+	"tare/internal/traffic/socket"
 )
 
 // failure is how a connection failed that others of the same trial need not share. It is counted, and its
@@ -29,11 +33,14 @@ func (f failure) String() string {
 // failureOf tells such a failure from errors of this host, which end a trial. Windows has its own error numbers
 // (WSAECONNABORTED, WSAECONNRESET, WSAECONNREFUSED).
 func failureOf(err error) (f failure, counted bool) {
+	if err == nil {
+		return 0, false
+	}
 	var errno syscall.Errno
 	_ = errors.As(err, &errno)
 	is := func(all ...syscall.Errno) bool { return slices.Contains(all, errno) }
 	switch {
-	case errors.Is(err, errNoReply), is(syscall.ETIMEDOUT):
+	case errors.Is(err, errNoReply), errors.Is(err, socket.ErrNoAnswer), is(syscall.ETIMEDOUT):
 		return unanswered, true
 	case is(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, 10061):
 		return turnedAway, true
@@ -55,6 +62,7 @@ func (w *crrWindow) fail(err error, begun, at time.Duration) error {
 	if !counted {
 		return err
 	}
+	w.tried.add(f)
 	if w.bins.Add(begun, at, false) {
 		w.failed[f]++
 	}
@@ -72,13 +80,51 @@ func (w *crrWindow) fail(err error, begun, at time.Duration) error {
 	return nil
 }
 
+// lateHandshake is the retransmission timer of a SYN (RFC 6298, 2.1). A kernel's timers may be early by a tick, so
+// the SYNs that it repeated are asked for from half of it on: for each connection, that would cost more than the connection.
+const lateHandshake = time.Second
+
+// isLate reports whether a handshake of that length lost a packet: its SYN was repeated, or it took lateHandshake.
+// repeated returns how many segments the kernel has repeated, none if it does not say; it must be asked before
+// the first data.
+func isLate(took time.Duration, repeated func() int64) bool {
+	return took >= lateHandshake || took >= lateHandshake/2 && repeated() > 0
+}
+
 // errNoReply means that a connection had no answer in time.
 var errNoReply = errors.New("did not answer")
+
+// peerSilence bounds how long a call that transfers a part of a message may be repeated without progress.
+type peerSilence struct {
+	since   clock.Instant
+	waiting bool
+}
+
+// check returns err, or that of a peer that has been silent for serverReplyTimeout, after a call that moved n bytes.
+func (s *peerSilence) check(n int, err error) error {
+	switch {
+	case n > 0 || !socket.IsAgain(err):
+		s.waiting = false
+	case !s.waiting:
+		s.waiting, s.since = true, clock.Now()
+	case s.since.Since() > serverReplyTimeout():
+		return fmt.Errorf("%w within %s", errNoReply, serverReplyTimeout())
+	}
+	return err
+}
 
 // noReplyError returns the error for a connection that took longer than serverReplyTimeout. others
 // is the number of connections before it.
 func noReplyError(addr netip.AddrPort, others int64) error {
 	return fmt.Errorf("%s %w within %s on a connection that was opened after %d others", addr, errNoReply, serverReplyTimeout(), others)
+}
+
+// tries counts the connections that a client tried in a trial: see result.Attempts.
+type tries struct{ result.Attempts }
+
+// add counts the failure of a connection that is counted as tried.
+func (t *tries) add(f failure) {
+	*[...]*int64{&t.TimedOut, &t.Refused, &t.Reset}[f]++
 }
 
 // tally are counts by kind of failure.

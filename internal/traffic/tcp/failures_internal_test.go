@@ -33,7 +33,7 @@ func TestCRRUnanswered(t *testing.T) {
 	for i := range time.Duration(4) {
 		must.Do(t, w.fail(late, i*10*ms, (i+1)*10*ms))
 	}
-	w.done(40*ms, 41*ms, 42*ms, 43*ms)
+	w.done(40*ms, 41*ms, 42*ms, 43*ms, false)
 	must.Do(t, w.fail(late, 43*ms, 143*ms))
 	must.Equal(t, []any{int64(1), int64(5), 143 * ms}, []any{w.bins.Counted(), w.bins.Failed, w.bins.Time()})
 	for range 3 {
@@ -66,4 +66,26 @@ func TestCRRFailures(t *testing.T) {
 		must.Do(t, w.fail(wrapped(syscall.ECONNREFUSED), 0, 0))
 	}
 	must.FailFor(t, "the server has gone", w.fail(wrapped(syscall.ECONNREFUSED), 0, 0), "connection refused, as did 100 before it")
+}
+
+// A handshake lost a packet if it took the time of the retransmission timer, or if the kernel says that it repeated a
+// segment; the kernel is not asked about short ones.
+func TestLateHandshake(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		took     time.Duration
+		repeated int64
+		late     bool
+	}{{ms, 1, false}, {499 * ms, 1, false}, {600 * ms, 0, false}, {600 * ms, 1, true}, {990 * ms, 1, true}, {1000 * ms, 0, true}} {
+		asked := false
+		late := isLate(tt.took, func() int64 { asked = true; return tt.repeated })
+		must.EqualFor(t, tt, tt.late, late)
+		if asked && tt.took < 500*ms {
+			t.Errorf("%s: the kernel was asked", tt.took)
+		}
+	}
+	w := &crrWindow{bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(traffic.Params{}), Flows: 1}, connect: traffic.NewDistribution(), firstByte: traffic.NewDistribution()}
+	w.done(0, ms, ms, ms, true)
+	w.done(0, ms, ms, ms, false)
+	must.Equal(t, int64(1), w.tried.Late)
 }

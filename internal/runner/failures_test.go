@@ -1,0 +1,59 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/lab"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/testkit/must"
+)
+
+// A connection that a firewall turns away, whose SYN it drops, or that it ends in the middle of a trial, ends no trial:
+// each is counted by its kind, in the trial and in the run, and the other connections go on.
+func TestFailedConnections(t *testing.T) {
+	needNFT(t)
+	rr := exchanges("tcp_rr")
+	rr.Flows, rr.Duration = 4, study.Duration(400*time.Millisecond)
+	for _, tt := range []struct {
+		name, rule string
+		w          study.Workload
+		holds      func(a result.Attempts) bool
+	}{
+		{"some SYNs dropped", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 drop", exchanges("tcp_crr"), func(a result.Attempts) bool {
+			return a.Late > 0 && a.Late < a.Tried/2 && a.Failed() == 0
+		}},
+		{"some SYNs rejected", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 reject with tcp reset", exchanges("tcp_crr"), func(a result.Attempts) bool {
+			return a.Refused > 0 && a.Refused < a.Tried/2 && a.TimedOut+a.Reset+a.Late == 0
+		}},
+		// The server never learns of it: its connection stays open.
+		{"one connection reset", "tcp flags & psh == psh numgen inc mod 1000000 == 200 reject with tcp reset", rr, func(a result.Attempts) bool {
+			return a == result.Attempts{Tried: 4, Reset: 1}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+				return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook input priority 10; policy accept; "+tt.rule+"; }\n}\n")
+			}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{tt.w} }, nil)
+			for _, tr := range trials {
+				if tr.Status != result.TrialOK || tr.Attempts == nil {
+					t.Fatalf("no attempts: %v", outcomes(trials))
+				}
+				if !tt.holds(*tr.Attempts) {
+					t.Errorf("%+v", *tr.Attempts)
+				}
+			}
+			if len(run.Attempts) != 1 {
+				t.Fatalf("%+v", run.Attempts)
+			}
+			s := run.Attempts[0]
+			must.Equal(t, *trials[0].Attempts, s.Attempts)
+			if v := s.FailedShare; v.Value*float64(s.Tried) != float64(s.Failed()) || !(v.High > v.Value) {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}

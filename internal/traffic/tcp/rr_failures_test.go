@@ -1,0 +1,162 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
+	"tare/internal/traffic"
+)
+
+// rrFakeServer starts a trial of tcp_rr with that many flows, and passes each connection to fn.
+func rrFakeServer(t *testing.T, p traffic.Params, fn func(flow int, c net.Conn)) string {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var all []net.Conn
+		for range p.Streams {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err != nil {
+				return
+			}
+			all = append(all, c)
+		}
+		for i, c := range all {
+			_, _ = c.Write([]byte{goByte})
+			go fn(i, c)
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// answer answers so many requests, all for a negative number.
+func answer(c net.Conn, p traffic.Params, n int) {
+	for ; n != 0; n-- {
+		if _, err := io.ReadFull(c, make([]byte, p.RequestSize)); err != nil {
+			return
+		}
+		if _, err := c.Write(make([]byte, p.ResponseSize)); err != nil {
+			return
+		}
+	}
+}
+
+// A connection that is reset, or has no answer, in the middle of a trial is counted by its kind, and the other flows
+// go on. The requests of both loops, and of slices, are those of the flows that are left.
+func TestRRSomeFail(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1") // it waits for the limit
+	for _, n := range implementations() {
+		for _, rate := range []int{0, 2000} {
+			for _, sliced := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %d per s, slices %t", n.name, rate, sliced), func(t *testing.T) {
+					t.Parallel()
+					rrSomeFail(t, n, rate, sliced)
+				})
+			}
+		}
+	}
+}
+
+func rrSomeFail(t *testing.T, n path, rate int, sliced bool) {
+	p := params("tcp_rr")
+	p.Streams, p.TransactionRate, p.Duration = 4, rate, 150*time.Millisecond
+	if sliced {
+		p.Warmup, p.Slice, p.Rounds = 10*time.Millisecond, 30*time.Millisecond, 8
+	}
+	var after atomic.Int64
+	p.Address = rrFakeServer(t, p, func(flow int, c net.Conn) {
+		switch flow {
+		case 1:
+			answer(c, p, 5)
+			_ = c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		case 2:
+			answer(c, p, 5)
+			_, _ = io.Copy(io.Discard, c)
+		default:
+			answer(c, p, 5)
+			after.Add(1)
+			answer(c, p, -1)
+		}
+	})
+	got, err := runClient(t.Context(), rr{n}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must.Equal(t, result.Attempts{Tried: 4, TimedOut: 1, Reset: 1}, *got.Attempts)
+	if got.Messages <= 20 || after.Load() != 2 {
+		t.Errorf("%d exchanges", got.Messages)
+	}
+	if len(got.Notes) == 0 || got.Notes[0].Code != "lost_exchanges" {
+		t.Errorf("notes %+v", got.Notes)
+	}
+	if rate > 0 && got.Window.Missed*2 > got.Window.Slots {
+		t.Errorf("%d of %d slots missed: those of broken flows are not the generator's", got.Window.Missed, got.Window.Slots)
+	}
+}
+
+// A server that ends in the middle of a trial ends it, when no flow has a connection left. What was tried is known.
+func TestRRServerGone(t *testing.T) {
+	for _, on := range pairings() {
+		for _, flows := range []int{1, 4} {
+			p := params("tcp_rr")
+			p.Streams, p.Duration = flows, time.Minute
+			ctx, kill := context.WithCancelCause(t.Context())
+			began := make(chan struct{})
+			p.Meter = nil
+			address, end := serve(ctx, t, rr{on.server}, p)
+			p.Address = address
+			go func() {
+				<-began
+				kill(errors.New("killed"))
+			}()
+			client, err := rr{on.client}.dial(t.Context(), p)
+			must.Do(t, err)
+			must.Do(t, client.Drive(t.Context(), 0, 20*time.Millisecond))
+			close(began)
+			err = client.Drive(t.Context(), 0, time.Minute)
+			client.Close()
+			<-end
+			what := fmt.Sprintf("%s, %d flows", on, flows)
+			must.FailFor(t, what, err, map[bool]string{true: "receive response: ", false: "all 4 connections failed (4 reset), the last one: receive response: "}[flows == 1])
+			got := traffic.AttemptsOf(err)
+			if got == nil || got.Tried != int64(flows) || got.Failed() != int64(flows) {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+	}
+}
+
+// A connection that is refused at the start of a trial is attempted once more, and both attempts count.
+func TestDialAttempts(t *testing.T) {
+	for _, n := range implementations() {
+		p := params("tcp_stream")
+		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+		p.Address = l.Addr().String()
+		l.Close()
+		for _, w := range []traffic.Workload{stream{n}, rr{n}} {
+			p.Kind = w.Spec().Kind
+			_, err := w.Dial(t.Context(), p, nil)
+			must.FailLine(t, n.name, err, "refused")
+			got := traffic.AttemptsOf(err)
+			if got == nil || *got != (result.Attempts{Tried: 2, Refused: 2}) {
+				t.Errorf("%s, %s: %+v", n.name, p.Kind, got)
+			}
+		}
+	}
+}

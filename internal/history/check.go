@@ -46,8 +46,9 @@ type CheckOptions struct {
 // result count runs. A value that is a lower bound is not judged, and judges none. Where nothing
 // can be judged, Basis has the reason.
 //
-// The test is exact for normal logarithms of ratios and runs of equal precision. If the run that
-// is checked has wider intervals of its own, the difference of their variances is added.
+// Two tests must both show a change: Student's t of the means, which is exact for normal logarithms
+// of ratios, and [stats.SameSideP], which allows for heavier tails. If the runs that are checked have
+// wider intervals of their own than those before, the difference of their variances is added.
 func Check(runs []Run, checked Run, opt CheckOptions) result.Changes {
 	c := check{opt: opt, basis: &result.Basis{Last: opt.Last, FalseAlarms: CheckAlarms, Runs: []result.RunRef{}}}
 	out := result.Changes{After: refTo(checked.Run), Environment: []result.Difference{}, Refused: []result.Refusal{}, Modes: []result.ModeChange{}, Cells: []result.Change{}, Basis: c.basis}
@@ -149,12 +150,44 @@ type stretch struct {
 	tests  []test // of the last one, two, ... runs; none if there are too few runs
 }
 
-// test compares the mean of the last runs with that of those before.
+// test compares the last runs with those before.
 type test struct {
-	ratio      stats.LogRatio
-	base, tail []float64 // the values before, and of the last runs
+	ratio      stats.LogRatio // of the means
+	base, tail []float64      // the values before, and of the last runs
 	spread     float64
-	sameSide   bool
+	p          float64 // of both tests of [Check]; 1 if the last runs are not all on one side
+	wider      float64 // as of [stats.SameSideP]
+}
+
+// finish sets p, the larger of those of the two tests. Without spread it is that of the means.
+func (t test) finish() test {
+	change, nearest := mean(t.tail)-mean(t.base), math.Inf(1)
+	for _, y := range t.tail {
+		off := y - mean(t.base)
+		if off*change < 0 {
+			t.p = 1
+			return t
+		}
+		nearest = min(nearest, math.Abs(off))
+	}
+	t.p = t.ratio.P()
+	if t.spread > 0 {
+		t.p = max(t.p, stats.SameSideP(nearest/t.spread, len(t.tail), len(t.base), t.ratio.DF, t.wider))
+	}
+	return t
+}
+
+// detectable is the smallest relative change that is shown four times of five, at a two-sided level of
+// [CheckAlarms] for so many tests; NaN or +Inf where it is unknown.
+func (t test) detectable(tests int) float64 {
+	byMean := t.ratio.DetectableAmong(int(math.Round(0.05/CheckAlarms)) * tests)
+	if !(t.spread > 0) {
+		return byMean
+	}
+	level := CheckAlarms / float64(tests)
+	nearest := t.spread * stats.SameSideDistance(level, len(t.tail), len(t.base), t.ratio.DF, t.wider)
+	se := t.ratio.SD / math.Sqrt(float64(t.ratio.N))
+	return max(byMean, math.Expm1(nearest+stats.TQuantile(0.80, t.ratio.DF)*se))
 }
 
 // judge compares each ratio of the run.
@@ -182,7 +215,7 @@ func (c *check) judge(checked Run, noisy bool) []result.Change {
 		s.change.Margin = c.opt.Margin
 		all = append(all, s)
 		for _, t := range s.tests {
-			ps = append(ps, t.ratio.P())
+			ps = append(ps, t.p)
 		}
 	}
 	adjusted := stats.Holm(ps)
@@ -229,14 +262,13 @@ func stretchOf(earlier []point, checked point, level float64) stretch {
 		if df < MinEarlier-2 {
 			break
 		}
-		t := test{base: base, tail: tail, spread: sd, sameSide: true}
-		change := mean(tail) - mean(base)
-		for _, y := range tail {
-			t.sameSide = t.sameSide && (y-mean(base))*change >= 0
+		t := test{base: base, tail: tail, spread: sd, wider: 1}
+		if sd > 0 {
+			t.wider = math.Sqrt(1 + extra(n)*float64(n)/(sd*sd))
 		}
 		se := math.Sqrt(sd*sd*(1/float64(len(base))+1/float64(n)) + extra(n))
-		t.ratio = stats.LogRatio{N: len(base), Mean: change, SD: se * math.Sqrt(float64(len(base))), DF: float64(df)}
-		s.tests = append(s.tests, t)
+		t.ratio = stats.LogRatio{N: len(base), Mean: mean(tail) - mean(base), SD: se * math.Sqrt(float64(len(base))), DF: float64(df)}
+		s.tests = append(s.tests, t.finish())
 	}
 	return s
 }
@@ -267,7 +299,7 @@ func (c *check) decide(s stretch, adjusted []float64, of int, noisy bool) result
 	}
 	chosen, shown := 0, false
 	for i, t := range s.tests {
-		if adjusted[i] < CheckAlarms && t.sameSide && (!shown || t.ratio.P() < s.tests[chosen].ratio.P()) {
+		if adjusted[i] < CheckAlarms && (!shown || t.p < s.tests[chosen].p) {
 			chosen, shown = i, true
 		}
 	}
@@ -281,8 +313,7 @@ func (c *check) decide(s stretch, adjusted []float64, of int, noisy bool) result
 	if lo, hi, ok := t.ratio.Interval(0.95); ok {
 		out.RatioCI = &result.Interval{lo, hi}
 	}
-	// The smallest change that is shown four times of five, at a level of CheckAlarms.
-	if d := t.ratio.DetectableAmong(int(math.Round(0.05/CheckAlarms)) * of); !math.IsNaN(d) && !math.IsInf(d, 0) {
+	if d := t.detectable(of); !math.IsNaN(d) && !math.IsInf(d, 0) {
 		out.Detectable = &d
 	}
 	within := t.ratio.Equivalent(c.opt.Margin)

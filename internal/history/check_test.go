@@ -97,8 +97,8 @@ func TestCheckMissing(t *testing.T) {
 	must.Equal(t, 0, len(Check(k.Runs()[:5], runs[5], CheckOptions{Last: 20, Margin: 0.05}).Missing))
 }
 
-// Of series of twenty runs without a change, at least 95 of 100 have no alarm in any of their
-// checks, if the logarithms of ratios are normal; docs/method/statistics.md has the rates of more series.
+// Of series of twenty runs without a change, at least 94 of 100 have no alarm in any of their
+// checks, also with heavy tails; docs/method/statistics.md has the rates of more series.
 func TestNoAlarmWithoutAChange(t *testing.T) {
 	const histories = 60
 	for _, model := range models()[1:] {
@@ -123,7 +123,7 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d histories with an alarm, %d of %d checks", model.name, alarmed, histories, alarms, checks)
-		if most := histories * 5 / 100; model.name != "heavy tails" && alarmed > most || alarmed > 4*most {
+		if alarmed > histories*6/100 {
 			t.Errorf("%s: %d of %d histories of 20 runs have an alarm", model.name, alarmed, histories)
 		}
 	}

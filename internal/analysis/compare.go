@@ -254,6 +254,7 @@ func (c *comparer) judge(m result.Metric) {
 		}
 		aUp, aDown := loose(&o.A)
 		bUp, bDown := loose(&o.B)
+		j.flipP = flipP(a, b, c.pairing(o), j.expect)
 		j.mayRise, j.mayFall = aUp || bDown, aDown || bUp
 		j.oneSender = len(o.A.Of) == 0 && o.A.Workload == o.B.Workload && o.Expect == nil
 		family, at = append(family, j), append(at, i)
@@ -262,7 +263,7 @@ func (c *comparer) judge(m result.Metric) {
 	for i, j := range family {
 		o := &c.out[at[i]]
 		o.Ratio, o.RatioCI, o.P, o.Verdict = j.cell.Ratio, j.cell.RatioCI, j.cell.P, j.cell.Verdict
-		o.Detectable, o.BlocksNeeded, o.Setups, o.DF = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF
+		o.Detectable, o.BlocksNeeded, o.Setups, o.DF, o.FlipP = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF, j.cell.FlipP
 	}
 }
 

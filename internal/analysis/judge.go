@@ -92,7 +92,8 @@ func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule 
 // over all its trials. The ratio is over the blocks in which both the mode and its
 // baseline have a trial: a block that lacks one of them is left out of this pair only.
 // The verdict is that of [stats.Decide]: the paired interval of the log ratio, Holm's
-// correction over the modes of one workload and metric, and a test of equivalence.
+// correction over the modes of one workload and metric, and a test of equivalence. A
+// difference must also be shown by [stats.SignFlipP], where there are enough replicates.
 // Without pairing, the ratio is over all values of both. A control is corrected alone,
 // because its verdict is not a claim about a mode.
 //
@@ -107,7 +108,7 @@ func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule 
 // every value above the bound remains.
 //
 // The codes of the warnings are unknown_metric, bad_value, baseline_missing,
-// beats_baseline, control_differs and two_bands, and those of the notes of the trials.
+// beats_baseline, control_differs, tests_disagree and two_bands, and those of the notes of the trials.
 func Judge(in Input) ([]result.Cell, []result.Warning) {
 	cells, warnings := judgeEach(in, func(family) {})
 	return cells, warnings
@@ -200,7 +201,7 @@ func (f *family) judge() {
 			}
 			continue
 		}
-		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true}
+		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true, flipP: flipP(f.values[i], f.values[base], f.rule.Pairing, 0)}
 		if f.rule.Pairing == PairBlocks {
 			c.N = l.N
 			c.Added = f.added(i, base)
@@ -260,6 +261,9 @@ func (f *family) warnings() []result.Warning {
 		}
 	}
 	for i, c := range f.cells {
+		if c.Verdict != "" && f.rule.Noisy == "" && testsDisagree(c.P, c.FlipP) {
+			out = append(out, twoTests(c))
+		}
 		switch {
 		case f.control[i] && (c.Verdict == result.Better || c.Verdict == result.Worse):
 			out = append(out, controlDiffers(c))
@@ -342,6 +346,30 @@ type judged struct {
 	// because a value in it is a lower bound. oneSender says that both values are of the
 	// same traffic and have the same sender. noisy says that a workload of it is too noisy to judge.
 	mayRise, mayFall, oneSender, noisy bool
+	// flipP is that of the sign-flip test of the ratio; nil where it is unknown.
+	flipP *float64
+}
+
+// flipP is the p value of [stats.SignFlipP] that the ratio of two modes is an expected one, 0 for 1, over the blocks that both
+// have; nil where it is unknown, and without pairing.
+func flipP(own, base []reading, pairing Pairing, expect float64) *float64 {
+	x, b, setups := inBoth(own, base)
+	ds, err := stats.Differences(x, b)
+	if err != nil || pairing == PairNone {
+		return nil
+	}
+	if expect > 0 {
+		for i := range ds {
+			ds[i] -= math.Log(expect)
+		}
+	}
+	return known(stats.SignFlipP(ds, setups))
+}
+
+// testsDisagree reports whether the t test shows a difference and the sign-flip test of the same values does not: then none is
+// shown. adjusted is the p value of the t test, adjusted over its family.
+func testsDisagree(adjusted, flip *float64) bool {
+	return adjusted != nil && *adjusted < 0.05 && flip != nil && *flip >= 0.05
 }
 
 // judge fills in the cells that are corrected together.
@@ -368,14 +396,18 @@ func judge(family []judged, rule Rule) {
 		if lo, hi, ok := j.ratio.Interval(0.95); ok && finite(lo) && finite(hi) {
 			c.RatioCI = &result.Interval{lo, hi}
 		}
-		c.P = known(ps[i])
+		c.P, c.FlipP = known(ps[i]), j.flipP
 		c.Detectable = known(ratios[i].Detectable())
 		if rule.Noisy != "" || j.noisy {
 			c.Verdict = result.CannotTell // more blocks of the same would not help
 			continue
 		}
-		c.Verdict = verdict(stats.Decide(ratios[i], ps[i], rule.Margin), ratios[i].Mean, c.Better)
-		if c.Verdict == result.CannotTell && needed[i] >= 0 {
+		p := ps[i]
+		if testsDisagree(c.P, c.FlipP) {
+			p = 1
+		}
+		c.Verdict = verdict(stats.Decide(ratios[i], p, rule.Margin), ratios[i].Mean, c.Better)
+		if c.Verdict == result.CannotTell && needed[i] >= 0 && p == ps[i] {
 			c.BlocksNeeded = &needed[i]
 		}
 		if j.oneSender {

@@ -96,7 +96,7 @@ func TestCellsKnownAnswer(t *testing.T) {
 			// R: t.test(first): mean 0.75, -0.5297804 to 2.0297804.
 			Value: new(math.Exp(0.75)), CI: &result.Interval{math.Exp(-0.5297804), math.Exp(2.0297804)},
 			Baseline: "host", Ratio: new(math.Exp(-1.58)),
-			RatioCI: &result.Interval{math.Exp(-2.4598858), math.Exp(-0.7001142)}, P: new(0.00283289),
+			RatioCI: &result.Interval{math.Exp(-2.4598858), math.Exp(-0.7001142)}, P: new(0.00283289), FlipP: new(4.0 / 1024),
 			Verdict: result.Worse, Margin: 0.05, Indicative: true,
 			// sd 1.229995; (2.262157 + 0.883404) / sqrt 10 = 0.994714.
 			Detectable: new(math.Expm1(0.994714 * 1.229995)),

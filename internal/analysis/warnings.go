@@ -41,6 +41,13 @@ func controlDiffers(c result.Cell) result.Warning {
 			"so doubt them. Use a quieter machine or more blocks.", c.Mode, c.Baseline, c.Verdict, warning.Said(*c.Ratio), warning.Said(c.Metric))
 }
 
+// twoTests is the warning about a cell of which two tests disagree.
+func twoTests(c result.Cell) result.Warning {
+	return warning.New(warning.TestsDisagree, scope(c.Mode, c.Workload, c.Metric),
+		"the t test shows a difference between %s and %s (p %.2g), and the sign-flip test of the same blocks does not (p %.2g): none is claimed. Run more blocks.",
+		c.Mode, c.Baseline, warning.Said(*c.P), warning.Said(*c.FlipP))
+}
+
 // twoBands is the warning about a cell whose blocks form two bands.
 func twoBands(c result.Cell, l levels) result.Warning {
 	of, show := "values form", func(v float64) string { return rounded(v, c.Unit) }

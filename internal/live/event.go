@@ -74,8 +74,8 @@ type TrialEnded struct{ Trial result.Trial }
 // WarningRaised carries a warning when it is emitted.
 type WarningRaised struct{ Warning result.Warning }
 
-// Provisional carries the intermediate results of a run. They contain no verdicts,
-// because more blocks follow.
+// Provisional carries the intermediate results of a run. They contain no intervals
+// and no verdicts, which hold for one look, after the last block.
 type Provisional struct {
 	Blocks int // completed
 	Cells  []result.Cell

@@ -21,6 +21,7 @@ type Comparison struct {
 	Ratio        *float64  `json:"ratio,omitempty"`
 	RatioCI      *Interval `json:"ratio_ci,omitempty"`
 	P            *float64  `json:"p,omitempty"`
+	FlipP        *float64  `json:"p_sign_flip,omitempty"` // as of a [Cell]
 	Verdict      Verdict   `json:"verdict,omitempty"`
 	Margin       float64   `json:"margin,omitempty"`
 	Detectable   *float64  `json:"detectable,omitempty"`
@@ -48,7 +49,7 @@ type Side struct {
 func (c Comparison) Cell() Cell {
 	return Cell{
 		Mode: c.A.ID, Workload: c.A.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N,
-		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P,
+		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P, FlipP: c.FlipP,
 		Verdict: c.Verdict, Margin: c.Margin, Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded, Indicative: c.Indicative, Setups: c.Setups, DF: c.DF,
 	}
 }

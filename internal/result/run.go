@@ -229,26 +229,29 @@ const (
 // are alike, the sender may be the reason, and the verdict is then [CannotTell]; if the
 // same sender reached more with the other mode, the mode is the reason.
 type Cell struct {
-	Mode         string    `json:"mode"`
-	Workload     string    `json:"workload"`
-	Metric       string    `json:"metric"`
-	Unit         string    `json:"unit"`
-	Better       Direction `json:"better"`
-	N            int       `json:"n"`
-	Value        *float64  `json:"value"`
-	AtLeast      bool      `json:"at_least,omitempty"`
-	CI           *Interval `json:"ci"`
-	Bands        *Bands    `json:"bands,omitempty"`
-	Lossy        *Lossy    `json:"lossy,omitempty"`
-	Baseline     string    `json:"baseline,omitempty"`
-	Ratio        *float64  `json:"ratio,omitempty"`
-	RatioCI      *Interval `json:"ratio_ci,omitempty"`
-	P            *float64  `json:"p,omitempty"`
-	Verdict      Verdict   `json:"verdict,omitempty"`
-	Margin       float64   `json:"margin,omitempty"`
-	Detectable   *float64  `json:"detectable,omitempty"`
-	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
-	Indicative   bool      `json:"indicative,omitempty"`
+	Mode     string    `json:"mode"`
+	Workload string    `json:"workload"`
+	Metric   string    `json:"metric"`
+	Unit     string    `json:"unit"`
+	Better   Direction `json:"better"`
+	N        int       `json:"n"`
+	Value    *float64  `json:"value"`
+	AtLeast  bool      `json:"at_least,omitempty"`
+	CI       *Interval `json:"ci"`
+	Bands    *Bands    `json:"bands,omitempty"`
+	Lossy    *Lossy    `json:"lossy,omitempty"`
+	Baseline string    `json:"baseline,omitempty"`
+	Ratio    *float64  `json:"ratio,omitempty"`
+	RatioCI  *Interval `json:"ratio_ci,omitempty"`
+	P        *float64  `json:"p,omitempty"`
+	// FlipP is the p value of the sign-flip test of the ratio, not adjusted: what P shows is a difference only if it is below
+	// 0.05, too. Absent where there are too few or too many replicates for it.
+	FlipP        *float64 `json:"p_sign_flip,omitempty"`
+	Verdict      Verdict  `json:"verdict,omitempty"`
+	Margin       float64  `json:"margin,omitempty"`
+	Detectable   *float64 `json:"detectable,omitempty"`
+	BlocksNeeded *int     `json:"blocks_needed,omitempty"`
+	Indicative   bool     `json:"indicative,omitempty"`
 	// Setups is the number of set-ups of the mode and its baseline behind the interval of the ratio, where some of the N
 	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
 	// has its own, and in runs of programs that did not record it.

@@ -132,7 +132,7 @@ const provisionalAfter = 2
 const manyTrials = 5000
 
 // provisional reports intermediate results after the block provisionalAfter and, if the
-// run reports progress, after later blocks. They contain no verdicts: this prevents
+// run reports progress, after later blocks. They contain no intervals and no verdicts: this prevents
 // optional stopping.
 func (r *run) provisional(block int) {
 	again := r.cfg.Progress > 0 && block > provisionalAfter && (r.schedule.Recorded() < manyTrials || block%10 == 0)
@@ -142,7 +142,7 @@ func (r *run) provisional(block int) {
 	cells, _ := analysis.Judge(analysis.Input{Modes: r.modes(), Workloads: plan.Names(r.cfg.Study), Values: r.schedule.Values(), Rule: analysis.RuleOf(r.cfg.Study, nil)})
 	for i := range cells {
 		c := &cells[i]
-		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil
+		c.Verdict, c.CI, c.RatioCI, c.P, c.FlipP, c.BlocksNeeded = "", nil, nil, nil, nil, nil
 	}
 	r.tell(live.Provisional{Blocks: block, Cells: cells})
 }

@@ -43,8 +43,8 @@ func TestStopsSettled(t *testing.T) {
 		t.Fatalf("provisional %+v", p)
 	}
 	for _, c := range p[0].Cells {
-		if c.Verdict != "" || c.P != nil {
-			t.Errorf("a provisional cell gives a verdict away: %+v", c)
+		if c.Verdict != "" || c.P != nil || c.CI != nil || c.RatioCI != nil {
+			t.Errorf("a provisional cell has an interval or gives a verdict away: %+v", c)
 		}
 	}
 }

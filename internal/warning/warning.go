@@ -171,6 +171,7 @@ const (
 	ControlDiffers     Code = "control_differs"
 	ToolsDisagree      Code = "tools_disagree"
 	TwoBands           Code = "two_bands"
+	TestsDisagree      Code = "tests_disagree"
 	BadValue           Code = "bad_value"
 	UnknownMetric      Code = "unknown_metric"
 	TrialsMissing      Code = "trials_missing"

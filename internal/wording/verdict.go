@@ -107,6 +107,8 @@ func doubts(c result.Cell) []string {
 		switch few := TooFew(c); {
 		case few != "":
 			out = append(out, "; indicative: "+few)
+		case differs(c) && c.FlipP != nil && *c.FlipP >= 0.05:
+			out = append(out, "; not by the sign-flip test")
 		case differs(c) && (c.P == nil || *c.P >= 0.05):
 			out = append(out, "; not after correction for several comparisons")
 		}

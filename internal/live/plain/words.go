@@ -123,19 +123,19 @@ func figure(t result.Trial) string {
 }
 
 // provisional is one line with the ratios so far, in the primary metrics, empty if there
-// are none. It has no verdicts and no intervals, because two blocks give only a rough
-// value.
+// are none. It has no verdicts and no intervals, because these hold for one
+// look, at the end.
 func provisional(e live.Provisional) string {
 	var ratios []string
 	for _, c := range e.Cells {
 		if m, ok := result.MetricNamed(c.Metric); ok && m.Primary && c.Ratio != nil {
-			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, wording.Ratio(c.Ratio, c.RatioCI)))
+			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, wording.Ratio(c.Ratio, nil)))
 		}
 	}
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("provisional, after %s, without verdicts (ratios to the baseline, 95 %% intervals): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+	return fmt.Sprintf("provisional, after %s, without intervals and verdicts (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
 func recreated(e live.Recreated) string {

@@ -9,15 +9,14 @@ import (
 	"tare/internal/wording"
 )
 
-// form is how much of a cell is shown: value, ratio and interval if they fit, else the
-// ratio with its interval, else only the ratio.
+// form is how much of a cell is shown: value and ratio if they fit, else only the ratio. A ratio has no interval: one that is looked
+// at after every block misses the truth at some look far more often than one that is looked at once, at the end.
 type form struct {
-	width    int
-	value    bool
-	interval bool
+	width int
+	value bool
 }
 
-func forms() []form { return []form{{25, true, true}, {16, false, true}, {11, false, false}} }
+func forms() []form { return []form{{16, true}, {11, false}} }
 
 // matrix shows the modes by the metrics of their workloads, in at most the given number
 // of lines.
@@ -87,7 +86,7 @@ func (s *state) foot(shown int) line {
 		return words(quiet, "and "+wording.Count(hidden, "more column", "more columns")+", in a wider window")
 	}
 	if s.blocks > 0 {
-		return words(quiet, "ratios are provisional: verdicts follow at the end")
+		return words(quiet, "ratios are provisional: intervals and verdicts follow at the end")
 	}
 	return nil
 }
@@ -150,11 +149,7 @@ func (s *state) cell(at cellKey, how form, scale wording.Scale) []span {
 		}
 		return []span{{text: wording.Cut(value, how.width)}}
 	}
-	ci := c.ci
-	if !how.interval {
-		ci = nil
-	}
-	ratio := wording.Ratio(c.ratio, ci)
+	ratio := wording.Ratio(c.ratio, nil)
 	if how.value {
 		const values = 6
 		return []span{{text: wording.Pad(value, values+1)}, {strong, wording.Cut(ratio, how.width-max(values, wording.Width(value))-1)}}

@@ -38,7 +38,6 @@ type cell struct {
 	hasValue bool
 	value    *float64
 	ratio    *float64
-	ci       *result.Interval
 	least    bool // a lower bound
 }
 
@@ -180,7 +179,7 @@ func (s *state) provisional(e live.Provisional) {
 		at := cellKey{name(c.Mode), name(c.Workload), c.Metric}
 		s.column(live.Column{Workload: at.workload, Metric: c.Metric})
 		old := s.cells[at]
-		old.hasValue, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
+		old.hasValue, old.value, old.ratio, old.least = true, c.Value, c.Ratio, c.AtLeast
 		s.put(at, old)
 	}
 }

@@ -81,6 +81,8 @@ func matrixSoFar(in report.Input) watched {
 	return out
 }
 
+// cellSoFar is a value with its ratio so far, without an interval: the page looks again after every trial, and an interval holds for one
+// look.
 func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 	for _, c := range cells {
 		if c.Mode != mode || c.Workload != workload || c.Metric != metric || c.Value == nil {
@@ -88,7 +90,7 @@ func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 		}
 		text := wording.AtLeast(c, wording.Value(*c.Value, c.Unit))
 		if c.Ratio != nil {
-			text += " · " + wording.Ratio(c.Ratio, c.RatioCI)
+			text += " · " + wording.Ratio(c.Ratio, nil)
 		}
 		return text + fmt.Sprintf(" · n %d", c.N)
 	}

@@ -87,6 +87,14 @@ func (r Row) P() string {
 	return wording.P(r.Cell.P)
 }
 
+// FlipP is the probability of a row by the sign-flip test.
+func (r Row) FlipP() string {
+	if r.Cell == nil {
+		return wording.Unknown
+	}
+	return wording.P(r.Cell.FlipP)
+}
+
 // N is the number of blocks, or of trials where nothing is compared.
 func (r Row) N() string {
 	if r.Cell == nil || r.Cell.N == 0 {

@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"tare/internal/result"
+	"tare/internal/stats"
+)
+
+// Chance is how many verdicts of a run are expected to be wrong although nothing is wrong with the measurements. Comparisons is the
+// number of those that were judged, of which Verdicts have another verdict than [result.CannotTell], and Families the
+// number of families that are corrected together.
+type Chance struct{ Comparisons, Verdicts, Families int }
+
+// level is that of each of the two tests of [stats.Decide], and of a family after Holm's correction.
+const level = 0.05
+
+// Wrong is the largest expected number of wrong verdicts: of two equal modes that differ, of two that differ by more than the margin
+// that they are the same within it, or that the difference is small. One true ratio allows only one of these, and the
+// test against each has the level 5 %, so it is 5 % of the comparisons, corrected or not.
+func (c Chance) Wrong() float64 { return level * float64(c.Comparisons) }
+
+// WrongFamilies is the largest expected number of families in which a difference is claimed that does not exist.
+func (c Chance) WrongFamilies() float64 { return level * float64(c.Families) }
+
+// ChanceOf counts the cells, the comparisons that the study asks for, and the steps of a ladder. What is too noisy to judge, has
+// too few blocks or no ratio has no part in it, nor have tests that give no verdict: of a ranking, of a crossing, of a claim.
+func ChanceOf(run result.Run) Chance {
+	var out Chance
+	families := map[any]bool{}
+	count := func(family any, verdict result.Verdict, judged bool) {
+		if !judged || verdict == "" || run.Noisy != "" {
+			return
+		}
+		out.Comparisons++
+		families[family] = true
+		if verdict != result.CannotTell {
+			out.Verdicts++
+		}
+	}
+	controls := map[string]bool{}
+	for _, m := range run.Modes {
+		controls[m.ID] = m.Control
+	}
+	type pair struct{ kind, with, without, workload, metric string }
+	for _, c := range run.Cells {
+		family := pair{"cells", "", "", c.Workload, c.Metric}
+		if controls[c.Mode] {
+			family.with = c.Mode
+		}
+		count(family, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !run.NoisyIn(c.Workload))
+	}
+	for _, c := range run.Comparisons {
+		noisy := false
+		for _, t := range append(c.A.Terms(), c.B.Terms()...) {
+			noisy = noisy || run.NoisyIn(t.Workload)
+		}
+		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !noisy)
+	}
+	if run.Ladder != nil {
+		seen := map[pair]bool{}
+		for _, c := range run.Ladder.Costs {
+			for _, steps := range [][]result.LadderStep{c.Steps, c.Removals} {
+				for _, s := range steps {
+					step := pair{"ladder", s.With, s.Without, c.Workload, c.Metric}
+					count(pair{kind: "ladder", metric: c.Metric}, s.Verdict, s.RatioCI != nil && !seen[step] && !run.NoisyIn(c.Workload))
+					seen[step] = true
+				}
+			}
+		}
+	}
+	out.Families = len(families)
+	return out
+}

@@ -190,11 +190,13 @@ else
 	peers=$$(scripts/setup-peers) && PATH="$${peers:+$$peers:}$$PATH" bin/bench -tare $(BIN) $(BENCHFLAGS)
 endif
 
-# The method on the real lab: the host against itself, 40 times, about 10 minutes on
-# an otherwise idle machine. Similar sections, selected in the same way:
+# The method on the real lab: a mode against itself, RUNS times; the host about 10 minutes on
+# an otherwise idle machine, AA=docker/bridge and other slow modes an hour and more. Similar sections, selected in the same way:
 # effect (a difference of known size) and protocol (two profiles that must agree).
+AA ?= host
+RUNS ?= 40
 bench-aa: bin/bench build
-	bin/bench -tare $(BIN) -only aa $(BENCHFLAGS)
+	bin/bench -tare $(BIN) -only aa -aa-mode $(AA) -aa-runs $(RUNS) $(BENCHFLAGS)
 
 # Go itself decides whether the program must be built again.
 .PHONY: bin/bench bench-check

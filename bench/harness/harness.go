@@ -23,8 +23,8 @@ type Options struct {
 	// PeerRatios collects, by row of these comparisons, how many times as good as the best peer tare is.
 	PeerRatios *[]float64
 
-	AARuns, EffectRuns int      // runs of a baseline against itself, and with a known effect
-	AAWorkload         string   // workload of the runs against itself
+	AARuns, EffectRuns int      // runs of a mode against itself, and with a known effect
+	AAMode, AAWorkload string   // what is measured against itself
 	Protocols          []string // two profiles that must agree
 	WatchPairs         int      // pairs of trials, one of each watched
 	WatchLong          time.Duration

@@ -13,60 +13,6 @@ import (
 	"tare/internal/stats"
 )
 
-// aaMost is the maximum number of 40 runs that may report a difference between a mode and
-// itself: 5 % are expected, which is 2; more than 4 have a probability of 5 %.
-const aaMost = 4
-
-// AA measures the host against itself repeatedly: every difference found is false.
-func AA(ctx context.Context, b harness.Options) error {
-	metric := map[string]string{"tcp_rr": "transaction_rate", "tcp_stream": "goodput"}[b.AAWorkload]
-	if metric == "" {
-		return fmt.Errorf("-aa-workload: %q is neither tcp_rr nor tcp_stream", b.AAWorkload)
-	}
-	study := "name: a-a\nprofile: quick\ncontrol: true\nmodes: [host]\nworkloads: [" + b.AAWorkload + "]\n"
-	found := map[result.Verdict]int{}
-	var widths, ratios, variances []float64 // variances of the logarithm of the ratio, as the blocks of one run predict them
-	misses, noisy := 0, 0
-	began := time.Now()
-	for i := range b.AARuns {
-		o, err := b.Run(ctx, study, "--seed", fmt.Sprint(i+1))
-		if err != nil {
-			return err
-		}
-		c, err := o.Cell("control", b.AAWorkload, metric)
-		if err != nil {
-			return err
-		}
-		if o.Exit == harness.Unfit {
-			noisy++
-		}
-		found[c.Verdict]++
-		text := "no ratio"
-		if c.Ratio != nil && c.RatioCI != nil {
-			ratios, widths = append(ratios, *c.Ratio), append(widths, harness.HalfWidth(c))
-			half := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2 / stats.TQuantile(0.975, float64(c.N-1))
-			variances = append(variances, half*half)
-			if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {
-				misses++
-			}
-			text = harness.Ratio(c, 4)
-		}
-		fmt.Fprintf(os.Stderr, "bench aa: run %d of %d, %s: %s, %s\n", i+1, b.AARuns, o.Wall.Round(time.Second/10), c.Verdict, text)
-	}
-	harness.Title("The host against itself: %d runs of the quick profile, %s", b.AARuns, b.AAWorkload)
-	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals without 1", "median ratio", "median half-width", "largest", "ratios vary by", "their blocks predict", "whole")
-	fmt.Printf("| %d | %d | %d | %d | %d | %d | %d | %.4f | %.1f %% | %.1f %% | %.2f %% | %.2f %% | %s |\n\n",
-		found[result.Worse], found[result.Better], found[result.Small], found[result.Same], found[result.CannotTell], noisy, misses,
-		harness.Median(ratios), 100*harness.Median(widths), 100*most(widths), 100*harness.CV(ratios), 100*math.Sqrt(mean(variances)), time.Since(began).Round(time.Second))
-	if claimed := found[result.Worse] + found[result.Better]; claimed*40 > aaMost*b.AARuns {
-		return fmt.Errorf("%d of %d runs report a difference between the host and itself, more than %d of 40", claimed, b.AARuns, aaMost)
-	}
-	if noisy == b.AARuns {
-		return fmt.Errorf("all %d runs were too noisy for verdicts: use a less busy machine", b.AARuns)
-	}
-	return nil
-}
-
 func most(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -197,5 +143,9 @@ func logRatio(c result.Cell) (stats.LogRatio, error) {
 		return stats.LogRatio{}, fmt.Errorf("no ratio with an interval, of %d blocks", c.N)
 	}
 	half := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2
-	return stats.LogRatio{N: c.N, Mean: math.Log(*c.Ratio), SD: half / stats.TQuantile(0.975, float64(c.N-1)) * math.Sqrt(float64(c.N))}, nil
+	df := c.DF
+	if df == 0 {
+		df = float64(c.N - 1)
+	}
+	return stats.LogRatio{N: c.N, Mean: math.Log(*c.Ratio), SD: half / stats.TQuantile(0.975, df) * math.Sqrt(float64(c.N)), DF: c.DF}, nil
 }

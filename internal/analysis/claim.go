@@ -261,7 +261,7 @@ func (e *claims) measureValue(p *claimPoint, m result.Metric, a result.Side) {
 		}
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
 	}
-	p.found = sample(xs)
+	p.found = sample(xs, own)
 }
 
 // measureRatio measures the ratio of two sides. If a value is 0, there is none: then a point that is
@@ -301,7 +301,8 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 		p.found.N = len(both)
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
 	case aside:
-		p.found = sample(plain(differences(x, y)))
+		apart := differences(x, y)
+		p.found = sample(plain(apart), apart)
 		p.lo, p.hi = p.lo-1, p.hi-1 // of the ratio 1, which is the difference 0
 	default:
 		p.reason = "a value is 0, which has no ratio"
@@ -316,15 +317,12 @@ func logLimit(x float64) float64 {
 	return math.Log(x)
 }
 
-// sample summarises values; a single one has no spread.
-func sample(xs []float64) stats.LogRatio {
-	switch len(xs) {
-	case 0:
+// sample summarises values, or their logarithms, of blocks; a single one has no spread.
+func sample(xs []float64, of []reading) stats.LogRatio {
+	if len(xs) == 0 {
 		return stats.LogRatio{}
-	case 1:
-		return stats.LogRatio{N: 1, Mean: xs[0]}
 	}
-	return logRatioOf(xs)
+	return stats.LevelBySetup(xs, setupsOf(of))
 }
 
 // decide tests all points as one family.

@@ -69,6 +69,7 @@ type duel struct {
 	counts  []int
 	unknown []bool      // by number: both values are lower bounds
 	logs    [][]float64 // by number, then block
+	setups  []int       // of the blocks, as of [stats.PairedBySetup]
 	higher  bool        // the metric is better if higher
 }
 
@@ -117,6 +118,13 @@ func (t table) duel(a, b string, of plan.Concurrency, m result.Metric) duel {
 		}
 		d.logs = append(d.logs, logs)
 	}
+	if len(kept) > 0 { // a block has the same set-ups at every number
+		for _, r := range kept[0] {
+			if blocks[r.block] == len(kept) {
+				d.setups = append(d.setups, r.setup)
+			}
+		}
+	}
 	return d
 }
 
@@ -133,7 +141,7 @@ func crossingsOf(all []duel) []result.Crossing {
 	var ps []float64
 	for _, d := range all {
 		for _, logs := range d.logs {
-			ps = append(ps, logRatioOf(logs).P())
+			ps = append(ps, stats.MeanZeroPBySetup(logs, d.setups))
 		}
 	}
 	ps = stats.Holm(ps)
@@ -162,7 +170,7 @@ func (d duel) crossing(from, to int) result.Crossing {
 	for i := from; i < to; i++ {
 		start, end := math.Log2(float64(d.counts[i])), math.Log2(float64(d.counts[i+1]))
 		at += (end - start) * sameSign(first, mean(d.logs[i]), mean(d.logs[i+1]))
-		for _, u := range undecided(d.logs[i], d.logs[i+1]) {
+		for _, u := range undecided(d.logs[i], d.logs[i+1], d.setups) {
 			lo, hi = min(lo, start+u*(end-start)), max(hi, start+u*(end-start))
 		}
 	}
@@ -197,19 +205,20 @@ func sameSign(first, from, to float64) float64 {
 // undecided are the limits of where, on the line from 0 to 1 between two numbers, the mean
 // of the blocks' interpolated values d = a + u (b-a) is not shown to differ from 0:
 //
-//	mean(u)^2 <= t(.975, n-1)^2 var(u) / n
+//	mean(u)^2 <= t(.975, DF)^2 V(u)    V the squared standard error of the mean, by set-ups where blocks share them
 //
 // Both sides are quadratic in u.
-func undecided(a, b []float64) []float64 {
-	n := float64(len(a))
+func undecided(a, b []float64, setups []int) []float64 {
 	e := make([]float64, len(a))
 	for i := range a {
 		e[i] = b[i] - a[i]
 	}
-	t := stats.TQuantile(0.975, n-1)
-	c := t * t / n
+	aa, df := stats.MeanCovariance(a, a, setups)
+	ae, _ := stats.MeanCovariance(a, e, setups)
+	ee, _ := stats.MeanCovariance(e, e, setups)
+	t := stats.TQuantile(0.975, df)
 	ma, me := mean(a), mean(e)
-	p, q, r := me*me-c*covariance(e, e), ma*me-c*covariance(a, e), ma*ma-c*covariance(a, a)
+	p, q, r := me*me-t*t*ee, ma*me-t*t*ae, ma*ma-t*t*aa
 	var out []float64
 	for _, u := range []float64{0, 1} {
 		if p*u*u+2*q*u+r <= 0 {
@@ -228,23 +237,10 @@ func undecided(a, b []float64) []float64 {
 	return out
 }
 
-func logRatioOf(logs []float64) stats.LogRatio {
-	return stats.LogRatio{N: len(logs), Mean: mean(logs), SD: math.Sqrt(covariance(logs, logs))}
-}
-
 func mean(xs []float64) float64 {
 	sum := 0.0
 	for _, x := range xs {
 		sum += x
 	}
 	return sum / float64(len(xs))
-}
-
-// covariance is the sample covariance, divisor n-1.
-func covariance(xs, ys []float64) float64 {
-	mx, my, sum := mean(xs), mean(ys), 0.0
-	for i := range xs {
-		sum += (xs[i] - mx) * (ys[i] - my)
-	}
-	return sum / float64(len(xs)-1)
 }

@@ -190,3 +190,44 @@ func TestEvaluateConcurrency(t *testing.T) {
 		t.Errorf("judged again: %+v", again.Concurrencies)
 	}
 }
+
+// Where blocks share a set-up, whose level is drawn once, the interval of a crossing is that of the set-ups.
+func TestCrossingOfSetups(t *testing.T) {
+	const sessions, blocks = 300, 10
+	of := concurrencyOf(1, 4, 16, 64, 256)
+	covered := map[bool]int{}
+	found := map[bool]int{}
+	for seed := range sessions {
+		rng := rand.New(rand.NewPCG(uint64(seed), 9))
+		levels := make([]float64, blocks/2)
+		for i := range levels {
+			levels[i] = 0.04 * rng.NormFloat64()
+		}
+		trials := curves(of, "transaction_rate", blocks, 0.01, crossesAt(16, 0.1), rng)
+		for i := range trials {
+			if t := &trials[i]; t.Mode == "veth" {
+				t.Metrics["transaction_rate"] *= math.Exp(levels[(t.Block-1)/2])
+			}
+		}
+		for _, recorded := range []bool{false, true} {
+			for i := range trials {
+				if t := &trials[i]; recorded && t.Mode == "veth" {
+					t.Setup = 1 + (t.Block-1)/2
+				} else if recorded {
+					t.Setup = t.Block
+				}
+			}
+			for _, c := range crossingsIn(t, of, trials, Rule{Margin: 0.05}) {
+				found[recorded]++
+				if c.CI[0] <= 16 && 16 <= c.CI[1] {
+					covered[recorded]++
+				}
+			}
+		}
+	}
+	by, blind := float64(covered[true])/float64(found[true]), float64(covered[false])/float64(found[false])
+	t.Logf("covered by set-ups %.3f of %d, by blocks %.3f of %d", by, found[true], blind, found[false])
+	if by < 0.93 || blind > 0.90 || found[true] < sessions*8/10 {
+		t.Errorf("the intervals of %d crossings cover %.3f by set-ups, of %d %.3f by blocks", found[true], by, found[false], blind)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/plan"
+	"tare/internal/stats"
 	"tare/internal/study"
 	"tare/internal/wording"
 )
@@ -47,7 +48,7 @@ func span(from, to int, one, many string) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid, p)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -205,6 +206,34 @@ func renewing(p plan.Plan, s study.Study) string {
 		return what + always
 	}
 	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to create", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
+}
+
+// resolving says what modes with fewer set-ups than blocks can resolve, a line for those that have the same number.
+func resolving(p plan.Plan, s study.Study) []string {
+	var groups []string // by the sizes of their set-ups
+	modes, sizes := map[string][]string{}, map[string][]int{}
+	for _, m := range p.Modes {
+		own := s.Renew.SetUps(p.MinBlocks, p.SetupTimes[m])
+		if len(own) == p.MinBlocks || p.MinBlocks < stats.MinPairs {
+			continue
+		}
+		key := fmt.Sprint(own)
+		if modes[key] == nil {
+			groups = append(groups, key)
+		}
+		modes[key], sizes[key] = append(modes[key], m), own
+	}
+	var lines []string
+	for _, key := range groups {
+		of, n := listed(modes[key]), len(sizes[key])
+		df, least, most, ok := stats.SetupWidth(sizes[key])
+		if !ok {
+			lines = append(lines, "set-ups: 1 of "+of+": verdicts are of one set-up, indicative at most")
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("set-ups: %d in %d blocks of %s (t of %.2g degrees of freedom): intervals are %.2g to %.2g times as wide as with one for each block", n, p.MinBlocks, of, df, least, most))
+	}
+	return lines
 }
 
 // ruling prints the rules for invalid trials that apply to trials of the plan.

@@ -20,6 +20,11 @@ func PairedBySetup(x, b []float64, setups []int) (LogRatio, error) {
 	if setups != nil && len(setups) != len(ds) {
 		return LogRatio{}, fmt.Errorf("pair values with their baseline: %d pairs, and set-ups of %d", len(ds), len(setups))
 	}
+	return LevelBySetup(ds, setups), nil
+}
+
+// LevelBySetup summarises one or more log ratios, or other values with a mean, as [PairedBySetup] does; setups are nil or of as many.
+func LevelBySetup(ds []float64, setups []int) LogRatio {
 	mean, sd := meanSD(ds)
 	l := LogRatio{N: len(ds), Mean: mean, SD: sd}
 	g := groupedMean(ds, setups)
@@ -29,7 +34,7 @@ func PairedBySetup(x, b []float64, setups []int) (LogRatio, error) {
 	if g.shared() {
 		l.SD, l.DF = g.se*math.Sqrt(float64(l.N)), g.df
 	}
-	return l, nil
+	return l
 }
 
 // MeanIntervalBySetup is [MeanInterval] for values of which some were measured on one set-up, as of
@@ -145,12 +150,26 @@ func groupedMean(xs []float64, groups []int) grouped {
 	if !out.shared() {
 		return out
 	}
-	var v, squares float64
-	weight := make([]float64, len(size))
+	df, scale := groupedDF(size)
+	v := 0.0
 	for s := range size {
-		p := size[s] / n
+		v += u[s] * u[s] / ((1 - size[s]/n) * n * n)
+	}
+	out.se, out.df = math.Sqrt(v*scale), df
+	return out
+}
+
+// groupedDF is the degrees of freedom of [groupedMean] for groups of these sizes, and c there.
+func groupedDF(size []float64) (df, scale float64) {
+	n := 0.0
+	for _, m := range size {
+		n += m
+	}
+	squares := 0.0
+	weight := make([]float64, len(size))
+	for s, m := range size {
+		p := m / n
 		weight[s] = 1 / ((1 - p) * n * n)
-		v += weight[s] * u[s] * u[s]
 		squares += p * p
 	}
 	// The covariances of the u_s, if values are independent, and if only the level of a group varies.
@@ -172,6 +191,36 @@ func groupedMean(xs []float64, groups []int) grouped {
 	}
 	_, plain := expected(independent, func(s int) float64 { return size[s] })
 	found, fewer := expected(level, func(s int) float64 { return size[s] * size[s] })
-	out.se, out.df = math.Sqrt(v*max(1, squares/found)), min(plain, fewer)
-	return out
+	return min(plain, fewer), max(1, squares/found)
+}
+
+// SetupWidth is how much wider the 95 % interval of [PairedBySetup] is for pairs of which those of one set-up are as many as sizes
+// say than it would be with a set-up for each pair: least times if nothing varies between set-ups, most times if
+// nothing else varies. df are its degrees of freedom. ok is false with fewer than two set-ups.
+func SetupWidth(sizes []int) (df, least, most float64, ok bool) {
+	var size []float64
+	n, squares := 0.0, 0.0
+	for _, m := range sizes {
+		size = append(size, float64(m))
+		n, squares = n+float64(m), squares+float64(m)*float64(m)
+	}
+	if len(sizes) < 2 {
+		return 0, 0, 0, false
+	}
+	df, _ = groupedDF(size)
+	least = TQuantile(0.975, df) / TQuantile(0.975, n-1)
+	return df, least, least * math.Sqrt(squares/n), true
+}
+
+// MeanCovariance is the covariance of the means of x and of y, both over the same replicates, with its degrees of freedom; that of a
+// mean with itself is its squared standard error. setups are as of [PairedBySetup], of as many values as x and y
+// have. It is a bilinear form, so that of a sum of values follows from those of its terms.
+func MeanCovariance(x, y []float64, setups []int) (covariance, df float64) {
+	// 4 cov(x, y) = var(x + y) - var(x - y)
+	sum, difference := make([]float64, len(x)), make([]float64, len(x))
+	for i := range x {
+		sum[i], difference[i] = x[i]+y[i], x[i]-y[i]
+	}
+	a, b := groupedMean(sum, setups), groupedMean(difference, setups)
+	return (a.se*a.se - b.se*b.se) / 4, a.df
 }

@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tare/internal/testkit/must"
@@ -82,5 +83,58 @@ func TestPairedBySetupCovers(t *testing.T) {
 	}
 	if missedByPairs < 0.15 {
 		t.Errorf("pairs as replicates miss at most %.3f: the simulation has no effect of set-ups", missedByPairs)
+	}
+}
+
+// The factors are those of the intervals of values that vary between set-ups alone, or not at all.
+func TestSetupWidth(t *testing.T) {
+	for _, sizes := range [][]int{{2, 2, 2}, {2, 2, 2, 1}, {3, 3, 1}} {
+		df, least, most, ok := SetupWidth(sizes)
+		n := 0
+		var setups []int
+		for s, m := range sizes {
+			n += m
+			setups = append(setups, slices.Repeat([]int{s}, m)...)
+		}
+		ds := make([]float64, n)
+		for i := range ds {
+			ds[i] = float64(i * i % 5)
+		}
+		l := LevelBySetup(ds, setups)
+		if near(t, "degrees of freedom", df, l.DF, 1e-9); !ok {
+			t.Errorf("%v has no factor", sizes)
+		}
+		narrow := TQuantile(0.975, float64(n-1))
+		near(t, "least", least, TQuantile(0.975, df)/narrow, 1e-9)
+		squares := 0.0
+		for _, m := range sizes {
+			squares += float64(m * m)
+		}
+		near(t, "most", most, least*math.Sqrt(squares/float64(n)), 1e-9)
+	}
+	if _, least, most, ok := SetupWidth([]int{1, 1, 1, 1}); !ok || math.Abs(least-1) > 1e-9 || math.Abs(most-1) > 1e-9 {
+		t.Errorf("a set-up for each block: %g to %g, %t", least, most, ok)
+	}
+	if _, _, _, ok := SetupWidth([]int{7}); ok {
+		t.Error("one set-up has a factor")
+	}
+}
+
+// The form is that of the squared standard error.
+func TestMeanCovariance(t *testing.T) {
+	x, y, setups := []float64{1, 2, 4, 3, 7, 5, 6}, []float64{2, 1, 0, 5, 3, 3, 9}, []int{1, 1, 2, 2, 3, 3, 4}
+	for _, setups := range [][]int{nil, setups} {
+		xx, df := MeanCovariance(x, x, setups)
+		l := LevelBySetup(x, setups)
+		near(t, "with itself", xx, l.SD*l.SD/7, 1e-9)
+		near(t, "degrees of freedom", df, l.df(), 1e-9)
+		xy, _ := MeanCovariance(x, y, setups)
+		yy, _ := MeanCovariance(y, y, setups)
+		sum := make([]float64, 7)
+		for i := range sum {
+			sum[i] = x[i] + 2*y[i]
+		}
+		ss, _ := MeanCovariance(sum, sum, setups)
+		near(t, "of a sum", ss, xx+4*xy+4*yy, 1e-9)
 	}
 }

@@ -138,6 +138,18 @@ func (r Renew) Due(block int, takes time.Duration) bool {
 	return every > 0 && block > 1 && (block-1)%every == 0
 }
 
+// SetUps is how many of so many blocks each set-up has of a mode with the given set-up time.
+func (r Renew) SetUps(blocks int, takes time.Duration) []int {
+	var sizes []int
+	for block := 1; block <= blocks; block++ {
+		if block == 1 || r.Due(block, takes) {
+			sizes = append(sizes, 0)
+		}
+		sizes[len(sizes)-1]++
+	}
+	return sizes
+}
+
 // String writes r as a study file does.
 func (r Renew) String() string {
 	switch {

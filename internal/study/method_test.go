@@ -259,3 +259,17 @@ func TestLengthsForManyFlows(t *testing.T) {
 		must.Fail(t, must.Err(resolve(asked, false, false)), "flows is 1001; want at most 1000 for udp_stream")
 	}
 }
+
+// A set-up has the blocks from one in which it is due to the next.
+func TestRenewSetUps(t *testing.T) {
+	for _, c := range []struct {
+		renew study.Renew
+		takes time.Duration
+		want  []int
+	}{
+		{study.RenewAuto(), time.Second, []int{1, 1, 1, 1, 1, 1, 1}}, {study.RenewAuto(), study.RenewQuick, []int{2, 2, 2, 1}},
+		{study.RenewEvery(3), 0, []int{3, 3, 1}}, {study.RenewOnce(), 0, []int{7}},
+	} {
+		must.EqualFor(t, c.renew.String(), c.want, c.renew.SetUps(7, c.takes))
+	}
+}

@@ -237,3 +237,11 @@ func FuzzClean(f *testing.F) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+func TestBlocks(t *testing.T) {
+	for want, c := range map[string]result.Cell{"7": {N: 7}, "7 (4 set-ups)": {N: 7, Setups: 4}, "7 (1 set-up)": {N: 7, Setups: 1}} {
+		if got := Blocks(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package wording
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"tare/internal/result"
@@ -46,6 +48,14 @@ func inFull(c result.Cell) string {
 		return "not judged"
 	}
 	return "unknown verdict: " + Clean(string(c.Verdict))
+}
+
+// Blocks is the number of blocks of a cell, and of the set-ups that the interval of its ratio is of where some share one: "7 (4 set-ups)".
+func Blocks(c result.Cell) string {
+	if c.Setups > 0 && c.Setups < c.N {
+		return fmt.Sprintf("%d (%s)", c.N, Count(c.Setups, "set-up", "set-ups"))
+	}
+	return strconv.Itoa(c.N)
 }
 
 // AtLeast marks the text of a value that is only a lower bound: "≥ 23.4".

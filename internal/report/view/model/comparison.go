@@ -194,9 +194,9 @@ func (l comparedLine) DetectableText() string {
 // Count is the number of blocks, with those that are incomplete: "5 (1 missing)".
 func (l comparedLine) Count() string {
 	if l.Missing == 0 {
-		return strconv.Itoa(l.N)
+		return wording.Blocks(l.Cell())
 	}
-	return strconv.Itoa(l.N) + " (" + strconv.Itoa(l.Missing) + " missing)"
+	return wording.Blocks(l.Cell()) + " (" + strconv.Itoa(l.Missing) + " missing)"
 }
 
 // Without describes why there are no values.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -95,12 +94,12 @@ func (r Row) FlipP() string {
 	return wording.P(r.Cell.FlipP)
 }
 
-// N is the number of blocks, or of trials where nothing is compared.
+// N is the number of blocks, with that of the set-ups where blocks share them, or of trials where nothing is compared.
 func (r Row) N() string {
 	if r.Cell == nil || r.Cell.N == 0 {
 		return wording.Unknown
 	}
-	return fmt.Sprint(r.Cell.N)
+	return wording.Blocks(*r.Cell)
 }
 
 // Detectable is the smallest change that could have been seen.

@@ -91,7 +91,7 @@ func metricColumns(b *model.Builder, t model.Table, told bool) []metricColumn {
 		{has(func(c result.Cell) bool { return c.FlipP != nil }),
 			doc.Column{For: doc.HTML, Head: "p, sign-flip", Title: "Probability by a test that does not assume normal noise, not adjusted", Number: true}, text(model.Row.FlipP)},
 		{ratios, doc.Column{For: doc.HTML, Head: "Detectable", Title: model.Smallest, Number: true}, text(model.Row.Detectable)},
-		{true, doc.Column{For: doc.HTML, Head: "n", Title: "Blocks, or trials where nothing is compared", Number: true}, text(model.Row.N)},
+		{true, doc.Column{For: doc.HTML, Head: "n", Title: "Blocks, with the set-ups where some share one, or trials where nothing is compared", Number: true}, text(model.Row.N)},
 	}, func(c metricColumn) bool { return !c.shown })
 }
 

@@ -65,7 +65,8 @@ type Length struct {
 	Workload  string  `json:"workload"`
 	FromBlock int     `json:"from_block"`
 	Warmup    float64 `json:"warmup"`
-	Duration  float64 `json:"duration"`       // of the timed window
-	Held      float64 `json:"held,omitempty"` // how long the mode's path needs for the data that it holds
-	Reason    string  `json:"reason"`         // in words
+	Duration  float64 `json:"duration"`        // of the timed window
+	Held      float64 `json:"held,omitempty"`  // how long the mode's path needs for the data that it holds
+	Slice     float64 `json:"slice,omitempty"` // if the paths required a longer one than the study has
+	Reason    string  `json:"reason"`          // in words
 }

@@ -34,7 +34,7 @@ func withCause(err error, cause string) error {
 // explain adds to the error of a failed trial where its packets were dropped. A path that is not
 // proven has its own reason, and so has a trial that was too short.
 func (tr *trialRun) explain(ctx context.Context) {
-	if tr.err == nil || errors.As(tr.err, new(*voidError)) || errors.As(tr.err, new(*heldError)) || errors.As(tr.err, new(*tooShortError)) {
+	if tr.err == nil || errors.As(tr.err, new(*voidError)) || errors.As(tr.err, new(*heldError)) || errors.As(tr.err, new(*tooShortError)) || errors.As(tr.err, new(*sliceError)) {
 		return
 	}
 	cause := tr.observed.Cause(ctx, tr.packetSize())

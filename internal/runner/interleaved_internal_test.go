@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
+	"tare/internal/traffic"
 )
 
 // alone is a trial of a run with one mode, on an underlay of this rate.
@@ -85,4 +87,33 @@ func TestSlowModeUsesItsOwnTime(t *testing.T) {
 			t.Errorf("the slow mode took %s of %s: %v", slow.elapsed, slow.budget, slow.err)
 		}
 	})
+}
+
+// One path with long round trips gives all modes of its group the same longer slices; trials that failed keep their reason, and
+// those of the cost pass, pilots and trials in one piece are left alone.
+func TestRoundTripsOfAGroup(t *testing.T) {
+	w := study.Workload{ID: "rr", Kind: "tcp_rr", Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}
+	made := func(w study.Workload, block int, rtts ...time.Duration) (group []*trialRun) {
+		for _, rtt := range rtts {
+			_, tr := alone(0, w)
+			tr.Block, tr.pairs[0].held = block, &traffic.Held{RTT: rtt}
+			group = append(group, tr)
+		}
+		return group
+	}
+	group := made(w, 1, 100*time.Microsecond, 5*time.Millisecond, 2*time.Millisecond)
+	broken := errors.New("broken")
+	group[2].err = broken
+	checkRoundTrips(group)
+	for i, want := range []string{"a round trip of host takes 5 ms; it is repeated with slices of 250 ms", "a round trip of host takes 5 ms; it is repeated with slices of 250 ms", "broken"} {
+		must.FailFor(t, "a trial of the group", group[i].err, want)
+	}
+	pass, whole := w, w
+	pass.ID, whole.Slice = study.CostPassID, study.AtOnce
+	for name, group := range map[string][]*trialRun{
+		"short round trips": made(w, 1, time.Microsecond, 0), "a pilot": made(w, 0, time.Second), "the cost pass": made(pass, 1, time.Second), "in one piece": made(whole, 1, time.Second),
+	} {
+		checkRoundTrips(group)
+		must.EqualFor(t, name, error(nil), group[0].err)
+	}
 }

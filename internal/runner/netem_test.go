@@ -29,6 +29,9 @@ func TestGuestNetem(t *testing.T) {
 	}{
 		{"delay 1ms", exchanges("tcp_rr"), roundTrips(1e-3)},
 		{"delay 100ms", exchanges("tcp_rr"), roundTrips(100e-3)},
+		{"delay 5ms", sliced(exchanges("tcp_rr")), roundTripsOfRate(5e-3)},
+		{"delay 20ms", sliced(exchanges("tcp_rr")), roundTripsOfRate(20e-3)},
+		{"delay 20ms", sliced(exchanges("udp_rr")), roundTripsOfRate(20e-3)},
 		{"delay 100ms", exchanges("tcp_crr"), func(tr result.Trial) bool { return tr.Metrics["connect_p50"] >= 100e-3 }},
 		{"delay 20ms reorder 30% 50%", paced, func(tr result.Trial) bool {
 			return tr.Metrics["reordered_ratio"] > 0.05 && tr.Metrics["loss_ratio"] < 0.01 && tr.Metrics["duplicates"] == 0
@@ -77,5 +80,20 @@ func roundTrips(delay float64) func(result.Trial) bool {
 	return func(tr result.Trial) bool {
 		p50 := tr.Metrics["rtt_p50"]
 		return p50 >= delay && p50 < 2*delay+50e-3
+	}
+}
+
+// sliced is a workload with more than 50 round trips of 5 ms in its window, in slices that are shorter than one of 20 ms.
+func sliced(w study.Workload) study.Workload {
+	w.Slice, w.Duration = study.Duration(15*time.Millisecond), study.Duration(600*time.Millisecond)
+	return w
+}
+
+// roundTripsOfRate expects the exchanges of a closed loop that were counted in slices to have taken what their number says, and
+// a round trip as roundTrips does.
+func roundTripsOfRate(delay float64) func(result.Trial) bool {
+	return func(tr result.Trial) bool {
+		took := tr.Metrics["transaction_rate"] * tr.Metrics["rtt_p50"]
+		return roundTrips(delay)(tr) && took > 0.7 && took < 1.3
 	}
 }

@@ -401,6 +401,12 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 			})
 		})
 	}
+	checkRoundTrips(group)
+	for _, tr := range group {
+		if tr.err != nil {
+			tr.release(ctx)
+		}
+	}
 	first, observed := group[0].Trial, observedTrials(group)
 	sampling := r.observer.Sampling(observed)
 	r.observer.Observe(observed, func() {

@@ -14,9 +14,14 @@ import (
 )
 
 // heldError ends a trial in slices whose path holds more data than a slice carries, and tooShortError a trial in
-// one piece that was too short for its path. The trial is repeated as the schedule then decides.
+// one piece that was too short for its path. SliceError ends all trials of a group of which one requires longer slices:
+// the trials of a pair then have the same. The trial is repeated as the schedule then decides.
 type (
-	heldError     struct{ held *traffic.Held }
+	heldError  struct{ held *traffic.Held }
+	sliceError struct {
+		slice time.Duration // which the trials of its group require
+		why   string
+	}
 	tooShortError struct {
 		next plan.Trial
 		why  string
@@ -25,6 +30,10 @@ type (
 
 func (e *heldError) Error() string {
 	return fmt.Sprintf("its path holds %s of data, more than a slice carries; it is repeated in one piece", wording.Duration(e.held.Time()))
+}
+
+func (e *sliceError) Error() string {
+	return fmt.Sprintf("%s; it is repeated with slices of %s", e.why, wording.Value(e.slice.Seconds(), "s"))
 }
 
 func (e *tooShortError) Error() string {
@@ -42,6 +51,62 @@ func (tr *trialRun) checkHeld(took time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// rtt is the longest round trip of the trial's pairs when they had warmed up, 0 if it is unknown.
+func (tr *trialRun) rtt() (longest time.Duration) {
+	for _, p := range tr.pairs {
+		if p.held != nil {
+			longest = max(longest, p.held.RTT)
+		}
+	}
+	return longest
+}
+
+// checkRoundTrips ends the trials of a group in slices if the round trips of one of their paths are too long for these.
+func checkRoundTrips(group []*trialRun) {
+	repeatInSlices(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
+		rtt := tr.rtt()
+		return schedule.SliceOf(rtt, slice), fmt.Sprintf("a round trip of %s takes %s", tr.Mode, wording.Duration(rtt))
+	})
+}
+
+// checkTransients ends the trials of a group in slices if one of them shows that its transfers had not settled in the
+// uncounted part of a slice.
+func checkTransients(group []*trialRun) {
+	repeatInSlices(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
+		profile := tr.client.Window.Profile
+		if profile == nil {
+			profile = tr.server.Window.Profile
+		}
+		return schedule.SettledSlice(profile, slice), fmt.Sprintf("the traffic of %s settles later in a slice than in its uncounted fifth", tr.Mode)
+	})
+}
+
+// repeatInSlices ends the trials of a group if one of them requires longer slices than they have, with the longest
+// that any requires.
+func repeatInSlices(group []*trialRun, required func(tr *trialRun, slice time.Duration) (time.Duration, string)) {
+	if first := group[0].Trial; !first.Sliced() || first.Aside() || first.InCostPass() {
+		return
+	}
+	slice := group[0].Workload.Slice.Std()
+	longer := sliceError{slice: slice}
+	for _, tr := range group {
+		if tr.err != nil {
+			continue
+		}
+		if need, why := required(tr, slice); need > longer.slice {
+			longer = sliceError{need, why}
+		}
+	}
+	if longer.slice == slice {
+		return
+	}
+	for _, tr := range group {
+		if tr.err == nil {
+			tr.err, tr.out.Metrics, tr.out.Series, tr.out.Distributions = &longer, nil, nil, nil
+		}
+	}
 }
 
 // checkLength ends a trial in one piece that was too short for its path, or whose goodput still fell at the
@@ -100,7 +165,10 @@ func (tr *trialRun) checkLength() error {
 func (r *run) reschedule(tr *trialRun) (next plan.Trial, ok bool) {
 	var held *heldError
 	var short *tooShortError
+	var sliced *sliceError
 	switch {
+	case errors.As(tr.err, &sliced):
+		return r.schedule.WithSlice(tr.Trial, sliced.slice, tr.rtt(), sliced.why), true
 	case errors.As(tr.err, &held):
 		return r.schedule.InOnePiece(tr.Trial, held.held), true
 	case errors.As(tr.err, &short):

@@ -12,15 +12,23 @@ type BinCounter struct {
 	Total       int64
 	Window      int64   // of Total, in the timed window
 	Bins        []int64 // of Window, by SeriesInterval
+	// Parts is what a slice transferred in each of ProfileParts equal parts of its time, the uncounted part
+	// included. It is nil for a transfer that is no slice.
+	Parts []int64
 
 	gauge      *Gauge        // read for progress; nil if progress is not requested
 	nextUpdate time.Duration // time of the next update
+	part       time.Duration // length of one of Parts
 }
 
 // NewBinCounter returns a counter for a transfer with the warm-up and duration of p.
 func NewBinCounter(p Params) *BinCounter {
 	n := int((p.Duration + SeriesInterval - 1) / SeriesInterval)
-	return &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), nextUpdate: never}
+	b := &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), nextUpdate: never}
+	if p.Slice > 0 && p.Duration > 0 {
+		b.Parts, b.part = make([]int64, ProfileParts), max(1, b.End/ProfileParts)
+	}
+	return b
 }
 
 // ReportTo makes the counter update the i-th gauge.
@@ -37,6 +45,11 @@ func (b *BinCounter) Add(at time.Duration, n int64) {
 	if at >= b.nextUpdate {
 		b.gauge.Set(b.Total, at)
 		b.nextUpdate = at + GaugeInterval
+	}
+	if b.part > 0 {
+		if i := int(at / b.part); i < len(b.Parts) {
+			b.Parts[i] += n
+		}
 	}
 	if at < b.Warmup || at >= b.End {
 		return

@@ -30,13 +30,13 @@ type Report struct {
 }
 
 // Held is what the path of a bulk transfer still held when its window ended: in the sender's buffer, in
-// queues and in flight. A slow path can hold seconds of data.
+// queues and in flight. A slow path can hold seconds of data. Of exchanges it has only the round trip.
 type Held struct {
 	Streams   int           `json:"streams"`   // connections
 	Bytes     int64         `json:"bytes"`     // sent and not delivered
 	Delivered int64         `json:"delivered"` // bytes in the window
 	Elapsed   time.Duration `json:"elapsed"`   // the length of the window
-	RTT       time.Duration `json:"rtt"`       // least round trip of a connection; 0 if unknown
+	RTT       time.Duration `json:"rtt"`       // least round trip of a connection or exchange; 0 if unknown
 }
 
 // Time is how long the path needs for all that it held, at the rate of the window.
@@ -69,16 +69,17 @@ type ToolRun struct {
 // Window is the timed part of a trial at one endpoint.
 type Window struct {
 	Seconds  float64   `json:"seconds"`
-	Sent     int64     `json:"sent"`             // payload bytes
-	Received int64     `json:"received"`         // payload bytes
-	Messages int64     `json:"messages"`         // exchanges completed
-	Failed   int64     `json:"failed,omitempty"` // exchanges that had no answer in time
-	Series   []float64 `json:"series"`           // bytes or exchanges per second
-	Interval float64   `json:"interval"`         // of Series, seconds
-	Streams  []int64   `json:"streams"`          // bytes received by each stream, or sent if this endpoint only sends
-	Slots    int64     `json:"slots"`            // sends that the schedule required, 0 without a schedule
-	Missed   int64     `json:"missed"`           // of Slots, not sent: this endpoint was too slow
-	Limits   *Limits   `json:"limits"`           // of the sender of a TCP stream, nil if the kernel does not report it
+	Sent     int64     `json:"sent"`              // payload bytes
+	Received int64     `json:"received"`          // payload bytes
+	Messages int64     `json:"messages"`          // exchanges completed
+	Failed   int64     `json:"failed,omitempty"`  // exchanges that had no answer in time
+	Series   []float64 `json:"series"`            // bytes or exchanges per second
+	Interval float64   `json:"interval"`          // of Series, seconds
+	Profile  *Profile  `json:"profile,omitempty"` // at the receiver or client, nil without slices
+	Streams  []int64   `json:"streams"`           // bytes received by each stream, or sent if this endpoint only sends
+	Slots    int64     `json:"slots"`             // sends that the schedule required, 0 without a schedule
+	Missed   int64     `json:"missed"`            // of Slots, not sent: this endpoint was too slow
+	Limits   *Limits   `json:"limits"`            // of the sender of a TCP stream, nil if the kernel does not report it
 
 	RTT       *Distribution `json:"rtt,omitempty"`        // from request to response
 	Connect   *Distribution `json:"connect,omitempty"`    // until the connection is established

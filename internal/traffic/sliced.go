@@ -25,9 +25,9 @@ type Session interface {
 	Close() Report
 }
 
-// Holding is a session whose path may still hold data at the end of a slice.
+// Holding is a session that knows something of its path: what it still holds, or its round trip.
 type Holding interface {
-	// Held is what the path held at the end of the last slice or of the warm-up, nil if that is unknown.
+	// Held is what is known of the path at the end of the last slice or of the warm-up, nil if nothing is.
 	Held() *Held
 }
 
@@ -64,6 +64,8 @@ func (p Params) SliceTransfer(d time.Duration) Params {
 type ClientDriven interface {
 	// Drive runs the traffic for warmup + timed and counts the second part.
 	Drive(ctx context.Context, warmup, timed time.Duration) error
+	// RTT is the least round trip so far, 0 if it is unknown.
+	RTT() time.Duration
 	// Close ends the trial and reports on all of it.
 	Close() Report
 }
@@ -92,6 +94,9 @@ func DriveInSlices(ctx context.Context, p Params, dial func(context.Context, Par
 }
 
 type clientSession struct{ ClientDriven }
+
+// Held has the round trip only: a path holds nothing between exchanges.
+func (s clientSession) Held() *Held { return &Held{RTT: s.RTT()} }
 
 func (s clientSession) Slice(ctx context.Context, d time.Duration) error {
 	warmup := d / SliceWarmup

@@ -9,7 +9,7 @@ import (
 // AddSlice adds the report of the next slice of the same trial. The windows are consecutive.
 func (r *Report) AddSlice(s Report) {
 	seconds, series := r.Window.Seconds+s.Window.Seconds, append(r.Window.Series, s.Window.Series...)
-	traffic := r.Traffic + s.Traffic
+	traffic, profile := r.Traffic+s.Traffic, r.Window.Profile.Plus(s.Window.Profile)
 	before := r.Window.Streams
 	*r = Sum(*r, s)
 	r.Held = s.Held // at the end of the last one
@@ -17,7 +17,7 @@ func (r *Report) AddSlice(s Report) {
 	for i := range min(len(before), len(r.Window.Streams)) {
 		r.Window.Streams[i] += before[i]
 	}
-	r.Window.Seconds, r.Window.Series, r.Traffic = seconds, series, traffic
+	r.Window.Seconds, r.Window.Series, r.Window.Profile, r.Traffic = seconds, series, profile, traffic
 }
 
 // Sum combines the reports of several pairs of endpoints that ran at the same time. Counts add up

@@ -22,8 +22,11 @@ const (
 	slicePackets, wholePackets = 100, 200
 	packet                     = 1500 // bytes
 	// A slow start takes about rampTrips round trips: a slice leaves out a part that long at least, and so does
-	// the warm-up of a window of windowTrips.
-	rampTrips, windowTrips = 10, 20
+	// the warm-up of a window in one piece, which counts as many as a slice lasts.
+	rampTrips = 10
+	// A slice must be sliceHolds times as long as its path needs for what it holds, because what a lost packet delays
+	// across an end of the slice is counted in it or not: up to a sixteenth of what is held changes it by 3 % then.
+	sliceHolds = 2.5
 	// timesHeld is how many times as long as the path needs for what it holds a window must be: what a queue
 	// delays across the ends of the window is then at most an eighth of it, in practice far less.
 	timesHeld = 4
@@ -54,21 +57,25 @@ func Slow(before int, h *traffic.Held, took, slice time.Duration) int {
 	switch {
 	case h == nil || took < slice+min(h.Time(), slice)/2 || !holdsMore(h, slice):
 		return 0
-	case took > farMore && holdsMore(h, farMore):
+	case took > farMore && h.For(h.Bytes/int64(max(1, h.Streams))) > farMore:
 		return SlowTransfers
 	}
 	return before + 1
 }
 
-// holdsMore reports whether a path held more than it carries in a time, or has round trips too long for it. Of many
-// connections each holds its part, and the path is as fast as all together.
-func holdsMore(h *traffic.Held, than time.Duration) bool {
-	return h != nil && max(h.For(h.Bytes/int64(max(1, h.Streams))+slicePackets*packet), rampTrips*traffic.SliceWarmup*h.RTT) > than
+// holdsMore reports whether a path held too much for a slice, or has round trips too long for it. Of many connections
+// each holds its part, and the path is as fast as all together.
+func holdsMore(h *traffic.Held, slice time.Duration) bool {
+	if h == nil {
+		return false
+	}
+	each := sliceHolds * float64(h.Bytes) / float64(max(1, h.Streams))
+	return max(h.For(int64(each)+slicePackets*packet), sliceTrips*h.RTT) > slice
 }
 
 // required is the timed window that a path requires which held h.
 func required(h *traffic.Held) time.Duration {
-	return max(timesHeld*h.Time(), h.For(wholePackets*packet), windowTrips*h.RTT)
+	return max(timesHeld*h.Time(), h.For(wholePackets*packet), sliceTrips*h.RTT)
 }
 
 // upTo is a window or a warm-up of that length, rounded up and bounded.

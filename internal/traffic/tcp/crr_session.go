@@ -121,9 +121,13 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins.BinCounter})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
+		s.window.AddProfile(w.bins.BinCounter)
 	}
 	return nil
 }
+
+// RTT is that of the control connection, over the same path.
+func (s *crrSession) RTT() time.Duration { return s.control.leastRTT() }
 
 func (s *crrSession) Close() traffic.Report {
 	defer s.restore()

@@ -246,9 +246,12 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins.BinCounter})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
+		s.window.AddProfile(w.bins.BinCounter)
 	}
 	return nil
 }
+
+func (s *rrSession) RTT() time.Duration { return s.c.leastRTT() }
 
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()

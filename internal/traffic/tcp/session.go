@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"tare/internal/traffic"
 	"tare/internal/traffic/admission"
@@ -184,6 +185,14 @@ func (c conns) close() {
 	for _, s := range c {
 		s.Close()
 	}
+}
+
+// leastRTT returns the least round trip of the first connection, as its kernel knows it; 0 if it does not.
+func (c conns) leastRTT() time.Duration {
+	if len(c) == 0 {
+		return 0
+	}
+	return time.Duration(c[0].Info().MinRTT * float64(time.Second))
 }
 
 // fillReport adds what the kernel reports about the connections.

@@ -267,7 +267,7 @@ func (e *streamEnd) delivered() int64 {
 
 // heldNow is what is known of the path when a window of that length ends, but for what it holds.
 func (e *streamEnd) heldNow(delivered int64, window time.Duration) *traffic.Held {
-	return &traffic.Held{Streams: 1, Delivered: max(0, delivered), Elapsed: window, RTT: time.Duration(e.Info().MinRTT * float64(time.Second))}
+	return &traffic.Held{Streams: 1, Delivered: max(0, delivered), Elapsed: window, RTT: conns{e}.leastRTT()}
 }
 
 // DrainTimeout is how long the drain of a transfer may go without progress. How much data is in

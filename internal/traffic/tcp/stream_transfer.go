@@ -198,6 +198,7 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 		counted = sent
 	} else {
 		r.Window.Series = traffic.Series(p, got)
+		r.Window.AddProfile(got...)
 	}
 	for _, b := range counted {
 		r.Window.Streams = append(r.Window.Streams, b.Window)

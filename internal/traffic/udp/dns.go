@@ -116,6 +116,7 @@ type dnsClient struct {
 	next          uint64              // the number of the next query
 	hist          *traffic.Distribution
 	late, foreign int64
+	rtt           time.Duration // the least so far, 0 before the first
 	driven        time.Duration
 	window        traffic.Window
 	restore       func()
@@ -139,7 +140,7 @@ type dnsDrive struct {
 // rate, a query starts at its slot, or later as soon as a flow is free, and its round trip is
 // measured from the slot. It returns when no query is in progress.
 func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) error {
-	p := traffic.Params{Warmup: warmup, Duration: timed}
+	p := traffic.Params{Warmup: warmup, Duration: timed, Slice: s.p.Slice}
 	d := &dnsDrive{dnsClient: s, warmup: warmup, timed: timed > 0, bins: traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)}
 	err := s.p.Threading().Run(1, func(int) error {
 		var stop func() bool
@@ -175,6 +176,7 @@ func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{d.bins})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
+		s.window.AddProfile(d.bins)
 	}
 	return nil
 }
@@ -301,6 +303,7 @@ func (d *dnsDrive) arrived(flow int, b []byte, at time.Duration) {
 	case is == dns.Right && f.busy:
 		f.busy = false
 		d.busy--
+		d.rtt = leastRTT(d.rtt, at-f.sent)
 		d.counts[flow].Received++
 		if f.counts {
 			d.counts[flow].ReceivedCounted++
@@ -332,6 +335,8 @@ func (d *dnsDrive) giveUp(at time.Duration, nothing bool) {
 		}
 	}
 }
+
+func (s *dnsClient) RTT() time.Duration { return s.rtt }
 
 func (s *dnsClient) Close() traffic.Report {
 	defer s.restore()

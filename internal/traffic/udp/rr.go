@@ -131,6 +131,7 @@ type rrSession struct {
 	lost              map[uint64]bool // exchanges that timed out, a few a second at most, until their response comes
 	duplicates        int64
 	late, foreign     int64
+	rtt               time.Duration // the least so far, 0 before the first
 	driven            time.Duration
 	window            traffic.Window
 	restore           func()
@@ -140,7 +141,7 @@ type rrSession struct {
 // an exchange starts at its slot, or later as soon as the previous one has ended, and its round
 // trip is measured from the slot.
 func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
-	p := traffic.Params{Warmup: warmup, Duration: timed}
+	p := traffic.Params{Warmup: warmup, Duration: timed, Slice: s.p.Slice}
 	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
 	loop := traffic.LoopCounter{BinCounter: b, Flows: 1}
 	if s.p.TransactionRate > 0 {
@@ -187,6 +188,9 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 				return context.Cause(ctx)
 			}
 			at = time.Duration(s.clock.now() - start)
+			if ok {
+				s.rtt = leastRTT(s.rtt, at-begun)
+			}
 			if loop.Add(begun, at, ok) && ok {
 				s.hist.Record(at - begun)
 			}
@@ -205,6 +209,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
+		s.window.AddProfile(b)
 	}
 	return nil
 }
@@ -294,6 +299,16 @@ func peerGoneError(err error) error {
 // byeCount is how often the client sends bye. Any may be lost; the controller also tells the
 // server.
 const byeCount = 3
+
+func (s *rrSession) RTT() time.Duration { return s.rtt }
+
+// leastRTT is the smaller of a round trip and the least before it, which is 0 if there was none.
+func leastRTT(before, rtt time.Duration) time.Duration {
+	if before == 0 {
+		return rtt
+	}
+	return min(before, rtt)
+}
 
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()

@@ -107,6 +107,9 @@ func runDecisions(run result.Run) []string {
 			which = l.Mode + " " + l.Workload + " in one piece"
 		}
 		text := fmt.Sprintf("%s from block %d on: %s warm-up, %s timed", which, l.FromBlock, piece.Seconds(l.Warmup), piece.Seconds(l.Duration))
+		if l.Slice > 0 {
+			text += ", in slices of " + wording.Value(l.Slice, "s")
+		}
 		if l.Reason != "" {
 			text += " (" + wording.Cut(l.Reason, piece.LongReason) + ")"
 		}

@@ -29,7 +29,7 @@ type Evidence struct {
 }
 
 // Evaluate returns a run with everything that follows from its trials: the tally, cells,
-// rankings, comparisons, claims, crossings, agreements, sums, limits, whether it is too noisy to
+// rankings, comparisons, claims, sensitivity, crossings, agreements, sums, limits, whether it is too noisy to
 // judge, and the warnings about them, each once and after those that the run has. It reads
 // Modes, Status, CostPass and Warnings of the run. Without a CostPass, it is derived from the
 // trials.
@@ -61,6 +61,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Claims = EvaluateClaims(judged, s, e.run)
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
+	e.run.Sensitivity = Sensitivity(judged, s)
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
 	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)
 	e.run.TCPLimits = e.limitTCP()

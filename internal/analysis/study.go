@@ -45,7 +45,7 @@ func asked(s study.Study) []ComparisonRequest {
 }
 
 // RuleOf is the rule of a study with these trials: a workload is noisy if too many of its trials are invalid, and
-// all is if every workload is. The trials of the cost pass do not count, because they are usually the only ones that
+// all is if every workload is. The trials of the passes do not count: those of the cost pass are usually the only ones that
 // are not interleaved.
 func RuleOf(s study.Study, trials []result.Trial) Rule {
 	r := Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, NoisyIn: map[string]string{}}
@@ -68,9 +68,12 @@ func RuleOf(s study.Study, trials []result.Trial) Rule {
 	return r
 }
 
-// Ordinary returns the trials without those of the cost pass.
+// Ordinary returns the trials without those of the cost pass and the sensitivity pass.
 func Ordinary(trials []result.Trial) []result.Trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Workload == study.CostPassID })
+	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool {
+		_, varied := result.VariedFrom(t.Workload)
+		return varied || t.Workload == study.CostPassID
+	})
 }
 
 // noisy is the reason why trials are too noisy to judge: more of them are invalid than the study allows. It is

@@ -48,7 +48,7 @@ func span(from, to int, one, many string) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), varying(p, s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -169,6 +169,27 @@ func passing(p plan.Plan, s study.Study) string {
 		rate = "half of what the slowest has in " + listed(pass.From) + " in block 1"
 	}
 	return fmt.Sprintf("%s: every mode at one rate, %s; in %s %s", study.CostPassID, rate,
+		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+}
+
+// varying prints the settings of the sensitivity pass, and its blocks.
+func varying(p plan.Plan, s study.Study) string {
+	var texts, in []string
+	for _, v := range p.Varied {
+		texts = append(texts, v.Of+" with "+v.Text)
+	}
+	switch {
+	case s.Sensitivity != study.On:
+		return ""
+	case len(texts) == 0:
+		return "sensitivity: none, because the workloads that it varies have a limit of their rate"
+	}
+	for block := 1; block <= p.Blocks; block++ {
+		if p.Varied[0].In(block) {
+			in = append(in, fmt.Sprint(block))
+		}
+	}
+	return fmt.Sprintf("sensitivity: %s; in %s %s", strings.Join(texts, ", "),
 		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
 }
 

@@ -183,6 +183,11 @@ func (p Plan) Extent(blocks int) Extent {
 			e = p.add(e, 2, n-1, w)
 		}
 	}
+	for _, v := range p.Varied {
+		if n := v.Blocks(blocks); n > 0 {
+			e = p.add(e, 1, n, v.Workload)
+		}
+	}
 	for block := 2; block <= blocks; block++ {
 		if len(p.Modes) > 0 && p.has(block) {
 			e.Time += p.recreation(block)

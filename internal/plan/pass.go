@@ -135,13 +135,16 @@ func (p Pass) Values() []string {
 	return names
 }
 
-// passIn inserts the trials of the pass at a random place between those of a block's
-// workloads. It uses a random stream of its own, so that the order of the others does not
-// depend on it.
+// passIn inserts the trials of the cost pass among those of a block.
 func (p Plan) passIn(block int, trials []Trial) []Trial {
-	w := p.revisedTo(block, p.Workloads[len(p.Workloads)-1])
-	rng := rand.New(rand.NewPCG(p.Seed, 1<<63|uint64(block)))
-	pass := p.group(rng, block, w)
+	return p.insert(1<<63|uint64(block), block, p.Workloads[len(p.Workloads)-1], trials)
+}
+
+// insert inserts the trials of a workload at a random place between those of a block's workloads. It uses a random stream of
+// its own, so that the order of the others does not depend on it.
+func (p Plan) insert(stream uint64, block int, w study.Workload, trials []Trial) []Trial {
+	rng := rand.New(rand.NewPCG(p.Seed, stream))
+	group := p.group(rng, block, p.revisedTo(block, w))
 	at := rng.IntN(len(trials)/max(1, len(p.drawn)) + 1)
-	return slices.Insert(trials, at*len(p.drawn), pass...)
+	return slices.Insert(trials, at*len(p.drawn), group...)
 }

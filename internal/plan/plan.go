@@ -42,6 +42,7 @@ type Plan struct {
 	Blocks     int              // maximum number of blocks
 	Modes      []string         // by name, in the study's order; the control last
 	Workloads  []study.Workload // in the study's order, with their verification workloads; the cost pass last
+	Varied     []study.Varied   // of the sensitivity pass
 	Settle     time.Duration    // idle wait before each trial
 	Recreate   study.Renew
 	SetupTimes map[string]time.Duration // by mode, as far as known; see WithSetupTimes
@@ -66,8 +67,8 @@ type revision struct {
 // a workload the modes do, so that a mode and its baseline stay close in time (randomized
 // multiple interleaved trials, Abedi and Brecht, ICPE 2017). The order of a block does
 // not depend on the number of blocks that follow. The pilots, one for each mode, run
-// before the first block. The cost pass runs at a random place between the workloads of
-// the blocks that have it.
+// before the first block. The cost pass and the workloads of the sensitivity pass run
+// at random places between the workloads of the blocks that have them.
 func Make(s study.Study) Plan {
 	p := Plan{
 		Seed: s.Seed, MinBlocks: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
@@ -82,6 +83,7 @@ func Make(s study.Study) Plan {
 	if pass, _, passing := CostPass(s); passing {
 		p.pass, p.Workloads = s.CostPass, append(p.Workloads, pass.Workload)
 	}
+	p.Varied = Varied(s)
 	p.estimateSearches()
 	return p
 }
@@ -112,6 +114,9 @@ func (p Plan) Block(block int) []Trial {
 	}
 	if block > 0 && p.pass.In(block) {
 		trials = p.passIn(block, trials)
+	}
+	if block > 0 {
+		trials = p.variedIn(block, trials)
 	}
 	if len(p.Modes) < len(p.drawn) {
 		trials = slices.DeleteFunc(trials, func(t Trial) bool { return !slices.Contains(p.Modes, t.Mode) })

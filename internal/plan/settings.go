@@ -9,7 +9,7 @@ import (
 )
 
 // Settings are what decides the trials of a resolved study: the traffic of each workload,
-// each verification workload, each value of a sweep and the cost pass; each mode with its
+// each verification workload, each value of a sweep, the cost pass and the sensitivity pass; each mode with its
 // options, limits and lab; and what applies to all. The names of all modes are among the
 // latter, because the modes of a block take turns and are compared within it. Left out
 // are names and texts, the seed, how many blocks there are and how often a workload runs
@@ -29,6 +29,9 @@ func Settings(s study.Study) result.Settings {
 	if pass, _, passing := CostPass(s); passing {
 		all = append(all, pass.Workload)
 	}
+	for _, v := range Varied(s) {
+		all = append(all, v.Workload)
+	}
 	for _, w := range all {
 		out.Workloads[w.Name()] = study.Flat(w.Fields(), "id", "verify_with", "every", "times")
 	}
@@ -40,6 +43,6 @@ func Settings(s study.Study) result.Settings {
 func undecidedByStudy() []string {
 	return []string{
 		"name", "title", "description", "profile", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "blocks", "stop", "control",
-		"invalid.most", "cost_pass", "margin", "max_time", "limits", "lab", "network",
+		"invalid.most", "cost_pass", "sensitivity", "margin", "max_time", "limits", "lab", "network",
 	}
 }

@@ -90,7 +90,9 @@ type Run struct {
 	// CostPass is the pass with the same rate for every mode, nil if none was requested.
 	// LinkLimited lists the bulk workloads in which the link limited the goodput of every
 	// mode.
+	// Sensitivity is what the sensitivity pass measured, for each mode and workload.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
+	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
 	// ECDFs are the distributions of the durations of exchanges and datagrams, for each
 	// mode, workload and kind of duration.

@@ -71,12 +71,12 @@ func DropJudged(run result.Run, trials []result.Trial) (memory int64) {
 	return memory
 }
 
-// settings returns what the evaluation needs of an endpoint: its connection settings.
+// settings returns what the evaluation needs of an endpoint: its CPU and its connection settings.
 func settings(e *result.End) *result.End {
 	if e == nil {
 		return nil
 	}
-	return &result.End{MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
+	return &result.End{CPU: e.CPU, MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
 }
 
 // aboutCPUs reports whether a machine metric is about its CPUs.

@@ -25,6 +25,7 @@ type Overrides struct {
 	Adaptive  bool   // stop on width, in every profile
 	Evidence  string // on or off for all evidence; empty leaves it unchanged
 	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
+	Sensitive bool   // with a sensitivity pass
 	FullRate  bool   // no limit by a first trial
 	MaxRate   string // highest rate; empty leaves it unchanged
 	MaxOthers string // limit on other programs' CPU time, or off; empty leaves it unchanged
@@ -89,6 +90,9 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		if s.Evidence = EvidenceOf(o.Evidence); s.Evidence == (Evidence{}) {
 			fail("--evidence", suggest.Quote(o.Evidence)+" is not valid; want on or off")
 		}
+	}
+	if o.Sensitive {
+		s.Sensitivity = On
 	}
 	if o.CostPass != "" {
 		var rate PassRate

@@ -53,7 +53,7 @@ func titles() []string {
 
 // precision are the keys of a study that affect only the precision of its results.
 func precision() []string {
-	return []string{"profile", "blocks", "stop", "pilot", "renew", "invalid", "margin", "settle", "max_time", "evidence", "cost_pass"}
+	return []string{"profile", "blocks", "stop", "pilot", "renew", "invalid", "margin", "settle", "max_time", "evidence", "cost_pass", "sensitivity"}
 }
 
 // lengths are the keys of a workload that affect only the precision.

@@ -78,6 +78,9 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
 	}
+	if s.Sensitivity == On && len(s.Sensitivities()) == 0 {
+		return Study{}, &Error{Text: "sensitivity: no workload has a setting that the pass varies: it takes tcp_stream without a rate, and exchanges without a schedule whose placement is one_core or two_cores, and no sweeps, searches or external tools; leave it out (--sensitivity)"}
+	}
 	if why := s.tooLarge(); why != "" {
 		return Study{}, &Error{Text: why}
 	}

@@ -14,9 +14,12 @@ const MaxTrials = 50_000
 
 // Trials is how many trials a resolved study has with its maximum number of blocks: those
 // of every mode with every workload, with each value of a sweep, with the verification of a
-// workload and with the cost pass. Pilots and repeated trials are not among them.
+// workload, with the cost pass and with the sensitivity pass. Pilots and repeated trials are not among them.
 func (s Study) Trials() int {
 	n := s.CostPass.Blocks(s.Blocks)
+	for _, v := range s.Sensitivities() {
+		n += v.Blocks(s.Blocks)
+	}
 	for _, w := range s.Workloads {
 		n += w.variants() * w.Blocks(s.Blocks)
 	}

@@ -36,6 +36,9 @@ func Overview(o doc.Overview, opt Options) []byte {
 		head, more = p.overviewHead(o, 1)
 		rows = MostLines - len(head) - len(tail(1)) - table.fixed()
 	}
+	for ; rows < 1 && len(o.Explanations) > 0; rows = MostLines - len(head) - len(tail(1)) - table.fixed() {
+		o.Explanations = o.Explanations[:len(o.Explanations)-1] // the full report has them
+	}
 	rows = max(1, min(rows, table.rows()))
 	for _, line := range slices.Concat(head, table.lines(rows), tail(rows)) {
 		p.buf.WriteString(strings.TrimRight(line, " ") + "\n")

@@ -39,6 +39,7 @@ func parts() []part {
 		{screens, section.Losses},
 		{screens, section.Limits},
 		{screens, section.Agreements},
+		{screens, section.Sensitivity},
 		{screens, section.Chance},
 		{doc.Terminal, section.Decisions},
 		{doc.Terminal, section.TrialsBriefly},

@@ -74,11 +74,12 @@ func (sc *Schedule) leave(block int, d decision) {
 	}
 	needed := sc.needed(block-1, d)
 	rest := slices.DeleteFunc(slices.Clone(sc.Todo[sc.Done:]), func(t plan.Trial) bool {
-		c := cell{t.Mode, t.Workload.Name()}
+		of, varied := result.VariedFrom(t.Workload.Name())
+		c := cell{t.Mode, of}
 		if needed, decided := needed[c]; needed || !decided {
 			return false
 		}
-		sc.left[c] = true
+		sc.left[c] = sc.left[c] || !varied
 		return true
 	})
 	sc.Append(rest)

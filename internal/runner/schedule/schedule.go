@@ -176,9 +176,10 @@ func (sc *Schedule) Drop(mode, workload string) (last bool) {
 	})
 }
 
-// gaveUp reports whether a workload was dropped for a mode.
+// gaveUp reports whether a workload was dropped for a mode, or the one that it varies.
 func (sc *Schedule) gaveUp(mode, workload string) bool {
-	return slices.Contains(sc.dropped, dropped{mode, workload})
+	of, _ := result.VariedFrom(workload)
+	return slices.Contains(sc.dropped, dropped{mode, workload}) || slices.Contains(sc.dropped, dropped{mode, of})
 }
 
 // Measurable removes the trials of modes that have failed, and of workloads that were

@@ -47,6 +47,10 @@ func Priced() model.Input {
 	run := result.Run{
 		Schema: result.Schema, ID: "9f1ced00", Started: time.Date(2026, 8, 4, 9, 0, 0, 0, time.UTC), Finished: time.Date(2026, 8, 4, 9, 12, 0, 0, time.UTC),
 		Status: result.RunComplete, Tare: result.Build{Version: "0.4.0"}, Seed: 12, Profile: "standard",
+		Sensitivity: []result.Sensitivity{{Mode: "docker/userland-proxy", Baseline: "host", Workload: "tcp_stream", Metric: "goodput", Low: 0.58, High: 0.75, Settings: []result.SensitivityPoint{
+			{Setting: "writes of 128KiB, buffers of 1MiB, one core", Ratio: 0.68, CI: &result.Interval{0.675, 0.691}, Blocks: 7},
+			{Setting: "buffers of 256KiB", Ratio: 0.58, CI: &result.Interval{0.568, 0.601}, Blocks: 4}, {Setting: "two cores", Ratio: 0.75, Blocks: 1},
+		}}},
 		CostPass: &result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 4.2e9, Of: "docker/userland-proxy", Workload: "tcp_stream", Block: 1},
 	}
 	level := []struct {

@@ -73,6 +73,10 @@ func Hostile() model.Input {
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
 			CostPass: &result.CostPass{Asked: evil, Kind: evil, Of: evil, Workload: evil, Rate: math.Inf(1)}, LinkLimited: []result.LinkLimited{{Workload: evil, Link: math.NaN()}},
+			Sensitivity: []result.Sensitivity{
+				{Mode: mode, Baseline: evil, Workload: evil, Metric: evil, Low: math.NaN(), High: math.Inf(1), Settings: []result.SensitivityPoint{{Setting: evil, Ratio: math.NaN(), CI: &result.Interval{math.Inf(-1), 2}, Blocks: 3}, {Setting: evil}}},
+				{Mode: "long", Workload: evil, Low: 777, High: 777, Settings: make([]result.SensitivityPoint, 2)}, {Mode: mode},
+			},
 			Breakdowns: []result.Breakdown{
 				{Mode: "base " + evil, Workload: evil, Samples: 5, Unit: evil, Unknown: math.NaN(), File: evil, Components: []result.Component{{Name: evil, Cost: new(1.0), CI: &result.Interval{math.NaN(), 2}}}},
 				{Mode: mode, Workload: evil, Samples: 5, Unit: evil, Unknown: 7, Components: []result.Component{{Name: evil, Cost: new(1e300)}, {Name: evil + "2", Cost: new(-1.0)}}},

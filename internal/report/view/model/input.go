@@ -65,6 +65,7 @@ func (in Input) clean() Input {
 	})
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
+	r.Sensitivity = slices.DeleteFunc(fit(r.Sensitivity, unfit, func(s result.Sensitivity) string { return s.Mode }), func(s result.Sensitivity) bool { return len(s.Settings) < 2 })
 	r.Concurrencies = fitCrossings(r.Concurrencies, unfit)
 	r.TCPLimits = fit(r.TCPLimits, unfit, func(l result.TCPLimits) string { return l.Mode })
 	r.Comparisons = piece.Each(r.Comparisons, func(c result.Comparison) result.Comparison {

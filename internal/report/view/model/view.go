@@ -70,7 +70,7 @@ func New(in Input) View {
 // with its workload: in a table of numbers with many names, hardly any mode was.
 const mostAbsent = 2500
 
-// workloadsOf lists the workloads in the order in which they first appear.
+// workloadsOf lists the workloads in the order in which they first appear, without those of a sensitivity pass.
 func workloadsOf(in Input) []string {
 	var ids []string
 	add := func(id string) {
@@ -82,7 +82,7 @@ func workloadsOf(in Input) []string {
 		add(c.Workload)
 	}
 	for _, t := range in.Trials {
-		if !t.Aside() {
+		if _, varied := result.VariedFrom(t.Workload); !varied && !t.Aside() {
 			add(t.Workload)
 		}
 	}

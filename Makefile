@@ -191,12 +191,13 @@ else
 endif
 
 # The method on the real lab: a mode against itself, RUNS times; the host about 10 minutes on
-# an otherwise idle machine, AA=docker/bridge and other slow modes an hour and more. Similar sections, selected in the same way:
+# an otherwise idle machine, AA=docker/bridge and other slow modes half an hour and more. RENEW=2 splits the variance of modes that are quick to make, too. Similar sections, selected in the same way:
 # effect (a difference of known size) and protocol (two profiles that must agree).
 AA ?= host
 RUNS ?= 40
+RENEW ?= auto
 bench-aa: bin/bench build
-	bin/bench -tare $(BIN) -only aa -aa-mode $(AA) -aa-runs $(RUNS) $(BENCHFLAGS)
+	bin/bench -tare $(BIN) -only aa -aa-mode $(AA) -aa-runs $(RUNS) -aa-renew $(RENEW) $(BENCHFLAGS)
 
 # Go itself decides whether the program must be built again.
 .PHONY: bin/bench bench-check

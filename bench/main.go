@@ -78,6 +78,7 @@ func main() {
 	flag.IntVar(&b.Pairs, "pairs", 7, "number of interleaved pairs of a comparison with a peer")
 	flag.IntVar(&b.AARuns, "aa-runs", 40, "number of runs of a mode against itself")
 	flag.StringVar(&b.AAMode, "aa-mode", "host", "what they measure: any mode")
+	flag.StringVar(&b.AARenew, "aa-renew", "auto", "in which blocks they recreate both copies: auto, once, or a number of blocks; from 2 on, the variance is split between set-ups and blocks")
 	flag.StringVar(&b.AAWorkload, "aa-workload", "tcp_rr", "their workload: tcp_rr or tcp_stream")
 	flag.IntVar(&b.EffectRuns, "effect-runs", 10, "number of runs with a known effect")
 	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")

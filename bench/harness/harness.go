@@ -25,6 +25,7 @@ type Options struct {
 
 	AARuns, EffectRuns int      // runs of a mode against itself, and with a known effect
 	AAMode, AAWorkload string   // what is measured against itself
+	AARenew            string   // in which blocks its two copies are recreated
 	Protocols          []string // two profiles that must agree
 	WatchPairs         int      // pairs of trials, one of each watched
 	WatchLong          time.Duration

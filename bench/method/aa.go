@@ -26,7 +26,7 @@ func AA(ctx context.Context, b harness.Options) error {
 	if metric == "" {
 		return fmt.Errorf("-aa-workload: %q is neither tcp_rr nor tcp_stream", b.AAWorkload)
 	}
-	study := fmt.Sprintf("name: a-a\nprofile: quick\nmodes: [%[1]s, {id: %[2]s, mode: %[1]s}]\ncompare: [{a: %[2]s, b: %[1]s}]\nworkloads: [%[3]s]\n", b.AAMode, aaCopy, b.AAWorkload)
+	study := fmt.Sprintf("name: a-a\nprofile: quick\nmodes: [%[1]s, {id: %[2]s, mode: %[1]s}]\ncompare: [{a: %[2]s, b: %[1]s}]\nworkloads: [%[3]s]\nrenew: %[4]s\n", b.AAMode, aaCopy, b.AAWorkload, b.AARenew)
 	found := map[result.Verdict]int{}
 	var widths, ratios, variances []float64 // variances of the logarithm of the ratio, as one run predicts them
 	var setups [][]float64
@@ -67,7 +67,7 @@ func AA(ctx context.Context, b harness.Options) error {
 	if c, err := stats.VarianceComponents(shared); err == nil {
 		within, between = fmt.Sprintf("%.2f %%", 100*math.Sqrt(c.Within)), fmt.Sprintf("%.2f %%", 100*math.Sqrt(c.Between))
 	}
-	harness.Title("%s against itself: %d runs of the quick profile, %s", b.AAMode, b.AARuns, b.AAWorkload)
+	harness.Title("%s against itself: %d runs of the quick profile, %s, renew %s", b.AAMode, b.AARuns, b.AAWorkload, b.AARenew)
 	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals that miss 1", "coverage", "median ratio", "median half-width", "largest",
 		"ratios vary by", "one run predicts", "set-ups of blocks", "between set-ups", "between blocks of one", "whole")
 	covered := "-"

@@ -6,5 +6,5 @@ import "slices"
 // are left out. On a path that loses packets, a slice of 20 ms lasts as long as a retransmission, and
 // the exchanges of the slices so far are its sample. Only the client knows the slices.
 func (tr *trialRun) enough() bool {
-	return slices.Contains([]string{"tcp_rr", "tcp_crr", "udp_rr"}, tr.Workload.Kind) && tr.elapsed > tr.budget/2
+	return slices.Contains([]string{"tcp_rr", "tcp_crr", "http", "udp_rr"}, tr.Workload.Kind) && tr.elapsed > tr.budget/2
 }

@@ -14,8 +14,8 @@ type Purpose struct {
 func Purposes() []Purpose {
 	return []Purpose{
 		{"web", "a web service", []Workload{
-			{ID: "web_keepalive", Kind: "tcp_rr", RequestSize: 400, ResponseSize: 16 << 10},
-			{ID: "web_connection", Kind: "tcp_crr", RequestSize: 400, ResponseSize: 16 << 10},
+			{ID: "web_keepalive", Kind: "http", ResponseSize: 16 << 10},
+			{ID: "web_connection", Kind: "http", KeepAlive: Off, ResponseSize: 16 << 10},
 		}},
 		{"database", "a database", []Workload{
 			{ID: "query", Kind: "tcp_rr", RequestSize: 200, ResponseSize: 4 << 10},

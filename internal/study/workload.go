@@ -26,7 +26,7 @@ type Workload struct {
 	MaxSearch                                         Duration   `json:",omitzero"`
 	TransactionRate, Burst                            int        `json:",omitzero"`
 	Wait, Scheduling                                  string     `json:",omitzero"`
-	Offload, Fragment, Close                          string     `json:",omitzero"`
+	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -60,8 +60,8 @@ func (w *Workload) Fields() []Field {
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
 		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes per write call, such as 128KiB"),
 		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),
-		key("request_size", size(&w.RequestSize, 1, 16<<20), "bytes of a request"),
-		key("response_size", size(&w.ResponseSize, 1, 16<<20), "bytes of a response"),
+		key("request_size", size(&w.RequestSize, 1, 16<<20), "bytes of a request; in http of its body, and a GET without one when absent"),
+		key("response_size", size(&w.ResponseSize, 1, 16<<20), "bytes of a response; in http of its body"),
 		key("rate", load(&w.Rate), "offered payload of all streams together, such as 1Gbit/s, or unlimited"),
 		key("packet_rate", count(&w.PacketRate, 1, 100e6), "offered datagrams per second of all flows together; replaces rate"),
 		key("rates", ratesOf(&w.Rates), "loads of the sweep, each a separate workload: a list, or from, to and steps of a range"),
@@ -82,6 +82,7 @@ func (w *Workload) Fields() []Field {
 		key("offload", choice(&w.Offload, On, Off), "UDP segmentation and receive offload, on or off: on sends super-packets over the path"),
 		key("fragment", choice(&w.Fragment, On, Off), "on or off: whether IP may fragment what exceeds the path MTU"),
 		key("close", choice(&w.Close, FIN, RST), "how a connection ends: fin (orderly) or rst (reset)"),
+		key("keep_alive", choice(&w.KeepAlive, On, Off), "on: the requests of a flow share a connection; off: each has one of its own"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),

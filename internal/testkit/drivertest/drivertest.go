@@ -287,7 +287,7 @@ func Params(kind string) traffic.Params {
 		p.PayloadSize, p.Rate, p.Burst, p.ReceiveBuffer = 1200, 50e6, 64, study.Buffer(4<<20)
 	case "udp_rr":
 		p.RequestSize, p.ResponseSize = 1000, 1000
-	case "tcp_rr", "tcp_crr":
+	case "tcp_rr", "tcp_crr", "http":
 		p.RequestSize, p.ResponseSize = 1024, 1024
 	}
 	return p

@@ -34,7 +34,7 @@ var named = regexp.MustCompile(`\d+ (peers connected without|peers without|datag
 func TestHostileNeighbour(t *testing.T) {
 	s := drivertest.Provision(t, netns.Driver{}, "netns/colocated", nil)
 	n := moveIn(t, s)
-	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream", "udp_rr", "tcp_dns", "udp_dns"} {
+	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream", "udp_rr", "tcp_dns", "http", "udp_dns"} {
 		datagram := strings.HasPrefix(kind, "udp")
 		attacks := map[string]attack{"flood": flood, "hold": hold, "replay": replay, "fragments": fragments}
 		if datagram {

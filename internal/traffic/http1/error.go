@@ -3,7 +3,6 @@ package http1
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -27,7 +26,7 @@ func (e *Error) Error() string { return e.Text }
 func (e *Error) Is(target error) bool { return e.Other && target == ErrNotHTTP } //nolint:errorlint // Is is what errors.Is calls
 
 func bad(format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
+	return &Error{Status: StatusBadRequest, Text: fmt.Sprintf(format, args...)}
 }
 
 // otherProtocol returns the error for a message that starts like none of HTTP/1, with what it looks like.
@@ -39,5 +38,5 @@ func otherProtocol(start []byte) *Error {
 	case strings.HasPrefix(text, "SSH-"):
 		what = "it is an SSH server"
 	}
-	return &Error{Status: http.StatusBadRequest, Text: fmt.Sprintf("%v: %s", ErrNotHTTP, what), Other: true}
+	return &Error{Status: StatusBadRequest, Text: fmt.Sprintf("%v: %s", ErrNotHTTP, what), Other: true}
 }

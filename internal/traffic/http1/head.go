@@ -2,7 +2,6 @@ package http1
 
 import (
 	"bytes"
-	"net/http"
 	"strings"
 )
 
@@ -126,7 +125,7 @@ func (h *Head) version(b []byte) *Error {
 		h.Minor = 1
 	case v == "HTTP/1.0":
 	case len(v) == len("HTTP/1.1") && strings.HasPrefix(v, "HTTP/") && isDigits(b[5:6]) && b[6] == '.' && isDigits(b[7:8]):
-		return &Error{Status: http.StatusHTTPVersionNotSupported, Text: "the version is " + v + ", not HTTP/1.1 or HTTP/1.0"}
+		return &Error{Status: StatusUnsupportedVersion, Text: "the version is " + v + ", not HTTP/1.1 or HTTP/1.0"}
 	default:
 		return bad("the start line has no version of HTTP")
 	}
@@ -185,8 +184,8 @@ func (h *Head) framing(response bool) *Error {
 	case codings > 0 && h.Minor == 0:
 		return bad("the body has a transfer coding, which HTTP/1.0 does not know")
 	case codings > 0 && !same(coding, "chunked"):
-		return &Error{Status: http.StatusNotImplemented, Text: "the transfer coding of the body is not chunked"}
-	case response && (h.Status < 200 || h.Status == http.StatusNoContent || h.Status == http.StatusNotModified):
+		return &Error{Status: StatusNotImplemented, Text: "the transfer coding of the body is not chunked"}
+	case response && (h.Status < 200 || h.Status == StatusNoContent || h.Status == StatusNotModified):
 		h.length = 0
 	case codings > 0:
 		h.length = lengthChunked

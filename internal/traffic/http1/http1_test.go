@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -285,6 +286,15 @@ func TestWritten(t *testing.T) {
 		t.Errorf("%+v", answer)
 	}
 	must.Equal(t, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", string(Request{Method: "GET", Target: "/", Host: "a"}.Append(nil)))
+}
+
+// The reasons of statuses are those of net/http.
+func TestStatus(t *testing.T) {
+	for code := range reasons {
+		must.Equal(t, strconv.Itoa(code)+" "+http.StatusText(code), Status(code))
+	}
+	must.Equal(t, "599", Status(599))
+	must.Equal(t, http.TimeFormat, TimeFormat)
 }
 
 // Reading allocates nothing, whether the heads are the same or differ.

@@ -5,7 +5,6 @@ package http1
 
 import (
 	"bytes"
-	"net/http"
 )
 
 // The bounds of a message besides its body, which its reader bounds.
@@ -178,7 +177,7 @@ func (r *Reader) readHead(b []byte) int {
 		r.fail(err)
 		return n
 	}
-	if r.response && r.head.Status < http.StatusOK {
+	if r.response && r.head.Status < StatusOK {
 		r.skipInterim()
 		return n
 	}
@@ -191,7 +190,7 @@ func (r *Reader) readHead(b []byte) int {
 func (r *Reader) skipInterim() {
 	r.interim++
 	switch {
-	case r.head.Status == http.StatusSwitchingProtocols:
+	case r.head.Status == StatusSwitchingProtocols:
 		r.fail(bad("the server switches to another protocol"))
 	case r.interim > maxInterim:
 		r.fail(bad("there are more than %d interim responses", maxInterim))
@@ -214,7 +213,7 @@ func (r *Reader) addLine(b []byte) (n int, last bool) {
 	case !r.plausible(), lacksCR && r.line == 0 && !bytes.Contains(line, []byte("HTTP/")):
 		r.fail(otherProtocol(r.text))
 	case n > room:
-		r.fail(&Error{Status: http.StatusRequestHeaderFieldsTooLarge, Text: "its header is longer than 16 KiB"})
+		r.fail(&Error{Status: StatusFieldsTooLarge, Text: "its header is longer than 16 KiB"})
 	case lacksCR:
 		r.fail(bad("a line ends without CR"))
 	}
@@ -255,7 +254,7 @@ func (r *Reader) startBody() {
 }
 
 func (r *Reader) tooLarge() {
-	r.fail(&Error{Status: http.StatusRequestEntityTooLarge, Text: "its body is larger than allowed"})
+	r.fail(&Error{Status: StatusContentTooLarge, Text: "its body is larger than allowed"})
 }
 
 // readBody reads bytes of the body.

@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"net/http"
 	"strconv"
 )
 
@@ -40,9 +39,7 @@ type Response struct {
 // Append appends the head to b. The body follows it.
 func (s Response) Append(b []byte) []byte {
 	b = append(b, "HTTP/1.1 "...)
-	b = strconv.AppendInt(b, int64(s.Status), 10)
-	b = append(b, ' ')
-	b = append(b, http.StatusText(s.Status)...)
+	b = append(b, Status(s.Status)...)
 	b = append(b, "\r\n"...)
 	b = appendFields(b, s.Fields)
 	if s.Close {

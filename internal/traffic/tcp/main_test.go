@@ -99,17 +99,19 @@ func between(ctx context.Context, client, server traffic.Workload, p traffic.Par
 		return c, s, err
 	}
 	p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
-	served := make(chan error, 1)
+	served, peer := make(chan error, 1), make(chan traffic.Report, 1)
 	sctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	go func() {
 		var err error
-		s, err = srv.Serve(sctx, nil)
+		s, err = srv.Serve(sctx, peer)
 		served <- err
 	}()
 	if c, err = runClient(ctx, client, p); err != nil {
 		// As the controller does, but the server may have ended already.
 		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
+	} else {
+		peer <- c
 	}
 	return c, s, errors.Join(err, <-served)
 }

@@ -1,4 +1,4 @@
-// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr and tcp_dns. Their inner loops
+// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr, tcp_dns and http. Their inner loops
 // run on locked threads with their own sockets, allocate nothing, and count in preallocated memory.
 package tcp
 
@@ -32,6 +32,11 @@ type path struct {
 	// ends.
 	serveCRR func(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error)
 
+	// requestHTTP runs the client's flows of http for one window.
+	requestHTTP func(ctx context.Context, w *httpWindow) error
+	// serveHTTP answers the requests of http until ctx ends. Its cause is errClientEnded at the end of a trial.
+	serveHTTP func(ctx context.Context, l socket.Listener, t httpTrial) (httpServed, error)
+
 	// threads drives the connections of tcp_stream with operating system threads. Nil gives each
 	// connection a goroutine.
 	threads *threads
@@ -55,7 +60,8 @@ type threadStream interface {
 
 // portablePath has the loops of goroutines over any sockets.
 func portablePath(name string, over socket.TCP) path {
-	return path{name: name, net: over, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(over), serveCRR: serveCRRPortable}
+	return path{name: name, net: over, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(over), serveCRR: serveCRRPortable,
+		requestHTTP: requestHTTPPortable(over), serveHTTP: serveHTTPPortable}
 }
 
 // optionsOf returns the socket options of an endpoint.
@@ -67,5 +73,5 @@ func optionsOf(p traffic.Params) socket.TCPOptions {
 func All() []traffic.Workload { return over(fastest()) }
 
 func over(n path) []traffic.Workload {
-	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}}
+	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}, httpRequests{n}}
 }

@@ -1,0 +1,132 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tare/internal/traffic/http1"
+)
+
+// httpFailure is how a request failed. It is counted, and its flow sends the next.
+type httpFailure int
+
+const (
+	httpUnanswered  httpFailure = iota // no response in time
+	httpTurnedAway                     // no connection: by the other host, or by what is before it
+	httpCutOff                         // the connection ended before the response began
+	httpTruncated                      // the connection ended within the response
+	httpClientError                    // status 4xx
+	httpServerError                    // status 5xx
+	httpMalformed                      // no response of HTTP/1
+	httpOther                          // a response, but not that of this trial: a redirect, another server, another body
+	httpFailures                       // their number
+)
+
+func (f httpFailure) String() string {
+	return [...]string{"without a response in time", "refused", "reset", "truncated", "answered 4xx", "answered 5xx", "not answered in HTTP", "answered with something else"}[f]
+}
+
+// answerError is a response that is not that of the trial.
+type answerError struct {
+	kind httpFailure
+	text string
+}
+
+func (e *answerError) Error() string { return e.text }
+
+// httpFailureOf tells how a request failed from errors of this host, which end a trial. begun means that a part of the
+// response had arrived.
+func httpFailureOf(err error, begun bool) (f httpFailure, counted bool) {
+	var answered *answerError
+	var malformed *http1.Error
+	switch {
+	case errors.As(err, &answered):
+		return answered.kind, true
+	case errors.As(err, &malformed):
+		return httpMalformed, true
+	case errors.Is(err, http1.ErrTruncated):
+		return httpTruncated, true
+	}
+	switch of, counted := failureOf(err); {
+	case !counted:
+		return 0, false
+	case of == unanswered:
+		return httpUnanswered, true
+	case of == turnedAway:
+		return httpTurnedAway, true
+	case begun:
+		return httpTruncated, true
+	}
+	return httpCutOff, true
+}
+
+// systematic reports whether others of the trial will fail in the same way, if none has succeeded.
+func (f httpFailure) systematic() bool { return f == httpMalformed || f == httpOther }
+
+// check returns what is wrong with a complete response.
+func (t *httpTrial) check(h *http1.Head, body int64) error {
+	other := func(format string, args ...any) error {
+		return &answerError{httpOther, fmt.Sprintf(format, args...)}
+	}
+	switch tag, _ := h.Field(tagField); {
+	case h.Status >= 500:
+		return &answerError{httpServerError, "the answer is " + http1.Status(h.Status)}
+	case h.Status >= 400:
+		return &answerError{httpClientError, "the answer is " + http1.Status(h.Status)}
+	case h.Status >= 300:
+		to, _ := h.Field("Location")
+		return other("the answer is a redirect: %s, to %q; use the address that it leads to", http1.Status(h.Status), to)
+	case h.Status != http1.StatusOK:
+		return other("the answer is %s, not 200", http1.Status(h.Status))
+	case string(tag) != t.answer:
+		return other("another server answers on this port, or something removes the header field %s from responses", tagField)
+	}
+	if coding, found := h.Field("Content-Encoding"); found && !h.Is("Content-Encoding", "identity") {
+		return other("something on the path compresses responses: their content encoding is %q", coding)
+	}
+	if body != int64(t.ResponseSize) {
+		return other("the response has a body of %d bytes, not %d", body, t.ResponseSize)
+	}
+	return nil
+}
+
+// fail counts a request that began at begun, or was due then, and ended with err. It returns err if that ends the
+// trial: if it is of this host, if nothing was ever answered in a way in which nothing will be, or if so many in a row
+// failed that the server has gone.
+func (w *httpWindow) fail(err error, partial bool, begun, at time.Duration) error {
+	f, counted := httpFailureOf(err, partial)
+	if !counted {
+		return err
+	}
+	if w.bins.Add(begun, at, false) {
+		w.lost[f]++
+	}
+	w.lostInRow[f]++
+	most := int64(mostRefused)
+	if f == httpUnanswered {
+		most = int64(mostUnanswered + w.p.Streams)
+	}
+	switch never := w.before == 0 && w.bins.Total == 0; {
+	case never && f.systematic(), never && f == httpUnanswered && w.lostInRow[f] >= int64(w.p.Streams):
+		return err
+	case w.lostInRow[f] > most:
+		return fmt.Errorf("%w, as did %d before it", err, w.lostInRow[f]-1)
+	}
+	return nil
+}
+
+// httpTally are counts by kind of failure.
+type httpTally [httpFailures]int64
+
+// String lists the kinds that occurred, such as "3 refused, 1 reset".
+func (t httpTally) String() string {
+	var parts []string
+	for f, n := range t {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, httpFailure(f)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

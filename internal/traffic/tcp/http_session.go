@@ -1,0 +1,224 @@
+package tcp
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
+	"tare/internal/traffic/http1"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+	"tare/internal/unit"
+	"tare/internal/warning"
+)
+
+// httpFlow is one of the client's flows, with one connection at a time.
+type httpFlow struct {
+	no     int
+	stream socket.Stream // nil for none
+	reader *http1.Reader
+	sent   int  // bytes of the request
+	bytes  int  // of the response so far
+	opened bool // the exchange began with a connection
+	busy   bool // an exchange is in progress
+
+	from, connected, first time.Duration // of its exchange; from is when that was due, with a schedule
+	begun                  time.Duration
+	slot                   uint64 // its next slot of the schedule
+}
+
+// httpWindow is one window of a trial at the client. It may be used by one thread, or by several that lock mu.
+type httpWindow struct {
+	*rrWindow
+	*httpSession
+}
+
+// took reads from b what follows of the response of a flow, at a time since the start of the window. It reports
+// whether the response is complete, and that of the trial.
+func (w *httpWindow) took(f *httpFlow, b []byte, at time.Duration) (done bool, err error) {
+	if f.bytes == 0 {
+		f.first = at
+	}
+	f.bytes += len(b)
+	n, done, err := f.reader.Read(b)
+	switch {
+	case err != nil:
+		return false, err
+	case !done:
+		return false, nil
+	case n < len(b):
+		return false, &answerError{httpOther, "the server sent more than the response"}
+	}
+	return true, w.t.check(f.reader.Head(), f.reader.Body())
+}
+
+// ended reads the end of the connection of a flow, as took does.
+func (w *httpWindow) ended(f *httpFlow) (done bool, err error) {
+	switch done, err := f.reader.Close(); {
+	case err != nil:
+		return false, err
+	case !done:
+		return false, errPeerClosed
+	}
+	return true, w.t.check(f.reader.Head(), f.reader.Body())
+}
+
+// answered reports whether the whole response of a flow's exchange has arrived.
+func (f *httpFlow) answered() bool { return f.bytes > 0 && f.reader.Complete() }
+
+// keeps reports whether the connection of a flow serves its next request, too.
+func (w *httpWindow) keeps(f *httpFlow) bool {
+	return w.t.reuse && f.answered() && f.sent == w.ask.size && f.reader.Head().KeepAlive
+}
+
+// done counts the exchange of a flow that ended at at.
+func (w *httpWindow) done(f *httpFlow, at time.Duration) {
+	w.lostInRow = httpTally{}
+	w.received += int64(f.bytes)
+	if began := f.from >= w.bins.Warmup && f.from < w.bins.End; began {
+		w.firstByte.Record(f.first - f.from)
+		if f.opened && !w.t.reuse {
+			w.connect.Record(f.connected - f.from)
+		}
+	}
+	w.rrWindow.done(f.no, f.from, at)
+}
+
+// httpSession is the client, which measures the time.
+type httpSession struct {
+	path      path
+	t         httpTrial
+	addr      netip.AddrPort
+	ask       outgoing
+	flows     []httpFlow
+	buf       []byte // for one thread
+	hist      *traffic.Distribution
+	firstByte *traffic.Distribution
+	connect   *traffic.Distribution
+	streams   []int64
+	made      int64 // connections
+	total     int64 // exchanges
+	before    int64 // exchanges before this window
+	sent      int64 // bytes
+	received  int64 // bytes of the responses of the trial
+	noPort    int64 // times that a flow waited for a source port
+	closed    traffic.Report
+	kernel    kernelTCP
+	driven    time.Duration
+	planned   time.Duration // traffic time of the schedule so far
+	window    traffic.Window
+	lost      httpTally // requests of the timed part
+	lostInRow httpTally // requests since the last that succeeded
+	restore   func()
+}
+
+func newHTTPSession(n path, t httpTrial, addr netip.AddrPort) *httpSession {
+	s := &httpSession{path: n, t: t, addr: addr, ask: t.request(addr), flows: make([]httpFlow, t.Streams), buf: make([]byte, httpBuffer), streams: make([]int64, t.Streams),
+		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: thread.PauseGC()}
+	for i := range s.flows {
+		s.flows[i] = httpFlow{no: i, reader: http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)}
+	}
+	return s
+}
+
+// maxStrangeBody is how many bytes a response may have that is not that of the trial, such as a page of errors, beyond
+// what that has.
+const maxStrangeBody = 1 << 20
+
+// Drive runs exchanges for warmup + timed and counts those of the second part.
+func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
+	p := s.t.Params
+	p.Warmup, p.Duration = warmup, timed
+	flows := p.Streams
+	if p.TransactionRate > 0 {
+		flows = 0
+	}
+	bins := traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}
+	w := &httpWindow{&rrWindow{p: p, schedule: rrSchedule{uint64(p.TransactionRate), s.planned}, bins: bins, hist: s.hist, streams: s.streams}, s}
+	began := clock.Now()
+	err := s.path.requestHTTP(ctx, w)
+	s.driven += began.Since()
+	s.total += w.bins.Total
+	s.before = s.total
+	if err != nil {
+		return tooManyFiles(err, p)
+	}
+	s.planned += warmup + timed
+	s.window.Messages += w.bins.Counted()
+	s.window.Failed += w.bins.Failed
+	s.window.Seconds += w.bins.Time().Seconds()
+	s.window.Slots += w.slots()
+	s.window.Missed += w.missed
+	if timed > 0 {
+		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins.BinCounter})...)
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
+	}
+	return nil
+}
+
+// drop closes the connection of a flow, if it has one. The kernel's counts of connections for one request each are
+// estimated: reading them would cost more than the connection.
+func (s *httpSession) drop(f *httpFlow) {
+	if f.stream == nil {
+		return
+	}
+	if s.t.reuse || s.closed.MSS == 0 {
+		conns{f.stream}.fillReport(&s.closed)
+	}
+	f.stream.Close()
+	f.stream = nil
+	f.reader.Reset()
+}
+
+func (s *httpSession) Close() traffic.Report {
+	defer s.restore()
+	for i := range s.flows {
+		s.drop(&s.flows[i])
+	}
+	r := s.closed
+	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
+	r.CPU, r.Sent, r.Received = s.t.Pinned(), s.sent, s.received
+	if !s.t.reuse {
+		s.t.estimate(&r, s.made, s.total, readKernelTCP().retransmits-s.kernel.retransmits)
+	}
+	w := &r.Window
+	w.RTT, w.FirstByte, w.Connect = s.hist, s.firstByte, s.connect
+	w.Sent = w.Messages * int64(s.ask.size)
+	if s.total > 0 {
+		w.Received = int64(float64(s.received) * float64(w.Messages) / float64(s.total))
+	}
+	for _, n := range s.streams {
+		w.Streams = append(w.Streams, n*int64(s.t.ResponseSize))
+	}
+	r.Notes = append(r.Notes, s.notes()...)
+	return r
+}
+
+// notes reports what failed and which resources ran out.
+func (s *httpSession) notes() (notes []result.Note) {
+	w := s.window
+	if n := w.Failed; n > 0 {
+		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d requests failed: %s", n, n+w.Messages, s.lost))
+	}
+	if w.Missed > 0 {
+		notes = append(notes, warning.NewNote(warning.GeneratorLimited,
+			"%d of %d requests of the schedule at %d/s were not sent: %s reached %.0f/s. The response times are those of the sent requests only, so the true ones are longer",
+			w.Missed, w.Slots, s.t.TransactionRate, unit.Count(s.t.Streams, "flow", "flows"), float64(w.Messages)/w.Seconds))
+	}
+	if s.noPort > 0 {
+		notes = append(notes, warning.NewNote(warning.PortsExhausted,
+			"source ports ran out: requests waited %s for a free one, which is part of their response times. %d connections were opened in total; to avoid it, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
+			unit.Count(int(s.noPort), "time", "times"), s.made))
+	}
+	return notes
+}
+
+// estimate adds an upper bound of what the connections of a trial with one request each put on the wire at one endpoint,
+// as tcp_crr has it.
+func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent int64) {
+	each := func(bytes int64) int { return int((bytes + max(messages, 1) - 1) / max(messages, 1)) }
+	crrTrial{}.estimate(r, max(connections, messages), each(r.Sent), each(r.Received), resent)
+}

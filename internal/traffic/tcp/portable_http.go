@@ -1,0 +1,307 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tare/internal/timelimit"
+	"tare/internal/traffic/clock"
+	"tare/internal/traffic/http1"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// requestHTTPPortable returns a function that runs each flow in its own goroutine, with connections of an
+// implementation. The first one that fails ends the others.
+func requestHTTPPortable(over socket.TCP) func(context.Context, *httpWindow) error {
+	return func(ctx context.Context, w *httpWindow) error {
+		ctx, fail := context.WithCancelCause(ctx)
+		defer fail(nil)
+		start := clock.Now()
+		return firstOf(ctx, eachFlow(w.p, func(i int) error {
+			err := requestHTTPFlow(ctx, over, w, &w.flows[i], start)
+			if err != nil {
+				fail(err)
+			}
+			return err
+		}))
+	}
+}
+
+func requestHTTPFlow(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFlow, start clock.Instant) error {
+	slot, limit := w.firstSlot(f.no)
+	buf := make([]byte, httpBuffer)
+	at := time.Duration(0)
+	for {
+		if w.open() {
+			if slot >= limit || at > w.lastSend() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.skipSlots(f.no, slot, limit)
+				return nil
+			}
+			f.from = w.schedule.due(slot)
+			slot += uint64(w.p.Streams)
+			for w.p.Spins() && start.Since() < f.from && ctx.Err() == nil {
+				thread.Yield()
+			}
+			if err := pause(ctx, f.from-start.Since()); err != nil {
+				return err
+			}
+		} else if f.from = at; f.from >= w.bins.End {
+			return nil
+		}
+		err := exchangeHTTP(ctx, over, w, f, buf, start)
+		if ctx.Err() != nil {
+			return firstOf(ctx, context.Cause(ctx))
+		}
+		w.mu.Lock()
+		if !w.keeps(f) {
+			w.drop(f)
+		}
+		at = start.Since()
+		if err == nil {
+			w.done(f, at)
+		} else {
+			err = w.fail(err, f.bytes > 0, f.from, at)
+		}
+		w.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// exchangeHTTP runs one exchange of a flow, on its connection or on a new one.
+func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFlow, buf []byte, start clock.Instant) error {
+	w.mu.Lock()
+	made := w.made
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout(), noReplyError(w.addr, max(made-1, 0)))
+	defer cancel()
+	f.first, f.sent, f.bytes, f.opened = 0, 0, 0, f.stream == nil
+	for f.stream == nil {
+		s, err := over.DialTCP(ctx, w.addr, optionsOf(w.p))
+		switch {
+		case err == nil:
+			f.stream, f.connected = s, start.Since()
+		case !isNoSourcePort(err):
+			return err
+		default:
+			w.mu.Lock()
+			w.noPort++
+			w.mu.Unlock()
+			if err := pause(ctx, noPortTimeout); err != nil {
+				return err
+			}
+		}
+	}
+	w.mu.Lock()
+	if f.opened {
+		w.made++
+	}
+	made = w.made
+	w.mu.Unlock()
+	err := askHTTP(ctx, w, f, buf, start)
+	w.mu.Lock()
+	w.sent += int64(f.sent)
+	w.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("exchange with %s after %d connections: %w", w.addr, made, err)
+	}
+	return nil
+}
+
+// askHTTP sends the request of a flow and receives the response. A server may answer before it has the whole request.
+func askHTTP(ctx context.Context, w *httpWindow, f *httpFlow, buf []byte, start clock.Instant) error {
+	var failed error
+	for f.sent < w.ask.size && failed == nil {
+		n, err := f.stream.Write(w.ask.after(f.sent))
+		f.sent += n
+		if err != nil && !socket.IsAgain(err) {
+			failed = err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	for {
+		n, err := f.stream.Read(buf)
+		var done bool
+		switch {
+		case socket.IsAgain(err) && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case socket.IsAgain(err):
+			continue
+		case err != nil:
+		case n == 0:
+			done, err = w.ended(f)
+		default:
+			done, err = w.took(f, buf[:n], start.Since())
+		}
+		if err != nil && failed != nil && !f.answered() {
+			err = failed
+		}
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// lingerTimeout is how long a server waits for the peer to read a refusal.
+func lingerTimeout() time.Duration { return timelimit.Scaled(time.Second) }
+
+// serveHTTPPortable serves each connection in its own goroutine.
+func serveHTTPPortable(ctx context.Context, l socket.Listener, t httpTrial) (httpServed, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s := &httpPortable{answers: httpAnswers{t: t}, end: end}
+	var wg sync.WaitGroup
+	for ctx.Err() == nil {
+		c, err := l.Accept(nil)
+		if socket.IsAgain(err) {
+			continue
+		}
+		if err != nil {
+			end(fmt.Errorf("accept connection: %w", err))
+			break
+		}
+		s.mu.Lock()
+		s.silent++
+		if s.silent > t.Streams+maxRefused {
+			end(tooManySilent(s.silent, t.Streams))
+		}
+		s.mu.Unlock()
+		wg.Go(func() {
+			defer c.Close()
+			if err := s.serve(ctx, c); err != nil {
+				end(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, errClientEnded) {
+		return s.httpServed, err
+	}
+	return s.httpServed, nil
+}
+
+// httpPortable is the server of goroutines.
+type httpPortable struct {
+	httpServed
+	answers httpAnswers
+	mu      sync.Mutex
+	silent  int // connections without a request of the trial
+	end     context.CancelCauseFunc
+}
+
+// serve answers the requests of a connection until it ends. The error is of this host.
+func (s *httpPortable) serve(ctx context.Context, c socket.Stream) error {
+	h := httpConn{reader: http1.NewRequestReader(int64(s.answers.t.RequestSize))}
+	buf := make([]byte, httpBuffer)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if h.ours && (s.answers.t.reuse || s.closed.MSS == 0) {
+			conns{c}.fillReport(&s.closed)
+		}
+		if !h.ours {
+			s.silent--
+			s.refused++
+			if err := s.tooManyRefused(); err != nil {
+				s.end(err)
+			}
+		}
+	}()
+	for {
+		n, err := c.Read(buf)
+		switch {
+		case socket.IsAgain(err) && ctx.Err() != nil:
+			return nil
+		case socket.IsAgain(err):
+			continue
+		case err != nil || n == 0:
+			return nil
+		}
+		for b := buf[:n]; len(b) > 0; {
+			n, done, err := h.reader.Read(b)
+			h.bytes += int64(n)
+			b = b[n:]
+			if err != nil {
+				return s.refuse(ctx, c, refusalOf(err))
+			}
+			if h.reader.TakeExpects() {
+				_ = writeFull(ctx, c, []byte(http1.Continue)) // without it the body comes, too
+			}
+			if !done {
+				continue
+			}
+			s.mu.Lock()
+			out, refused := s.answers.of(&h)
+			s.mu.Unlock()
+			if refused != nil {
+				return s.refuse(ctx, c, refused)
+			}
+			if ended, err := s.respond(ctx, c, &h, out); ended || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// respond sends a response. ended is true if the connection ends with it.
+func (s *httpPortable) respond(ctx context.Context, c socket.Stream, h *httpConn, out *outgoing) (ended bool, err error) {
+	s.mu.Lock()
+	if !h.ours {
+		h.ours = true
+		s.silent--
+		s.connections++
+	}
+	s.received += h.bytes
+	h.bytes = 0
+	s.mu.Unlock()
+	sent := 0
+	for sent < out.size && err == nil {
+		var n int
+		n, err = c.Write(out.after(sent))
+		sent += n
+		if socket.IsAgain(err) {
+			err = context.Cause(ctx)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent += int64(sent)
+	if sent == out.size {
+		s.messages++
+	}
+	if _, counted := failureOf(err); counted || ctx.Err() != nil { // by the client, or the end of the trial
+		return true, nil
+	}
+	if err != nil {
+		return true, fmt.Errorf("send response after %d others: %w", s.messages, err)
+	}
+	return h.closes, nil
+}
+
+// refuse answers what is no request of the trial, and waits until the peer has read the answer: if the connection were
+// closed with unread data, the answer could be lost (RFC 9112, 9.6).
+func (s *httpPortable) refuse(ctx context.Context, c socket.Stream, answer []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, lingerTimeout())
+	defer cancel()
+	if writeFull(ctx, c, answer) != nil || c.CloseWrite() != nil {
+		return nil
+	}
+	buf := make([]byte, 4096)
+	for left := maxLinger; left > 0 && ctx.Err() == nil; {
+		n, err := c.Read(buf)
+		if n == 0 && err == nil || err != nil && !socket.IsAgain(err) {
+			return nil
+		}
+		left -= n
+	}
+	return nil
+}

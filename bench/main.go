@@ -42,6 +42,7 @@ func sections() []harness.Section {
 		{Name: "peers-udp", Run: peers.UDP},
 		{Name: "peers-rr", Run: peers.RR},
 		{Name: "peers-crr", Run: peers.CRR},
+		{Name: "peers-http", Run: peers.HTTP},
 		{Name: "peers-cpu", Run: peers.CPU},
 		{Name: "pacing", Run: peers.Pacing},
 		{Name: "gc", Run: peers.GCPauses},

@@ -72,6 +72,11 @@ func httpTag(of, token string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// RequestField returns the header field that shows that a request belongs to the trial with that token.
+func RequestField(token string) http1.Field {
+	return http1.Field{Name: tagField, Value: httpTag("request", token)}
+}
+
 // request returns the request of the trial, to that address.
 func (t httpTrial) request(to netip.AddrPort) outgoing {
 	q := http1.Request{Method: "GET", Target: "/", Host: to.String(), Body: int64(t.RequestSize), Fields: []http1.Field{

@@ -11,6 +11,8 @@ import (
 const (
 	// MaxHead is the longest start line with all header fields, in bytes, and the longest trailer.
 	MaxHead = 16 << 10
+	// usualHead is what a reader has room for at first, in bytes: there may be thousands.
+	usualHead = 512
 	// maxExtension is the longest extension of a chunk, in bytes.
 	maxExtension = 256
 	// maxInterim is how many interim responses may come before a response.
@@ -63,7 +65,7 @@ func NewRequestReader(maxBody int64) *Reader { return newReader(false, maxBody) 
 func NewResponseReader(maxBody int64) *Reader { return newReader(true, maxBody) }
 
 func newReader(response bool, maxBody int64) *Reader {
-	return &Reader{response: response, maxBody: maxBody, text: make([]byte, 0, MaxHead)}
+	return &Reader{response: response, maxBody: maxBody, text: make([]byte, 0, usualHead)}
 }
 
 // Reset makes the reader ready for the first message of another connection.

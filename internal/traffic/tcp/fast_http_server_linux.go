@@ -86,10 +86,6 @@ func (s *httpServerLoop) open() (err error) {
 	if err := unix.SetNonblock(s.listenFD, true); err != nil {
 		return fmt.Errorf("set listening socket: %w", err)
 	}
-	// Connections inherit it from their listener.
-	if err := socket.SetTimeout(s.listenFD, crrPollTimeout); err != nil {
-		return err
-	}
 	if err := s.poll.Add(s.listenFD, listenerID, unix.EPOLLIN); err != nil {
 		return err
 	}
@@ -142,10 +138,13 @@ func (s *httpServerLoop) rest() error {
 	return nil
 }
 
+// mayWait reports whether the loop may wait for a single connection.
+func (s *httpServerLoop) mayWait() bool { return s.answers.t.Streams == 1 && s.answers.t.reuse }
+
 // only returns the id of the connection whose next request is all that can arrive of a trial of one flow, -1 if there
 // is none.
 func (s *httpServerLoop) only() int {
-	if s.answers.t.Streams > 1 || !s.answers.t.reuse || len(s.conns)-len(s.free) != 1 || s.silent > 0 || s.sending > 0 {
+	if !s.mayWait() || len(s.conns)-len(s.free) != 1 || s.silent > 0 || s.sending > 0 {
 		return -1
 	}
 	return slices.IndexFunc(s.conns, func(c httpFastConn) bool { return c.fd >= 0 && c.lingers == 0 })
@@ -225,6 +224,11 @@ func (s *httpServerLoop) begin(fd int) error {
 		return err
 	}
 	if c := &s.conns[id]; c.fd == fd {
+		if s.mayWait() { // see waitFor
+			if err := socket.SetTimeout(fd, crrPollTimeout); err != nil {
+				return err
+			}
+		}
 		return s.poll.Add(fd, id, socket.PollEdge)
 	}
 	return nil

@@ -122,6 +122,14 @@ func noReplyError(addr netip.AddrPort, others int64) error {
 // tries counts the connections that a client tried in a trial: see result.Attempts.
 type tries struct{ result.Attempts }
 
+// open counts a connection, which was late.
+func (t *tries) open(late bool) {
+	t.Tried++
+	if late {
+		t.Late++
+	}
+}
+
 // add counts the failure of a connection that is counted as tried.
 func (t *tries) add(f failure) {
 	*[...]*int64{&t.TimedOut, &t.Refused, &t.Reset}[f]++

@@ -253,6 +253,8 @@ func (c *httpClient) connectFlow(f *httpFlow) error {
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}
 	f.stream, f.opened, f.connected = socket.FastStream(fd), true, c.clock.since()
+	f.begun = f.connected
+	c.tried.open(false)
 	if c.poll != nil {
 		if err := c.poll.Add(fd, f.no, socket.PollEdge); err != nil {
 			return err
@@ -273,6 +275,9 @@ func (c *httpClient) send(f *httpFlow) error {
 		}
 		if f.sent == 0 && f.opened {
 			c.made++
+			if isLate(f.connected-f.begun, func() int64 { return f.stream.Info().Retransmits }) {
+				c.tried.Late++
+			}
 			if c.poll == nil && c.t.reuse {
 				if err := waitInCalls(f.stream.FD()); err != nil {
 					return err

@@ -62,6 +62,19 @@ func httpFailureOf(err error, begun bool) (f httpFailure, counted bool) {
 	return httpCutOff, true
 }
 
+// ofConnection returns how the connection of the request failed, if it was not an answer that was wrong.
+func (f httpFailure) ofConnection() (failure, bool) {
+	switch f {
+	case httpUnanswered:
+		return unanswered, true
+	case httpTurnedAway:
+		return turnedAway, true
+	case httpCutOff, httpTruncated:
+		return cutOff, true
+	}
+	return 0, false
+}
+
 // systematic reports whether others of the trial will fail in the same way, if none has succeeded.
 func (f httpFailure) systematic() bool { return f == httpMalformed || f == httpOther }
 
@@ -99,6 +112,9 @@ func (w *httpWindow) fail(err error, partial bool, begun, at time.Duration) erro
 	f, counted := httpFailureOf(err, partial)
 	if !counted {
 		return err
+	}
+	if of, ok := f.ofConnection(); ok {
+		w.tried.add(of)
 	}
 	if w.bins.Add(begun, at, false) {
 		w.lost[f]++

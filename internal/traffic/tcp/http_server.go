@@ -30,23 +30,13 @@ type httpServed struct {
 	closed         traffic.Report // what the kernel counted for closed connections
 }
 
-// errClientEnded ends the server's loop: its client has reported.
-var errClientEnded = errors.New("the client has ended")
-
 // Serve answers until peer has the client's report. It does not distinguish slices.
 func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
 	defer thread.PauseGC()()
 	defer s.Close()
 	start, kernel := clock.Now(), readKernelTCP()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go func() {
-		select {
-		case <-peer:
-			end(errClientEnded)
-		case <-ctx.Done():
-		}
-	}()
+	ctx, end := untilReported(ctx, peer)
+	defer end()
 	n, err := s.path.serveHTTP(ctx, s.Listener, s.t)
 	if err != nil {
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)

@@ -99,12 +99,14 @@ type httpSession struct {
 	firstByte *traffic.Distribution
 	connect   *traffic.Distribution
 	streams   []int64
-	made      int64 // connections
-	total     int64 // exchanges
-	before    int64 // exchanges before this window
-	sent      int64 // bytes
-	received  int64 // bytes of the responses of the trial
-	noPort    int64 // times that a flow waited for a source port
+	made      int64         // connections
+	tried     tries         // connections
+	rtt       time.Duration // of the last connection that ended, as its kernel knows it
+	total     int64         // exchanges
+	before    int64         // exchanges before this window
+	sent      int64         // bytes
+	received  int64         // bytes of the responses of the trial
+	noPort    int64         // times that a flow waited for a source port
 	closed    traffic.Report
 	kernel    kernelTCP
 	driven    time.Duration
@@ -132,19 +134,14 @@ const maxStrangeBody = 1 << 20
 func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := s.t.Params
 	p.Warmup, p.Duration = warmup, timed
-	flows := p.Streams
-	if p.TransactionRate > 0 {
-		flows = 0
-	}
-	bins := traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}
-	w := &httpWindow{&rrWindow{p: p, schedule: rrSchedule{uint64(p.TransactionRate), s.planned}, bins: bins, hist: s.hist, streams: s.streams}, s}
+	w := &httpWindow{newRRWindow(p, s.planned, s.hist, s.streams), s}
 	began := clock.Now()
 	err := s.path.requestHTTP(ctx, w)
 	s.driven += began.Since()
 	s.total += w.bins.Total
 	s.before = s.total
 	if err != nil {
-		return tooManyFiles(err, p)
+		return traffic.WithAttempts(tooManyFiles(err, p), s.tried.Attempts)
 	}
 	s.planned += warmup + timed
 	s.window.Messages += w.bins.Counted()
@@ -167,10 +164,21 @@ func (s *httpSession) drop(f *httpFlow) {
 	}
 	if s.t.reuse || s.closed.MSS == 0 {
 		conns{f.stream}.fillReport(&s.closed)
+		s.rtt = conns{f.stream}.leastRTT()
 	}
 	f.stream.Close()
 	f.stream = nil
 	f.reader.Reset()
+}
+
+// RTT is that of the first connection, to the next hop that ends connections: a proxy, or the server.
+func (s *httpSession) RTT() time.Duration {
+	for _, f := range s.flows {
+		if f.stream != nil {
+			return conns{f.stream}.leastRTT()
+		}
+	}
+	return s.rtt
 }
 
 func (s *httpSession) Close() traffic.Report {
@@ -180,7 +188,7 @@ func (s *httpSession) Close() traffic.Report {
 	}
 	r := s.closed
 	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
-	r.CPU, r.Sent, r.Received = s.t.Pinned(), s.sent, s.received
+	r.CPU, r.Sent, r.Received, r.Attempts = s.t.Pinned(), s.sent, s.received, &s.tried.Attempts
 	if !s.t.reuse {
 		s.t.estimate(&r, s.made, s.total, readKernelTCP().retransmits-s.kernel.retransmits)
 	}

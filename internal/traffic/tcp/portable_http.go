@@ -84,11 +84,20 @@ func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFl
 	defer cancel()
 	f.first, f.sent, f.bytes, f.opened = 0, 0, 0, f.stream == nil
 	for f.stream == nil {
+		began := start.Since()
 		s, err := over.DialTCP(ctx, w.addr, optionsOf(w.p))
+		f.connected = start.Since()
 		switch {
 		case err == nil:
-			f.stream, f.connected = s, start.Since()
+			f.stream = s
+			late := isLate(f.connected-began, func() int64 { return s.Info().Retransmits })
+			w.mu.Lock()
+			w.tried.open(late)
+			w.mu.Unlock()
 		case !isNoSourcePort(err):
+			w.mu.Lock()
+			w.tried.open(false)
+			w.mu.Unlock()
 			return err
 		default:
 			w.mu.Lock()

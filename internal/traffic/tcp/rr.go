@@ -71,21 +71,27 @@ type rrServer struct {
 	p traffic.Params
 }
 
-// errClientEnded is why a server ends that waits for requests over connections whose failure only the client saw.
+// errClientEnded is why a server ends that its client does not tell: the client has reported.
 var errClientEnded = errors.New("the client has ended")
 
 func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
+	ctx, end := untilReported(ctx, peer)
+	defer end()
+	r, err := s.Server.Serve(ctx, peer)
+	return r, tooManyFiles(err, s.p)
+}
+
+// untilReported returns a context that ends with errClientEnded when peer has the client's report, or with end.
+func untilReported(ctx context.Context, peer traffic.Peer) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
 		case <-peer:
-			end(errClientEnded)
+			cancel(errClientEnded)
 		case <-ctx.Done():
 		}
 	}()
-	r, err := s.Server.Serve(ctx, peer)
-	return r, tooManyFiles(err, s.p)
+	return ctx, func() { cancel(nil) }
 }
 
 // serve runs the server's part after the handshake.
@@ -229,7 +235,8 @@ func (s *rrSession) fail(flow int, err error) error {
 func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := s.p
 	p.Warmup, p.Duration = warmup, timed
-	w := newRRWindow(p, s)
+	w := newRRWindow(p, s.planned, s.hist, s.streams)
+	w.content, w.broken, w.fail = s.content, s.broken, s.fail
 	began := clock.Now()
 	err := s.path.request(ctx, s.c, w)
 	s.driven += began.Since()

@@ -300,7 +300,7 @@ func TestScheduleAssignsSlots(t *testing.T) {
 			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "duration")),
 		}
 		base := time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "base"))
-		w := newRRWindow(p, &rrSession{planned: base, broken: make([]bool, p.Streams)})
+		w := newRRWindow(p, base, nil, nil)
 		first, limit := w.schedule.first(0), w.schedule.first(p.Warmup+p.Duration)
 		owner, timed := map[uint64]int{}, int64(0)
 		for flow := range p.Streams {

@@ -24,14 +24,15 @@ type rrWindow struct {
 	fail     func(flow int, err error) error // see rrSession.fail
 }
 
-func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
+// newRRWindow begins a window after that much traffic time of the schedule. Nothing is known to be broken.
+func newRRWindow(p traffic.Params, planned time.Duration, hist *traffic.Distribution, streams []int64) *rrWindow {
 	flows := p.Streams
 	if p.TransactionRate > 0 {
 		flows = 0
 	}
 	return &rrWindow{
-		p: p, schedule: rrSchedule{uint64(p.TransactionRate), s.planned},
-		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows}, hist: s.hist, streams: s.streams, content: s.content, broken: s.broken, fail: s.fail,
+		p: p, schedule: rrSchedule{uint64(p.TransactionRate), planned}, hist: hist, streams: streams, broken: make([]bool, p.Streams),
+		bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows},
 	}
 }
 

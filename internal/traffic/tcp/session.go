@@ -122,15 +122,12 @@ func dial(ctx context.Context, n path, to netip.AddrPort, p traffic.Params, trie
 		f, failed := failureOf(err)
 		switch {
 		case err == nil:
-			tried.Tried++
-			if isLate(began.Since(), func() int64 { return s.Info().Retransmits }) {
-				tried.Late++
-			}
+			tried.open(isLate(began.Since(), func() int64 { return s.Info().Retransmits }))
 			return s, nil
 		case !failed || ctx.Err() != nil:
 			return nil, err
 		}
-		tried.Tried++
+		tried.open(false)
 		tried.add(f)
 	}
 	return nil, err

@@ -12,7 +12,7 @@ import (
 	"tare/bench/harness"
 	"tare/internal/study"
 	"tare/internal/traffic"
-	"tare/internal/traffic/tcp"
+	"tare/internal/traffic/http1"
 	"tare/internal/unit"
 )
 
@@ -82,9 +82,8 @@ func (l httpLoad) wrk(ctx context.Context, s *testbed) (rate float64, err error)
 	if err != nil {
 		return 0, err
 	}
-	tag := tcp.RequestField(p.Token)
 	asker, err := begin(s.lab.A, l.at.client, []string{
-		"wrk", "-t", "1", "-c", strconv.Itoa(l.flows), "-d", strconv.Itoa(httpSeconds), "-H", tag.Name + ": " + tag.Value,
+		"wrk", "-t", "1", "-c", strconv.Itoa(l.flows), "-d", strconv.Itoa(httpSeconds), "-H", http1.TagField + ": " + http1.RequestTag(p.Token),
 		"http://" + net.JoinHostPort(s.target(), strconv.Itoa(int(port))) + "/",
 	})
 	if err != nil {

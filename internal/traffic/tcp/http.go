@@ -2,8 +2,6 @@ package tcp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"time"
@@ -44,17 +42,13 @@ func (httpRequests) Spec() traffic.Spec {
 type httpTrial struct {
 	traffic.Params
 	reuse bool // of connections
-	// ask and answer are what a request and a response of the trial have as tagField. The token cannot be derived from
-	// either, nor one from the other.
+	// ask and answer are the tags of its requests and responses.
 	ask, answer string
 }
 
-// tagField is the header field that shows that a message belongs to a trial.
-const tagField = "Tare-Trial"
-
 func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 	p.NoDelay = new(true)
-	t := httpTrial{Params: p, reuse: p.KeepAlive != study.Off, ask: httpTag("request", p.Token), answer: httpTag("response", p.Token)}
+	t := httpTrial{Params: p, reuse: p.KeepAlive != study.Off, ask: http1.RequestTag(p.Token), answer: http1.ResponseTag(p.Token)}
 	switch {
 	case p.Streams < 1:
 		return t, fmt.Errorf("%s: %d flows: use at least 1", p.Kind, p.Streams)
@@ -66,21 +60,10 @@ func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 	return t, nil
 }
 
-// httpTag derives what shows that a message belongs to the trial with that token.
-func httpTag(of, token string) string {
-	sum := sha256.Sum256([]byte("http " + of + " " + token))
-	return hex.EncodeToString(sum[:8])
-}
-
-// RequestField returns the header field that shows that a request belongs to the trial with that token.
-func RequestField(token string) http1.Field {
-	return http1.Field{Name: tagField, Value: httpTag("request", token)}
-}
-
 // request returns the request of the trial, to that address.
 func (t httpTrial) request(to netip.AddrPort) outgoing {
 	q := http1.Request{Method: "GET", Target: "/", Host: to.String(), Body: int64(t.RequestSize), Fields: []http1.Field{
-		{Name: "User-Agent", Value: "tare"}, {Name: "Accept-Encoding", Value: "identity"}, {Name: tagField, Value: t.ask},
+		{Name: "User-Agent", Value: "tare"}, {Name: "Accept-Encoding", Value: "identity"}, {Name: http1.TagField, Value: t.ask},
 	}}
 	if t.RequestSize > 0 {
 		q.Method = "POST"
@@ -96,7 +79,7 @@ func (t httpTrial) request(to netip.AddrPort) outgoing {
 func (t httpTrial) response(now time.Time, closes bool) outgoing {
 	s := http1.Response{Status: http1.StatusOK, Body: int64(t.ResponseSize), Close: closes, Fields: []http1.Field{
 		{Name: "Date", Value: now.UTC().Format(http1.TimeFormat)}, {Name: "Server", Value: "tare"}, {Name: "Cache-Control", Value: "no-store"},
-		{Name: "Content-Type", Value: "application/octet-stream"}, {Name: tagField, Value: t.answer},
+		{Name: "Content-Type", Value: "application/octet-stream"}, {Name: http1.TagField, Value: t.answer},
 	}}
 	return newOutgoing(s.Append(nil), int(t.ResponseSize))
 }

@@ -83,7 +83,7 @@ func (t *httpTrial) check(h *http1.Head, body int64) error {
 	other := func(format string, args ...any) error {
 		return &answerError{httpOther, fmt.Sprintf(format, args...)}
 	}
-	switch tag, _ := h.Field(tagField); {
+	switch tag, _ := h.Field(http1.TagField); {
 	case h.Status >= 500:
 		return &answerError{httpServerError, "the answer is " + http1.Status(h.Status)}
 	case h.Status >= 400:
@@ -94,7 +94,7 @@ func (t *httpTrial) check(h *http1.Head, body int64) error {
 	case h.Status != http1.StatusOK:
 		return other("the answer is %s, not 200", http1.Status(h.Status))
 	case string(tag) != t.answer:
-		return other("another server answers on this port, or something removes the header field %s from responses", tagField)
+		return other("another server answers on this port, or something removes the header field %s from responses", http1.TagField)
 	}
 	if coding, found := h.Field("Content-Encoding"); found && !h.Is("Content-Encoding", "identity") {
 		return other("something on the path compresses responses: their content encoding is %q", coding)

@@ -15,6 +15,7 @@ import (
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
+	"tare/internal/traffic/http1"
 )
 
 // foreignHTTP is a program that serves HTTP: as a proxy before to, and as a server with that body and tag.
@@ -43,7 +44,7 @@ backend ours
 frontend server
   bind %s
   http-request return status 200 content-type text/plain file %s hdr %s %s
-`, proxyAt, to, serverAt, filepath.Join(dir, "body"), tagField, tag)
+`, proxyAt, to, serverAt, filepath.Join(dir, "body"), http1.TagField, tag)
 		}},
 		{"nginx", testneed.Other, func(config string) []string { return []string{"-c", config} }, func(dir, proxyAt, serverAt, to, tag string, body int) string {
 			return fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log stderr;
@@ -54,7 +55,7 @@ http {
   server { listen %[2]s; location / { proxy_pass http://ours; proxy_http_version 1.1; proxy_set_header Connection ""; } }
   server { listen %[3]s; location / { add_header %[5]s %[6]s; root %[1]s; try_files /body =404; } }
 }
-`, dir, proxyAt, serverAt, to, tagField, tag)
+`, dir, proxyAt, serverAt, to, http1.TagField, tag)
 		}},
 	}
 }

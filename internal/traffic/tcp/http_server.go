@@ -88,7 +88,7 @@ func refusal(status int, text string) []byte {
 // of returns the response to the complete request of a connection, or the refusal of it.
 func (a *httpAnswers) of(c *httpConn) (m *outgoing, refused []byte) {
 	h := c.reader.Head()
-	tag, _ := h.Field(tagField)
+	tag, _ := h.Field(http1.TagField)
 	switch {
 	case subtle.ConstantTimeCompare(tag, []byte(a.t.ask)) != 1:
 		return nil, refusal(http1.StatusForbidden, "This port serves a trial of tare, and the request is not of it.")

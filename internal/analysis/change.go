@@ -33,6 +33,9 @@ func Across(before, after RunTrials, refused []result.Refusal, margin float64) r
 	b, a := sideOf(before), sideOf(after)
 	for _, w := range workloadsOf(after.Run) {
 		for _, metric := range a.metrics {
+			if beyondP99(metric.Name) {
+				continue // judged within a run only, by trials of their own
+			}
 			var modes []changed
 			for _, m := range after.Run.Modes {
 				if m.Control || slices.ContainsFunc(refused, func(r result.Refusal) bool { return covers(r, m.ID, w) || covers(r, m.Baseline, w) && m.Baseline != "" }) {

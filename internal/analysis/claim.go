@@ -88,6 +88,8 @@ func (e *claims) add(c study.Claim) {
 		out.Reason = err.Error()
 	case !known:
 		out.Reason = fmt.Sprintf("this version of tare does not know the metric %q", c.Metric)
+	case beyondP99(c.Metric):
+		out.Reason = c.Metric + " is compared with a baseline only, by the tail pass"
 	case Maximum(c.Metric):
 		out.Reason = c.Metric + " is the maximum of a trial, which shows no difference"
 	}

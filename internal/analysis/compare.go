@@ -24,7 +24,8 @@ type ComparisonRequest struct {
 // the workloads, a mode and a scenario in that of the scenario. A comparison that is not
 // possible is in the result with the reason.
 func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
-	in.Metrics = in.metrics()
+	// Those are judged against a baseline only, by trials of their own.
+	in.Metrics = slices.DeleteFunc(slices.Clone(in.metrics()), func(m result.Metric) bool { return beyondP99(m.Name) })
 	named := slices.Clone(in.Workloads)
 	for _, s := range scenarios {
 		if !slices.Contains(named, s.Workload) {

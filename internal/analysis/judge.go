@@ -101,7 +101,8 @@ func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule 
 // [result.CannotTell], and N counts the mode's own trials. It is [result.Same] without a
 // ratio if both have no value other than 0 of a metric of which less is better, such as
 // retransmits: none in either. Only a cell whose mode has a baseline has a verdict, and
-// a maximum has none ([Maximum]).
+// a maximum has none ([Maximum]). A percentile beyond the 99th is judged by the trials of the tail pass alone
+// ([result.BeyondP99]).
 //
 // A cell is a lower bound where the generator could not keep its schedule in a trial, or
 // a rate search ended at its highest load. Of the verdicts, only one that is true for
@@ -132,7 +133,11 @@ func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []res
 			for _, m := range in.Modes {
 				f.add(tab, m, workload)
 			}
-			f.judge()
+			if q, ok := result.BeyondP99(metric.Name); ok {
+				f.judgeTails(in, workload, q)
+			} else {
+				f.judge()
+			}
 			each(f)
 			cells = append(cells, f.cells...)
 			warnings = append(warnings, f.warnings()...)

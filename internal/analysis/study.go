@@ -68,11 +68,11 @@ func RuleOf(s study.Study, trials []result.Trial) Rule {
 	return r
 }
 
-// Ordinary returns the trials without those of the cost pass and the sensitivity pass.
+// Ordinary returns the trials without those of the cost pass, the sensitivity pass and the tail pass.
 func Ordinary(trials []result.Trial) []result.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool {
 		_, varied := result.VariedFrom(t.Workload)
-		return varied || t.Workload == study.CostPassID
+		return varied || t.Workload == study.CostPassID || t.TailRate > 0
 	})
 }
 

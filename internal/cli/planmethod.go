@@ -48,7 +48,7 @@ func span(from, to int, one, many string) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), varying(p, s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), varying(p, s), tailing(s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -191,6 +191,25 @@ func varying(p plan.Plan, s study.Study) string {
 	}
 	return fmt.Sprintf("sensitivity: %s; in %s %s", strings.Join(texts, ", "),
 		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+}
+
+// tailing prints the trials of the tail pass; empty without one.
+func tailing(s study.Study) string {
+	trials := plan.Tails(s)
+	if len(trials) == 0 {
+		if s.Tails == study.On {
+			return "tail pass: none, because no workload of the study can run on a schedule"
+		}
+		return ""
+	}
+	var names []string
+	for _, t := range trials {
+		if !slices.Contains(names, t.Workload.Name()) {
+			names = append(names, t.Workload.Name())
+		}
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("tail pass: %s at half of what the slowest mode reaches, on a schedule; %d trials of %s of each mode, after the last block", listed(names), plan.TailTrials, trials[0].Workload.Duration)
 }
 
 // watching prints what is recorded beside the metrics.

@@ -34,6 +34,7 @@ type studyFlags struct {
 	evidence         string
 	costPass         string
 	sensitivity      bool
+	tails            bool
 	fullRate         bool
 	maxRate          string
 	maxOthers        string
@@ -55,6 +56,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: record where losses happen and how CPU time is spent; stacks and drop reasons require privileges")
 	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
 	c.Flags().BoolVar(&f.sensitivity, "sensitivity", false, "measure with other settings of the generator, too (writes, buffers, cores), and report how far ratios depend on them")
+	c.Flags().BoolVar(&f.tails, "tails", false, "judge percentiles beyond the 99th, in trials of their own after all others")
 	c.Flags().BoolVar(&f.fullRate, "full-rate", false, "on a cluster: send as fast as the path carries, instead of at half of what a first trial reached")
 	c.Flags().StringVar(&f.maxRate, "max-rate", "", "highest rate of a bulk transfer or a stream of datagrams, such as 1Gbit/s")
 	c.Flags().StringVar(&f.maxOthers, "max-others", "", "maximum CPU time of other programs in a trial that runs alone, as a share of one CPU such as 0.1, or off")
@@ -160,7 +162,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 		}
 	}
 	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Name: f.name, Title: f.title, AdHoc: f.unnamed, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
-		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, Sensitive: f.sensitivity, FullRate: f.fullRate, MaxRate: f.maxRate, MaxOthers: f.maxOthers}, cat)
+		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, Sensitive: f.sensitivity, Tails: f.tails, FullRate: f.fullRate, MaxRate: f.maxRate, MaxOthers: f.maxOthers}, cat)
 	if err != nil {
 		return s, err
 	}

@@ -112,6 +112,8 @@ func (t table) status(tr result.Trial, counts bool) string {
 		return "pilot"
 	case tr.Paces:
 		return "paces"
+	case tr.TailRate > 0:
+		return "tail_pass"
 	case tr.Profiled:
 		return "profiled"
 	case i >= 0 && t.run.Modes[i].Status != result.ModeMeasured:

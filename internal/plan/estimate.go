@@ -188,6 +188,13 @@ func (p Plan) Extent(blocks int) Extent {
 			e = p.add(e, 1, n, v.Workload)
 		}
 	}
+	for _, t := range p.tails {
+		if slices.Contains(p.Modes, t.Mode) {
+			e.Trials++
+			e.Traffic += t.Traffic()
+			e.Time += p.Settle + t.Overhead() + t.Traffic()
+		}
+	}
 	for block := 2; block <= blocks; block++ {
 		if len(p.Modes) > 0 && p.has(block) {
 			e.Time += p.recreation(block)

@@ -21,6 +21,7 @@ type Trial struct {
 	Expected time.Duration // of a rate search: estimated time; MaxTime is its limit
 	Requeued bool
 	Profiled bool // only samples stacks; see Profiles
+	Tail     bool // of the tail pass; see Tails
 	Paces    bool // only shows at which rate a workload is paced; see FirstTrial
 	// Held is how long the path needs for the data that it holds, if that is more than a slice carries. The
 	// trial then runs in one piece, although its workload has slices.
@@ -31,7 +32,7 @@ type Trial struct {
 func (t Trial) Pilot() bool { return t.Block == 0 && !t.Paces }
 
 // Aside reports whether the trial counts in no cell.
-func (t Trial) Aside() bool { return t.Block == 0 || t.Profiled }
+func (t Trial) Aside() bool { return t.Block == 0 || t.Profiled || t.Tail }
 
 // Plan is the trials of a study in the order they run. It does not hold them: Block and
 // Trials compute them from the seed whenever they are needed, and Extent adds them up
@@ -51,6 +52,7 @@ type Plan struct {
 	pilot    *study.Workload             // of the pilots, nil without them
 	pass     study.CostPass              // the blocks of the cost pass, whose workload is the last one
 	paced    []study.Workload            // of the first trials
+	tails    []Trial                     // of the tail pass, without their rates
 	searches map[string][2]time.Duration // by workload: how long the first search of a mode takes, and each later one
 	revised  []revision
 	whole    []whole
@@ -84,6 +86,7 @@ func Make(s study.Study) Plan {
 		p.pass, p.Workloads = s.CostPass, append(p.Workloads, pass.Workload)
 	}
 	p.Varied = Varied(s)
+	p.tails = Tails(s)
 	p.estimateSearches()
 	return p
 }

@@ -43,6 +43,6 @@ func Settings(s study.Study) result.Settings {
 func undecidedByStudy() []string {
 	return []string{
 		"name", "title", "description", "profile", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "blocks", "stop", "control",
-		"invalid.most", "cost_pass", "sensitivity", "margin", "max_time", "limits", "lab", "network",
+		"invalid.most", "cost_pass", "sensitivity", "tails", "margin", "max_time", "limits", "lab", "network",
 	}
 }

@@ -57,6 +57,7 @@ func Metrics() []Metric {
 		{"rtt_p90", "s", Lower, "Round trip, 90th percentile", false, true},
 		{"rtt_p99", "s", Lower, "Round trip, 99th percentile", false, false},
 		{"rtt_p999", "s", Lower, "Round trip, 99.9th percentile", false, false},
+		{"rtt_p9999", "s", Lower, "Round trip, 99.99th percentile", false, true},
 		{"rtt_max", "s", Lower, "Round trip, longest", false, true},
 		{"connect_p50", "s", Lower, "Time to connect, median", false, false},
 		{"connect_p99", "s", Lower, "Time to connect, 99th percentile", false, true},
@@ -75,6 +76,18 @@ func Metrics() []Metric {
 		{CPUSender, "CPUs", Lower, "CPUs busy at the sender", false, true},
 		{CPUReceiver, "CPUs", Lower, "CPUs busy at the receiver", false, true},
 	}
+}
+
+// BeyondP99 is the quantile of a metric that is a percentile beyond the 99th; ok is false for any other. Such a percentile is
+// compared only where requests had a schedule: a closed loop sends none while an answer is late.
+func BeyondP99(metric string) (q float64, ok bool) {
+	switch metric {
+	case "rtt_p999", "delay_p999":
+		return 0.999, true
+	case "rtt_p9999":
+		return 0.9999, true
+	}
+	return 0, false
 }
 
 // MetricNamed finds a metric by name, including those of a rate search with any loss

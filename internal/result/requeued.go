@@ -15,6 +15,6 @@ func Superseded(trials []Trial) func(*Trial) bool {
 		}
 	}
 	return func(t *Trial) bool {
-		return len(again) > 0 && !t.Requeued && again[set{t.Block, t.Workload}]
+		return len(again) > 0 && !t.Requeued && t.TailRate == 0 && again[set{t.Block, t.Workload}]
 	}
 }

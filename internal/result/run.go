@@ -266,6 +266,17 @@ type Cell struct {
 	// Unpaired means that the values have no blocks in which to be compared: N counts the
 	// mode's own values, and BlocksNeeded counts further values of each side.
 	Unpaired bool `json:"unpaired,omitempty"`
+	// Tail is what a percentile beyond the 99th was measured by, in a run with the tail pass. N is then the number of its trials.
+	Tail *Tail `json:"tail,omitempty"`
+	// Unjudged is why there is no ratio and no verdict although there is a baseline, absent otherwise.
+	Unjudged string `json:"unjudged,omitempty"`
+}
+
+// Tail is the durations of a mode in the tail pass.
+type Tail struct {
+	Rate      float64 `json:"rate"`      // requests per second on a schedule, alike for all modes
+	Exchanges int64   `json:"exchanges"` // of all its trials, those without an answer included
+	Above     int64   `json:"above"`     // of these, longer than the percentile
 }
 
 // Added is an amount of time that a mode adds; it is below 0 where the mode takes less.

@@ -28,6 +28,9 @@ type Trial struct {
 	Paces bool `json:"paces,omitempty"`
 	// Paced means that its rate is that of [Run.Paces]: its goodput is not the limit of the path.
 	Paced bool `json:"paced,omitempty"`
+	// TailRate marks a trial of the tail pass, which counts in no cell but those of percentiles beyond the 99th: requests per
+	// second on a schedule, of all its pairs.
+	TailRate float64 `json:"tail_rate,omitempty"`
 	// Profiled marks a trial that only samples stacks: it counts in no cell.
 	Profiled bool   `json:"profiled,omitempty"`
 	Mode     string `json:"mode"`
@@ -89,9 +92,9 @@ type Trial struct {
 	Limits []TCPLimits `json:"limits,omitempty"`
 }
 
-// Aside reports whether the trial counts in no cell, because it only determines the
-// warm-up or a rate, or samples stacks.
-func (t Trial) Aside() bool { return t.Pilot || t.Paces || t.Profiled }
+// Aside reports whether the trial counts in no cell of its own metrics, because it only determines the
+// warm-up or a rate, samples stacks, or is one of the tail pass.
+func (t Trial) Aside() bool { return t.Pilot || t.Paces || t.Profiled || t.TailRate > 0 }
 
 // ProcessCPU is the CPU time of the processes of one program that belong to a mode while
 // it had traffic, in CPU seconds: in user space and in system calls, not in soft

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,46 @@ func TestCostPass(t *testing.T) {
 		}
 	}
 	must.EqualFor(t, fmt.Sprintf("trials of the pass %v, stopping %+v", n, s.run.Stopping), []any{1, 1, result.StopSettled}, []any{n["host"], n["netns/macvlan"], s.run.Stopping.Reason})
+}
+
+// After the last block the tail pass has every mode on one schedule, at half of the slowest mode's rate, in eight rounds; it
+// changes no other cell. A resumed run keeps its rate and repeats nothing.
+func TestTailPass(t *testing.T) {
+	s := scriptOf("host", "netns/bridge")
+	s.study.Tails = study.On
+	must.Do(t, s.runs(t))
+	rates, ordinary := map[float64]int{}, 0
+	for _, tr := range s.trials {
+		if tr.TailRate == 0 {
+			ordinary++
+			continue
+		}
+		rates[tr.TailRate]++
+		if tr.Window != 3 || tr.Workload != "tcp_rr" {
+			t.Errorf("%+v", tr)
+		}
+	}
+	if ordinary != 4 || len(rates) != 1 {
+		t.Fatalf("%d trials, and those of the tail pass by rate %v", ordinary, rates)
+	}
+	least := math.Inf(1)
+	for _, c := range s.run.Cells {
+		if c.Metric == "transaction_rate" {
+			least = min(least, *c.Value)
+			must.EqualFor(t, "blocks of the rate", 2, c.N)
+		}
+	}
+	for rate, n := range rates {
+		if n != 16 || rate > least/2*1.02 || rate < least/2*0.98 {
+			t.Errorf("%d trials at %g/s, half of %g/s", n, rate, least)
+		}
+	}
+	resumed := scriptOf("host", "netns/bridge")
+	resumed.study.Tails, resumed.earlier = study.On, s.trials[:len(s.trials)-5]
+	must.Do(t, resumed.runs(t))
+	if len(resumed.trials) != 5 || resumed.trials[0].TailRate != s.trials[len(s.trials)-1].TailRate {
+		t.Errorf("resumed: %d trials, %+v", len(resumed.trials), resumed.trials)
+	}
 }
 
 // A workload that is verified is measured with both tools, and the run says whether they agree.

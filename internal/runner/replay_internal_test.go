@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/plan"
@@ -158,10 +159,19 @@ func decidedElsewhere(w result.Warning) bool {
 }
 
 // comparable is a run without what the clock and the machine decide: its id, when it
-// began and ended, and three kinds of warnings. All else must be equal.
+// began and ended, and three kinds of warnings. Percentiles beyond the 99th, which the recorded run judged without the tail
+// pass, have no verdict. All else must be equal.
 func comparable(r result.Run) result.Run {
 	r.ID, r.Started, r.Finished = "", time.Time{}, time.Time{}
 	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), decidedElsewhere)
+	r.Cells = slices.Clone(r.Cells)
+	for i := range r.Cells {
+		r.Cells[i] = analysis.WithoutTails(r.Cells[i])
+	}
+	r.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool {
+		_, beyond := result.BeyondP99(c.Metric)
+		return beyond
+	})
 	return r
 }
 

@@ -26,6 +26,9 @@ func (r *run) blocks(ctx context.Context) error {
 	if err := r.requeueInvalid(ctx); err != nil {
 		return err
 	}
+	if err := r.tails(ctx); err != nil {
+		return err
+	}
 	return r.profiles(ctx)
 }
 
@@ -98,6 +101,31 @@ func (r *run) requeueInvalid(ctx context.Context) error {
 	return nil
 }
 
+// tails runs the tail pass, after all trials that count in other cells: its rates are half of what they reached. Modes are
+// recreated between its rounds as between blocks.
+func (r *run) tails(ctx context.Context) error {
+	todo := r.schedule.Tails()
+	r.schedule.Append(todo)
+	for i, t := range todo {
+		one := []plan.Trial{t}
+		if !r.schedule.InTime(one) {
+			r.warn(warning.MaxTime, "run", "%d of %d trials of the tail pass were skipped: they would have exceeded the time limit of %s", len(todo)-i, len(todo), wording.Duration(r.schedule.Limit()))
+			r.schedule.Append(nil)
+			return nil
+		}
+		if i > 0 && t.Block != todo[i-1].Block {
+			if err := r.recreateDue(ctx, t.Block); err != nil {
+				return err
+			}
+		}
+		if err := r.runGroup(ctx, one); err != nil {
+			return err
+		}
+		r.schedule.Done++
+	}
+	return nil
+}
+
 // profiles runs the trials that only sample stacks, after all trials that count.
 func (r *run) profiles(ctx context.Context) error {
 	todo := r.schedule.Unprofiled()
@@ -161,7 +189,7 @@ func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 		if pending = r.schedule.Measurable(pending); len(pending) == 0 {
 			break
 		}
-		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: r.schedule.Plan.Blocks, Modes: modesOf(pending),
+		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: max(r.schedule.Plan.Blocks, group[0].Block), Modes: modesOf(pending),
 			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Estimate(r.schedule.Rest())})
 		var again []plan.Trial
 		failed := false

@@ -87,7 +87,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 func (r *run) emptyRecord(t plan.Trial, attempt int) result.Trial {
 	return result.Trial{
 		Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Setup: r.underTest(t.Mode).setups, Requeued: t.Requeued,
-		Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, Paced: !t.Aside() && r.out.PaceOf(t.Workload.ID) != nil,
+		Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, TailRate: t.TailRate(), Paced: !t.Aside() && r.out.PaceOf(t.Workload.ID) != nil,
 		Held: t.Held.Seconds(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds(),
 	}
 }

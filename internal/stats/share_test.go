@@ -24,6 +24,10 @@ func TestShareInterval(t *testing.T) {
 	if _, lo, hi, ok := ShareInterval([]Counted{{40, 4000}}, 0.95); !ok || lo != cl || hi != ch {
 		t.Errorf("one cluster: %v %v", lo, hi)
 	}
+	// Of rare events, the limits are those of a Poisson count.
+	if _, lo, hi, ok := ShareInterval([]Counted{{12, 1e6}}, 0.95); !ok || math.Abs(lo*1e6-6.2006) > 0.01 || math.Abs(hi*1e6-20.9616) > 0.01 {
+		t.Errorf("12 of 1,000,000: %v to %v", lo, hi)
+	}
 	for _, bad := range [][]Counted{nil, {{0, 0}}, {{2, 1}}, {{-1, 5}}, {{0, math.MaxInt64}, {0, 5}}} {
 		if _, _, _, ok := ShareInterval(bad, 0.95); ok {
 			t.Errorf("%v has an interval", bad)

@@ -26,6 +26,7 @@ type Overrides struct {
 	Evidence  string // on or off for all evidence; empty leaves it unchanged
 	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
 	Sensitive bool   // with a sensitivity pass
+	Tails     bool   // with the tail pass
 	FullRate  bool   // no limit by a first trial
 	MaxRate   string // highest rate; empty leaves it unchanged
 	MaxOthers string // limit on other programs' CPU time, or off; empty leaves it unchanged
@@ -102,6 +103,9 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 			fail("--cost-pass", text)
 		}
 		s.CostPass.Rate = rate
+	}
+	if o.Tails {
+		s.Tails = On
 	}
 	if o.FullRate {
 		s.Pace = Off

@@ -28,6 +28,7 @@ type Study struct {
 	Evidence                          Evidence
 	CostPass                          CostPass
 	Sensitivity                       string
+	Tails                             string
 	Pace                              string
 	MaxRate                           Rate
 	Margin                            float64
@@ -64,6 +65,7 @@ func (s *Study) Fields() []Field {
 		key("evidence", sectionOf(&s.Evidence), "what is recorded in addition to the metrics: where packets are lost, what uses CPU time"),
 		key("cost_pass", sectionOf(&s.CostPass), "a pass with the same rate for every mode, to compare their CPU use"),
 		key("sensitivity", choice(&s.Sensitivity, On, Off), "on: a pass with other settings of the generator (writes, buffers, cores), which shows how far ratios depend on them; off when absent"),
+		key("tails", choice(&s.Tails, On, Off), "on: the tail pass, trials at half of the slowest mode's transaction rate on a schedule, by which percentiles beyond the 99th are judged; off when absent"),
 		key("pace", choice(&s.Pace, Half, Off), "half: bulk transfers and streams of datagrams have half of the rate that a baseline reaches in a first trial; off on hosts of the run's own"),
 		key("max_rate", rate(&s.MaxRate, leastRate), "highest payload rate of a bulk transfer or a stream of datagrams, all its pairs together; none when absent"),
 		key("margin", fraction(&s.Margin, 0.001, 0.5), "relative difference that still counts as same, such as 0.05"),

@@ -18,11 +18,17 @@ import (
 //
 // A cell without a baseline gives "not compared". One that was measured on a single set-up says so: its interval is not that
 // of the mode made again.
+//
+// A percentile of the tail pass says at which rate.
 func Verdict(c result.Cell) string {
-	if c.Setups == 1 && c.N > 1 {
-		return inFull(c) + "; of one set-up"
+	text := inFull(c)
+	if c.Tail != nil {
+		text += "; at " + Value(c.Tail.Rate, "1/s") + " on a schedule"
 	}
-	return inFull(c)
+	if c.Setups == 1 && c.N > 1 {
+		text += "; of one set-up"
+	}
+	return text
 }
 
 func inFull(c result.Cell) string {
@@ -44,6 +50,9 @@ func inFull(c result.Cell) string {
 	case "":
 		if c.Baseline == "" {
 			return "not compared"
+		}
+		if c.Unjudged != "" {
+			return Clean(c.Unjudged)
 		}
 		return "not judged"
 	}

@@ -58,7 +58,7 @@ func (sc *Schedule) next(workload string) (plan.Trial, bool) {
 // resumedAt is the timed window that a run chose before it was interrupted.
 func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
 	for _, t := range sc.outcomes[:sc.earlier] {
-		if t.workload == workload && t.block > lengthsAfter && t.window > 0 {
+		if t.workload == workload && t.tailRate == 0 && t.block > lengthsAfter && t.window > 0 {
 			return duration(t.window), true
 		}
 	}

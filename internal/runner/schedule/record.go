@@ -18,20 +18,21 @@ type outcome struct {
 	pilot, profiled, requeued, void bool
 	paces                           bool
 	reached                         float64        // goodput of a first trial, bit/s
+	tailRate                        float64        // of the tail pass, 1/s
 	warmup, window, held            float64        // s
 	reason                          string         // of a pilot or void trial
 	series                          *result.Series // of a trial that decides lengths
 }
 
 // aside reports whether the trial counts in no cell.
-func (o outcome) aside() bool { return o.pilot || o.paces || o.profiled }
+func (o outcome) aside() bool { return o.pilot || o.paces || o.profiled || o.tailRate > 0 }
 
 // Record adds a trial that ended. The schedule keeps what it decides by later.
 func (sc *Schedule) Record(t result.Trial) {
 	o := outcome{
 		block: t.Block, mode: t.Mode, workload: t.Workload, status: t.Status, warmup: t.Warmup, window: t.Window, held: t.Held,
 		pilot: t.Pilot, profiled: t.Profiled, requeued: t.Requeued, void: t.Void,
-		paces: t.Paces,
+		paces: t.Paces, tailRate: t.TailRate,
 	}
 	if t.Paces && t.Status != result.TrialFailed {
 		o.reached = t.Metrics["goodput"]
@@ -44,7 +45,7 @@ func (sc *Schedule) Record(t result.Trial) {
 	}
 	sc.outcomes = append(sc.outcomes, o)
 	sc.values.Add(t)
-	if t.Workload != study.CostPassID {
+	if t.Workload != study.CostPassID && t.TailRate == 0 {
 		n := sc.tallies[t.Workload]
 		n.Add(t.Status)
 		sc.tallies[t.Workload] = n

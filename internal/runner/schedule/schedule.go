@@ -82,7 +82,7 @@ func (sc *Schedule) Remaining() []plan.Trial {
 	}
 	ran := map[place]bool{}
 	for _, d := range sc.outcomes[:sc.earlier] {
-		if !d.profiled && !d.paces && d.status != result.TrialFailed {
+		if !d.profiled && !d.paces && d.tailRate == 0 && d.status != result.TrialFailed {
 			ran[place{d.block, d.mode, d.workload}] = true
 		}
 	}
@@ -192,6 +192,34 @@ func (sc *Schedule) Measurable(trials []plan.Trial) []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t plan.Trial) bool {
 		return !measured[t.Mode] || sc.gaveUp(t.Mode, t.Workload.ID)
 	})
+}
+
+// Tails are the trials of the tail pass that have not run yet. All modes have one rate: half of what the slowest
+// reached. A workload has none if no mode has a valid trial of it. A resumed run keeps the rate.
+func (sc *Schedule) Tails() []plan.Trial {
+	type place struct {
+		block          int
+		mode, workload string
+	}
+	rates, ran := map[string]float64{}, map[place]bool{}
+	for _, d := range sc.outcomes {
+		if d.tailRate > 0 {
+			rates[d.workload] = d.tailRate
+			at := place{d.block, d.mode, d.workload}
+			ran[at] = ran[at] || d.status == result.TrialOK
+		}
+	}
+	var out []plan.Trial
+	for _, t := range sc.Measurable(plan.Tails(sc.cfg.Study)) {
+		w := t.Workload.Name()
+		if rates[w] == 0 {
+			rates[w] = analysis.TailRate(sc.cfg.Modes(), &sc.values, w)
+		}
+		if rates[w] > 0 && !ran[place{t.Block, t.Mode, w}] {
+			out = append(out, t.AtTailRate(rates[w]))
+		}
+	}
+	return out
 }
 
 // Unprofiled are the trials that only sample stacks and that have not run yet, with the

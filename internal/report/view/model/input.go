@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/printable"
 	"tare/internal/report/view/piece"
 	"tare/internal/result"
@@ -57,7 +58,7 @@ func (in Input) clean() Input {
 		unfit[m.ID] = Unmeasured(m)
 		r.Modes[i].Facts = together(m.Facts, r.Hosts)
 	}
-	r.Cells = fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode })
+	r.Cells = piece.Each(fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode }), analysis.WithoutTails)
 	r.Rankings = piece.Each(r.Rankings, func(o result.Ranking) result.Ranking { return cleanRanking(o, unfit) })
 	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
 	r.Attempts = slices.DeleteFunc(slices.Clone(r.Attempts), func(a result.AttemptSummary) bool {
@@ -68,6 +69,7 @@ func (in Input) clean() Input {
 	r.Sensitivity = slices.DeleteFunc(fit(r.Sensitivity, unfit, func(s result.Sensitivity) string { return s.Mode }), func(s result.Sensitivity) bool { return len(s.Settings) < 2 })
 	r.Concurrencies = fitCrossings(r.Concurrencies, unfit)
 	r.TCPLimits = fit(r.TCPLimits, unfit, func(l result.TCPLimits) string { return l.Mode })
+	r.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool { return beyondP99(c.Metric) })
 	r.Comparisons = piece.Each(r.Comparisons, func(c result.Comparison) result.Comparison {
 		if c.ID == "" {
 			c.ID = c.A.ID + "/" + c.B.ID
@@ -87,4 +89,10 @@ func (in Input) clean() Input {
 // status yet; its trials still count.
 func Unmeasured(m result.Mode) bool {
 	return m.Status != result.ModeMeasured && m.Status != ""
+}
+
+// beyondP99 reports whether a metric is a percentile beyond the 99th.
+func beyondP99(metric string) bool {
+	_, beyond := result.BeyondP99(metric)
+	return beyond
 }

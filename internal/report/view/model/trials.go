@@ -84,8 +84,8 @@ func LimitsText(m result.Mode) string {
 // trialCounts counts the trials of a run, with the special ones.
 type trialCounts struct {
 	result.Tally
-	Pilots, Paces, Profiled, Again int // of them all: pilot trials; those to find a rate; those to sample stacks; trials of sets that were run once more
-	Apart                          int // beside them: of another experiment
+	Pilots, Paces, Tails, Profiled, Again int // of them all: pilot trials; those to find a rate; those of the tail pass; those to sample stacks; trials of sets that were run once more
+	Apart                                 int // beside them: of another experiment
 }
 
 func countTrials(in Input) trialCounts {
@@ -103,6 +103,9 @@ func countTrials(in Input) trialCounts {
 		}
 		if trial.Paces {
 			t.Paces++
+		}
+		if trial.TailRate > 0 {
+			t.Tails++
 		}
 		if trial.Profiled {
 			t.Profiled++
@@ -124,6 +127,9 @@ func (t trialCounts) String() string {
 	}
 	if t.Paces > 0 {
 		of = append(of, wording.Count(t.Paces, "trial to find a rate, which counts in no cell", "trials to find a rate, which count in no cell"))
+	}
+	if t.Tails > 0 {
+		of = append(of, wording.Count(t.Tails, "trial of the tail pass, which counts for percentiles beyond the 99th only", "trials of the tail pass, which count for percentiles beyond the 99th only"))
 	}
 	if t.Profiled > 0 {
 		of = append(of, wording.Count(t.Profiled, "trial to sample stacks, which counts in no cell", "trials to sample stacks, which count in no cell"))
@@ -166,10 +172,14 @@ func tabled(trials []result.Trial, workload string) []*result.Trial {
 func blocks(v View) int {
 	n := 0
 	for _, t := range v.Trials {
-		n = max(n, t.Block)
+		if t.TailRate == 0 { // rounds after the blocks
+			n = max(n, t.Block)
+		}
 	}
 	for _, c := range v.Run.Cells {
-		n = max(n, c.N)
+		if c.Tail == nil {
+			n = max(n, c.N)
+		}
 	}
 	return n
 }

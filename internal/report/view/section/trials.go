@@ -65,6 +65,9 @@ func place(t result.Trial) string {
 	if t.Paces {
 		s = fmt.Sprintf("trial %d, to find a rate, %s %s", t.Seq, t.Mode, t.Workload)
 	}
+	if t.TailRate > 0 {
+		s += ", of the tail pass"
+	}
 	if t.Profiled {
 		s += ", to sample stacks"
 	}

@@ -91,9 +91,10 @@ type point struct {
 
 func (p point) out() bool { return p.trial.Status != result.TrialOK }
 
-// points are all trials of a row with a value.
+// points are all trials of a row with a value; none if the row's value is that of the tail pass, of which its trials are
+// no part.
 func points(r model.Row, t model.Table) []point {
-	if model.Unmeasured(r.Mode) {
+	if model.Unmeasured(r.Mode) || r.Cell != nil && r.Cell.Tail != nil {
 		return nil
 	}
 	out := make([]point, 0, len(r.Trials))
@@ -123,6 +124,9 @@ func dots(r model.Row, t model.Table) []chart.Dot {
 // blockRatios are the ratios, block by block, that the estimate is the mean of: all, or
 // as many as can be told apart.
 func blockRatios(r model.Row, t model.Table) []chart.Dot {
+	if r.Cell != nil && r.Cell.Tail != nil {
+		return nil
+	}
 	if model.Unmeasured(r.Mode) || r.Mode.Baseline == "" {
 		return nil
 	}

@@ -82,7 +82,7 @@ func logNote(t *result.Trial, old bool) string {
 	for _, n := range []struct {
 		is   bool
 		text string
-	}{{t.Void, "void"}, {t.Pilot, "pilot"}, {t.Paces, "to find a rate"}, {t.Profiled, "to sample stacks"}, {old, "run once more"}, {t.Requeued, "the second"}} {
+	}{{t.Void, "void"}, {t.Pilot, "pilot"}, {t.Paces, "to find a rate"}, {t.TailRate > 0, "of the tail pass"}, {t.Profiled, "to sample stacks"}, {old, "run once more"}, {t.Requeued, "the second"}} {
 		if n.is {
 			text += ", " + n.text
 		}

@@ -88,12 +88,13 @@ func stemOf(metric string) string {
 	return ""
 }
 
-// values are those of a mode, in base units, by percentile; unknown values are left out.
+// values are those of a mode, in base units, by percentile. Unknown values are left out, and those of the tail pass,
+// whose trials have another load.
 func (c percentileCurve) values(mode int) map[float64]float64 {
 	out := map[float64]float64{}
 	for i, q := range c.Known {
 		r, ok := c.Tables[i].Of(c.Modes[mode].Mode.ID)
-		if ok && !model.Unmeasured(r.Mode) && r.Cell != nil && piece.Finite(r.Cell.Value) && *r.Cell.Value > 0 {
+		if ok && !model.Unmeasured(r.Mode) && r.Cell != nil && r.Cell.Tail == nil && piece.Finite(r.Cell.Value) && *r.Cell.Value > 0 {
 			out[q.q] = *r.Cell.Value
 		}
 	}

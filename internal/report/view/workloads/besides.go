@@ -36,7 +36,7 @@ func besides(tables []model.Table) []doc.Block {
 		g.Columns = append(g.Columns, c)
 	}
 	out := []doc.Block{g}
-	for _, text := range withNotes(tables) {
+	for _, text := range append(reasonsOf(tables), withNotes(tables)...) {
 		out = append(out, doc.Paragraph{Text: text, Depth: 1})
 	}
 	return out
@@ -53,6 +53,9 @@ func columnHead(t model.Table) string {
 // the right in so many columns.
 func summary(r model.Row, t model.Table, width int) string {
 	text := piece.Right(r.Bare(t), width)
+	if r.Cell != nil && r.Cell.Unjudged != "" {
+		return text + "  not judged"
+	}
 	// Without a ratio (a count of 0 has none) there is nothing to judge.
 	if r.Cell == nil || r.Cell.Ratio == nil {
 		return text
@@ -64,6 +67,22 @@ func summary(r model.Row, t model.Table, width int) string {
 		text += " " + w
 	}
 	return text
+}
+
+// reasonsOf are the reasons why metrics have no verdict, each once.
+func reasonsOf(tables []model.Table) []string {
+	var out []string
+	for _, t := range tables {
+		for _, r := range t.Rows() {
+			if r.Cell == nil || r.Cell.Unjudged == "" || model.Unmeasured(r.Mode) {
+				continue
+			}
+			if text := t.Metric.Name + ": " + r.Cell.Unjudged; !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
 }
 
 // withNotes are the remarks on the secondary metrics, grouped by text. Bands are only named;

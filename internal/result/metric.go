@@ -44,6 +44,7 @@ func Metrics() []Metric {
 		{"goodput_forward", "bit/s", Higher, "Goodput, client to server", false, false},
 		{"goodput_reverse", "bit/s", Higher, "Goodput, server to client", false, false},
 		{"send_rate", "bit/s", Higher, "Send rate", false, true},
+		{"packet_rate", "1/s", Higher, "Packet rate", false, true},
 		{"fairness", "ratio", Higher, "Fairness between streams", false, false},
 		{"offered_load", "bit/s", Higher, "Offered load reached", false, true},
 		{"loss_ratio", "ratio", Lower, "Loss ratio", false, false},

@@ -34,6 +34,12 @@ func Purposes() []Purpose {
 			{ID: "calls_100", Kind: "udp_stream", PayloadSize: 172, PacketRate: 5000},
 		}},
 		{"dns", "name resolution", []Workload{{Kind: "udp_dns"}, {Kind: "tcp_dns"}}},
+		{"packets", "packets of three sizes", []Workload{
+			// IP packets of 64, 512 and 1500 bytes, of which 28 are headers of IPv4 and UDP, at one packet rate.
+			{ID: "packets_64", Kind: "udp_stream", PayloadSize: 64 - 28, PacketRate: 10000},
+			{ID: "packets_512", Kind: "udp_stream", PayloadSize: 512 - 28, PacketRate: 10000},
+			{ID: "packets_1500", Kind: "udp_stream", PayloadSize: 1500 - 28, PacketRate: 10000},
+		}},
 	}
 }
 

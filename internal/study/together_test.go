@@ -28,7 +28,7 @@ func TestTogether(t *testing.T) {
 		{"{wait: spin, scheduling: fifo}", `s.yaml:5: scheduling is "fifo" with wait "spin": such a thread never leaves its CPU`},
 		{"rate: fast", "want unlimited, or a rate"},
 		{"rate: 500Gbit/s", "want unlimited, or a rate of 1Mbit/s to 400Gbit/s"},
-		{"payload_size: 10", "payload_size is 10; want 40 to 65507"},
+		{"payload_size: 10", "payload_size is 10; want 36 to 65507"},
 		{"flows: 0", "flows is 0"},
 		{"flows: 100000", "flows is 100000; want a whole number from 1 to 1000"},
 	} {

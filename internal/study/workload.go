@@ -59,7 +59,7 @@ func (w *Workload) Fields() []Field {
 		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
 		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes per write call, such as 128KiB"),
-		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),
+		key("payload_size", size(&w.PayloadSize, 36, 65507), "payload of one datagram in bytes"),
 		key("request_size", size(&w.RequestSize, 1, 16<<20), "bytes of a request; in http of its body, and a GET without one when absent"),
 		key("response_size", size(&w.ResponseSize, 1, 16<<20), "bytes of a response; in http of its body"),
 		key("rate", load(&w.Rate), "offered payload of all streams together, such as 1Gbit/s, or unlimited"),

@@ -152,6 +152,9 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 	m := map[string]float64{}
 	if s := receiver.Window.Seconds; s > 0 {
 		m["goodput"] = float64(receiver.Window.Received) * 8 / s
+		if size := p.PayloadSize; size > 0 && p.Fragment != study.On { // a datagram is then one packet
+			m["packet_rate"] = float64(receiver.Window.Received) / float64(size) / s
+		}
 	}
 	if s := sender.Window.Seconds; s > 0 {
 		m["offered_load"] = float64(sender.Window.Sent) * 8 / s

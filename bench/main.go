@@ -34,6 +34,7 @@ func sections() []harness.Section {
 		{Name: "cost", Run: owncost.Program},
 		{Name: "docker", Run: owncost.Engines},
 		{Name: "turns", Run: method.Turns},
+		{Name: "slices", Run: method.Slices},
 		{Name: "placement", Run: method.Placement},
 		{Name: "quick", Run: method.Quick},
 		{Name: "resolution", Run: method.Resolution},

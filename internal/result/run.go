@@ -93,6 +93,8 @@ type Run struct {
 	// Sensitivity is what the sensitivity pass measured, for each mode and workload.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
+	// OwnShares are what the generator itself adds to exchanges that follow one another.
+	OwnShares   []OwnShare    `json:"own_shares,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
 	// ECDFs are the distributions of the durations of exchanges and datagrams, for each
 	// mode, workload and kind of duration.

@@ -21,6 +21,9 @@ func end(rep, other traffic.Report) result.End {
 	if e.RTT != nil && *e.RTT <= 0 {
 		e.RTT = nil
 	}
+	if e.OwnTime != nil && !(*e.OwnTime > 0 && *e.OwnTime < 1) {
+		e.OwnTime = nil
+	}
 	if rep.Datagrams == nil {
 		return e
 	}

@@ -76,7 +76,7 @@ func settings(e *result.End) *result.End {
 	if e == nil {
 		return nil
 	}
-	return &result.End{CPU: e.CPU, MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
+	return &result.End{CPU: e.CPU, OwnTime: e.OwnTime, MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
 }
 
 // aboutCPUs reports whether a machine metric is about its CPUs.

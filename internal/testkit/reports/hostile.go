@@ -73,6 +73,7 @@ func Hostile() model.Input {
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
 			CostPass: &result.CostPass{Asked: evil, Kind: evil, Of: evil, Workload: evil, Rate: math.Inf(1)}, LinkLimited: []result.LinkLimited{{Workload: evil, Link: math.NaN()}},
+			OwnShares: []result.OwnShare{{Workload: evil, Baseline: evil, Seconds: math.NaN(), Share: 0.5, Modes: []result.OwnRatio{{Mode: mode, Ratio: math.Inf(1)}, {Mode: "long", Ratio: 777}}}, {Baseline: "long", Share: 777}, {Share: math.NaN()}},
 			Sensitivity: []result.Sensitivity{
 				{Mode: mode, Baseline: evil, Workload: evil, Metric: evil, Low: math.NaN(), High: math.Inf(1), Settings: []result.SensitivityPoint{{Setting: evil, Ratio: math.NaN(), CI: &result.Interval{math.Inf(-1), 2}, Blocks: 3}, {Setting: evil}}},
 				{Mode: "long", Workload: evil, Low: 777, High: 777, Settings: make([]result.SensitivityPoint, 2)}, {Mode: mode},

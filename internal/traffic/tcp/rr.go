@@ -267,6 +267,9 @@ func (s *rrSession) Close() traffic.Report {
 		End: result.End{CPU: s.p.Pinned(), Sent: (s.total + s.unread) * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
 	s.c.fillReport(&r)
 	r.Window.RTT = s.hist
+	if s.content == nil {
+		r.OwnTime = ownTime(s.p)
+	}
 	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)
 	r.Window.Received = s.window.Messages * int64(s.p.ResponseSize)
 	for _, n := range s.streams {

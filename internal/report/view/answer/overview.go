@@ -31,6 +31,7 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	if len(columns) > 0 && !columns[leading(columns)].load { // else they are the sentence
 		o.Explanations = append(o.Explanations, kneeNotes(b)...)
 	}
+	o.Explanations = append(o.Explanations, ownNotes(b)...)
 	o.Explanations = append(o.Explanations, sensitivityNotes(b, columns)...)
 	if on != doc.HTML { // a page has a section of them
 		compared := comparisonNotes(b)

@@ -67,6 +67,10 @@ func (in Input) clean() Input {
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
 	r.Sensitivity = slices.DeleteFunc(fit(r.Sensitivity, unfit, func(s result.Sensitivity) string { return s.Mode }), func(s result.Sensitivity) bool { return len(s.Settings) < 2 })
+	r.OwnShares = fit(r.OwnShares, unfit, func(o result.OwnShare) string { return o.Baseline })
+	for i, o := range r.OwnShares {
+		r.OwnShares[i].Modes = fit(o.Modes, unfit, func(m result.OwnRatio) string { return m.Mode })
+	}
 	r.Concurrencies = fitCrossings(r.Concurrencies, unfit)
 	r.TCPLimits = fit(r.TCPLimits, unfit, func(l result.TCPLimits) string { return l.Mode })
 	r.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool { return beyondP99(c.Metric) })

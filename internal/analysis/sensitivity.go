@@ -57,12 +57,20 @@ func Sensitivity(in Input, s study.Study) []result.Sensitivity {
 					out = append(out, result.Sensitivity{Mode: o.Mode, Baseline: base[o.Mode], Workload: w.Name(), Metric: o.Metric, Low: p.Ratio, High: p.Ratio})
 				}
 				out[i].Settings = append(out[i].Settings, p)
+				if p.Noisy = v.Name() != w.Name() && (p.CI == nil || p.CI[1] > noisyPoint*p.CI[0]); p.Noisy {
+					out[i].Settings[len(out[i].Settings)-1].Noisy = true
+					continue
+				}
 				out[i].Low, out[i].High = min(out[i].Low, p.Ratio), max(out[i].High, p.Ratio)
 			}
 		}
 	}
 	return slices.DeleteFunc(out, func(o result.Sensitivity) bool { return len(o.Settings) < 2 })
 }
+
+// noisyPoint is how many times its lower limit the upper limit of a ratio's interval may be for the ratio to count in a range: with
+// more, the range would be noise.
+const noisyPoint = 1.25
 
 // ownSetting says in words how a workload of a study has what its sensitivity pass varies.
 func ownSetting(w study.Workload) string {

@@ -56,6 +56,15 @@ func TestSensitivity(t *testing.T) {
 	if one := Sensitivity(in(1), s); len(one) != 1 || len(one[0].Settings) != 2 {
 		t.Errorf("with one CPU: %+v", one)
 	}
+	wild := in(0)
+	for i := range wild.Trials {
+		if tr := &wild.Trials[i]; tr.Workload == "s~two_cores" && tr.Mode == "m" && tr.Block%2 == 0 {
+			tr.Metrics["goodput"] *= 3
+		}
+	}
+	if n := Sensitivity(wild, s); len(n) != 1 || !n[0].Settings[2].Noisy || n[0].High != n[0].Settings[0].Ratio || n[0].Settings[1].Noisy {
+		t.Errorf("with a noisy setting: %+v", n)
+	}
 	cells, _ := Judge(in(0))
 	for _, c := range cells {
 		must.EqualFor(t, "the workload of a cell", "s", c.Workload)

@@ -3,7 +3,7 @@ package result
 import "strings"
 
 // Sensitivity is how far the ratio of a mode to its baseline depends on the settings of the generator: what the sensitivity pass
-// measured for a mode with a workload. Low and High are the least and the greatest ratio over Settings.
+// measured for a mode with a workload. Low and High are the least and the greatest ratio over Settings that are not noisy.
 type Sensitivity struct {
 	Mode     string             `json:"mode"`
 	Baseline string             `json:"baseline"`
@@ -20,6 +20,7 @@ type SensitivityPoint struct {
 	Ratio   float64   `json:"ratio"`              // of the mode to its baseline
 	CI      *Interval `json:"interval,omitempty"` // 95 %; absent where it is unknown
 	Blocks  int       `json:"blocks"`             // in which both were measured
+	Noisy   bool      `json:"noisy,omitempty"`    // too imprecise to count in Low and High
 }
 
 // variedMark is in the names of the workloads of a sensitivity pass, after that of the workload which they vary. No name in a

@@ -34,9 +34,20 @@ func sensitivityNotes(b *model.Builder, columns []mainColumn) []doc.Note {
 
 // settings lists the settings of the generator by which a range was found.
 func settings(s result.Sensitivity) string {
-	var all []string
+	var all, noisy []string
 	for _, p := range s.Settings[1:] {
-		all = append(all, p.Setting)
+		if p.Noisy {
+			noisy = append(noisy, p.Setting)
+		} else {
+			all = append(all, p.Setting)
+		}
 	}
-	return strings.Join(all, ", ") + " and the run's own settings"
+	text := "the run's own settings"
+	if len(all) > 0 {
+		text = strings.Join(all, ", ") + " and " + text
+	}
+	if len(noisy) > 0 {
+		text += "; too noisy to tell: " + strings.Join(noisy, ", ")
+	}
+	return text
 }

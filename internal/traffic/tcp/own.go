@@ -18,7 +18,7 @@ func ownTime(p traffic.Params) *float64 {
 		return nil
 	}
 	p.Meter, p.Warmup, p.Duration = nil, 0, 10*time.Second
-	w := newRRWindow(p, &rrSession{p: p, hist: traffic.NewDistribution(), streams: make([]int64, 1)})
+	w := newRRWindow(p, 0, traffic.NewDistribution(), make([]int64, 1))
 	start := clock.Now()
 	least, from := p.Duration, time.Duration(0)
 	for range ownBatches {

@@ -20,14 +20,14 @@ func stalledServer(asked time.Duration) (answered time.Duration) {
 // stalledTrial returns the round trips of one flow with stalledServer in a window of 3 s, at a rate or in a closed loop.
 func stalledTrial(rate int) *traffic.Distribution {
 	p := traffic.Params{Workload: study.Workload{Streams: 1, TransactionRate: rate}, Warmup: 250 * time.Millisecond, Duration: 3 * time.Second}
-	s := &rrSession{p: p, hist: traffic.NewDistribution(), streams: make([]int64, 1), broken: make([]bool, 1)}
-	w := newRRWindow(p, s)
+	hist := traffic.NewDistribution()
+	w := newRRWindow(p, 0, hist, make([]int64, 1))
 	slot, limit := w.firstSlot(0)
 	for at := time.Duration(0); ; {
 		from := at
 		switch {
 		case w.open() && (slot >= limit || at > w.lastSend()), !w.open() && at >= w.bins.End:
-			return s.hist
+			return hist
 		case w.open():
 			from = w.schedule.due(slot)
 			slot++

@@ -35,6 +35,10 @@ says which metrics it gives.
 		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Title, m.Unit, m.Better, shown)
 	}
 	page.WriteString(`
+` + "`memory`" + ` is the sum of the resident sets after a trial of the processes that a mode runs, without the generator, tare's own programs and what is in containers: proxies, tunnels in user space, the programs of
+an engine. A page that several share counts several times; of an engine that others use too, all of its processes count. It has no ratio, because a baseline has no such processes, and
+is unknown for modes without any and outside of Linux. What the kernel keeps for a mode's sockets is not in it.
+
 [CPU cost](cpu-cost.md) defines the metrics that begin with ` + "`cpu_`" + `. A rate search has one metric ` + "`throughput_GOAL`" + ` for each loss goal in
 percent ([the rate search](rate-search.md)).
 `)

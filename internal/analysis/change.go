@@ -19,7 +19,7 @@ type RunTrials struct {
 // covers, in the order of the later run. Margin is the largest relative difference that
 // counts as the same. Two runs are one sample of each: the intervals do not include what
 // differs from run to run but not within a run, such as how a machine booted. A maximum
-// has no verdict ([Maximum]).
+// has no verdict ([Uncompared]).
 func Across(before, after RunTrials, refused []result.Refusal, margin float64) result.Changes {
 	out := result.Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
 		Refused: append([]result.Refusal{}, refused...), Modes: ModeChanges(before.Run, after.Run), Missing: Missing(pairsOf(before.Run), pairsOf(after.Run), after.Run.Modes), Cells: []result.Change{}}
@@ -132,7 +132,7 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 // of two means that share no blocks. Nil for a metric that is no time, a lower bound, or without an interval.
 func addedTo(before, after side, m result.Mode, workload string, metric result.Metric) *result.Added {
 	unit, _, ok := timeOf(metric, slices.Contains(before.serial, workload) && slices.Contains(after.serial, workload))
-	if !ok || Maximum(metric.Name) {
+	if !ok || Uncompared(metric.Name) {
 		return nil
 	}
 	was, known := before.times(m, workload, metric)
@@ -174,7 +174,7 @@ func settled(changes []changed, margin float64, noisy bool) []result.Change {
 	var together []judged
 	cells := make([]result.Cell, len(changes))
 	for i, c := range changes {
-		if Maximum(c.Metric) {
+		if Uncompared(c.Metric) {
 			c.Verdict = ""
 			changes[i] = c
 			cells[i] = c.Cell()

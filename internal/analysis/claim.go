@@ -90,7 +90,9 @@ func (e *claims) add(c study.Claim) {
 		out.Reason = fmt.Sprintf("this version of tare does not know the metric %q", c.Metric)
 	case beyondP99(c.Metric):
 		out.Reason = c.Metric + " is compared with a baseline only, by the tail pass"
-	case Maximum(c.Metric):
+	case c.Metric == result.Memory:
+		out.Reason = "memory is not compared, because a baseline has no processes of its own"
+	case Uncompared(c.Metric):
 		out.Reason = c.Metric + " is the maximum of a trial, which shows no difference"
 	}
 	if out.Reason != "" {

@@ -232,7 +232,7 @@ func (c *comparer) judge(m result.Metric) {
 		if o.Metric != m.Name {
 			continue
 		}
-		if Maximum(m.Name) {
+		if Uncompared(m.Name) {
 			continue
 		}
 		o.Verdict = result.CannotTell

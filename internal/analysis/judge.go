@@ -101,7 +101,7 @@ func Cells(modes []result.Mode, workloads []string, trials []result.Trial, rule 
 // [result.CannotTell], and N counts the mode's own trials. It is [result.Same] without a
 // ratio if both have no value other than 0 of a metric of which less is better, such as
 // retransmits: none in either. Only a cell whose mode has a baseline has a verdict, and
-// a maximum has none ([Maximum]). A percentile beyond the 99th is judged by the trials of the tail pass alone
+// a maximum and memory have none ([Uncompared]). A percentile beyond the 99th is judged by the trials of the tail pass alone
 // ([result.BeyondP99]).
 //
 // A cell is a lower bound where the generator could not keep its schedule in a trial, or
@@ -146,10 +146,10 @@ func judgeEach(in Input, each func(family)) (cells []result.Cell, warnings []res
 	return cells, warnings
 }
 
-// Maximum says whether a metric is the maximum of a trial. It has a value but no ratio and
-// no verdict: one exchange decides it, and the more exchanges a trial has, the larger it
-// is, so that its spread over trials does not show what a mode costs.
-func Maximum(metric string) bool { return metric == "rtt_max" }
+// Uncompared says whether a metric has values but no ratio and no verdict. The maximum of a trial has none: one
+// exchange decides it, and the more exchanges a trial has, the larger it is, so that its spread over
+// trials does not show what a mode costs. Nor has memory: a baseline has no processes of its own to compare with.
+func Uncompared(metric string) bool { return metric == "rtt_max" || metric == result.Memory }
 
 // family is the cells of one workload and metric, with the modes' values.
 type family struct {
@@ -185,7 +185,7 @@ func (f *family) add(t table, m result.Mode, workload string) {
 // judge compares the cells with a baseline: the modes as one family, each control alone.
 func (f *family) judge() {
 	f.findBands()
-	if Maximum(f.metric.Name) {
+	if Uncompared(f.metric.Name) {
 		return
 	}
 	var modes []judged

@@ -20,7 +20,7 @@ const mostRanked = 50
 // it, corrected as fewer. A maximum has no ranking, nor has a noisy run, nor has a group of
 // two modes, which is one comparison.
 func (f *family) rankings() (out []result.Ranking) {
-	if Maximum(f.metric.Name) || f.rule.Noisy != "" {
+	if Uncompared(f.metric.Name) || f.rule.Noisy != "" {
 		return nil
 	}
 	bases := map[string]bool{}

@@ -64,7 +64,7 @@ func TestFirstRunEnds(t *testing.T) {
 		code    int
 	}{
 		"ctrl-c":  {[]string{"\x03"}, 130},
-		"nothing": {[]string{"a\n", "7\n", "0\n"}, 2},
+		"nothing": {[]string{"a\n", "99\n", "0\n"}, 2},
 	} {
 		a, runs := atFirst(t, nil, "run")
 		for i, answer := range c.answers {

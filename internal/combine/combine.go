@@ -158,7 +158,7 @@ func (s *Set) points(run result.Run, at int) {
 	}
 	for _, c := range run.Cells {
 		k := key{c.Mode, c.Baseline, c.Workload, c.Metric}
-		if c.Baseline == "" || skip[c.Mode] || analysis.Maximum(c.Metric) || len(s.Metrics) > 0 && !slices.Contains(s.Metrics, c.Metric) {
+		if c.Baseline == "" || skip[c.Mode] || analysis.Uncompared(c.Metric) || len(s.Metrics) > 0 && !slices.Contains(s.Metrics, c.Metric) {
 			continue
 		}
 		effect, reason := effectOf(run, c)

@@ -22,6 +22,7 @@ type process struct {
 	own         uint64 // CPU time of all its threads, including those that ended
 	children    uint64 // of the children that it waited for, and of theirs
 	kernel      bool
+	resident    uint64 // pages in memory, including those that it shares with others
 }
 
 // same reports whether both are the same process at two times.
@@ -67,6 +68,7 @@ const (
 	fieldChildrensUser   = 13
 	fieldChildrensSystem = 14
 	fieldStarted         = 19
+	fieldResident        = 21
 )
 
 // parseProcess parses a line of /proc/PID/stat. The name in brackets may contain anything,
@@ -78,7 +80,7 @@ func parseProcess(line []byte) (process, error) {
 		return process{}, fmt.Errorf("no name in %q", line)
 	}
 	fields := strings.Fields(string(rest[end+1:]))
-	if len(fields) <= fieldStarted {
+	if len(fields) <= fieldResident {
 		return process{}, fmt.Errorf("%d fields after the name in %q", len(fields), line)
 	}
 	var bad error
@@ -93,7 +95,7 @@ func parseProcess(line []byte) (process, error) {
 		pid: int(number(string(head))), parent: int(number(fields[fieldParent])), name: string(rest[:end]), //nolint:gosec // process ids
 		started: number(fields[fieldStarted]), kernel: number(fields[fieldFlags])&kernelThread != 0,
 		own:      number(fields[fieldUser]) + number(fields[fieldSystem]),
-		children: number(fields[fieldChildrensUser]) + number(fields[fieldChildrensSystem]),
+		children: number(fields[fieldChildrensUser]) + number(fields[fieldChildrensSystem]), resident: number(fields[fieldResident]),
 	}
 	return p, bad
 }
@@ -145,6 +147,18 @@ func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 		}
 	}
 	return out
+}
+
+// Memory is the resident memory in bytes of the processes of a set: the sum of their resident set sizes, in which a page that several share
+// counts several times. This program itself is excluded, as in [Table.CPUTime]. known is false if the set has no process
+// with memory, which is that of a mode without processes of its own, or one whose processes cannot be seen.
+func (t Table) Memory(of ProcessSet) (bytes float64, known bool) {
+	for pid, p := range t.all {
+		if !p.kernel && p.name != t.own && p.resident > 0 && t.contains(pid, of) {
+			bytes += float64(p.resident) * float64(os.Getpagesize())
+		}
+	}
+	return bytes, bytes > 0
 }
 
 // contains searches from a process upwards for a root. A container's shim belongs to its

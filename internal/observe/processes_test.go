@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"os"
 	"testing"
 
 	"tare/internal/testkit/must"
@@ -52,5 +53,27 @@ func TestProcessSet(t *testing.T) {
 	must.Equal(t, map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly)
 	if _, err := ReadTable(t.TempDir() + "/none"); err == nil {
 		t.Error("there are processes where there is no procfs")
+	}
+}
+
+// The memory of a mode is that of its processes as of CPU time; a mode without any has an unknown one, not 0.
+func TestMemoryOfProcesses(t *testing.T) {
+	root := t.TempDir()
+	procTree(t, root, proc{pid: 1, name: "systemd"}, proc{pid: 50, parent: 1, name: "tare"}, proc{pid: 60, parent: 50, name: "tare"},
+		proc{pid: 61, parent: 60, name: "dockerd"}, proc{pid: 63, parent: 61, name: "docker-proxy"}, proc{pid: 65, parent: 60, name: "containerd-shim"}, proc{pid: 66, parent: 65, name: "iperf3"})
+	table := must.Get(ReadTable(root))(t)
+	table.own = "tare"
+	for _, c := range []struct {
+		name  string
+		of    ProcessSet
+		pages int // procTree gives each process 100
+	}{
+		{"a tree, without what is in containers", ProcessSet{Roots: []int{60}}, 300}, {"programs by name", ProcessSet{Programs: []string{"systemd"}}, 100},
+		{"a root that is gone", ProcessSet{Roots: []int{777}}, 0}, {"nothing", ProcessSet{}, 0},
+	} {
+		bytes, known := table.Memory(c.of)
+		if bytes != float64(c.pages*os.Getpagesize()) || known != (c.pages > 0) {
+			t.Errorf("%s: %g bytes, known %t", c.name, bytes, known)
+		}
 	}
 }

@@ -34,6 +34,10 @@ const (
 	CPUReceiver         = "cpu_receiver"
 )
 
+// Memory is the resident memory of the processes of a mode at the end of a trial, without the generator: proxies, tunnels in user
+// space, the programs of an engine. Unknown for a mode that has none.
+const Memory = "memory"
+
 // Metrics lists every metric in the order of reports. Names are those of RFC 2647
 // (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
@@ -76,6 +80,7 @@ func Metrics() []Metric {
 		{CPUMachine, "CPUs", Lower, "CPUs busy", false, true},
 		{CPUSender, "CPUs", Lower, "CPUs busy at the sender", false, true},
 		{CPUReceiver, "CPUs", Lower, "CPUs busy at the receiver", false, true},
+		{Memory, "B", Lower, "Memory of the mode's processes", false, true},
 	}
 }
 

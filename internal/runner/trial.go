@@ -354,6 +354,9 @@ func (tr *trialRun) computeMetrics() error {
 	if err := cmp.Or(checkMetrics(metrics, tr.client, tr.server), checkRate(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
 		return err
 	}
+	if v, known := tr.out.Metrics[result.Memory]; known { // which was read when the traffic had ended
+		metrics[result.Memory] = v
+	}
 	tr.out.Metrics, tr.out.Series = metrics, series
 	if tr.out.CarriedPace() {
 		tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == string(warning.GeneratorLimited) })

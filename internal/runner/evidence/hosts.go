@@ -130,7 +130,7 @@ func (t *Trial) pressure(before, after hostsRead) {
 }
 
 // processes reads the process table before and after the trials, and records for each
-// trial the CPU time of its mode's processes. The processes of a mode that waits for its
+// trial the CPU time of its mode's processes, and their memory after it. The processes of a mode that waits for its
 // slice are idle, so one reading before and one after all slices are enough. It is slow,
 // and runs outside the other readings.
 func (o *Observer) processes(trials []*Trial, do func()) {
@@ -157,6 +157,12 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	for i, t := range trials {
 		if !t.Failed() {
 			t.Record.Processes = byProgram(after.CPUTime(before, belonging[i]))
+			if bytes, known := after.Memory(belonging[i]); known {
+				if t.Record.Metrics == nil {
+					t.Record.Metrics = map[string]float64{}
+				}
+				t.Record.Metrics[result.Memory] = bytes
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ func processTable(t *testing.T, root string, ticks map[string]int) {
 			continue
 		}
 		dir := filepath.Join(root, fmt.Sprint(pid))
-		line := fmt.Sprintf("%d (%s) S %d 0 0 0 0 0 0 0 0 0 %d 0 0 0 20 0 1 0 7 0 0\n", pid, p.name, p.parent, ticks[p.name])
+		line := fmt.Sprintf("%d (%s) S %d 0 0 0 0 0 0 0 0 0 %d 0 0 0 20 0 1 0 7 0 5\n", pid, p.name, p.parent, ticks[p.name])
 		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stat"), []byte(line), 0o600)))
 	}
 }
@@ -51,7 +51,8 @@ func TestProcessesOfAMode(t *testing.T) {
 		processTable(t, root, map[string]int{"dockerd": 75, "docker-proxy": 310, "cc1": 900})
 	})
 	must.Equal(t, []result.ProcessCPU{{Name: "docker-proxy", CPU: 3}, {Name: "dockerd", CPU: 0.25}}, one.Record.Processes)
-	if bare.Record.Processes != nil || bare.Record.Turns != 2 || !one.Shared {
+	must.Equal(t, map[string]float64{result.Memory: float64(2 * 5 * os.Getpagesize())}, one.Record.Metrics)
+	if bare.Record.Metrics != nil || bare.Record.Processes != nil || bare.Record.Turns != 2 || !one.Shared {
 		t.Errorf("a mode without processes has %+v", bare.Record)
 	}
 	failed = true

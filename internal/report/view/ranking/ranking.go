@@ -73,7 +73,7 @@ func ranking(t model.Table) result.Ranking {
 		}
 	}
 	why := wording.Count(n, "mode has", "modes have") + " a value, and a ranking takes more than two"
-	if analysis.Maximum(t.Metric.Name) {
+	if analysis.Uncompared(t.Metric.Name) {
 		why = "one exchange decides a maximum"
 	}
 	return result.Ranking{Reason: why}

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func TestFirstRunAsks(t *testing.T) {
 	a, runs := atFirst(t, nil, "run")
 	a.until(t, append(study.PurposeNames(), question, "a client without keep-alive", "Enter", "tcp_stream: a backup")...)
 	a.answer(t, "gamse\n")
-	a.until(t, `unknown traffic "gamse" (1 to 6, or a name)`)
+	a.until(t, fmt.Sprintf(`unknown traffic "gamse" (1 to %d, or a name)`, len(study.PurposeNames())))
 	a.answer(t, "6\n")
 	var text []byte
 	until(t, "the study of the run", func() bool {

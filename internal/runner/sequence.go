@@ -268,7 +268,7 @@ func (r *run) measureGroup(ctx context.Context, trials []plan.Trial, attempt int
 	for _, tr := range group {
 		tr.evaluate()
 	}
-	checkTransients(group)
+	r.checkTransients(group)
 	for _, tr := range group {
 		tr.explain(ctx)
 		r.observer.RecordCPUCost(tr.observed, tr.cpuUse())

@@ -65,29 +65,31 @@ func (tr *trialRun) rtt() (longest time.Duration) {
 
 // checkRoundTrips ends the trials of a group in slices if the round trips of one of their paths are too long for these.
 func checkRoundTrips(group []*trialRun) {
-	repeatInSlices(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
+	repeatInSlices(group, longestSlice(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
 		rtt := tr.rtt()
 		return schedule.SliceOf(rtt, slice), fmt.Sprintf("a round trip of %s takes %s", tr.Mode, wording.Duration(rtt))
-	})
+	}))
 }
 
 // checkTransients ends the trials of a group in slices if one of them shows that its transfers had not settled in the
-// uncounted part of a slice.
-func checkTransients(group []*trialRun) {
-	repeatInSlices(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
+// uncounted part of a slice, and the group of their workload before showed that, too.
+func (r *run) checkTransients(group []*trialRun) {
+	longer := longestSlice(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
 		profile := tr.client.Window.Profile
 		if profile == nil {
 			profile = tr.server.Window.Profile
 		}
 		return schedule.SettledSlice(profile, slice), fmt.Sprintf("the traffic of %s settles later in a slice than in its uncounted fifth", tr.Mode)
 	})
+	if r.schedule.Unsettled(group[0].Workload.ID, longer != nil) {
+		repeatInSlices(group, longer)
+	}
 }
 
-// repeatInSlices ends the trials of a group if one of them requires longer slices than they have, with the longest
-// that any requires.
-func repeatInSlices(group []*trialRun, required func(tr *trialRun, slice time.Duration) (time.Duration, string)) {
+// longestSlice is the longest slice that a trial of a group requires, nil if none requires a longer one than they have.
+func longestSlice(group []*trialRun, required func(tr *trialRun, slice time.Duration) (time.Duration, string)) *sliceError {
 	if first := group[0].Trial; !first.Sliced() || first.Aside() || first.InCostPass() {
-		return
+		return nil
 	}
 	slice := group[0].Workload.Slice.Std()
 	longer := sliceError{slice: slice}
@@ -100,11 +102,16 @@ func repeatInSlices(group []*trialRun, required func(tr *trialRun, slice time.Du
 		}
 	}
 	if longer.slice == slice {
-		return
+		return nil
 	}
+	return &longer
+}
+
+// repeatInSlices ends the trials of a group, if these require longer slices.
+func repeatInSlices(group []*trialRun, longer *sliceError) {
 	for _, tr := range group {
-		if tr.err == nil {
-			tr.err, tr.out.Metrics, tr.out.Series, tr.out.Distributions = &longer, nil, nil, nil
+		if longer != nil && tr.err == nil {
+			tr.err, tr.out.Metrics, tr.out.Series, tr.out.Distributions = longer, nil, nil, nil
 		}
 	}
 }

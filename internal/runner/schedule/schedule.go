@@ -47,6 +47,7 @@ type Schedule struct {
 	dropped []dropped
 	left    map[cell]bool            // modes with a workload that have settled and left
 	sliced  map[string]time.Duration // by workload: the longer slices that its paths required
+	shifted map[string]bool          // workloads whose last group showed a transient
 
 	outcomes   []outcome
 	earlier    int                     // number of outcomes of the resumed run
@@ -66,7 +67,7 @@ type pace struct{ took, estimate time.Duration }
 
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, sliced: map[string]time.Duration{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
+	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, sliced: map[string]time.Duration{}, shifted: map[string]bool{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
 	for _, t := range cfg.Earlier {
 		sc.Record(t)
 	}

@@ -37,7 +37,7 @@ func sliceUpTo(d time.Duration) time.Duration {
 const (
 	// A transient reaches into the counted part of a slice if the rate rises or falls by transientShift between the first
 	// quarter of that part and its last half, which changes the mean by 1 %, and does so in the slices of a trial by more
-	// than chance: at transientRisk, one run in 200 repeats a group of trials without a reason, which biases nothing.
+	// than chance, at transientRisk.
 	transientShift, transientRisk = 0.04, 1e-5
 )
 
@@ -63,6 +63,14 @@ func SettledSlice(p *traffic.Profile, slice time.Duration) time.Duration {
 	uncounted := len(parts) / traffic.SliceWarmup
 	cut := max(stats.SteadyState(parts, 1).Cut, uncounted+1)
 	return sliceUpTo(slice * time.Duration(cut) / time.Duration(uncounted))
+}
+
+// Unsettled records whether a group of trials of a workload showed a transient, and reports whether it and the group before
+// it did: what other programs do to the CPUs during one trial looks like a transient, and is seldom there in the next.
+func (sc *Schedule) Unsettled(workload string, shown bool) bool {
+	before := sc.shifted[workload]
+	sc.shifted[workload] = shown
+	return before && shown
 }
 
 // WithSlice returns a trial of a group as it is repeated with slices of that length, which all later trials of its

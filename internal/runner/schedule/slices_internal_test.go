@@ -95,3 +95,16 @@ func TestWithSlice(t *testing.T) {
 		t.Errorf("later trials held %v and %v", sc.Todo[2].Held, sc.Todo[3].Held)
 	}
 }
+
+// Only what two groups of a workload in a row show is a transient.
+func TestUnsettled(t *testing.T) {
+	sc := &Schedule{shifted: map[string]bool{}}
+	for i, c := range []struct {
+		workload    string
+		shown, want bool
+	}{{"rr", true, false}, {"stream", true, false}, {"rr", false, false}, {"rr", true, false}, {"rr", true, true}, {"stream", true, true}} {
+		if got := sc.Unsettled(c.workload, c.shown); got != c.want {
+			t.Errorf("%d, %s: %t", i, c.workload, got)
+		}
+	}
+}

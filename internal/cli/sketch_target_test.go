@@ -115,7 +115,7 @@ func loopback() (driver.Counters, error) {
 func TestSketchTarget(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "study.yaml")
-	text := "engine: command:env\nblocks: 2\nsettle: 300ms\nmodes: [host, command/again]\nworkloads:\n- {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms, family: ipv4}\n"
+	text := "engine: command:env\nblocks: 2\nsettle: 300ms\nmodes: [host, command/again]\nworkloads:\n- {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms, slice: 100ms, family: ipv4}\n"
 	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	out := filepath.Join(dir, "run")
 	for _, args := range [][]string{{"plan", file}, {"run", file, "--out", out}, {"report", out}, {"export", out}} {

@@ -38,7 +38,7 @@ func (a *atTerminal) wait(t *testing.T) int {
 func TestFirstRunAsks(t *testing.T) {
 	needRoot(t)
 	a, runs := atFirst(t, nil, "run")
-	a.until(t, append(study.PurposeNames(), question, "a client without keep-alive", "Enter", "tcp_stream: a backup")...)
+	a.until(t, append(study.PurposeNames(), question, "a web service or an API", "Enter", "tcp_stream: a backup")...)
 	a.answer(t, "gamse\n")
 	a.until(t, fmt.Sprintf(`unknown traffic "gamse" (1 to %d, or a name)`, len(study.PurposeNames())))
 	a.answer(t, "6\n")

@@ -20,15 +20,14 @@ func (p *page) overview(o doc.Overview) {
 	}
 	if legend := o.Legends(o.Columns...); len(legend) > 0 {
 		p.f("\n<p class=\"legend\">")
-		for i, text := range legend {
+		for i, e := range marked(legend, o) {
 			if i > 0 {
 				p.f(" · ")
 			}
-			tone, rest := legendTone(text)
-			if tone != "" {
-				p.f("<span class=\"t-%s\">%s</span> ", string(tone), mark(tone))
+			if e.tone != "" {
+				p.f("<span class=\"t-%s\">%s</span> ", string(e.tone), mark(e.tone))
 			}
-			p.f("%s", tight(rest))
+			p.f("%s", tight(e.words))
 		}
 		p.f("</p>")
 	}
@@ -47,7 +46,36 @@ func (p *page) overview(o doc.Overview) {
 	p.f("\n</ul>")
 }
 
-// legendTone splits an entry of a legend into its mark, which a page draws, and its words.
+// legendEntry is a mark that a page draws, empty for none, and what it means.
+type legendEntry struct {
+	tone  chart.Tone
+	words string
+}
+
+// marked returns the entries of a legend. A terminal has one sign for what is the same and for what differs by less
+// than the margin, and a page has two.
+func marked(legend []string, o doc.Overview) (out []legendEntry) {
+	seen := map[chart.Tone]bool{}
+	for _, g := range o.Groups {
+		for _, r := range g.Rows {
+			for _, c := range r.Cells {
+				seen[c.Tone] = true
+			}
+		}
+	}
+	for _, text := range legend {
+		tone, words := legendTone(text)
+		if tone != chart.Same || seen[chart.Same] || !seen[chart.Small] {
+			out = append(out, legendEntry{tone, words})
+		}
+		if tone == chart.Same && seen[chart.Small] {
+			out = append(out, legendEntry{chart.Small, "different, but " + strings.TrimPrefix(words, "same ")})
+		}
+	}
+	return out
+}
+
+// legendTone splits an entry of a legend into its mark and its words.
 func legendTone(text string) (tone chart.Tone, words string) {
 	sign, rest, _ := strings.Cut(text, " ")
 	for tone, s := range chart.Signs() {

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	page "tare/internal/report/html"
 	"tare/internal/testkit/must"
@@ -70,6 +72,31 @@ type wanted struct {
 	drawings                               int
 }
 
+// legendOf is the legend of the first screen on a page, which tells what differs by less than the margin from what is the same.
+func legendOf(o doc.Overview) (out []string) {
+	has := func(tone chart.Tone) bool {
+		return slices.ContainsFunc(o.Groups, func(g doc.OverviewGroup) bool {
+			return slices.ContainsFunc(g.Rows, func(r doc.OverviewRow) bool {
+				return slices.ContainsFunc(r.Cells, func(c doc.OverviewCell) bool { return c.Tone == tone })
+			})
+		})
+	}
+	for _, text := range o.Legends(o.Columns...) {
+		within, same := strings.CutPrefix(text, "~ same ")
+		if !same {
+			out = append(out, text)
+			continue
+		}
+		if has(chart.Same) || !has(chart.Small) {
+			out = append(out, "same "+within)
+		}
+		if has(chart.Small) {
+			out = append(out, "different, but "+within)
+		}
+	}
+	return out
+}
+
 func (w *wanted) overview(o doc.Overview) {
 	if o.Sentence != "" {
 		w.paragraphs = append(w.paragraphs, squeeze(o.Sentence))
@@ -78,7 +105,7 @@ func (w *wanted) overview(o doc.Overview) {
 		w.paragraphs = append(w.paragraphs, squeeze(n.String()))
 	}
 	if len(o.Legend) > 0 {
-		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "~ ", "", "? ", "").Replace(strings.Join(o.Legends(o.Columns...), " · "))))
+		w.paragraphs = append(w.paragraphs, squeeze(strings.NewReplacer("▼ ", "", "▲ ", "", "? ", "").Replace(strings.Join(legendOf(o), " · "))))
 	}
 	for _, n := range append(append([]doc.Note(nil), o.Notes...), o.Absent...) {
 		w.items = append(w.items, squeeze(n.String()))

@@ -25,11 +25,11 @@ type Outcome struct {
 	Run    result.Run
 	Trials []result.Trial
 	Wall   time.Duration
-	// FirstIntervals is when the run had intermediate results with intervals, since its start: when
+	// FirstRatios is when the run had provisional ratios, since its start: when
 	// its third block began. 0 if it has fewer blocks.
-	FirstIntervals time.Duration
-	Exit           int // 0, or Unfit
-	Memory         Memory
+	FirstRatios time.Duration
+	Exit        int // 0, or Unfit
+	Memory      Memory
 }
 
 // Unfit is the exit code of a run that was measured but is too noisy for verdicts.
@@ -70,7 +70,7 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	}
 	watch := watchMemory(out)
 	err = cmd.Run()
-	o := Outcome{Wall: time.Since(progress.began), FirstIntervals: progress.third, Memory: watch.stop()}
+	o := Outcome{Wall: time.Since(progress.began), FirstRatios: progress.third, Memory: watch.stop()}
 	if err != nil {
 		if o.Exit = cmd.ProcessState.ExitCode(); o.Exit != Unfit {
 			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, progress.text.Bytes())

@@ -41,7 +41,7 @@ type target struct {
 // that on a quiet reference machine.
 func Resolution(ctx context.Context, b harness.Options) error {
 	whole := &target{what: "the default run, whole", goal: 45, format: "%.1f s"}
-	first := &target{what: "first results with intervals", goal: 15, format: "%.1f s"}
+	first := &target{what: "first provisional ratios", goal: 15, format: "%.1f s"}
 	widths := []*target{
 		{what: "tcp_rr", workload: "tcp_rr", metric: "transaction_rate", goal: 0.7},
 		{what: "tcp_stream", workload: "tcp_stream", metric: "goodput", goal: 2.5, worst: 5},
@@ -64,7 +64,7 @@ func Resolution(ctx context.Context, b harness.Options) error {
 		if o.Wall <= planned {
 			within++
 		}
-		whole.values, first.values = append(whole.values, o.Wall.Seconds()), append(first.values, o.FirstIntervals.Seconds())
+		whole.values, first.values = append(whole.values, o.Wall.Seconds()), append(first.values, o.FirstRatios.Seconds())
 		other, err := b.RunFit(ctx, otherWorkloads)
 		if err != nil {
 			return err

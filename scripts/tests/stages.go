@@ -53,9 +53,9 @@ func whole() map[string][]string {
 // longest, so that they end together. Of the packages with labs, those in no chain are a chain of their own.
 func chains() []group {
 	return []group{
-		chain("the program: whole runs, signals, kills", "internal/cli"),
+		chain("the program: whole runs, signals, kills, faults", "internal/cli", "internal/faults"),
 		chain("sockets: the workloads over loopback", "internal/traffic/tcp", "internal/traffic/udp", "internal/agent", "internal/traffic/hostile"),
-		chain("trials and faults of runs", "internal/runner", "internal/faults"),
+		chain("trials", "internal/runner"),
 		chain("engines, traffic generators, a browser", "internal/driver/engines", "internal/engine", "internal/tool", "internal/tool/inlab",
 			"internal/browser", "internal/engine/private", "internal/engine/locate", "internal/hosts"),
 		{about: "labs", parallel: 1, pkgs: labs},

@@ -345,7 +345,11 @@ func FuzzReader(f *testing.F) {
 		var body io.ReadCloser
 		if response {
 			theirs, err := http.ReadResponse(from, nil)
-			if err != nil || theirs.StatusCode < 200 { // it does not skip interim responses
+			if err != nil {
+				return
+			}
+			defer theirs.Body.Close()
+			if theirs.StatusCode < 200 { // it does not skip interim responses
 				return
 			}
 			head, body = http.StatusText(theirs.StatusCode), theirs.Body

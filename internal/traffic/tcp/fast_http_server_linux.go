@@ -300,40 +300,36 @@ func (s *httpServerLoop) arrived(id, n int, err error) error {
 	return s.read(id, s.buf[:n])
 }
 
-// read reads requests from b and answers them, until all are answered or a response waits for room.
+// read reads a request from b and answers it when it is complete. What follows it in b waits for the answer to be sent.
 func (s *httpServerLoop) read(id int, b []byte) error {
-	for len(b) > 0 {
-		c := &s.conns[id]
-		n, done, err := c.reader.Read(b)
-		c.bytes += int64(n)
-		if err != nil {
-			return s.refuse(id, refusalOf(err))
-		}
-		if c.reader.TakeExpects() {
-			_, _ = socket.SendNow(c.fd, []byte(http1.Continue)) // a client that does not get it sends the body all the same
-		}
-		b = b[n:]
-		if !done {
-			return nil
-		}
-		out, refused := s.answers.of(&c.httpConn)
-		if refused != nil {
-			return s.refuse(id, refused)
-		}
-		if !c.ours {
-			c.ours, c.settled = true, true
-			s.silent--
-			s.connections++
-		}
-		s.received += c.bytes
-		c.bytes, c.out, c.sent = 0, out, 0
-		s.sending++
-		if len(b) > 0 {
-			c.pending = append(c.pending[:0], b...)
-		}
-		return s.send(id)
+	c := &s.conns[id]
+	n, done, err := c.reader.Read(b)
+	c.bytes += int64(n)
+	if err != nil {
+		return s.refuse(id, refusalOf(err))
 	}
-	return nil
+	if c.reader.TakeExpects() {
+		_, _ = socket.SendNow(c.fd, []byte(http1.Continue)) // a client that does not get it sends the body all the same
+	}
+	if !done {
+		return nil
+	}
+	out, refused := s.answers.of(&c.httpConn)
+	if refused != nil {
+		return s.refuse(id, refused)
+	}
+	if !c.ours {
+		c.ours, c.settled = true, true
+		s.silent--
+		s.connections++
+	}
+	s.received += c.bytes
+	c.bytes, c.out, c.sent = 0, out, 0
+	s.sending++
+	if rest := b[n:]; len(rest) > 0 {
+		c.pending = append(c.pending[:0], rest...)
+	}
+	return s.send(id)
 }
 
 // send sends as much of a response as possible, and continues with the next request when it is sent.

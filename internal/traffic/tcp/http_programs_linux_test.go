@@ -83,8 +83,12 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 	cmd := exec.CommandContext(t.Context(), program, f.args(config)...)
 	cmd.Stdout, cmd.Stderr = &words, &words
 	must.Do(t, cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var exit error // when ended is closed
+	go func() {
+		exit = cmd.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
@@ -98,9 +102,8 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 				break
 			}
 			select {
-			case err := <-ended:
-				ended <- err
-				t.Fatalf("%s ended: %v: %s", f.name, err, &words)
+			case <-ended:
+				t.Fatalf("%s ended: %v: %s", f.name, exit, &words)
 			case <-deadline:
 				t.Fatalf("%s does not listen: %v", f.name, err)
 			case <-time.After(5 * time.Millisecond):

@@ -196,7 +196,7 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 					if expect != "" && what != "without one" {
 						header.Set("Expect", expect)
 					}
-					r, size := ask(body(), header)
+					r, size := ask(body(), header) //nolint:bodyclose // ask closes it
 					if r.StatusCode != 200 || size != 70_000 || r.Header.Get(http1.TagField) != trial.answer || r.Close {
 						t.Errorf("%s: %d bytes, %+v", what, size, r)
 					}
@@ -205,7 +205,7 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 					}
 				}
 			}
-			r, _ := ask(strings.NewReader(strings.Repeat("x", 5001)), ours)
+			r, _ := ask(strings.NewReader(strings.Repeat("x", 5001)), ours) //nolint:bodyclose // ask closes it
 			must.Equal(t, http.StatusRequestEntityTooLarge, r.StatusCode)
 			for _, header := range []http.Header{{}, {http1.TagField: {"0123"}}, {http1.TagField: {trial.answer}}} {
 				r, _ := ask(bodies["with a length"](), header)

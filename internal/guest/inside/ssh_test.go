@@ -344,5 +344,9 @@ func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 	if ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "machine "+farName+" (ssh://guest)") {
 		t.Errorf("the trial's error is %v", err)
 	}
+	// The path's own agent reads the end of its connection by itself.
+	for s.Path.Lost() == nil && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
 	must.Fail(t, s.Path.Lost(), farName)
 }

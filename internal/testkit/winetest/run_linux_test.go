@@ -30,11 +30,11 @@ invalid: {steal: off, others: off, unsettled: off}
 workloads:
 - {workload: tcp_rr, warmup: 50ms, duration: 300ms, request_size: 16KiB, response_size: 16KiB}
 - {workload: tcp_crr, warmup: 50ms, duration: 300ms, request_size: 16KiB, response_size: 16KiB}
-- {workload: tcp_dns, warmup: 50ms, duration: 1500ms}
+- {workload: tcp_dns, warmup: 50ms, duration: 1500ms, slice: 250ms}
 - {workload: tcp_stream, warmup: 50ms, duration: 300ms, direction: reverse}
 - {workload: udp_stream, warmup: 50ms, duration: 300ms, rate: 10Mbit/s}
 - {workload: udp_rr, warmup: 50ms, duration: 1s, family: ipv6, request_size: 1400, response_size: 1400}
-- {workload: udp_dns, warmup: 50ms, duration: 1500ms}
+- {workload: udp_dns, warmup: 50ms, duration: 1500ms, slice: 250ms}
 `
 
 // A run between a Windows machine, the client, and one with Linux carries every workload, with proof

@@ -297,13 +297,11 @@ func (ns *Decoys) DecoyMapServices() (n int, err error) {
 			return err
 		}
 		elements, err := conn.GetSetElements(set)
-		services := map[string]bool{} // a hash table that the kernel resizes meanwhile lists an element twice
 		for _, e := range elements {
 			if a, ok := netip.AddrFromSlice(e.Key[:min(4, len(e.Key))]); ok && decoyServices().Contains(a) {
-				services[string(e.Key)] = true
+				n++
 			}
 		}
-		n = len(services)
 		return err
 	})
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -242,9 +241,6 @@ func (o options) build() []string {
 	return []string{"-trimpath", "-vet=off", "-tags=" + o.tags}
 }
 
-// atOnce is how many parallel tests of a package run at once at least: they wait for processes and time more than they compute.
-const atOnce = 4
-
 // test runs the tests of a group and passes their events to a report.
 func (g group) test(ctx context.Context, o options, pkgs, path []string, r *report) error {
 	fmt.Fprintf(os.Stderr, "-- %s: %d packages\n", g.about, len(pkgs))
@@ -257,7 +253,7 @@ func (g group) test(ctx context.Context, o options, pkgs, path []string, r *repo
 	case g.run != "":
 		args = append(args, "-count=1", "-run="+g.run)
 	default:
-		args = append(args, "-count=1", "-skip="+byName(words()...), fmt.Sprint("-parallel=", max(atOnce, runtime.NumCPU())))
+		args = append(args, "-count=1", "-skip="+byName(words()...))
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, pkgs...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(path), &lines{to: r}, os.Stderr

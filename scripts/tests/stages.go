@@ -54,8 +54,7 @@ func whole() map[string][]string {
 func chains() []group {
 	return []group{
 		chain("the program: whole runs, signals, kills, faults", "internal/cli", "internal/faults"),
-		chain("sockets: the workloads over loopback", "internal/traffic/tcp", "internal/traffic/udp", "internal/agent", "internal/traffic/hostile"),
-		chain("trials", "internal/runner"),
+		chain("the workloads over loopback, and trials", "internal/traffic/tcp", "internal/traffic/udp", "internal/runner", "internal/agent", "internal/traffic/hostile"),
 		chain("engines, traffic generators, a browser", "internal/driver/engines", "internal/engine", "internal/tool", "internal/tool/inlab",
 			"internal/browser", "internal/engine/private", "internal/engine/locate", "internal/hosts"),
 		{about: "labs", parallel: 1, pkgs: labs},

@@ -74,7 +74,7 @@ func TestRRSomeFail(t *testing.T) {
 
 func rrSomeFail(t *testing.T, n path, rate int, sliced bool) {
 	p := params("tcp_rr")
-	p.Streams, p.TransactionRate, p.Duration = 4, rate, 150*time.Millisecond
+	p.Streams, p.TransactionRate, p.Duration = 4, rate, 2*time.Second
 	if sliced {
 		p.Warmup, p.Slice, p.Rounds = 10*time.Millisecond, 30*time.Millisecond, 8
 	}

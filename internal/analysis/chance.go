@@ -10,8 +10,8 @@ import (
 // number of families that are corrected together.
 type Chance struct{ Comparisons, Verdicts, Families int }
 
-// level is that of each of the two tests of [stats.Decide], and of a family after Holm's correction.
-const level = 0.05
+// level is that of each of the two tests of [stats.Decide], of the sign-flip test, and of a family after its correction.
+const level = 1 - confidence
 
 // Wrong is the largest expected number of wrong verdicts: of two equal modes that differ, of two that differ by more than the margin
 // that they are the same within it, or that the difference is small. One true ratio allows only one of these, and the

@@ -374,7 +374,7 @@ func flipP(own, base []reading, pairing Pairing, expect float64) *float64 {
 // testsDisagree reports whether the t test shows a difference and the sign-flip test of the same values does not: then none is
 // shown. adjusted is the p value of the t test, adjusted over its family.
 func testsDisagree(adjusted, flip *float64) bool {
-	return adjusted != nil && *adjusted < 0.05 && flip != nil && *flip >= 0.05
+	return adjusted != nil && *adjusted < level && flip != nil && *flip >= level
 }
 
 // judge fills in the cells that are corrected together.

@@ -43,7 +43,7 @@ func Sensitivity(in Input, s study.Study) []result.Sensitivity {
 					continue
 				}
 				p := result.SensitivityPoint{Setting: v.Text, Ratio: o.Ratio.Ratio(), Blocks: o.Ratio.N}
-				if lo, hi, ok := o.Ratio.Interval(0.95); ok {
+				if lo, hi, ok := o.Ratio.Interval(confidence); ok {
 					p.CI = &result.Interval{lo, hi}
 				}
 				key := o.Mode + " " + o.Metric
@@ -56,12 +56,11 @@ func Sensitivity(in Input, s study.Study) []result.Sensitivity {
 					at[key] = i
 					out = append(out, result.Sensitivity{Mode: o.Mode, Baseline: base[o.Mode], Workload: w.Name(), Metric: o.Metric, Low: p.Ratio, High: p.Ratio})
 				}
+				p.Noisy = v.Name() != w.Name() && (p.CI == nil || p.CI[1] > noisyPoint*p.CI[0])
 				out[i].Settings = append(out[i].Settings, p)
-				if p.Noisy = v.Name() != w.Name() && (p.CI == nil || p.CI[1] > noisyPoint*p.CI[0]); p.Noisy {
-					out[i].Settings[len(out[i].Settings)-1].Noisy = true
-					continue
+				if !p.Noisy {
+					out[i].Low, out[i].High = min(out[i].Low, p.Ratio), max(out[i].High, p.Ratio)
 				}
-				out[i].Low, out[i].High = min(out[i].Low, p.Ratio), max(out[i].High, p.Ratio)
 			}
 		}
 	}

@@ -17,12 +17,8 @@ func TailRate(modes []result.Mode, values *Table, workload string) float64 {
 	least := math.Inf(1)
 	for _, m := range modes {
 		own := plain(tab.values(m.ID, workload, "transaction_rate"))
-		var sum float64
-		for _, v := range own {
-			sum += v
-		}
-		if len(own) > 0 && sum > 0 {
-			least = min(least, sum/float64(len(own)))
+		if reached := mean(own); reached > 0 {
+			least = min(least, reached)
 		}
 	}
 	return passRate(least)
@@ -40,9 +36,9 @@ func WithoutTails(c result.Cell) result.Cell {
 	if !beyondP99(c.Metric) || c.Tail != nil || c.Baseline == "" {
 		return c
 	}
-	c.Unjudged = noTails
-	if c.Metric == "delay_p999" {
-		c.Unjudged = noTailsOf
+	c.Unjudged = noTailsOf
+	if inTails(c.Metric) {
+		c.Unjudged = noTails
 	}
 	c.Ratio, c.RatioCI, c.P, c.Verdict, c.Margin, c.Detectable, c.BlocksNeeded, c.Setups, c.DF, c.Added, c.Unpaired = nil, nil, nil, "", 0, nil, nil, 0, 0, nil, false
 	return c
@@ -53,6 +49,9 @@ func beyondP99(metric string) bool {
 	_, beyond := result.BeyondP99(metric)
 	return beyond
 }
+
+// inTails reports whether the tail pass measures what a metric is of: it has round trips only.
+func inTails(metric string) bool { return strings.HasPrefix(metric, "rtt_") }
 
 // tailTrials are the valid trials of the tail pass of a mode with a workload.
 func tailTrials(trials []result.Trial, mode, workload string) []*result.Trial {
@@ -131,17 +130,17 @@ func (f *family) judgeTails(in Input, workload string, q float64) {
 		}
 	}
 	for _, m := range in.Modes {
-		if !strings.HasPrefix(f.metric.Name, "rtt_") {
-			break // the pass has no other times
+		if !inTails(f.metric.Name) {
+			break
 		}
 		trials := tailTrials(in.Trials, m.ID, workload)
 		clusters, rate, setups, isLate := tailsOf(trials)
-		t, ok := stats.TailQuantile(clusters, q, 0.95)
+		t, ok := stats.TailQuantile(clusters, q, confidence)
 		if m.Status != result.ModeMeasured || !ok {
 			continue
 		}
 		tails[m.ID], late[m.ID] = t, isLate
-		limits[m.ID], _ = stats.TailQuantile(clusters, q, 1-0.05/float64(max(1, compared)))
+		limits[m.ID], _ = stats.TailQuantile(clusters, q, 1-level/float64(max(1, compared)))
 		c := result.Cell{
 			Mode: m.ID, Workload: workload, Metric: f.metric.Name, Unit: f.metric.Unit, Better: f.metric.Better, N: len(trials), Value: &t.Value, AtLeast: isLate,
 			Baseline: m.Baseline, Indicative: f.rule.Indicative, Tail: &result.Tail{Rate: rate, Exchanges: t.N, Above: t.Above},
@@ -155,7 +154,7 @@ func (f *family) judgeTails(in Input, workload string, q float64) {
 		cells = append(cells, c)
 	}
 	if len(cells) == 0 {
-		tried := f.metric.Name != "delay_p999" && slices.ContainsFunc(in.Trials, func(t result.Trial) bool { return t.TailRate > 0 && t.Workload == workload })
+		tried := inTails(f.metric.Name) && slices.ContainsFunc(in.Trials, func(t result.Trial) bool { return t.TailRate > 0 && t.Workload == workload })
 		for i := range f.cells {
 			f.cells[i] = WithoutTails(f.cells[i])
 			if f.cells[i].Unjudged != "" && tried {

@@ -135,15 +135,26 @@ func skipping(p plan.Plan, s study.Study) []string {
 		if w.Blocks(p.Blocks) == p.Blocks {
 			continue
 		}
-		var in []string
-		for block := 1; block <= p.Blocks; block++ {
-			if w.In(block) {
-				in = append(in, fmt.Sprint(block))
-			}
-		}
-		out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
+		out = append(out, w.Name()+": "+inBlocks(p, w.In))
 	}
 	return out
+}
+
+// inBlocks names the blocks of a plan that have something, such as "in blocks 1, 3, 5"; empty for none.
+func inBlocks(p plan.Plan, has func(block int) bool) string {
+	var in []string
+	for block := 1; block <= p.Blocks; block++ {
+		if has(block) {
+			in = append(in, fmt.Sprint(block))
+		}
+	}
+	switch len(in) {
+	case 0:
+		return ""
+	case 1:
+		return "in block " + in[0]
+	}
+	return "in blocks " + listed(in)
 }
 
 // passing prints the rate of the cost pass, and its blocks.
@@ -155,26 +166,20 @@ func passing(p plan.Plan, s study.Study) string {
 	case !ok:
 		return ""
 	}
-	var in []string
-	for block := 1; block <= p.Blocks; block++ {
-		if s.CostPass.In(block) {
-			in = append(in, fmt.Sprint(block))
-		}
-	}
-	if len(in) == 0 {
+	in := inBlocks(p, s.CostPass.In)
+	if in == "" {
 		return study.CostPassID + ": none, because it begins with block " + fmt.Sprint(s.CostPass.FromBlock)
 	}
 	rate := s.CostPass.Rate.String()
 	if s.CostPass.Rate == study.PassAuto {
 		rate = "half of what the slowest has in " + listed(pass.From) + " in block 1"
 	}
-	return fmt.Sprintf("%s: every mode at one rate, %s; in %s %s", study.CostPassID, rate,
-		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+	return fmt.Sprintf("%s: every mode at one rate, %s; %s", study.CostPassID, rate, in)
 }
 
 // varying prints the settings of the sensitivity pass, and its blocks.
 func varying(p plan.Plan, s study.Study) string {
-	var texts, in []string
+	var texts []string
 	for _, v := range p.Varied {
 		texts = append(texts, v.Of+" with "+v.Text)
 	}
@@ -184,13 +189,7 @@ func varying(p plan.Plan, s study.Study) string {
 	case len(texts) == 0:
 		return "sensitivity: none, because the workloads that it varies have a limit of their rate"
 	}
-	for block := 1; block <= p.Blocks; block++ {
-		if p.Varied[0].In(block) {
-			in = append(in, fmt.Sprint(block))
-		}
-	}
-	return fmt.Sprintf("sensitivity: %s; in %s %s", strings.Join(texts, ", "),
-		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+	return fmt.Sprintf("sensitivity: %s; %s", strings.Join(texts, ", "), inBlocks(p, p.Varied[0].In))
 }
 
 // tailing prints the trials of the tail pass; empty without one.

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
+
+	"tare/internal/timelimit"
 )
 
 // Decoys are IPv4 rules that no packet of a path matches: those of services with other
@@ -296,7 +299,7 @@ func (ns *Decoys) DecoyMapServices() (n int, err error) {
 		if err != nil {
 			return err
 		}
-		elements, err := conn.GetSetElements(set)
+		elements, err := settled(conn, set)
 		for _, e := range elements {
 			if a, ok := netip.AddrFromSlice(e.Key[:min(4, len(e.Key))]); ok && decoyServices().Contains(a) {
 				n++
@@ -308,6 +311,27 @@ func (ns *Decoys) DecoyMapServices() (n int, err error) {
 		return 0, fmt.Errorf("count the services of map %s: %w", DecoyName, err)
 	}
 	return n, nil
+}
+
+// settled reads the elements of a set, again while the kernel resizes its hash table: it then lists some elements twice and
+// leaves out others.
+func settled(conn *nftables.Conn, set *nftables.Set) ([]nftables.SetElement, error) {
+	for until := time.Now().Add(timelimit.Scaled(5 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
+		elements, err := conn.GetSetElements(set)
+		if err != nil {
+			return nil, err
+		}
+		keys := map[string]bool{}
+		for _, e := range elements {
+			keys[string(e.Key)] = true
+		}
+		if len(keys) == len(elements) {
+			return elements, nil
+		}
+		if time.Now().After(until) {
+			return nil, fmt.Errorf("the kernel lists %d elements of which %d are different: it is still resizing the table", len(elements), len(keys))
+		}
+	}
 }
 
 // DropDecoys removes the rules of all chains of decoys; tests use it to bypass them.

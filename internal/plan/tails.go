@@ -41,7 +41,7 @@ func Tails(s study.Study) []Trial {
 	}
 	var out []Trial
 	for round := range TailTrials {
-		rng := rand.New(rand.NewPCG(s.Seed, 1<<62|uint64(round)))
+		rng := rand.New(rand.NewPCG(s.Seed, 1<<63|1<<62|uint64(round)))
 		for _, w := range shuffled(rng, all) {
 			for _, m := range shuffled(rng, s.ModeNames()) {
 				out = append(out, Trial{Block: round + 1, Mode: m, Workload: w, Tail: true})

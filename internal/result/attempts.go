@@ -3,8 +3,9 @@ package result
 // Attempts counts the connections that a client tried to use in a whole trial, warm-up included:
 // those of tcp_crr, each with one exchange, and those over which the other TCP workloads carry
 // theirs, with every repeated attempt to open one. A connection that failed has one kind. Late
-// connections succeeded: their handshake lost a packet, by the kernel's count of SYNs that it
-// repeated, or took a second (RFC 6298, 2.1: the retransmission timer's first value) or more. They are counted apart.
+// connections were established: their handshake lost a packet, by the kernel's count of SYNs that it
+// repeated, or took a second (RFC 6298, 2.1: the retransmission timer's first value) or more. They are counted apart,
+// and one that was reset or fell silent later failed, too.
 type Attempts struct {
 	Tried    int64 `json:"tried"`
 	TimedOut int64 `json:"timed_out,omitempty"` // no answer in time
@@ -19,11 +20,14 @@ func (a Attempts) Failed() int64 { return a.TimedOut + a.Refused + a.Reset }
 // mostTried is more than a trial can try, and so little that the trials of a run add up.
 const mostTried = 1_000_000_000_000
 
-// Valid reports whether the counts can be true: none is negative, and no more failed or were late
-// than were tried.
+// Valid reports whether the counts can be true: none is negative, no more failed than were tried,
+// and no more were late.
 func (a Attempts) Valid() bool {
 	left := min(a.Tried, mostTried)
-	for _, n := range []int64{a.TimedOut, a.Refused, a.Reset, a.Late} {
+	if a.Late < 0 || a.Late > left {
+		return false
+	}
+	for _, n := range []int64{a.TimedOut, a.Refused, a.Reset} {
 		if n < 0 || n > left {
 			return false
 		}

@@ -140,10 +140,15 @@ type tally [failures]int64
 
 // String lists the kinds that occurred, such as "3 refused, 1 reset".
 func (t tally) String() string {
+	return listed(t[:], func(kind int) string { return failure(kind).String() })
+}
+
+// listed lists the kinds of failures that occurred, with how many there were of each.
+func listed(counts []int64, name func(kind int) string) string {
 	var parts []string
-	for f, n := range t {
+	for kind, n := range counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, failure(f)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, name(kind)))
 		}
 	}
 	return strings.Join(parts, ", ")

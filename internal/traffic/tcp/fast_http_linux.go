@@ -16,15 +16,14 @@ import (
 // httpClient is the client's loop, with one thread for all flows.
 type httpClient struct {
 	*httpWindow
-	dial        socket.Dialer
-	poll        *socket.Poller // nil for a single flow, which waits in its calls
-	clock       preciseClock
-	over        *atomic.Bool
-	buf         []byte
-	busy        int
-	next, limit uint64        // of the schedule: the next slot to check, the first slot after the window
-	looked      time.Duration // time of the last look for flows without a response
-	portRetry   time.Duration // time of the next attempt to get a source port, 0 if no flow waits for one
+	dial      socket.Dialer
+	due       rotation
+	poll      *socket.Poller // nil for a single flow, which waits in its calls
+	over      *atomic.Bool
+	buf       []byte
+	busy      int
+	looked    time.Duration // time of the last look for flows without a response
+	portRetry time.Duration // time of the next attempt to get a source port, 0 if no flow waits for one
 }
 
 func requestHTTPFast(ctx context.Context, w *httpWindow) error {
@@ -47,11 +46,11 @@ func (c *httpClient) prepare() (err error) {
 	if c.dial, err = socket.NewDialer(c.addr, optionsOf(c.p)); err != nil {
 		return err
 	}
-	c.next = c.schedule.first(0)
+	c.due = rotation{rrWindow: c.rrWindow, next: c.schedule.first(0)}
 	for i := range c.flows {
 		f := &c.flows[i]
 		f.busy = false
-		f.slot, c.limit = c.firstSlot(i)
+		f.slot, c.due.limit = c.firstSlot(i)
 	}
 	if len(c.flows) > 1 {
 		if c.poll, err = socket.NewPoller(); err != nil {
@@ -65,31 +64,22 @@ func (c *httpClient) prepare() (err error) {
 			}
 		}
 	}
-	c.clock = newPreciseClock(c.rrWindow)
+	c.due.clock = newPreciseClock(c.rrWindow)
 	return nil
 }
 
 func (c *httpClient) run() error {
 	if !c.open() {
 		for i := range c.flows {
-			if err := c.begin(&c.flows[i], c.clock.since()); err != nil {
+			if err := c.begin(&c.flows[i], c.due.clock.since()); err != nil {
 				return err
 			}
 		}
 	}
 	for {
-		wait := socket.PollTimeout
-		if c.open() {
-			var err error
-			if wait, err = c.sendDue(); err != nil {
-				return err
-			}
-			if c.p.Spins() {
-				wait = 0
-			}
-			if wait == 0 {
-				thread.Yield() // the server may share the CPU
-			}
+		wait, err := c.due.sendDue(func(flow int, at time.Duration) error { return c.beginDue(&c.flows[flow], at) })
+		if err != nil {
+			return err
 		}
 		if c.over.Load() {
 			return errCancelled
@@ -106,7 +96,7 @@ func (c *httpClient) run() error {
 	}
 	if c.open() {
 		for i := range c.flows {
-			c.skipSlots(i, c.flows[i].slot, c.limit)
+			c.skipSlots(i, c.flows[i].slot, c.due.limit)
 		}
 	}
 	return nil
@@ -114,11 +104,11 @@ func (c *httpClient) run() error {
 
 // allSent reports whether no more requests may start.
 func (c *httpClient) allSent() bool {
-	at := c.clock.since()
+	at := c.due.clock.since()
 	if !c.open() {
 		return at >= c.bins.End
 	}
-	return c.next >= c.limit || at > c.lastSend()
+	return c.due.next >= c.due.limit || at > c.lastSend()
 }
 
 // wait waits for events, and advances the flows that have some.
@@ -143,8 +133,8 @@ func (c *httpClient) waitAlone(d time.Duration) error {
 	f := &c.flows[0]
 	switch {
 	case !f.busy || f.stream == nil:
-		at := c.clock.since()
-		return c.clock.sleepUntil(at+min(d, socket.PollTimeout), c.over)
+		at := c.due.clock.since()
+		return c.due.clock.sleepUntil(at+min(d, socket.PollTimeout), c.over)
 	case f.sent == c.ask.size:
 		if !c.t.reuse { // a short connection stays as it was opened, without waiting calls
 			if ready, err := socket.PollFD(f.stream.FD(), unix.POLLIN, socket.PollTimeout); !ready || err != nil {
@@ -163,7 +153,7 @@ func (c *httpClient) waitAlone(d time.Duration) error {
 
 // look ends the exchanges that have no response in time, and tries again to get source ports.
 func (c *httpClient) look() error {
-	at := c.clock.since()
+	at := c.due.clock.since()
 	if c.portRetry > 0 && at >= c.portRetry {
 		c.portRetry = 0
 		for i := range c.flows {
@@ -190,38 +180,15 @@ func (c *httpClient) look() error {
 	return nil
 }
 
-// sendDue starts due requests on free flows and returns the time until the next slot.
-func (c *httpClient) sendDue() (time.Duration, error) {
-	at := c.clock.since()
-	if at > c.lastSend() {
-		return socket.PollTimeout, nil
-	}
-	behind := min(c.schedule.first(at+1), c.limit)
-	n := uint64(len(c.flows))
-	if behind > c.next+n { // each flow knows its own next slot, so one check of each is enough
-		c.next = behind - n
-	}
-	for ; c.next < behind; c.next++ {
-		if err := c.beginDue(&c.flows[c.next%n], at); err != nil {
-			return 0, err
-		}
-	}
-	if c.next >= c.limit {
-		return socket.PollTimeout, nil
-	}
-	return max(min(socket.PollTimeout, c.schedule.due(c.next)-c.clock.since()), 0), nil
-}
-
 // beginDue starts a flow's next request if it is due.
 func (c *httpClient) beginDue(f *httpFlow, at time.Duration) error {
-	if f.busy || f.slot >= c.limit {
+	if f.busy {
 		return nil
 	}
-	due := c.schedule.due(f.slot)
-	if due > at {
+	due, ok := c.due.take(&f.slot, at)
+	if !ok {
 		return nil
 	}
-	f.slot += uint64(len(c.flows))
 	return c.begin(f, due)
 }
 
@@ -229,7 +196,7 @@ func (c *httpClient) beginDue(f *httpFlow, at time.Duration) error {
 func (c *httpClient) begin(f *httpFlow, from time.Duration) error {
 	f.from, f.begun, f.first, f.sent, f.bytes, f.busy, f.opened = from, from, 0, 0, 0, true, false
 	if c.open() {
-		f.begun = c.clock.since()
+		f.begun = c.due.clock.since()
 	}
 	c.busy++
 	if f.stream == nil {
@@ -243,7 +210,7 @@ func (c *httpClient) connectFlow(f *httpFlow) error {
 	fd, err := c.dial.Begin()
 	if errors.Is(err, unix.EADDRNOTAVAIL) {
 		c.noPort++
-		c.portRetry = c.clock.since() + noPortTimeout
+		c.portRetry = c.due.clock.since() + noPortTimeout
 		return nil
 	}
 	if err == nil {
@@ -252,7 +219,7 @@ func (c *httpClient) connectFlow(f *httpFlow) error {
 	if err != nil { // of this host: what the other one does comes later
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}
-	f.stream, f.opened, f.connected = socket.FastStream(fd), true, c.clock.since()
+	f.stream, f.opened, f.connected = socket.FastStream(fd), true, c.due.clock.since()
 	f.begun = f.connected
 	c.tried.open(false)
 	if c.poll != nil {
@@ -316,7 +283,7 @@ func (c *httpClient) advance(f *httpFlow) error {
 	}
 	if f.busy && f.sent < c.ask.size {
 		if f.sent == 0 && f.opened {
-			f.connected = c.clock.since()
+			f.connected = c.due.clock.since()
 		}
 		stream := f.stream
 		if err := c.send(f); err != nil || f.stream != stream {
@@ -348,7 +315,7 @@ func (c *httpClient) arrived(f *httpFlow, n int, err error) error {
 		c.drop(f)
 		return nil
 	}
-	at := c.clock.since()
+	at := c.due.clock.since()
 	var done bool
 	switch {
 	case err != nil:
@@ -367,7 +334,7 @@ func (c *httpClient) arrived(f *httpFlow, n int, err error) error {
 	c.busy--
 	if !c.keeps(f) {
 		c.drop(f)
-		at = c.clock.since()
+		at = c.due.clock.since()
 	}
 	c.done(f, at)
 	return c.following(f, at)
@@ -392,7 +359,7 @@ func (c *httpClient) lose(f *httpFlow, err error, keeps bool) error {
 	}
 	f.busy = false
 	c.busy--
-	at := c.clock.since()
+	at := c.due.clock.since()
 	if err := c.fail(err, f.bytes > 0, f.from, at); err != nil {
 		return err
 	}

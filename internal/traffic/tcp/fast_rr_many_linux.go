@@ -8,7 +8,6 @@ import (
 
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
-	"tare/internal/traffic/thread"
 )
 
 // rrFlow is one of several flows at either endpoint.
@@ -85,12 +84,10 @@ func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 
 // rrMany is the client's loop over several flows.
 type rrMany struct {
-	*rrWindow
-	poll        *socket.Poller
-	flows       []rrFlow
-	clock       preciseClock
-	busy        int
-	next, limit uint64 // of the schedule: the next slot to check, the first slot after the window
+	rotation
+	poll  *socket.Poller
+	flows []rrFlow
+	busy  int
 }
 
 func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
@@ -99,7 +96,7 @@ func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
 		return err
 	}
 	defer poll.Close()
-	m := &rrMany{rrWindow: w, poll: poll, flows: flows}
+	m := &rrMany{rotation: rotation{rrWindow: w}, poll: poll, flows: flows}
 	m.next = w.schedule.first(0)
 	for i := range flows {
 		flows[i].slot, m.limit = w.firstSlot(i)
@@ -120,18 +117,9 @@ func (m *rrMany) run(over *atomic.Bool) error {
 		}
 	}
 	for {
-		wait := socket.PollTimeout
-		if m.open() {
-			var err error
-			if wait, err = m.sendDue(); err != nil {
-				return err
-			}
-			if m.p.Spins() {
-				wait = 0
-			}
-			if wait == 0 {
-				thread.Yield() // the server may share the CPU
-			}
+		wait, err := m.sendDue(func(flow int, at time.Duration) error { return m.beginDue(&m.flows[flow], at) })
+		if err != nil {
+			return err
 		}
 		if over.Load() {
 			return errCancelled
@@ -202,38 +190,15 @@ func (m *rrMany) ended() bool {
 	return m.next >= m.limit && at >= m.bins.End || at > m.lastSend()
 }
 
-// sendDue starts due requests on free flows and returns the time until the next slot.
-func (m *rrMany) sendDue() (time.Duration, error) {
-	at := m.clock.since()
-	if at > m.lastSend() {
-		return socket.PollTimeout, nil
-	}
-	behind := min(m.schedule.first(at+1), m.limit)
-	// Each flow knows its own next slot, so one check of each is enough.
-	if n := uint64(len(m.flows)); behind > m.next+n {
-		m.next = behind - n
-	}
-	for ; m.next < behind; m.next++ {
-		if err := m.beginDue(&m.flows[m.next%uint64(len(m.flows))], at); err != nil {
-			return 0, err
-		}
-	}
-	if m.next >= m.limit {
-		return socket.PollTimeout, nil
-	}
-	return max(min(socket.PollTimeout, m.schedule.due(m.next)-m.clock.since()), 0), nil
-}
-
 // beginDue starts a flow's next request if it is due.
 func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
-	if f.busy || f.slot >= m.limit || m.broken[f.no] {
+	if f.busy || m.broken[f.no] {
 		return nil
 	}
-	due := m.schedule.due(f.slot)
-	if due > at {
+	due, ok := m.take(&f.slot, at)
+	if !ok {
 		return nil
 	}
-	f.slot += uint64(len(m.flows))
 	return m.begin(f, due)
 }
 

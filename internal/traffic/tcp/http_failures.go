@@ -3,7 +3,6 @@ package tcp
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tare/internal/traffic/http1"
@@ -136,13 +135,7 @@ func (w *httpWindow) fail(err error, partial bool, begun, at time.Duration) erro
 // httpTally are counts by kind of failure.
 type httpTally [httpFailures]int64
 
-// String lists the kinds that occurred, such as "3 refused, 1 reset".
+// String lists the kinds that occurred, as that of tally does.
 func (t httpTally) String() string {
-	var parts []string
-	for f, n := range t {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, httpFailure(f)))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return listed(t[:], func(kind int) string { return httpFailure(kind).String() })
 }

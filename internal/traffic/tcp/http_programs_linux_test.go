@@ -132,8 +132,10 @@ func TestHTTPForeignPrograms(t *testing.T) {
 					if c.Messages == 0 || c.Messages != s.Messages || c.Window.Failed != 0 || s.Refused != 0 || keep == study.On && c.Connections != 3 {
 						t.Errorf("%s, keep_alive %s: %d and %d messages over %d connections, %d refused, %v", on, keep, c.Messages, s.Messages, c.Connections, s.Refused, c.Notes)
 					}
-					// The trial's server has gone.
-					_, err := httpRequests{on.client}.Dial(t.Context(), p, nil)
+					// The trial's server has gone: its requests end the trial, however long that is.
+					gone := p
+					gone.Duration = time.Minute
+					_, err := httpRequests{on.client}.Dial(t.Context(), gone, nil)
 					if err == nil || !strings.Contains(err.Error(), "the answer is 503 Service Unavailable, as did") && !strings.Contains(err.Error(), "the answer is 502 Bad Gateway, as did") {
 						t.Errorf("%s without a server: %v", f.name, err)
 					}

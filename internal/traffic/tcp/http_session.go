@@ -144,15 +144,7 @@ func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) er
 		return traffic.WithAttempts(tooManyFiles(err, p), s.tried.Attempts)
 	}
 	s.planned += warmup + timed
-	s.window.Messages += w.bins.Counted()
-	s.window.Failed += w.bins.Failed
-	s.window.Seconds += w.bins.Time().Seconds()
-	s.window.Slots += w.slots()
-	s.window.Missed += w.missed
-	if timed > 0 {
-		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins.BinCounter})...)
-		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
-	}
+	w.addTo(&s.window)
 	return nil
 }
 
@@ -211,11 +203,7 @@ func (s *httpSession) notes() (notes []result.Note) {
 	if n := w.Failed; n > 0 {
 		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d requests failed: %s", n, n+w.Messages, s.lost))
 	}
-	if w.Missed > 0 {
-		notes = append(notes, warning.NewNote(warning.GeneratorLimited,
-			"%d of %d requests of the schedule at %d/s were not sent: %s reached %.0f/s. The response times are those of the sent requests only, so the true ones are longer",
-			w.Missed, w.Slots, s.t.TransactionRate, unit.Count(s.t.Streams, "flow", "flows"), float64(w.Messages)/w.Seconds))
-	}
+	notes = append(notes, missedNotes(s.t.Params, w, "response times")...)
 	if s.noPort > 0 {
 		notes = append(notes, warning.NewNote(warning.PortsExhausted,
 			"source ports ran out: requests waited %s for a free one, which is part of their response times. %d connections were opened in total; to avoid it, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",

@@ -12,7 +12,6 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/thread"
-	"tare/internal/unit"
 	"tare/internal/warning"
 )
 
@@ -246,15 +245,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	s.planned += warmup + timed
 	s.total += w.bins.Total
 	s.unread += w.unread
-	s.window.Messages += w.bins.Counted()
-	s.window.Seconds += w.bins.Time().Seconds()
-	s.window.Slots += w.slots()
-	s.window.Missed += w.missed
-	if timed > 0 {
-		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins.BinCounter})...)
-		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
-		s.window.AddProfile(w.bins.BinCounter)
-	}
+	w.addTo(&s.window)
 	return nil
 }
 
@@ -280,10 +271,6 @@ func (s *rrSession) Close() traffic.Report {
 		r.Notes = append(r.Notes, warning.NewNote(warning.LostExchanges,
 			"%d of %d connections failed, and carried no exchange from then on: %s. The rate is what the others added", n, s.p.Streams, s.failed))
 	}
-	if s.window.Missed > 0 {
-		r.Notes = append(r.Notes, warning.NewNote(warning.GeneratorLimited,
-			"%d of %d requests of the schedule at %d/s were not sent: %s reached %.0f/s. The round trips are those of the sent requests only, so the true ones are longer",
-			s.window.Missed, s.window.Slots, s.p.TransactionRate, unit.Count(s.p.Streams, "flow", "flows"), float64(s.window.Messages)/s.window.Seconds))
-	}
+	r.Notes = append(r.Notes, missedNotes(s.p, s.window, "round trips")...)
 	return r
 }

@@ -5,7 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/traffic"
+	"tare/internal/unit"
+	"tare/internal/warning"
 )
 
 // rrWindow is one window of a trial at the client: its schedule and its counts. It may be used by
@@ -98,6 +101,30 @@ func (w *rrWindow) skipSlots(flow int, slot, limit uint64) {
 	if slot = max(slot, w.nextSlot(flow, w.schedule.first(w.bins.Warmup))); slot < limit {
 		w.missed += int64((limit-slot-1)/uint64(w.p.Streams)) + 1
 	}
+}
+
+// addTo adds what the window counted to that of a trial.
+func (w *rrWindow) addTo(all *traffic.Window) {
+	all.Messages += w.bins.Counted()
+	all.Failed += w.bins.Failed
+	all.Seconds += w.bins.Time().Seconds()
+	all.Slots += w.slots()
+	all.Missed += w.missed
+	if timed := w.p.Duration; timed > 0 {
+		all.Series = append(all.Series, traffic.Series(w.p, []*traffic.BinCounter{w.bins.BinCounter})...)
+		all.Interval = min(traffic.SeriesInterval, timed).Seconds()
+		all.AddProfile(w.bins.BinCounter)
+	}
+}
+
+// missedNotes reports the requests of a trial's schedule that were not sent. times names what was measured of the others.
+func missedNotes(p traffic.Params, w traffic.Window, times string) []result.Note {
+	if w.Missed == 0 {
+		return nil
+	}
+	return []result.Note{warning.NewNote(warning.GeneratorLimited,
+		"%d of %d requests of the schedule at %d/s were not sent: %s reached %.0f/s. The %s are those of the sent requests only, so the true ones are longer",
+		w.Missed, w.Slots, p.TransactionRate, unit.Count(p.Streams, "flow", "flows"), float64(w.Messages)/w.Seconds, times)}
 }
 
 // rrSchedule is the schedule of requests: slot k is due at k/rate of the trial's traffic time, of

@@ -13,8 +13,6 @@ import (
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
-
-	"tare/internal/timelimit"
 )
 
 // Decoys are IPv4 rules that no packet of a path matches: those of services with other
@@ -315,24 +313,26 @@ func (ns *Decoys) DecoyMapServices() (n int, err error) {
 
 // settled reads the elements of a set, again while the kernel resizes its hash table: it then lists some elements twice and
 // leaves out others.
-func settled(conn *nftables.Conn, set *nftables.Set) ([]nftables.SetElement, error) {
-	for until := time.Now().Add(timelimit.Scaled(5 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
-		elements, err := conn.GetSetElements(set)
-		if err != nil {
+func settled(conn *nftables.Conn, set *nftables.Set) (elements []nftables.SetElement, err error) {
+	keys := map[string]bool{}
+	for range mostReadings {
+		if elements, err = conn.GetSetElements(set); err != nil {
 			return nil, err
 		}
-		keys := map[string]bool{}
+		clear(keys)
 		for _, e := range elements {
 			keys[string(e.Key)] = true
 		}
 		if len(keys) == len(elements) {
 			return elements, nil
 		}
-		if time.Now().After(until) {
-			return nil, fmt.Errorf("the kernel lists %d elements of which %d are different: it is still resizing the table", len(elements), len(keys))
-		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	return nil, fmt.Errorf("in each of %d readings the kernel listed elements twice, of %d the last time %d: it is still resizing the table", mostReadings, len(keys), len(elements))
 }
+
+// mostReadings is how often settled reads a set: resizing takes milliseconds, and seconds on a busy machine.
+const mostReadings = 500
 
 // DropDecoys removes the rules of all chains of decoys; tests use it to bypass them.
 func (ns *Decoys) DropDecoys() error {

@@ -208,7 +208,7 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 			r, _ := ask(strings.NewReader(strings.Repeat("x", 5001)), ours) //nolint:bodyclose // ask closes it
 			must.Equal(t, http.StatusRequestEntityTooLarge, r.StatusCode)
 			for _, header := range []http.Header{{}, {http1.TagField: {"0123"}}, {http1.TagField: {trial.answer}}} {
-				r, _ := ask(bodies["with a length"](), header)
+				r, _ := ask(bodies["with a length"](), header) //nolint:bodyclose // ask closes it
 				must.Equal(t, []any{http.StatusForbidden, true}, []any{r.StatusCode, r.Close})
 			}
 			if r := stop(); r.Messages != 6 || r.Refused != 3 || r.Sent < 6*70_000 {

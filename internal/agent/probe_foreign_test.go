@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // foreignPeers open connections to a server's port for probes, without its token, and then start the
@@ -83,7 +84,7 @@ func TestSilentPeersDoNotDelayProbe(t *testing.T) {
 		for range silent {
 			f.dial(server)
 		}
-	}, 5*time.Second) // one after the other they would take 1 s each
+	}, timelimit.Scaled(5*time.Second)) // one after the other they would take 1 s each
 	if err != nil || met.Refused != silent {
 		t.Errorf("refused %d, want %d: %v", met.Refused, silent, err)
 	}
@@ -123,7 +124,7 @@ func TestForeignDatagramsToProbePort(t *testing.T) {
 		defer close(done)
 		relayDatagrams(t, relay, fixed.String())
 	}()
-	met, err := agent.CheckReachability(t.Context(), client, server, "udp", fixed, netip.MustParseAddrPort(relay.LocalAddr().String()), 5*time.Second)
+	met, err := agent.CheckReachability(t.Context(), client, server, "udp", fixed, netip.MustParseAddrPort(relay.LocalAddr().String()), timelimit.Scaled(5*time.Second))
 	if err != nil || met.Refused < 2 {
 		t.Errorf("refused %d, want 2 for each attempt: %v", met.Refused, err)
 	}

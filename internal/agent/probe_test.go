@@ -12,6 +12,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
+	"tare/internal/timelimit"
 )
 
 const local = "127.0.0.1:0"
@@ -28,7 +29,7 @@ func freePort(t *testing.T) netip.AddrPort {
 func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
-		m := must.Get(agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second))(t)
+		m := must.Get(agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), timelimit.Scaled(5*time.Second)))(t)
 		if m.From != m.Seen || m.From.Port() == 0 || !m.SameConnection() {
 			t.Errorf("%s: dialled from %s, seen from %s", network, m.From, m.Seen)
 		}
@@ -44,7 +45,7 @@ func TestProbeWithoutListener(t *testing.T) {
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
 			t.Errorf("%s: probe without a listener: %v", network, err)
 		}
-		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, fixed, 5*time.Second); err != nil {
+		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, fixed, timelimit.Scaled(5*time.Second)); err != nil {
 			t.Errorf("%s, on the same port again: %v", network, err)
 		}
 	}

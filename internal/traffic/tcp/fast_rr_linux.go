@@ -35,15 +35,16 @@ func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 	})
 }
 
-// errCancelled is returned by an endpoint whose context has ended; withCause replaces it by the
-// cause.
+// errCancelled is returned by an endpoint whose context has ended; withCause adds the cause.
 var errCancelled = errors.New("cancelled")
 
+// withCause adds why the context ended to the error of an endpoint that ended with it. The error need not be
+// errCancelled: the peer may have been cancelled first, and then it has gone.
 func withCause(ctx context.Context, err error) error {
-	if errors.Is(err, errCancelled) {
-		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 }
 
 // requestAlone is the loop of a single flow. It bypasses the Go scheduler's system call entry and

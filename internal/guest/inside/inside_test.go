@@ -23,6 +23,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 )
 
@@ -36,6 +37,9 @@ func TestKernelPaths(t *testing.T) {
 	for _, g := range guests {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
+			if g.least != "" && kernel.Older(k.Version, g.least) {
+				testneed.Missing(t, testneed.Kernel, "Linux "+g.least+" or newer; this one is "+k.Version)
+			}
 			programs := map[string]string{"tare": tare}
 			for _, tt := range g.tests {
 				if programs[tt.program()] == "" {

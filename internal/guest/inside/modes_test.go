@@ -37,7 +37,8 @@ type guest struct {
 	// engine puts the programs of the current Docker Engine into the guest, and mounts the control
 	// groups that it needs.
 	engine bool
-	memory int // MB; 0 for 1024
+	memory int    // MB; 0 for 1024
+	least  string // the oldest kernel that has the modes; empty if any has them
 }
 
 // guests run concurrently. To add a mode, add a line here.
@@ -85,6 +86,13 @@ var guests = []guest{
 			{id: "ovs/flat", modules: []string{"veth", "openvswitch"}, carried: openVSwitch},
 			{id: "ovs/vxlan", modules: []string{"nf_tables", "nft_objref", "vxlan", "vport_vxlan"}, carried: openVSwitch},
 			{id: "ovs/geneve", modules: []string{"nf_tables", "nft_objref", "geneve", "vport_geneve"}, carried: openVSwitch},
+		},
+	}},
+	{name: "netkit", least: "6.7", runs: [][]mode{
+		{
+			{id: "host"},
+			{id: "netns/ebpf", modules: []string{"veth"}},
+			{id: "netns/netkit"},
 		},
 	}},
 }

@@ -72,8 +72,8 @@ func Machines() map[string]Machine {
 		}},
 		// Debian 12 or later as root, with its own kernel.
 		"debian": {Needs: []Need{Other}, Modes: []string{"netns/netkit", "podman/rootless-pasta"}}, // from Linux 6.7; Podman 4.4
-		// Debian 12's kernel in the guest of package inside.
-		"guest": {Needs: []Need{Other}, Modes: []string{"netns/netkit", "podman/rootless-pasta"}}, // from Linux 6.7; Podman 4.4
+		// The kernel of Debian 12's backports in the guest of package inside.
+		"guest": {Needs: []Need{Other}, Modes: []string{"podman/rootless-pasta"}}, // from Podman 4.4
 	}
 }
 

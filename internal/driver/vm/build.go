@@ -188,8 +188,8 @@ func (p *path) inside(ctx context.Context) error {
 			Name: lab.PairName("server", pair), Port: lab.VethName(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(pathspec.FirstPort + pair - 1),
 		})
 	}
-	m, err := p.onTap(ctx, 1, net, []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nft_objref", "nf_nat", "nf_conntrack"},
-		[]string{"nf_conntrack_netlink", "nft_counter", "crc32c_generic"})
+	m, err := p.onTap(ctx, 1, net, []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nf_nat", "nf_conntrack"},
+		[]string{"nf_conntrack_netlink", "nft_counter", "nft_objref", "crc32c_generic"})
 	if err != nil {
 		return err
 	}

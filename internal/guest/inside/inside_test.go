@@ -37,21 +37,14 @@ func TestKernelPaths(t *testing.T) {
 	for _, g := range guests {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			if g.least != "" && kernel.Older(k.Version, g.least) {
-				testneed.Missing(t, testneed.Kernel, "Linux "+g.least+" or newer; this one is "+k.Version)
-			}
+			g.needs(t, k)
 			programs := map[string]string{"tare": tare}
 			for _, tt := range g.tests {
 				if programs[tt.program()] == "" {
 					programs[tt.program()] = build(t, "test", "./"+tt.folder)
 				}
 			}
-			m := g.boot(t, k, programs)
-			if g.engine {
-				if code, said := in(t, m, "/bin/mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"); code != 0 {
-					t.Fatalf("mount the control groups: exit code %d\n%s", code, said)
-				}
-			}
+			m := g.boot(t, k, programs, shortStudy)
 			for i, modes := range g.runs {
 				measured(t, m, tare, studyPath(i), modes)
 			}
@@ -65,8 +58,50 @@ func TestKernelPaths(t *testing.T) {
 	}
 }
 
-// boot starts the guest with everything that its runs need.
-func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *vm.Machine {
+// What each mode costs beside the host, in a guest: the ratios of an emulated CPU.
+func TestAloneKernelRatios(t *testing.T) {
+	k := must.Get(kernel.Find(drivertest.NeedGuest(t)))(t)
+	programs := map[string]string{"tare": build(t, "build", "./cmd/tare")}
+	fmt.Printf("ratios to the host, with Linux %s and an emulated CPU, 95 %% intervals:\n| mode | tcp_stream, goodput | tcp_rr, transactions |\n|---|---|---|\n", k.Version)
+	for _, g := range guests {
+		t.Run(g.name, func(t *testing.T) {
+			g.needs(t, k)
+			m := g.boot(t, k, programs, longStudy)
+			for i, modes := range g.runs {
+				run, _ := runIn(t, m, studyPath(i))
+				for _, mode := range modes[1:] {
+					fmt.Printf("| `%s` | %s | %s |\n", mode.id, ratioOf(run, mode.name(), "goodput"), ratioOf(run, mode.name(), "transaction_rate"))
+				}
+			}
+		})
+	}
+}
+
+// ratioOf is a mode's ratio to the host with its interval, or why there is none.
+func ratioOf(run result.Run, mode, metric string) string {
+	for _, c := range run.Cells {
+		if c.Mode == mode && c.Metric == metric && c.Ratio != nil && c.RatioCI != nil {
+			return fmt.Sprintf("%.2f (%.2f-%.2f)", *c.Ratio, c.RatioCI[0], c.RatioCI[1])
+		}
+	}
+	for _, m := range run.Modes {
+		if m.ID == mode && m.Status != result.ModeMeasured {
+			return fmt.Sprintf("%s: %s", m.Status, m.Reason)
+		}
+	}
+	return "unknown"
+}
+
+// needs skips the test where the kernel is too old for the guest's modes; see testneed.
+func (g guest) needs(t *testing.T, k kernel.Kernel) {
+	t.Helper()
+	if g.least != "" && kernel.Older(k.Version, g.least) {
+		testneed.Missing(t, testneed.Kernel, "Linux "+g.least+" or newer; this one is "+k.Version)
+	}
+}
+
+// boot starts the guest with everything that its runs need; study gives the text of the study of each.
+func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string, study func([]mode) string) *vm.Machine {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
 	s := vm.Spec{Run: l.Spec.Claim.ID, Label: g.name, Place: "the guest of " + g.name, Host: l.A.NS, Kernel: k, Accel: vm.TCG, Memory: cmp.Or(g.memory, 1024), Optional: optional}
@@ -110,7 +145,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 			}
 		}
 		for i, modes := range g.runs {
-			text := studyText(modes)
+			text := study(modes)
 			if err := a.File(studyPath(i)[1:], 0o644, strings.NewReader(text), int64(len(text))); err != nil {
 				return err
 			}
@@ -121,6 +156,11 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 	t.Cleanup(func() { must.Do(t, m.Close()) })
 	t.Logf("handshake after %s", m.BootTime)
 	must.Do(t, m.Configure(t.Context(), vm.Net{}))
+	if g.engine {
+		if code, said := in(t, m, "/bin/mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"); code != 0 {
+			t.Fatalf("mount the control groups: exit code %d\n%s", code, said)
+		}
+	}
 	return m
 }
 

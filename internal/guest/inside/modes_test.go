@@ -51,14 +51,14 @@ var guests = []guest{
 	}, runs: [][]mode{
 		{
 			{id: "host"},
-			{id: "netns/published", modules: []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nft_objref", "nf_conntrack_netlink"}},
+			{id: "netns/published", modules: []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nf_conntrack_netlink"}},
 			{id: "netns/vxlan", modules: []string{"bridge", "veth", "vxlan"}},
 			{id: "netns/macvlan", modules: []string{"veth", "macvlan"}},
 			{id: "netns/ipvlan", modules: []string{"veth", "ipvlan"}},
-			{id: "wireguard/kernel", modules: []string{"veth", "bridge", "nf_tables", "nft_objref", "wireguard"}},
+			{id: "wireguard/kernel", modules: []string{"veth", "bridge", "nf_tables", "wireguard"}},
 		}, {
 			{id: "host"},
-			{id: "ipsec/kernel", modules: append([]string{"bridge", "nf_tables", "nft_objref"}, esp...), carried: strongSwan},
+			{id: "ipsec/kernel", modules: append([]string{"bridge", "nf_tables"}, esp...), carried: strongSwan},
 		},
 	}},
 	{name: "swarm", engine: true, memory: 2048, runs: [][]mode{
@@ -84,8 +84,8 @@ var guests = []guest{
 		{
 			{id: "host"},
 			{id: "ovs/flat", modules: []string{"veth", "openvswitch"}, carried: openVSwitch},
-			{id: "ovs/vxlan", modules: []string{"nf_tables", "nft_objref", "vxlan", "vport_vxlan"}, carried: openVSwitch},
-			{id: "ovs/geneve", modules: []string{"nf_tables", "nft_objref", "geneve", "vport_geneve"}, carried: openVSwitch},
+			{id: "ovs/vxlan", modules: []string{"nf_tables", "vxlan", "vport_vxlan"}, carried: openVSwitch},
+			{id: "ovs/geneve", modules: []string{"nf_tables", "geneve", "vport_geneve"}, carried: openVSwitch},
 		},
 	}},
 	{name: "netkit", least: "6.7", runs: [][]mode{
@@ -121,7 +121,7 @@ func TestModesOfGuests(t *testing.T) {
 // dockerModules are the modules of a Docker Engine whose rules are those of iptables on nf_tables, and
 // swarmModules those of a Swarm's networks, with the routing mesh of published ports.
 var (
-	dockerModules = strings.Fields("bridge br_netfilter veth overlay nf_tables nft_objref nft_compat nft_chain_nat nf_conntrack_netlink " +
+	dockerModules = strings.Fields("bridge br_netfilter veth overlay nf_tables nft_compat nft_chain_nat nf_conntrack_netlink " +
 		"xt_addrtype xt_conntrack xt_comment xt_tcpudp xt_nat xt_MASQUERADE xt_REDIRECT xt_mark xt_set ip_set ip_set_hash_net")
 	swarmModules = strings.Fields("vxlan xt_u32 xt_bpf xt_policy xt_ipvs ip_vs ip_vs_rr")
 )
@@ -179,8 +179,8 @@ type tested struct {
 // existed.
 var esp = []string{"veth", "xfrm_user", "esp4", "gcm", "ctr", "ghash_generic", "seqiv", "sha3_generic", "jitterentropy_rng", "drbg", "hmac", "sha256_generic", "sha512_generic", "aes_generic"}
 
-// optional are modules that some kernels have built in under another name, or do not need.
-var optional = []string{"crc32c_generic", "nft_counter", "echainiv", "cryptomgr"}
+// optional are modules that some kernels have built in, also as part of another, or do not need.
+var optional = []string{"crc32c_generic", "nft_counter", "nft_objref", "echainiv", "cryptomgr"}
 
 // strongSwan is charon with the plugins that the driver loads, except for openssl and
 // kernel-libipsec: the others replace the first, and the second is not needed.
@@ -227,8 +227,16 @@ func packaged(t *testing.T, need testneed.Need, program string) string {
 	return filepath.Join(dirs[i], program)
 }
 
-// studyText is the smallest study that provisions, proves and measures modes.
-func studyText(modes []mode) string {
+// shortStudy is the smallest study that provisions, proves and measures modes, and longStudy one with ratios.
+func shortStudy(modes []mode) string {
+	return studyText(modes, "blocks: 2\npilot: 0s", "[{workload: tcp_stream, duration: 300ms, warmup: 50ms}]")
+}
+
+func longStudy(modes []mode) string {
+	return studyText(modes, "blocks: 7\npilot: 0s", "[{workload: tcp_stream, duration: 1s, warmup: 200ms}, {workload: tcp_rr, duration: 1s, warmup: 200ms}]")
+}
+
+func studyText(modes []mode, length, workloads string) string {
 	var names []string
 	for _, m := range modes {
 		text := m.id
@@ -237,6 +245,6 @@ func studyText(modes []mode) string {
 		}
 		names = append(names, text)
 	}
-	return fmt.Sprintf("name: inside\nblocks: 2\npilot: 0s\nsettle: 10ms\nevidence: {counters: off, drops: off, stacks: off}\ncost_pass: {rate: off}\n"+
-		"invalid: {steal: off, others: off, unsettled: off}\nmodes: [%s]\nworkloads: [{workload: tcp_stream, duration: 300ms, warmup: 50ms}]\n", strings.Join(names, ", "))
+	return fmt.Sprintf("name: inside\n%s\nsettle: 10ms\nevidence: {counters: off, drops: off, stacks: off}\ncost_pass: {rate: off}\n"+
+		"invalid: {steal: off, others: off, unsettled: off}\nmodes: [%s]\nworkloads: %s\n", length, strings.Join(names, ", "), workloads)
 }

@@ -138,6 +138,24 @@ func countedOf(r traffic.Report) (n int64) {
 	return n
 }
 
+// sending runs a trial whose window is long enough that every flow of its sender sends in it: on a busy machine a
+// thread may get no CPU for longer than the window of p, which is then made longer.
+func sending(t *testing.T, name string, ends [2]traffic.Workload, p *traffic.Params) (client, server, sender, receiver traffic.Report) {
+	t.Helper()
+	for {
+		client, server = must.Get2(trial(t, ends[0], ends[1], *p))(must.Named(t, name))
+		sender, receiver = client, server
+		if p.Reverse() {
+			sender, receiver = server, client
+		}
+		idle := slices.ContainsFunc(sender.Datagrams.Flows, func(f traffic.FlowCount) bool { return f.SentCounted == 0 })
+		if !idle || p.Duration > 10*time.Second { // consistent fails then
+			return client, server, sender, receiver
+		}
+		p.Duration *= 2
+	}
+}
+
 func TestUDPStream(t *testing.T) {
 	for i, c := range []struct {
 		name   string
@@ -162,11 +180,7 @@ func TestUDPStream(t *testing.T) {
 			p := params("udp_stream")
 			c.change(&p)
 			ends := pairings(newStream)[on]
-			client, server := must.Get2(trial(t, ends[0], ends[1], p))(must.Named(t, name))
-			sender, receiver := client, server
-			if p.Reverse() {
-				sender, receiver = server, client
-			}
+			client, server, sender, receiver := sending(t, name, ends, &p)
 			consistent(t, name, p, sender, receiver)
 			m, series := ends[1].Metrics(p, client, server)
 			must.EqualFor(t, name, len(intervals(p)), len(series.Values))

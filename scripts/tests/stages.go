@@ -53,11 +53,9 @@ func whole() map[string][]string {
 // longest, so that they end together. Of the packages with labs, those in no chain are a chain of their own.
 func chains() []group {
 	return []group{
-		chain("the program: whole runs, signals, kills, faults", "internal/cli", "internal/faults"),
+		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser"),
 		chain("the workloads over loopback, and trials", "internal/traffic/tcp", "internal/traffic/udp", "internal/runner", "internal/agent", "internal/traffic/hostile"),
-		chain("engines, traffic generators, a browser", "internal/driver/engines", "internal/engine", "internal/tool", "internal/tool/inlab",
-			"internal/browser", "internal/engine/private", "internal/engine/locate", "internal/hosts"),
-		{about: "labs", parallel: 1, pkgs: labs},
+		{about: "labs and engines", parallel: 1, pkgs: labs},
 	}
 }
 
@@ -160,7 +158,9 @@ func inTest(p pkg) bool {
 }
 
 // first lists packages with labs that take longest.
-func first() []string { return []string{"internal/driver/netns", "internal/driver/setting"} }
+func first() []string {
+	return []string{"internal/driver/netns", "internal/driver/engines", "internal/engine", "internal/tool", "internal/driver/setting"}
+}
 
 func labs(all []pkg) []string {
 	var chained []string

@@ -151,6 +151,47 @@ func TestTailPass(t *testing.T) {
 	}
 }
 
+// Every 500th request of a path takes 100 ms, so that this is its 99.9th percentile: the pass gives it in an interval, with a
+// verdict. In the closed loop it is the 2 us that the trials say, which have no verdict without the pass, and the cell says why.
+func TestTailPassJudges(t *testing.T) {
+	for _, tails := range []string{study.Off, study.On} {
+		s := scriptOf("host", "netns/bridge")
+		s.study.Tails = tails
+		s.give = func(tr *trialRun) {
+			tr.out.Metrics["rtt_p999"] = 2e-6
+			if tr.TailRate() == 0 {
+				return
+			}
+			durations := map[float64]int64{}
+			for i := range 15000 {
+				took := 1e-6 * (1 + float64(i%100)/100)
+				if tr.Mode == "netns/bridge" && i%500 == 0 {
+					took = 0.1
+				}
+				durations[took]++
+			}
+			tr.out.Distributions = []result.Distribution{*result.Distribute("rtt", durations)}
+		}
+		must.Do(t, s.runs(t))
+		at := slices.IndexFunc(s.run.Cells, func(c result.Cell) bool { return c.Metric == "rtt_p999" && c.Mode == "netns/bridge" })
+		if at < 0 {
+			t.Fatalf("no 99.9th percentile: %+v", s.run.Cells)
+		}
+		c := s.run.Cells[at]
+		if tails == study.Off {
+			if c.Value == nil || math.Abs(*c.Value-2e-6) > 1e-12 || c.Ratio != nil || c.Verdict != "" || c.Tail != nil {
+				t.Errorf("without the pass: %+v", c)
+			}
+			must.Contain(t, c.Unjudged, "not judged: it needs the tail pass (--tails)")
+			continue
+		}
+		if c.CI == nil || c.CI[0] > 0.1 || c.CI[1] < 0.1 || c.CI[1] > 1.05*c.CI[0] || c.Verdict != result.Worse || c.Unjudged != "" {
+			t.Errorf("with the pass: %+v, interval %v", c, c.CI)
+		}
+		must.Equal(t, int64(8*15000), c.Tail.Exchanges)
+	}
+}
+
 // A workload that is verified is measured with both tools, and the run says whether they agree.
 func TestVerifyWith(t *testing.T) {
 	s := scriptOf("host", "netns/macvlan")

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -22,7 +24,8 @@ func (c Chance) Wrong() float64 { return level * float64(c.Comparisons) }
 func (c Chance) WrongFamilies() float64 { return level * float64(c.Families) }
 
 // ChanceOf counts the cells, the comparisons that the study asks for, and the steps of a ladder. What is too noisy to judge, has
-// too few blocks or no ratio has no part in it, nor have tests that give no verdict: of a ranking, of a crossing, of a claim.
+// too few blocks or no ratio has no part in it, nor have tests that give no verdict: of a ranking, of a crossing, of a claim. A
+// metric that states another one in other units ([result.RestatedAs]) can only be wrong together with it, and counts with it.
 func ChanceOf(run result.Run) Chance {
 	var out Chance
 	families := map[any]bool{}
@@ -46,14 +49,21 @@ func ChanceOf(run result.Run) Chance {
 		if controls[c.Mode] {
 			family.with = c.Mode
 		}
-		count(family, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !run.NoisyIn(c.Workload))
+		tested := c.P != nil && c.N >= stats.MinPairs || c.Tail != nil && c.RatioCI != nil
+		restated := slices.ContainsFunc(run.Cells, func(o result.Cell) bool {
+			return restates(c.Metric, o.Metric) && o.Mode == c.Mode && o.Workload == c.Workload
+		})
+		count(family, c.Verdict, tested && !restated && !run.NoisyIn(c.Workload))
 	}
 	for _, c := range run.Comparisons {
 		noisy := false
 		for _, t := range append(c.A.Terms(), c.B.Terms()...) {
 			noisy = noisy || run.NoisyIn(t.Workload)
 		}
-		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !noisy)
+		restated := slices.ContainsFunc(run.Comparisons, func(o result.Comparison) bool {
+			return restates(c.Metric, o.Metric) && o.ID == c.ID && o.A.Workload == c.A.Workload && o.B.Workload == c.B.Workload
+		})
+		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !restated && !noisy)
 	}
 	if run.Ladder != nil {
 		seen := map[pair]bool{}
@@ -69,4 +79,10 @@ func ChanceOf(run result.Run) Chance {
 	}
 	out.Families = len(families)
 	return out
+}
+
+// restates reports whether a metric states another one in other units.
+func restates(metric, other string) bool {
+	of, ok := result.RestatedAs(metric)
+	return ok && of == other
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"tare/internal/result"
@@ -47,6 +48,35 @@ func TestDifferenceByBothTests(t *testing.T) {
 	if cells[1].FlipP != nil {
 		t.Error("values without blocks have a sign-flip test")
 	}
+}
+
+// The packets of a second are the goodput in other units: their verdicts are one, and can be wrong once.
+func TestChanceOfRestatedMetric(t *testing.T) {
+	trials := paired(-20, -22, -19, -21, -20, -18, -23)
+	for i := range trials {
+		trials[i].Metrics["packet_rate"] = trials[i].Metrics["goodput"] / (8 * 36)
+	}
+	cells, _ := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05})
+	p := 0.01
+	run := result.Run{Modes: hostAnd, Cells: cells, Comparisons: []result.Comparison{
+		{ID: "x", Metric: "goodput", N: 7, P: &p, Verdict: result.Worse}, {ID: "x", Metric: "packet_rate", N: 7, P: &p, Verdict: result.Worse},
+	}}
+	if len(cells) != 4 || math.Abs(*cells[1].Ratio-*cells[3].Ratio) > 1e-12 || cells[1].Verdict != cells[3].Verdict {
+		t.Fatalf("%+v", cells)
+	}
+	must.Equal(t, Chance{Comparisons: 2, Verdicts: 2, Families: 2}, ChanceOf(run))
+	run.Cells, run.Comparisons = run.Cells[2:], run.Comparisons[1:]
+	must.EqualFor(t, "of another program, without the goodput", Chance{Comparisons: 2, Verdicts: 2, Families: 2}, ChanceOf(run))
+}
+
+// The verdicts of the tail pass, which have an interval and no p, can be wrong as others can.
+func TestChanceOfTails(t *testing.T) {
+	cells, _ := Cells(alike(1), []string{"rr"}, tailStudy(true), Rule{Margin: 0.05})
+	of := func(tail bool) result.Run {
+		return result.Run{Modes: alike(1), Cells: slices.DeleteFunc(slices.Clone(cells), func(c result.Cell) bool { return (c.Tail != nil) != tail })}
+	}
+	must.Equal(t, Chance{Comparisons: 2, Verdicts: 2, Families: 2}, ChanceOf(of(true))) // the 99.9th and the 99.99th percentile
+	must.Equal(t, len(of(false).Cells)/2, ChanceOf(of(false)).Families)
 }
 
 // The expected number of wrong verdicts counts what was judged, each family once.

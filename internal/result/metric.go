@@ -96,6 +96,15 @@ func BeyondP99(metric string) (q float64, ok bool) {
 	return 0, false
 }
 
+// RestatedAs is the metric that another one states in other units, trial for trial, so that its ratios and verdicts are those of
+// that metric and no further evidence; ok is false for any other.
+func RestatedAs(metric string) (of string, ok bool) {
+	if metric == "packet_rate" { // goodput / (8 payload_size)
+		return "goodput", true
+	}
+	return "", false
+}
+
 // MetricNamed finds a metric by name, including those of a rate search with any loss
 // goal.
 func MetricNamed(name string) (Metric, bool) {

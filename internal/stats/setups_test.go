@@ -43,8 +43,8 @@ func TestPairedBySetupRefuses(t *testing.T) {
 	must.Fail(t, err, "2 values, and set-ups of 0")
 }
 
-// 95 % of the intervals cover the truth for every number of blocks and renewal of the profiles, whatever
-// part of the variance is between set-ups, and those of Paired do not.
+// 95 % of the intervals cover the truth for set-ups of several lengths, the last one shorter, whatever part of the variance is
+// between set-ups, and those of Paired do not. Package plan has the lengths of the profiles.
 func TestPairedBySetupCovers(t *testing.T) {
 	const runs = 2000
 	r := rand.New(rand.NewPCG(1, 7))

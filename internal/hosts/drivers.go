@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/mesh"
+	"tare/internal/driver/netavark"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/proxy"
@@ -51,6 +52,7 @@ func Drivers(trusted ...string) []Registration {
 		{Name: "rootless", Driver: rootless.Driver{}},
 		{Name: "ovs", Driver: ovs.Driver{}},
 		{Name: "cni", Driver: plugins, DescribeChanges: func(s study.Study) string { return cniChanges(plugins, s) }},
+		{Name: "netavark", Driver: netavark.Driver{}},
 		{Name: "vm", Driver: vm.New(os.Getenv(vm.KernelVariable))},
 	}
 }

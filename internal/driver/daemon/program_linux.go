@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +59,22 @@ func (g Program) Launch() (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", g.Name, err)
 	}
 	return p, nil
+}
+
+// Finish starts a program that ends by itself, and waits until it has ended. Any exit status but 0 is an error, with
+// the last line of the program. It is killed when ctx is done, with the reason as the error.
+func (g Program) Finish(ctx context.Context) error {
+	p, err := g.Launch()
+	if err != nil {
+		return err
+	}
+	if p.Wait(ctx) != nil {
+		return errors.Join(fmt.Errorf("wait for %s: %w", g.Name, context.Cause(ctx)), p.Close())
+	}
+	if said := p.said(); !strings.HasPrefix(said, filepath.Base(g.Path)+" ended (exit status 0)") {
+		return fmt.Errorf("%s: %s", g.Name, cmp.Or(said, p.State()))
+	}
+	return p.Close()
 }
 
 // RunDir returns the path of the program's /run as seen from this process.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/engines/firewall"
+	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/result"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/engines/firewall"
+	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine/private"
 	"tare/internal/lab"

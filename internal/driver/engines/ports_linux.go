@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/engines/firewall"
+	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/result"

@@ -11,7 +11,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/engines/firewall"
+	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/engine/private"

@@ -13,8 +13,9 @@ import (
 
 // Rule is a rule of an engine with its counters, as far as verification needs it.
 type Rule struct {
+	Table   string // of nftables, with its family, as in inet netavark
 	Chain   string
-	Target  string // DNAT, MASQUERADE, ...
+	Target  string // DNAT, MASQUERADE, ..., or the chain that it jumps to
 	Comment string // of nftables
 	Handle  uint64 // of nftables: identifies the rule in its table
 	Bare    bool   // it has no conditions
@@ -199,7 +200,8 @@ func Masquerading(rules []Rule, bridge string) []Rule {
 	})
 }
 
-// OfPodman keeps the rules of a published port that are those of netavark, or of the CNI plugin portmap.
+// OfPodman keeps the rules of a published port that iptables has and that are those of netavark, or of the CNI
+// plugin portmap.
 func OfPodman(rules []Rule) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool {
 		return !strings.HasPrefix(r.Chain, "NETAVARK-DN-") && !strings.HasPrefix(r.Chain, "CNI-DN-")

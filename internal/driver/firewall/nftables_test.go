@@ -17,6 +17,12 @@ import (
 //go:embed testdata/bridges.json
 var savedBridges string
 
+// savedNetavark is the output of nft --json list ruleset on a host where netavark 2.1.0 has published the ports
+// 5201 and 5202 of 198.18.1.2 and .3, and where iptables translates port 5202 in a table of its own.
+//
+//go:embed testdata/netavark.json
+var savedNetavark string
+
 func TestParseNftables(t *testing.T) {
 	rules := must.Get(parseNftables(savedBridges))(t)
 	only := func(what string, pick func(Rule) bool) Rule {
@@ -28,7 +34,7 @@ func TestParseNftables(t *testing.T) {
 		return found[0]
 	}
 	dnat := only("DNAT", func(r Rule) bool { return r.Target == "DNAT" })
-	want := Rule{Chain: "nat-prerouting-and-output", Target: "DNAT", Comment: "DNAT", Handle: dnat.Handle, Proto: "tcp", Port: 5202,
+	want := Rule{Table: "ip docker-bridges", Chain: "nat-prerouting-and-output", Target: "DNAT", Comment: "DNAT", Handle: dnat.Handle, Proto: "tcp", Port: 5202,
 		To: netip.MustParseAddrPort("198.18.1.2:5202"), NotIn: "docker0", Packets: 3, Bytes: 180}
 	if dnat != want || dnat.Handle == 0 {
 		t.Errorf("%+v, want %+v", dnat, want)
@@ -60,6 +66,7 @@ func TestParseNftables(t *testing.T) {
 // Whatever nft prints, parsing ends, and no rule is found that has not a destination of its own.
 func FuzzParseNftables(f *testing.F) {
 	f.Add(savedBridges)
+	f.Add(savedNetavark)
 	f.Add(`{"nftables":[{"rule":{"chain":"x","expr":[{"dnat":{"addr":"::","port":-1}},{"match":null}]}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		rules, err := parseNftables(text)

@@ -12,32 +12,53 @@ const bridgesTable = "docker-bridges"
 
 // parseNftables parses the output of nft --json list table.
 func parseNftables(text string) ([]Rule, error) {
+	rules, _, err := parseRuleset(text)
+	return rules, err
+}
+
+// natChain is a chain from which the kernel translates addresses.
+type natChain struct {
+	Table string // with its family, as in ip nat
+	Name  string
+	Hook  string // prerouting, postrouting, ...
+}
+
+// parseRuleset parses the output of nft --json list ruleset: the rules of all tables, and the chains at hooks for
+// address translation.
+func parseRuleset(text string) (rules []Rule, chains []natChain, err error) {
 	var listed struct {
 		Nftables []struct {
-			Rule *struct {
-				Chain, Comment string
-				Handle         uint64
-				Expr           []nftExpr
+			Chain *struct{ Family, Table, Name, Type, Hook string }
+			Rule  *struct {
+				Family, Table, Chain, Comment string
+				Handle                        uint64
+				Expr                          []json.RawMessage
 			}
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &listed); err != nil {
-		return nil, fmt.Errorf("parse nft's list of rules: %w", err)
+		return nil, nil, fmt.Errorf("parse nft's list of rules: %w", err)
 	}
-	var rules []Rule
 	for _, e := range listed.Nftables {
+		if c := e.Chain; c != nil && c.Type == "nat" && c.Hook != "" {
+			chains = append(chains, natChain{c.Family + " " + c.Table, c.Name, c.Hook})
+		}
 		if e.Rule == nil {
 			continue
 		}
-		r := Rule{Chain: e.Rule.Chain, Comment: e.Rule.Comment, Handle: e.Rule.Handle}
+		r := Rule{Table: e.Rule.Family + " " + e.Rule.Table, Chain: e.Rule.Chain, Comment: e.Rule.Comment, Handle: e.Rule.Handle}
 		r.Bare = true
-		for _, x := range e.Rule.Expr {
+		for _, raw := range e.Rule.Expr {
+			var x nftExpr
+			if json.Unmarshal(raw, &x) != nil {
+				x = nftExpr{} // of another form, such as a counter with a name
+			}
 			r.Bare = r.Bare && (x.Counter != nil || x.Accept != nil)
 			x.into(&r)
 		}
 		rules = append(rules, r)
 	}
-	return rules, nil
+	return rules, chains, nil
 }
 
 // nftExpr is one expression of a rule, as far as verification needs it. An expression of another
@@ -58,6 +79,7 @@ type nftExpr struct {
 		Port json.RawMessage
 	}
 	Masquerade json.RawMessage
+	Jump       *struct{ Target string }
 	Accept     json.RawMessage
 	Drop       json.RawMessage
 }
@@ -75,6 +97,8 @@ func (x nftExpr) into(r *Rule) {
 		}
 	case x.Masquerade != nil:
 		r.Target = "MASQUERADE"
+	case x.Jump != nil:
+		r.Target = x.Jump.Target
 	case x.Accept != nil:
 		r.Target = "ACCEPT"
 	case x.Drop != nil:

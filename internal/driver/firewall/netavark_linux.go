@@ -1,0 +1,83 @@
+package firewall
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"tare/internal/linuxnet"
+	"tare/internal/runid"
+)
+
+// NetavarkTable is netavark's table of nftables, for both address families.
+const NetavarkTable = "inet netavark"
+
+// Netavark is what netavark translates on a host with its rules of nftables, which have no counters: a table of
+// its own counts the connections, and netavark's rules are only read.
+type Netavark struct {
+	Host    string // its name, for messages
+	NS      *linuxnet.NS
+	Table   string // the counting table, of family inet
+	Ports   []linuxnet.Published
+	Sources []netip.Addr // those that are masqueraded
+}
+
+// CountingTable is the name of the counting table of a run.
+func CountingTable(run string) string { return runid.Prefix + run }
+
+// Count adds the counting table. It is gone with the namespace.
+func (n Netavark) Count() error { return n.NS.Rules().CountTranslated(n.Table, n.Ports, n.Sources) }
+
+// Translated is how many connections were translated.
+type Translated struct {
+	Ports       map[uint16]uint64 // by published port
+	Masqueraded uint64
+}
+
+// Read returns how many connections were translated since Count, or which rule of netavark is missing, or which
+// other rules may have translated them: nobody can tell then.
+func (n Netavark) Read(ctx context.Context) (got Translated, missing string, err error) {
+	text, err := Run(ctx, n.NS, "nft", "--json", "list", "ruleset")
+	var rules []Rule
+	var chains []natChain
+	if err == nil {
+		rules, chains, err = parseRuleset(text)
+	}
+	if err != nil {
+		return got, "", fmt.Errorf("read the rules of host %s: %w", n.Host, err)
+	}
+	if missing := n.missing(rules, chains); missing != "" {
+		return got, missing, nil
+	}
+	counts, err := n.NS.Rules().Counts(n.Table)
+	got.Ports, got.Masqueraded = map[uint16]uint64{}, counts[linuxnet.CountMasquerade].Packets
+	for _, p := range n.Ports {
+		got.Ports[p.Port] = counts[linuxnet.CountDNATOf(p.Port)].Packets
+	}
+	return got, "", err
+}
+
+// missing describes the first rule that netavark should have and has not, or a foreign one that may act in its
+// place.
+func (n Netavark) missing(rules []Rule, chains []natChain) string {
+	own := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Table != NetavarkTable })
+	for _, p := range n.Ports {
+		if !slices.ContainsFunc(Published(own, p.Port, p.To.Addr()), func(r Rule) bool { return r.To == p.To }) {
+			return fmt.Sprintf("find the DNAT rule from port %d to %s of host %s: the table %s of nftables has none", p.Port, p.To.Addr(), n.Host, NetavarkTable)
+		}
+	}
+	for _, a := range n.Sources {
+		if len(MasqueradingFrom(own, a)) == 0 {
+			return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: the table %s of nftables has none", a, n.Host, NetavarkTable)
+		}
+	}
+	// Whichever chain of a hook translates a connection first, the others do not see it.
+	for _, c := range chains {
+		of := c.Hook == "prerouting" && len(n.Ports) > 0 || c.Hook == "postrouting" && len(n.Sources) > 0
+		if of && c.Table != NetavarkTable && c.Table != "inet "+n.Table && slices.ContainsFunc(rules, func(r Rule) bool { return r.Table == c.Table && r.Chain == c.Name }) {
+			return fmt.Sprintf("tell whose rules translate on host %s: the chain %s of the table %s has some, too", n.Host, c.Name, c.Table)
+		}
+	}
+	return ""
+}

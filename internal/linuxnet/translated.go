@@ -1,0 +1,89 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/binaryutil"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// The bits of a connection's status of which nftables has no constant in the library
+// (linux/netfilter/nf_conntrack_common.h).
+const (
+	statusSourceTranslated      = 1 << 4 // IPS_SRC_NAT
+	statusDestinationTranslated = 1 << 5 // IPS_DST_NAT
+)
+
+// originalDirection is IP_CT_DIR_ORIGINAL: as the sender of the first packet addressed it.
+const originalDirection = 0
+
+// afterSourceNAT is the priority of the counting chains: after all that translate a packet.
+const afterSourceNAT = 200
+
+// CountDNATOf is the name of the counter of the connections to a published port.
+func CountDNATOf(port uint16) string { return fmt.Sprintf("%s_%d", CountDNAT, port) }
+
+// CountTranslated counts connections that other tables translate, in a table of family inet whose rules decide
+// nothing: those that were sent to a port of Publish, are translated and leave for its address, by CountDNATOf,
+// and those of the given addresses that leave with another one, by CountMasquerade. Read the counters with
+// Counts. A chain of type nat counts the ports, so that it sees the first packet of each connection only; one
+// rule tests each packet for masquerading, which a later chain of type nat would not see.
+func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded []netip.Addr) error {
+	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
+		b := gatewayBuilder{conn: conn, table: conn.AddTable(t)}
+		counter := func(name string) []expr.Any {
+			conn.AddObj(&nftables.NamedObj{Table: t, Name: name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+			return count(name)
+		}
+		after := nftables.ChainPriorityRef(afterSourceNAT)
+		if len(publish) > 0 {
+			add := b.chain("translated", nftables.ChainTypeNAT, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
+			for _, p := range publish {
+				counted := counter(CountDNATOf(p.Port))
+				for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+					add(join(status(statusDestinationTranslated), originalPort(p.Port), family(p.To.Addr()), to(p.To.Addr()), destination(proto, p.To.Port()), counted)...)
+				}
+			}
+		}
+		if len(masqueraded) > 0 {
+			counted := counter(CountMasquerade)
+			own := conn.AddChain(&nftables.Chain{Name: "sources", Table: t})
+			add := b.chain("masqueraded", nftables.ChainTypeFilter, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
+			add(join(state(expr.CtStateBitNEW), status(statusSourceTranslated), one(&expr.Verdict{Kind: expr.VerdictJump, Chain: own.Name}))...)
+			for _, a := range masqueraded {
+				conn.AddRule(&nftables.Rule{Table: t, Chain: own, Exprs: join(family(a), originalSource(a), counted)})
+			}
+		}
+		return conn.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("count translated connections: %w", err)
+	}
+	return nil
+}
+
+// status: ct status bit.
+func status(bit uint32) []expr.Any {
+	return []expr.Any{
+		&expr.Ct{Register: regA, Key: expr.CtKeySTATUS},
+		&expr.Bitwise{SourceRegister: regA, DestRegister: regA, Len: 4,
+			Mask: binaryutil.NativeEndian.PutUint32(bit), Xor: binaryutil.NativeEndian.PutUint32(0)},
+		equal(expr.CmpOpNeq, binaryutil.NativeEndian.PutUint32(0)),
+	}
+}
+
+// originalPort: ct original proto-dst port.
+func originalPort(port uint16) []expr.Any {
+	return []expr.Any{&expr.Ct{Register: regA, Key: expr.CtKeyPROTODST, Direction: originalDirection}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint16(port))}
+}
+
+// originalSource: ct original ip|ip6 saddr address, in a rule for packets of its family: of the register, which
+// has room for IPv6, the kernel writes as many bytes as the address has.
+func originalSource(a netip.Addr) []expr.Any {
+	return []expr.Any{&expr.Ct{Register: regA, Key: expr.CtKeySRC, Direction: originalDirection}, equal(expr.CmpOpEq, a.AsSlice())}
+}

@@ -69,6 +69,9 @@ func podmanFor(ctx context.Context, m mode, o labdriver.Order) (private.Podman, 
 		}
 	}
 	lacking := func(reason string) error { return &driver.Unsupported{Mode: o.Mode, Reason: reason} }
+	if c, err := private.DescribePodman(ctx); err == nil && c.AtLeast(6, 0) && slices.Contains(m.programs, slirp4netns) {
+		return c, lacking(fmt.Sprintf("Podman %s (%s) has no network slirp4netns, which ended with version 5; use podman/rootless-pasta", c.Version, c.Path))
+	}
 	c, err := private.FindPodman(ctx, o.Options[optionBackend], m.programs...)
 	if ctx.Err() != nil {
 		return c, ctx.Err() // interrupted, which does not tell whether it can be used

@@ -2,6 +2,7 @@ package engines_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,51 @@ func TestEnginesPodman(t *testing.T) {
 	drivertest.Conformance(t, engines.Podman{}, 2)
 }
 
+// needCurrentPodman is for tests with the Podman of scripts/setup-podman-current, which it makes that of the test.
+func needCurrentPodman(t *testing.T) (dir string) {
+	t.Helper()
+	drivertest.NeedEngine(t)
+	dir = cmp.Or(os.Getenv("TARE_PODMAN_CURRENT"), "/var/cache/tare/podman-current")
+	t.Setenv(private.PodmanVariable, dir)
+	if _, err := private.FindPodman(t.Context(), "", "iptables", "pasta"); err != nil {
+		testneed.Missing(t, testneed.NewPodman, err)
+	}
+	return dir
+}
+
+// A current Podman writes its rules with nftables, which have no counters, and is proven all the same.
+func TestEnginesPodmanCurrent(t *testing.T) {
+	needCurrentPodman(t)
+	drivertest.Conformance(t, drivertest.Only(engines.Podman{}, "podman/bridge", "podman/rootless-pasta"), 2)
+}
+
+// netavark 2, as Podman 6 has it.
+func TestEnginesPodmanNetavark2(t *testing.T) {
+	current := needCurrentPodman(t)
+	dir := t.TempDir()
+	cache := must.Get(os.UserCacheDir())(t)
+	netavark := filepath.Join(cmp.Or(os.Getenv("TARE_NETAVARK"), filepath.Join(cache, "tare/netavark")), "bin/netavark")
+	if _, err := os.Stat(netavark); err != nil {
+		testneed.Missing(t, testneed.Netavark, err)
+	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "root/usr/lib/podman"), 0o755))
+	for name, to := range map[string]string{"bin": filepath.Join(current, "bin"), "root/usr/libexec": filepath.Join(current, "root/usr/libexec"), "root/usr/lib/podman/netavark": netavark} {
+		must.Do(t, os.Symlink(to, filepath.Join(dir, name)))
+	}
+	t.Setenv(private.PodmanVariable, dir)
+	s := drivertest.Provision(t, engines.Podman{}, "podman/bridge", nil)
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts {
+		facts[f.Name] = f.Value
+	}
+	if !strings.HasPrefix(facts["a network backend"], "netavark 2.") || facts["b firewall driver"] != "nftables" {
+		t.Errorf("the facts are %v", facts)
+	}
+	for _, kind := range []string{"tcp_crr", "udp_rr"} {
+		must.Get2(s.Trial(t, drivertest.Params(kind), false))(t)
+	}
+}
+
 // The backend cni is proven as netavark is.
 func TestEnginesPodmanCNI(t *testing.T) {
 	needPodman(t)
@@ -60,15 +106,34 @@ func TestEnginesPodmanShortcutsAreVoid(t *testing.T) {
 		{"a second link", "podman/host", secondLink, "a/eth0.tx_bytes"},
 		{"a rule for rootlessport", "podman/rootless-slirp4netns", cableToServer, "b/rootlessport:5201.run_ns"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := drivertest.Provision(t, engines.Podman{}, tt.mode, nil)
-			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
-				t.Fatalf("before the shortcut: %v", err)
-			}
-			must.Do(t, tt.open(s))
-			s.WaitReachable(t)
-			s.Void(t, drivertest.Params("tcp_stream"), tt.want)
-		})
+		t.Run(tt.name, func(t *testing.T) { bypassed(t, tt.mode, tt.open, tt.want) })
+	}
+}
+
+// bypassed checks that a mode is proven, and void after the shortcut was opened.
+func bypassed(t *testing.T, mode string, open func(*drivertest.Setup) error, want string) {
+	t.Helper()
+	s := drivertest.Provision(t, engines.Podman{}, mode, nil)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Fatalf("before the shortcut: %v", err)
+	}
+	must.Do(t, open(s))
+	s.WaitReachable(t)
+	s.Void(t, drivertest.Params("tcp_stream"), want)
+}
+
+// The same where Podman's rules are those of nftables.
+func TestEnginesPodmanCurrentShortcutsAreVoid(t *testing.T) {
+	needCurrentPodman(t)
+	for _, tt := range []struct {
+		name, mode string
+		open       func(*drivertest.Setup) error
+		want       string
+	}{
+		{"another rule", "podman/published", otherRule, "b/dnat:5201.packets"},
+		{"no masquerade, routed back", "podman/bridge", unmasqueradedByNft, "a/masquerade.packets"},
+	} {
+		t.Run(tt.name, func(t *testing.T) { bypassed(t, tt.mode, tt.open, tt.want) })
 	}
 }
 
@@ -80,9 +145,15 @@ func otherRule(s *drivertest.Setup) error {
 
 // unmasqueraded keeps the client's own address and adds a route back on b.
 func unmasqueraded(s *drivertest.Setup) error {
-	return errors.Join(
-		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
-		s.Lab.B.NS.Routes().Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""))
+	return errors.Join(run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"), routeBack(s))
+}
+
+func unmasqueradedByNft(s *drivertest.Setup) error {
+	return errors.Join(run(s.Lab.A.NS, "nft", "insert", "rule", "inet", "netavark", "POSTROUTING", "accept"), routeBack(s))
+}
+
+func routeBack(s *drivertest.Setup) error {
+	return s.Lab.B.NS.Routes().Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], "")
 }
 
 func secondLink(s *drivertest.Setup) error { return connect(s, s.Lab.B.NS) }
@@ -113,7 +184,9 @@ func TestEnginesPodmanUnsupported(t *testing.T) {
 		options            map[string]string
 		unsupported        bool
 	}{
-		"too old":            {"podman/host", "echo podman version 3.4.4", "Podman 3.4.4 ", nil, true},
+		"too old":            {"podman/host", "echo podman version 3.4.4", "is too old; install 4.0 or newer (tested: 4.3 to 5.8)", nil, true},
+		"too new":            {"podman/host", `[ "$1" = --version ] && { echo podman version 6.1.0; exit; }; exit 7`, "ended (exit status 7) (Podman 6.1.0 is newer than those that were tested, 4.3 to 5.8)", nil, false},
+		"no slirp4netns":     {"podman/rootless-slirp4netns", "echo podman version 6.0.0", "has no network slirp4netns, which ended with version 5; use podman/rootless-pasta", nil, true},
 		"no version":         {"podman/host", "exit 1", "does not report its version; install Podman 4", nil, true},
 		"does not start":     {"podman/host", `[ "$1" = --version ] && { echo podman version 4.9.0; exit; }; echo no luck >&2; exit 7`, "ended (exit status 7): no luck", nil, false},
 		"no pasta":           {"podman/rootless-pasta", "echo podman version 4.3.1", "has no network pasta; install 4.4 or newer", nil, true},

@@ -29,6 +29,8 @@ type translation struct {
 	side       *side
 	ports      []publishedPort
 	masquerade []*box // the clients whose packets are masqueraded
+	// counted counts what rules without counters translate; nil if the rules have counters.
+	counted *firewall.Netavark
 }
 
 // publishedPort is a port of a host and the address of the container behind it.
@@ -55,6 +57,12 @@ func masqueradeCounter(s *side) string {
 // watchNAT reads the counters of the rules before and after each trial, and checks that
 // the rules exist now: a missing rule means that the mode is not what it claims to be.
 func (p *path) watchNAT(ctx context.Context, t translation) error {
+	if t.side.podman != nil && t.side.podman.Firewall == study.FirewallNftables {
+		t.counted = t.count(firewall.CountingTable(p.lab.Spec.Claim.ID))
+		if err := t.counted.Count(); err != nil {
+			return err
+		}
+	}
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		_, err := t.read(ctx, into)
 		return err
@@ -69,6 +77,9 @@ func (p *path) watchNAT(ctx context.Context, t translation) error {
 // read reads the counters. A rule that has disappeared has no counter, which fails
 // verification.
 func (t translation) read(ctx context.Context, into driver.Counters) (missing string, err error) {
+	if t.counted != nil {
+		return t.readCounted(ctx, into)
+	}
 	rules, err := t.side.firewall().Rules(ctx, firewall.IPv4, "nat")
 	if err != nil {
 		return "", err
@@ -93,6 +104,33 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	}
 	into[masqueradeCounter(t.side)] = firewall.Packets(found)
 	return missing, nil
+}
+
+// count returns what counts the connections that Podman's rules of nftables translate.
+func (t translation) count(table string) *firewall.Netavark {
+	n := &firewall.Netavark{Host: t.side.At, NS: t.side.ns, Table: table}
+	for _, w := range t.ports {
+		n.Ports = append(n.Ports, linuxnet.Published{Port: w.port, To: netip.AddrPortFrom(w.to, w.port)})
+	}
+	for _, c := range t.masquerade {
+		n.Sources = append(n.Sources, c.address)
+	}
+	return n
+}
+
+// readCounted is read where the rules have no counters.
+func (t translation) readCounted(ctx context.Context, into driver.Counters) (missing string, err error) {
+	got, missing, err := t.counted.Read(ctx)
+	if err != nil || missing != "" {
+		return missing, err
+	}
+	for _, w := range t.ports {
+		into[dnatCounter(t.side, w.port)] = got.Ports[w.port]
+	}
+	if len(t.masquerade) > 0 {
+		into[masqueradeCounter(t.side)] = got.Masqueraded
+	}
+	return "", nil
 }
 
 // masquerading returns the rules that masquerade what the clients send, or which is missing.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // Podman is an installation of Podman, with how to start it on a host of a lab.
@@ -23,6 +24,8 @@ type Podman struct {
 	// Backend is what connects containers to networks: netavark, cni, or empty for Podman's
 	// choice.
 	Backend string
+	// Firewall is what netavark writes its rules with: study.FirewallIptables, or study.FirewallNftables.
+	Firewall string
 	// User is the id of the ordinary user that runs it, 0 for root. An ordinary user's Podman
 	// creates a user namespace with only this user in it.
 	User int
@@ -45,6 +48,7 @@ const PodmanVariable = "TARE_PODMAN"
 type PodmanInfo struct {
 	Backend        string // netavark or cni
 	BackendVersion string // of netavark, from Podman 4.6 on
+	Firewall       string // as in Podman; empty of an ordinary user's Podman, which writes no rules
 	Runtime        string // name and version of the OCI runtime
 	Slirp, Pasta   string // versions, of an ordinary user's Podman
 	Rootless       bool
@@ -54,7 +58,7 @@ type PodmanInfo struct {
 func (i PodmanInfo) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
-		{Name: "network backend", Value: strings.TrimSpace(i.Backend + " " + i.BackendVersion)}, {Name: "OCI runtime", Value: i.Runtime},
+		{Name: "network backend", Value: strings.TrimSpace(i.Backend + " " + i.BackendVersion)}, {Name: "firewall driver", Value: i.Firewall}, {Name: "OCI runtime", Value: i.Runtime},
 		{Name: "slirp4netns", Value: i.Slirp}, {Name: "pasta", Value: i.Pasta},
 	} {
 		if f.Value != "" {
@@ -67,9 +71,25 @@ func (i PodmanInfo) Facts() []result.Fact {
 // minPodman is the oldest major version whose API and networks are supported.
 const minPodman = 4
 
+// testedPodman is the range of versions that the tests ran, of which newestPodman is the last, major and minor.
+const testedPodman = "4.3 to 5.8"
+
+func newestPodman() (major, minor int) { return 5, 8 }
+
+// untested says in parentheses that the version is newer than the tests ran; empty if it is not.
+func (c Podman) untested() string {
+	major, minor := newestPodman()
+	if !c.AtLeast(major, minor+1) {
+		return ""
+	}
+	return fmt.Sprintf(" (Podman %s is newer than those that were tested, %s)", c.Version, testedPodman)
+}
+
 // AtLeast reports whether the version is at least major.minor.
-func (c Podman) AtLeast(major, minor int) bool {
-	parts := strings.SplitN(c.Version, ".", 3)
+func (c Podman) AtLeast(major, minor int) bool { return atLeast(c.Version, major, minor) }
+
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
 		return false
 	}
@@ -118,7 +138,7 @@ func (c Podman) check() error {
 		return fmt.Errorf("%s does not report its version; install Podman %d or newer (Debian: apt-get install podman)", c.Path, minPodman)
 	}
 	if !c.AtLeast(minPodman, 0) {
-		return fmt.Errorf("Podman %s (%s) is too old; install %d.0 or newer", c.Version, c.Path, minPodman)
+		return fmt.Errorf("Podman %s (%s) is too old; install %d.0 or newer (tested: %s)", c.Version, c.Path, minPodman, testedPodman)
 	}
 	if known := []string{"", BackendNetavark, BackendCNI}; !slices.Contains(known, c.Backend) {
 		return fmt.Errorf("Podman has no network backend %q; use %s or %s", c.Backend, BackendNetavark, BackendCNI)
@@ -170,6 +190,19 @@ func parsePodmanInfo(text []byte) (PodmanInfo, error) {
 		info.Slirp, info.Pasta = versionIn(h.Slirp4NetNS.Version), pastaVersion(h.Pasta.Version)
 	}
 	return info, nil
+}
+
+// firewallOf returns what a netavark writes its rules with unless it is told, of what it prints for version: what
+// it was built for. Versions before 1.10 do not tell, and have iptables only; from 2.0 on there is no iptables.
+func firewallOf(text []byte) string {
+	var said struct {
+		Version string
+		Default string `json:"default_fw_driver"`
+	}
+	if json.Unmarshal(text, &said) == nil && (said.Default == study.FirewallNftables || atLeast(said.Version, 2, 0)) {
+		return study.FirewallNftables
+	}
+	return study.FirewallIptables
 }
 
 // pastaVersion returns the version in what pasta prints, whose versions are dates with a commit.

@@ -27,6 +27,20 @@ func TestPodmanVersions(t *testing.T) {
 	}
 }
 
+func TestFirewallOf(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"version": "1.4.0", "target": "x"}`:                         "iptables",
+		`{"version": "1.14.0", "default_fw_driver": "iptables"}`:      "iptables",
+		`{"version": "1.17.2", "default_fw_driver": "nftables"}`:      "nftables",
+		`{"version": "2.1.0", "default_fw_driver": "none"}`:           "nftables",
+		`{"version": "1.12.0-dev", "default_fw_driver": "firewalld"}`: "iptables",
+		"netavark 2.1.0": "iptables",
+		"":               "iptables",
+	} {
+		must.EqualFor(t, text, want, firewallOf([]byte(text)))
+	}
+}
+
 // Whatever it reports, an answer that passes names the network backend.
 func FuzzPodmanInfo(f *testing.F) {
 	f.Add([]byte(`{"host": {"networkBackend": "cni"}}`))

@@ -19,6 +19,7 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 )
 
 // podmanUserFlag is the flag of Init that makes it start Podman, with the id of the user.
@@ -46,7 +47,8 @@ func podmanStarter(user uint32) starter {
 }
 
 // FindPodman returns the Podman of this machine, with its version, or what to install. backend is as
-// in Podman, and needs are further programs that it must find.
+// in Podman, and needs are further programs that it must find; iptables among them stands for the program that
+// netavark writes its rules with.
 func FindPodman(ctx context.Context, backend string, needs ...string) (Podman, error) {
 	c, err := DescribePodman(ctx)
 	if err != nil {
@@ -56,8 +58,12 @@ func FindPodman(ctx context.Context, backend string, needs ...string) (Podman, e
 	if err := c.check(); err != nil {
 		return c, err
 	}
+	c.Firewall = c.firewall(ctx)
 	var missing, packages []string
 	for _, program := range append([]string{"conmon"}, needs...) {
+		if program == "iptables" && c.Firewall == study.FirewallNftables {
+			program = "nft"
+		}
 		if _, err := c.lookup(program); err != nil {
 			missing, packages = append(missing, program), append(packages, debianPackage(program))
 		}
@@ -88,14 +94,27 @@ func DescribePodman(ctx context.Context) (Podman, error) {
 	return c, ctx.Err()
 }
 
-// lookup finds a program where Podman and its packages install helpers, in the directory of
-// scripts/setup-podman, or in PATH.
-func (c Podman) lookup(program string) (string, error) {
-	dirs := c.helpers()
-	if c.Cache != "" {
-		dirs = append(dirs, filepath.Join(c.Cache, "bin"), filepath.Join(c.Cache, "root/usr/lib/podman"))
+// firewall returns what netavark, or the plugins of the backend cni, are to write their rules with.
+func (c Podman) firewall(ctx context.Context) string {
+	path, err := c.lookup(BackendNetavark)
+	if err != nil || c.Backend == BackendCNI {
+		return study.FirewallIptables
 	}
-	for _, dir := range dirs {
+	text, err := output(ctx, path, "version")
+	if err != nil {
+		return study.FirewallIptables
+	}
+	return firewallOf([]byte(text))
+}
+
+// lookup finds a program in the directory of scripts/setup-podman, where Podman and its packages install
+// helpers, or in PATH.
+func (c Podman) lookup(program string) (string, error) {
+	var dirs []string
+	if c.Cache != "" {
+		dirs = append(cacheHelpers(c.Cache), filepath.Join(c.Cache, "bin"))
+	}
+	for _, dir := range append(dirs, c.helpers()...) {
 		if path := filepath.Join(dir, program); executable(path) {
 			return path, nil
 		}
@@ -107,6 +126,11 @@ func (c Podman) lookup(program string) (string, error) {
 // them.
 func (c Podman) helpers() []string {
 	return []string{"/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/libexec/podman", "/usr/lib/podman"}
+}
+
+// cacheHelpers returns those of a directory of scripts/setup-podman.
+func cacheHelpers(dir string) []string {
+	return []string{filepath.Join(dir, "root/usr/lib/podman"), filepath.Join(dir, "root/usr/libexec/podman")}
 }
 
 // runtime returns the OCI runtime: crun, which is Podman's choice, or runc where crun refuses to
@@ -138,7 +162,7 @@ func (c Podman) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, Po
 	p := &Engine{kind: "Podman", groups: "libpod-", host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name, Program: c.Path}
 	info, err := p.startPodman(ctx, l, h, c)
 	if err != nil {
-		return nil, info, errors.Join(fmt.Errorf("start Podman on host %s of the lab %s: %w", h.Name, l.Spec.Label, err), p.Close())
+		return nil, info, errors.Join(fmt.Errorf("start Podman on host %s of the lab %s: %w%s", h.Name, l.Spec.Label, err, c.untested()), p.Close())
 	}
 	return p, info, nil
 }
@@ -189,6 +213,9 @@ func (p *Engine) startPodman(ctx context.Context, l *lab.Lab, h *lab.Host, c Pod
 	}
 	if c.Backend != "" && info.Backend != c.Backend {
 		return info, fmt.Errorf("it reports the network backend %q, not %s", info.Backend, c.Backend)
+	}
+	if !info.Rootless {
+		info.Firewall = c.Firewall
 	}
 	return info, nil
 }
@@ -241,14 +268,13 @@ func (c Podman) settings(l *lab.Lab, h *lab.Host) (string, error) {
 		// As the engine sees them.
 		path = filepath.Join(podmanPrograms, "bin", runtime)
 		conmon = fmt.Sprintf("conmon_path = [%q]\n", filepath.Join(podmanPrograms, "bin", "conmon"))
-		helpers = append([]string{filepath.Join(podmanPrograms, "root/usr/lib/podman")}, helpers...)
+		helpers = append(cacheHelpers(podmanPrograms), helpers...)
 		plugins = append([]string{filepath.Join(podmanPrograms, "root/usr/lib/cni")}, plugins...)
 	}
 	gateway, pool := addressesOf(l, h)
 	var b strings.Builder
 	fmt.Fprintf(&b, "[network]\ndefault_subnet = %q\ndefault_subnet_pools = [{\"base\" = %q, \"size\" = %d}]\n", gateway.Masked(), pool, lab.PoolBits)
-	// The counters of its rules show whether they translate; netavark's rules of nftables have none.
-	fmt.Fprintf(&b, "firewall_driver = \"iptables\"\ncni_plugin_dirs = [%s]\n", quoted(plugins))
+	fmt.Fprintf(&b, "firewall_driver = %q\ncni_plugin_dirs = [%s]\n", c.Firewall, quoted(plugins))
 	if c.Backend != "" {
 		fmt.Fprintf(&b, "network_backend = %q\n", c.Backend)
 	}

@@ -27,6 +27,7 @@ const (
 	Current    Need = "a current Docker Engine"
 	Rootless   Need = "a rootless Docker Engine"
 	Podman     Need = "Podman"
+	NewPodman  Need = "a current Podman"
 	Netavark   Need = "netavark"
 	CNI        Need = "CNI plugins"
 	HAProxy    Need = "HAProxy"

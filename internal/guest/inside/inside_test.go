@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"tare/internal/driver/topologygolden"
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
 	"tare/internal/result"
+	"tare/internal/stats"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -75,6 +79,33 @@ func TestAloneKernelRatios(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a boot redraws: the ratio of one mode in twenty boots of a guest, beside what the blocks of one boot predict.
+func TestAloneBoots(t *testing.T) {
+	const boots = 20
+	k := must.Get(kernel.Find(drivertest.NeedGuest(t)))(t)
+	programs := map[string]string{"tare": build(t, "build", "./cmd/tare")}
+	g := guest{name: "boots", runs: [][]mode{{{id: "host"}, {id: "netns/ptp", modules: []string{"veth"}}}}}
+	var ratios []float64 // logarithms
+	var within float64   // mean variance of one of them, as the blocks of its boot predict it
+	for boot := range boots {
+		t.Run(fmt.Sprint(boot), func(t *testing.T) {
+			run, _ := runIn(t, g.boot(t, k, programs, longStudy), studyPath(0))
+			i := slices.IndexFunc(run.Cells, func(c result.Cell) bool {
+				return c.Mode == "netns/ptp" && c.Metric == "transaction_rate" && c.RatioCI != nil
+			})
+			if i < 0 {
+				t.Fatalf("no ratio with an interval: %+v", run.Cells)
+			}
+			c := run.Cells[i]
+			se := math.Log(c.RatioCI[1]/c.RatioCI[0]) / 2 / stats.TQuantile(0.975, cmp.Or(c.DF, float64(c.N-1)))
+			ratios, within = append(ratios, math.Log(*c.Ratio)), within+se*se/boots
+			fmt.Printf("boot %d: %s\n", boot+1, ratioOf(run, "netns/ptp", "transaction_rate"))
+		})
+	}
+	fmt.Printf("netns/ptp, tcp_rr, %d boots with Linux %s and an emulated CPU: the ratios vary by %.2f %%, the blocks of one boot predict %.2f %%\n",
+		len(ratios), k.Version, 100*stat.StdDev(ratios, nil), 100*math.Sqrt(within))
 }
 
 // ratioOf is a mode's ratio to the host with its interval, or why there is none.

@@ -264,7 +264,7 @@ func (c *comparer) judge(m result.Metric) {
 	for i, j := range family {
 		o := &c.out[at[i]]
 		o.Ratio, o.RatioCI, o.P, o.Verdict = j.cell.Ratio, j.cell.RatioCI, j.cell.P, j.cell.Verdict
-		o.Detectable, o.BlocksNeeded, o.Setups, o.DF, o.FlipP = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF, j.cell.FlipP
+		o.Detectable, o.BlocksNeeded, o.Setups, o.DF, o.FlipP, o.Indicative = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF, j.cell.FlipP, j.cell.Indicative
 	}
 }
 

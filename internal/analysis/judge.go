@@ -25,7 +25,7 @@ const (
 
 // Rule is how the cells of a run are judged. Margin is the largest relative difference
 // that counts as the same, 0.05 for 5 %. Indicative marks every cell of a run that is
-// short. Noisy is the reason why no verdict is possible, empty if there is none: values
+// short; a cell whose blocks all share one set-up is marked in any run. Noisy is the reason why no verdict is possible, empty if there is none: values
 // and intervals remain, and every verdict is [result.CannotTell]. NoisyIn has the reasons of
 // workloads for which that is so while others are judged.
 type Rule struct {
@@ -398,6 +398,7 @@ func judge(family []judged, rule Rule) {
 		if c.Setups > 0 {
 			c.DF = j.ratio.DF
 		}
+		c.Indicative = c.Indicative || c.Setups == 1 // of what varies between set-ups nothing is known
 		if lo, hi, ok := j.ratio.Interval(0.95); ok && finite(lo) && finite(hi) {
 			c.RatioCI = &result.Interval{lo, hi}
 		}

@@ -255,7 +255,8 @@ type Cell struct {
 	Margin       float64  `json:"margin,omitempty"`
 	Detectable   *float64 `json:"detectable,omitempty"`
 	BlocksNeeded *int     `json:"blocks_needed,omitempty"`
-	Indicative   bool     `json:"indicative,omitempty"`
+	// Indicative marks the cells of a short run (profile quick), and one whose blocks all share one set-up.
+	Indicative bool `json:"indicative,omitempty"`
 	// Setups is the number of set-ups of the mode and its baseline behind the interval of the ratio, where some of the N
 	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
 	// has its own, and in runs of programs that did not record it.

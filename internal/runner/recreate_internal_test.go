@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,4 +93,37 @@ func TestControl(t *testing.T) {
 		}
 	}
 	must.Equal(t, 1, ratios)
+}
+
+// A run that was killed between two set-ups and resumed makes its modes again: the blocks before and after have set-ups of their
+// own, which are the replicates of its intervals.
+func TestResumedSetups(t *testing.T) {
+	begin := func(earlier []result.Trial) *scripted {
+		s := scriptOf("host", "netns/macvlan")
+		s.study.Blocks, s.study.Renew, s.earlier = 6, study.RenewEvery(2), earlier
+		must.Do(t, s.runs(t))
+		return s
+	}
+	setups := func(trials []result.Trial) (out [7]int) { // by block
+		for _, tr := range trials {
+			if tr.Mode == "netns/macvlan" {
+				out[tr.Block] = tr.Setup
+			}
+		}
+		return out
+	}
+	whole := begin(nil)
+	must.Equal(t, [7]int{0, 1, 1, 2, 2, 3, 3}, setups(whole.trials))
+	killed := slices.DeleteFunc(slices.Clone(whole.trials), func(tr result.Trial) bool { return tr.Block > 3 })
+	resumed := begin(killed)
+	must.Equal(t, [7]int{0, 1, 1, 2, 3, 4, 4}, setups(append(killed, resumed.trials...)))
+	for _, of := range []struct {
+		s    *scripted
+		want int
+	}{{whole, 3}, {resumed, 4}} {
+		at := slices.IndexFunc(of.s.run.Cells, func(c result.Cell) bool { return c.Mode == "netns/macvlan" && c.Metric == "transaction_rate" })
+		if c := of.s.run.Cells[at]; c.N != 6 || c.Setups != of.want {
+			t.Errorf("%d blocks in %d set-ups, want %d", c.N, c.Setups, of.want)
+		}
+	}
 }

@@ -164,6 +164,7 @@ func TestVerdict(t *testing.T) {
 		{"cannot tell, the search's end", result.Cell{Verdict: result.CannotTell, Metric: "throughput_0", AtLeast: true},
 			"cannot tell: no higher load could be offered"},
 		{"cannot tell, nothing known", result.Cell{Verdict: result.CannotTell}, "cannot tell"},
+		{"of one set-up", result.Cell{Verdict: result.Same, Margin: 0.05, N: 7, Setups: 1}, "same within 5 %; indicative: of one set-up"},
 		{"not judged", result.Cell{}, "not judged"},
 		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
 	} {

@@ -16,8 +16,8 @@ import (
 //	different, but less than 5 %
 //	cannot tell: between -9 % and +4 %; about 12 more blocks
 //
-// A cell without a baseline gives "not compared". One that was measured on a single set-up says so: its interval is not that
-// of the mode made again.
+// A cell without a baseline gives "not compared". One that was measured on a single set-up says so, and that it is indicative: its
+// interval is not that of the mode made again.
 //
 // A percentile of the tail pass says at which rate.
 func Verdict(c result.Cell) string {
@@ -26,7 +26,7 @@ func Verdict(c result.Cell) string {
 		text += "; at " + Value(c.Tail.Rate, "1/s") + " on a schedule"
 	}
 	if c.Setups == 1 && c.N > 1 {
-		text += "; of one set-up"
+		text += "; indicative: of one set-up"
 	}
 	return text
 }

@@ -24,7 +24,7 @@ func (b *Builder) ConclusionPrefix() string {
 		if v.Run.Status == result.RunFailed {
 			prefix = strings.Replace(prefix, "The run was failed", "The run failed", 1)
 		}
-	case slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }):
+	case indicative(v.Run):
 		prefix = "Indicative only (" + wording.Count(blocks(v), "block", "blocks") + ", warm-up not verified): "
 	}
 	return prefix

@@ -35,11 +35,16 @@ func notices(v View) []doc.Notice {
 	}
 	out = append(out, oldEngines(v)...)
 	out = append(out, differingControls(v)...)
-	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
+	if indicative(v.Run) {
 		out = append(out, doc.Notice{Text: "Indicative only: " + wording.Count(blocks(v), "block", "blocks") +
 			", warm-up not verified."})
 	}
 	return out
+}
+
+// indicative reports whether a run as a whole is indicative only. A verdict of one set-up says so itself.
+func indicative(run result.Run) bool {
+	return slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Indicative && c.Setups != 1 })
 }
 
 // differingControls are controls that differ from the baseline in a main metric.

@@ -61,7 +61,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Claims = EvaluateClaims(judged, s, e.run)
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
-	e.run.OwnShares = OwnShares(judged, e.run.Cells)
+	e.run.OwnShares = OwnShares(judged, closedWorkloads(plan.Workloads(s)), e.run.Cells)
 	e.run.Sensitivity = Sensitivity(judged, s)
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
 	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)

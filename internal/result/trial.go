@@ -143,7 +143,7 @@ type End struct {
 	RTT           *float64 `json:"rtt,omitempty"`         // kernel's smoothed estimate, s
 	Sent          int64    `json:"bytes_sent"`            // payload, whole trial
 	Received      int64    `json:"bytes_received"`        // payload, whole trial
-	OwnTime       *float64 `json:"own_time,omitempty"`    // of a client of exchanges one after the other: what it adds to each itself, without system calls, s
+	OwnTime       *float64 `json:"own_time,omitempty"`    // of a client of exchanges in a closed loop: what it adds to each itself, without system calls, s
 
 	Datagrams *Datagrams `json:"datagrams,omitempty"` // over UDP
 }

@@ -145,7 +145,7 @@ func (s *crrSession) Close() traffic.Report {
 		w.Seconds = max(w.Seconds-s.stalled.Seconds(), 0)
 	}
 	r.Notes = append(r.Notes, s.notes(kernel)...)
-	r.Attempts = &s.tried.Attempts
+	r.Attempts, r.OwnTime = &s.tried.Attempts, s.t.ownTime()
 	return r
 }
 

@@ -193,7 +193,7 @@ func (s *httpSession) Close() traffic.Report {
 	for _, n := range s.streams {
 		w.Streams = append(w.Streams, n*int64(s.t.ResponseSize))
 	}
-	r.Notes = append(r.Notes, s.notes()...)
+	r.Notes, r.OwnTime = append(r.Notes, s.notes()...), s.t.ownTime()
 	return r
 }
 

@@ -2,22 +2,44 @@ package tcp
 
 import (
 	"testing"
-	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
-// The client's own time is known for one flow in a closed loop, and is of the size of some readings of a clock.
+// The client's own time of an exchange in a closed loop is of the size of some readings of a clock; of a schedule, and of what is
+// too large to read so often, it is unknown.
 func TestOwnTime(t *testing.T) {
-	p := traffic.ParamsOf(study.Workload{Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1})
-	p.Slice = 20 * time.Millisecond
-	if own := ownTime(p); own == nil || *own <= 0 || *own > 1e-3 {
-		t.Errorf("own time %v", own)
+	of := func(change func(*traffic.Params)) traffic.Params {
+		p := traffic.ParamsOf(study.Workload{Kind: "http", Flows: 1, RequestSize: 1, ResponseSize: 1})
+		p.Token = "0123456789abcdef"
+		change(&p)
+		return p
 	}
-	several, open := p, p
-	several.Streams, open.TransactionRate = 2, 100
-	if ownTime(several) != nil || ownTime(open) != nil {
-		t.Error("an own time of exchanges that overlap or wait")
+	http := func(p traffic.Params) *float64 {
+		trial := must.Get(newHTTPTrial(p))(t)
+		return trial.ownTime()
+	}
+	crr := func(p traffic.Params) *float64 { return must.Get(newCRRTrial(p))(t).ownTime() }
+	for name, own := range map[string]*float64{
+		"tcp_rr":                            ownTime(of(func(*traffic.Params) {})),
+		"tcp_rr, several flows":             ownTime(of(func(p *traffic.Params) { p.Streams = 3 })),
+		"tcp_crr":                           crr(of(func(*traffic.Params) {})),
+		"http":                              http(of(func(*traffic.Params) {})),
+		"http, a connection for each":       http(of(func(p *traffic.Params) { p.KeepAlive = study.Off })),
+		"http, a response of several reads": http(of(func(p *traffic.Params) { p.ResponseSize = 100 << 10 })),
+	} {
+		if own == nil || *own <= 0 || *own > 1e-3 {
+			t.Errorf("%s: own time %v", name, own)
+		}
+	}
+	scheduled := func(p *traffic.Params) { p.TransactionRate = 100 }
+	for name, own := range map[string]*float64{
+		"tcp_rr": ownTime(of(scheduled)), "http": http(of(scheduled)), "http, large": http(of(func(p *traffic.Params) { p.ResponseSize = 2 << 20 })),
+	} {
+		if own != nil {
+			t.Errorf("%s: an own time of %g s", name, *own)
+		}
 	}
 }

@@ -322,8 +322,26 @@ func (s *rrSession) Close() traffic.Report {
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
 	r.Datagrams = exchanged([]traffic.FlowCount{s.flow}, s.duplicates, s.late, s.foreign, st)
-	r.Notes = exchangeNotes(s.flow, r.Window)
+	r.Notes, r.OwnTime = exchangeNotes(s.flow, r.Window), s.ownTime()
 	return r
+}
+
+// ownTime is [traffic.OwnTime] of udp_rr, with the numbers in its datagrams; nil for a schedule.
+func (s *rrSession) ownTime() *float64 {
+	if s.p.TransactionRate > 0 {
+		return nil
+	}
+	loop := traffic.LoopCounter{BinCounter: traffic.NewBinCounter(traffic.Params{Duration: 10 * time.Second}), Flows: 1}
+	hist, answer, start := traffic.NewDistribution(), make([]byte, s.p.ResponseSize), s.clock.now()
+	binary.LittleEndian.PutUint64(answer, s.tag)
+	return traffic.OwnTime(func() time.Duration { return time.Duration(s.clock.now() - start) }, func(from, at time.Duration) {
+		binary.LittleEndian.PutUint64(s.request, s.tag)
+		binary.LittleEndian.PutUint64(s.request[8:], s.seq)
+		_, ok := s.reply(answer)
+		if loop.Add(from, at, ok) && ok {
+			hist.Record(at - from)
+		}
+	})
 }
 
 // exchangeNotes are the notes on lost and missed exchanges of a client with these counts.

@@ -280,6 +280,9 @@ func TestUDPRR(t *testing.T) {
 			if len(series.Values) != 3 || (m["transaction_rate"] > 0) != (w.Messages > 0) || (m["rtt_p50"] > 0) != (w.RTT.Count() > 0) || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
 				t.Errorf("%s: %v, %v", name, m, series)
 			}
+			if own := client.OwnTime; (own != nil) != (rate == 0) || own != nil && !(*own > 0 && *own < 1e-3) {
+				t.Errorf("%s: own time %v", name, own)
+			}
 			if rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
 				t.Errorf("%s: %d exchanges and %d missed in %d slots, want 125", name, w.RTT.Count(), w.Missed, w.Slots)
 			}

@@ -23,7 +23,7 @@ func ownNotes(b *model.Builder) []doc.Note {
 		for _, m := range o.Modes[:min(len(o.Modes), mostRanges)] {
 			modes = append(modes, m.Mode+" "+wording.BareRatio(m.Ratio)+"x")
 		}
-		text := "the generator's own share is " + wording.Percent(o.Share) + " of a round trip of " + o.Baseline + " (" + wording.Value(o.Seconds, "s") + ")"
+		text := "the generator's own share is " + model.OwnShare(o)
 		if len(modes) > 0 {
 			text += "; without it: " + strings.Join(modes, ", ")
 		}

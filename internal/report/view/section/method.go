@@ -56,6 +56,18 @@ func methodText(v model.View) []string {
 	return []string{text + "probabilities are adjusted over the modes by Holm's method. A ratio that shows neither is \"cannot tell\"; the number of blocks that would settle it is an estimate."}
 }
 
+// ownShares says what the generator itself adds to the exchanges of each workload; empty for a run without.
+func ownShares(run result.Run) string {
+	var of []string
+	for _, o := range run.OwnShares {
+		of = append(of, o.Workload+" "+model.OwnShare(o))
+	}
+	if of == nil {
+		return ""
+	}
+	return "The generator's own share: " + strings.Join(of, ", ") + "."
+}
+
 // marginOf is the margin of a run's verdicts, 0 where there are none or several.
 func marginOf(v model.View) float64 {
 	m := 0.0
@@ -75,6 +87,9 @@ func marginOf(v model.View) float64 {
 func Method(b *model.Builder) []doc.Block {
 	var blocks []doc.Block
 	for _, text := range methodText(b.View) {
+		blocks = append(blocks, doc.Paragraph{Text: text, Tight: true})
+	}
+	if text := ownShares(b.Run); text != "" {
 		blocks = append(blocks, doc.Paragraph{Text: text, Tight: true})
 	}
 	t := piece.FactTable(about(b.View))

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"slices"
-
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -44,26 +42,33 @@ func ChanceOf(run result.Run) Chance {
 		controls[m.ID] = m.Control
 	}
 	type pair struct{ kind, with, without, workload, metric string }
+	has := map[pair]bool{}
+	for _, c := range run.Cells {
+		has[pair{"cells", c.Mode, "", c.Workload, c.Metric}] = true
+	}
+	for _, c := range run.Comparisons {
+		has[pair{"comparisons", c.ID, c.A.Workload, c.B.Workload, c.Metric}] = true
+	}
+	// restated reports whether a result is there in other units, too.
+	restated := func(as pair) (too bool) {
+		of, ok := result.RestatedAs(as.metric)
+		as.metric = of
+		return ok && has[as]
+	}
 	for _, c := range run.Cells {
 		family := pair{"cells", "", "", c.Workload, c.Metric}
 		if controls[c.Mode] {
 			family.with = c.Mode
 		}
 		tested := c.P != nil && c.N >= stats.MinPairs || c.Tail != nil && c.RatioCI != nil
-		restated := slices.ContainsFunc(run.Cells, func(o result.Cell) bool {
-			return restates(c.Metric, o.Metric) && o.Mode == c.Mode && o.Workload == c.Workload
-		})
-		count(family, c.Verdict, tested && !restated && !run.NoisyIn(c.Workload))
+		count(family, c.Verdict, tested && !restated(pair{"cells", c.Mode, "", c.Workload, c.Metric}) && !run.NoisyIn(c.Workload))
 	}
 	for _, c := range run.Comparisons {
 		noisy := false
 		for _, t := range append(c.A.Terms(), c.B.Terms()...) {
 			noisy = noisy || run.NoisyIn(t.Workload)
 		}
-		restated := slices.ContainsFunc(run.Comparisons, func(o result.Comparison) bool {
-			return restates(c.Metric, o.Metric) && o.ID == c.ID && o.A.Workload == c.A.Workload && o.B.Workload == c.B.Workload
-		})
-		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !restated && !noisy)
+		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !restated(pair{"comparisons", c.ID, c.A.Workload, c.B.Workload, c.Metric}) && !noisy)
 	}
 	if run.Ladder != nil {
 		seen := map[pair]bool{}
@@ -79,10 +84,4 @@ func ChanceOf(run result.Run) Chance {
 	}
 	out.Families = len(families)
 	return out
-}
-
-// restates reports whether a metric states another one in other units.
-func restates(metric, other string) bool {
-	of, ok := result.RestatedAs(metric)
-	return ok && of == other
 }

@@ -177,6 +177,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 		fail("threads", "threads is %d for %s; want at most one each", w.Threads, unit.Count(n, "stream", "streams"))
 	}
 	v.pacing(prefix, w, spec)
+	v.secured(prefix, w)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)
@@ -206,6 +207,20 @@ func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
 	}
 	if w.Wait == Spin && w.Scheduling == FIFOScheduling && v.readable(prefix+"scheduling") {
 		v.add(prefix+"scheduling", "scheduling is %q with wait %q: such a thread never leaves its CPU to the other endpoint, and the kernel stops it for 5 %% of the time; remove one of them", w.Scheduling, w.Wait)
+	}
+}
+
+// secured checks what TLS allows.
+func (v *validator) secured(prefix string, w Workload) {
+	n := max(w.Flows, w.FlowCounts.most())
+	switch {
+	case w.TLS == On && n > MostTLSFlows && n <= mostFlows && v.readable(prefix+"flows"):
+		v.add(prefix+"flows", "%d flows with tls, which has at most %d: each needs a thread; use fewer or remove tls", n, MostTLSFlows)
+	case w.Resumption != On || !v.readable(prefix+"resumption"):
+	case w.TLS != On:
+		v.add(prefix+"resumption", "resumption is on, but there is no TLS session without tls: on; set it or remove resumption")
+	case w.KeepAlive != Off:
+		v.add(prefix+"resumption", "resumption is on, but each flow has one connection and resumes nothing; set keep_alive: off or remove resumption")
 	}
 }
 

@@ -27,6 +27,7 @@ type Workload struct {
 	TransactionRate, Burst                            int        `json:",omitzero"`
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
+	TLS, Resumption                                   string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -46,6 +47,9 @@ const (
 	mostStreams = 1000
 	mostFlows   = 10000
 )
+
+// MostTLSFlows is the maximum of flows in TLS: each needs a thread at both endpoints.
+const MostTLSFlows = 1000
 
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
@@ -83,6 +87,8 @@ func (w *Workload) Fields() []Field {
 		key("fragment", choice(&w.Fragment, On, Off), "on or off: whether IP may fragment what exceeds the path MTU"),
 		key("close", choice(&w.Close, FIN, RST), "how a connection ends: fin (orderly) or rst (reset)"),
 		key("keep_alive", choice(&w.KeepAlive, On, Off), "on: the requests of a flow share a connection; off: each has one of its own"),
+		key("tls", choice(&w.TLS, Off, On), "on: the connections are in TLS 1.3; off when absent"),
+		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),

@@ -165,6 +165,7 @@ const (
 	OffloadUnavailable Code = "offload_unavailable"
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"
+	NotResumed         Code = "not_resumed"
 	ThreadsNotSet      Code = "threads_not_set"
 	BaselineMissing    Code = "baseline_missing"
 	BeatsBaseline      Code = "beats_baseline"

@@ -10,6 +10,8 @@ import (
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/secure"
+	"tare/internal/traffic/thread"
 )
 
 // httpRequests sends HTTP/1.1 requests, over connections that stay open or each over one of its own. Nothing
@@ -25,7 +27,7 @@ func (httpRequests) Spec() traffic.Spec {
 		Params: []string{"flows", "response_size", "keep_alive", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "pairs"},
+		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "pairs"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
@@ -44,6 +46,9 @@ type httpTrial struct {
 	reuse bool // of connections
 	// ask and answer are the tags of its requests and responses.
 	ask, answer string
+	// server and client are the ends of its connections in TLS, each nil without TLS and at the other end.
+	server *secure.Server
+	client *secure.Client
 }
 
 func newHTTPTrial(p traffic.Params) (httpTrial, error) {
@@ -54,6 +59,8 @@ func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 		return t, fmt.Errorf("%s: %d flows: use at least 1", p.Kind, p.Streams)
 	case p.RequestSize < 0 || p.ResponseSize < 0:
 		return t, fmt.Errorf("%s: a request of %d and a response of %d bytes: use at least 0 each", p.Kind, p.RequestSize, p.ResponseSize)
+	case p.TLS == study.On && p.Streams > study.MostTLSFlows:
+		return t, fmt.Errorf("%s: %d flows in TLS: use at most %d", p.Kind, p.Streams, study.MostTLSFlows)
 	case p.TransactionRate > maxTransactionRate:
 		return t, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
 	}
@@ -119,11 +126,35 @@ func (w httpRequests) Listen(p traffic.Params) (traffic.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.secured() {
+		if t.server, err = secure.NewServer(p.Token, p.Resumption == study.On); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Kind, err)
+		}
+	}
 	l, err := w.path.net.ListenTCP(t.Address, optionsOf(t.Params))
 	if err != nil {
 		return nil, err
 	}
-	return &httpServer{path: w.path, Listener: l, t: t}, nil
+	return &httpServer{path: w.of(t), Listener: l, t: t}, nil
+}
+
+// of returns the path of a trial: TLS has the loops of goroutines, over the same sockets.
+func (w httpRequests) of(t httpTrial) path {
+	if t.secured() {
+		return portablePath(w.path.name, w.path.net)
+	}
+	return w.path
+}
+
+// secured reports whether the connections are in TLS.
+func (t *httpTrial) secured() bool { return t.TLS == study.On }
+
+// pauseGC keeps the garbage collector from a trial as far as possible: handshakes allocate.
+func (t *httpTrial) pauseGC() (restore func()) {
+	if t.secured() {
+		return thread.RareGC()
+	}
+	return thread.PauseGC()
 }
 
 func (w httpRequests) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
@@ -143,7 +174,10 @@ func (w httpRequests) dial(_ context.Context, p traffic.Params) (traffic.ClientD
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return newHTTPSession(w.path, t, addr), nil
+	if t.secured() {
+		t.client = secure.NewClient(p.Token, p.Resumption == study.On)
+	}
+	return newHTTPSession(w.of(t), t, addr), nil
 }
 
 func (httpRequests) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {

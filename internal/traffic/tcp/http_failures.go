@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/secure"
 )
 
 // httpFailure is how a request failed. It is counted, and its flow sends the next.
@@ -18,13 +19,14 @@ const (
 	httpTruncated                      // the connection ended within the response
 	httpClientError                    // status 4xx
 	httpServerError                    // status 5xx
+	httpInsecure                       // no TLS of the trial: its certificate, an alert, another protocol
 	httpMalformed                      // no response of HTTP/1
 	httpOther                          // a response, but not that of this trial: a redirect, another server, another body
 	httpFailures                       // their number
 )
 
 func (f httpFailure) String() string {
-	return [...]string{"without a response in time", "refused", "reset", "truncated", "answered 4xx", "answered 5xx", "not answered in HTTP", "answered with something else"}[f]
+	return [...]string{"without a response in time", "refused", "reset", "truncated", "answered 4xx", "answered 5xx", "failed in TLS", "not answered in HTTP", "answered with something else"}[f]
 }
 
 // answerError is a response that is not that of the trial.
@@ -40,11 +42,14 @@ func (e *answerError) Error() string { return e.text }
 func httpFailureOf(err error, begun bool) (f httpFailure, counted bool) {
 	var answered *answerError
 	var malformed *http1.Error
+	var insecure *secure.Error
 	switch {
 	case errors.As(err, &answered):
 		return answered.kind, true
 	case errors.As(err, &malformed):
 		return httpMalformed, true
+	case errors.As(err, &insecure), errors.Is(err, secure.ErrNotTLS):
+		return httpInsecure, true
 	case errors.Is(err, http1.ErrTruncated):
 		return httpTruncated, true
 	}
@@ -75,7 +80,9 @@ func (f httpFailure) ofConnection() (failure, bool) {
 }
 
 // systematic reports whether others of the trial will fail in the same way, if none has succeeded.
-func (f httpFailure) systematic() bool { return f == httpMalformed || f == httpOther }
+func (f httpFailure) systematic() bool {
+	return f == httpInsecure || f == httpMalformed || f == httpOther
+}
 
 // check returns what is wrong with a complete response.
 func (t *httpTrial) check(h *http1.Head, body int64) error {

@@ -79,8 +79,14 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 	proxyAt, serverAt = freeAddress(t), freeAddress(t)
 	config := filepath.Join(dir, "config")
 	must.Do(t, os.WriteFile(config, []byte(f.config(dir, proxyAt, serverAt, to, tag, body)), 0o600))
+	runUntilEnd(t, exec.CommandContext(t.Context(), program, f.args(config)...), proxyAt, serverAt)
+	return proxyAt, serverAt
+}
+
+// runUntilEnd runs a program until the test ends, and waits until its ports are open.
+func runUntilEnd(t *testing.T, cmd *exec.Cmd, ports ...string) {
+	t.Helper()
 	var words bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program, f.args(config)...)
 	cmd.Stdout, cmd.Stderr = &words, &words
 	must.Do(t, cmd.Start())
 	ended := make(chan struct{})
@@ -94,7 +100,7 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 		<-ended
 	})
 	deadline := time.After(timelimit.Scaled(10 * time.Second))
-	for _, at := range []string{proxyAt, serverAt} {
+	for _, at := range ports {
 		for {
 			c, err := net.Dial("tcp", at)
 			if err == nil {
@@ -103,14 +109,13 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 			}
 			select {
 			case <-ended:
-				t.Fatalf("%s ended: %v: %s", f.name, exit, &words)
+				t.Fatalf("%s ended: %v: %s", cmd, exit, &words)
 			case <-deadline:
-				t.Fatalf("%s does not listen: %v", f.name, err)
+				t.Fatalf("%s does not listen: %v", cmd, err)
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
 	}
-	return proxyAt, serverAt
 }
 
 // Proxies of other programs may stand between the endpoints: requests with and without bodies, over kept connections and

@@ -10,8 +10,8 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/secure"
 	"tare/internal/traffic/socket"
-	"tare/internal/traffic/thread"
 )
 
 // httpServer is the listening endpoint.
@@ -28,11 +28,12 @@ type httpServed struct {
 	received, sent int64
 	refused        int            // connections whose first request is not of the trial, or that sent none
 	closed         traffic.Report // what the kernel counted for closed connections
+	raw            secure.Bytes   // of the connections in TLS
 }
 
 // Serve answers until peer has the client's report. It does not distinguish slices.
 func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
-	defer thread.PauseGC()()
+	defer s.t.pauseGC()()
 	defer s.Close()
 	start, kernel := clock.Now(), readKernelTCP()
 	ctx, end := untilReported(ctx, peer)
@@ -53,7 +54,7 @@ func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	r.Traffic, r.Messages, r.Connections, r.Refused = start.Since().Seconds(), n.messages, int(n.connections), n.refused
 	r.CPU, r.Sent, r.Received = s.t.Pinned(), n.sent, n.received
 	if !s.t.reuse {
-		s.t.estimate(&r, n.connections, n.messages, readKernelTCP().retransmits-kernel.retransmits)
+		s.t.estimate(&r, n.connections, n.messages, readKernelTCP().retransmits-kernel.retransmits, n.raw)
 	}
 	return r, nil
 }

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/secure"
 	"tare/internal/traffic/socket"
-	"tare/internal/traffic/thread"
 	"tare/internal/unit"
 	"tare/internal/warning"
 )
@@ -26,6 +27,7 @@ type httpFlow struct {
 	busy   bool // an exchange is in progress
 
 	from, connected, first time.Duration // of its exchange; from is when that was due, with a schedule
+	whole                  time.Duration // when the response was there, if the end of the connection comes later; else 0
 	begun                  time.Duration
 	slot                   uint64 // its next slot of the schedule
 }
@@ -108,6 +110,8 @@ type httpSession struct {
 	received  int64         // bytes of the responses of the trial
 	noPort    int64         // times that a flow waited for a source port
 	closed    traffic.Report
+	raw       secure.Bytes // of the connections in TLS
+	resumed   int64        // connections in TLS that resumed a session
 	kernel    kernelTCP
 	driven    time.Duration
 	planned   time.Duration // traffic time of the schedule so far
@@ -119,7 +123,7 @@ type httpSession struct {
 
 func newHTTPSession(n path, t httpTrial, addr netip.AddrPort) *httpSession {
 	s := &httpSession{path: n, t: t, addr: addr, ask: t.request(addr), flows: make([]httpFlow, t.Streams), buf: make([]byte, httpBuffer), streams: make([]int64, t.Streams),
-		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: thread.PauseGC()}
+		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: t.pauseGC()}
 	for i := range s.flows {
 		s.flows[i] = httpFlow{no: i, reader: http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)}
 	}
@@ -158,6 +162,7 @@ func (s *httpSession) drop(f *httpFlow) {
 		conns{f.stream}.fillReport(&s.closed)
 		s.rtt = conns{f.stream}.leastRTT()
 	}
+	s.raw = s.raw.Plus(bytesOf(f.stream))
 	f.stream.Close()
 	f.stream = nil
 	f.reader.Reset()
@@ -182,7 +187,7 @@ func (s *httpSession) Close() traffic.Report {
 	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
 	r.CPU, r.Sent, r.Received, r.Attempts = s.t.Pinned(), s.sent, s.received, &s.tried.Attempts
 	if !s.t.reuse {
-		s.t.estimate(&r, s.made, s.total, readKernelTCP().retransmits-s.kernel.retransmits)
+		s.t.estimate(&r, s.made, s.total, readKernelTCP().retransmits-s.kernel.retransmits, s.raw)
 	}
 	w := &r.Window
 	w.RTT, w.FirstByte, w.Connect = s.hist, s.firstByte, s.connect
@@ -209,12 +214,33 @@ func (s *httpSession) notes() (notes []result.Note) {
 			"source ports ran out: requests waited %s for a free one, which is part of their response times. %d connections were opened in total; to avoid it, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
 			unit.Count(int(s.noPort), "time", "times"), s.made))
 	}
+	if full := s.made - s.resumed; s.t.Resumption == study.On && full-int64(s.t.Streams) > s.made/100 {
+		notes = append(notes, warning.NewNote(warning.NotResumed, "%d of %d connections resumed no TLS session: their handshakes were full ones, although resumption is on; a proxy that ends TLS may give no tickets", full, s.made))
+	}
 	return notes
 }
 
+// bytesOf returns what a connection in TLS sent and received, nothing for another.
+func bytesOf(c socket.Stream) secure.Bytes {
+	if s, ok := c.(*secure.Stream); ok {
+		return s.Bytes()
+	}
+	return secure.Bytes{}
+}
+
+// handshakeRecords is the most segments that an endpoint sends and acknowledges of a connection besides those of its payload
+// because of TLS: the messages of the handshake and its end, one a record. recordSize is the most payload of a record.
+const handshakeRecords, recordSize = 16, 16 << 10
+
 // estimate adds an upper bound of what the connections of a trial with one request each put on the wire at one endpoint,
-// as tcp_crr has it.
-func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent int64) {
+// as tcp_crr has it. raw is what those in TLS sent and received.
+func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent int64, raw secure.Bytes) {
 	each := func(bytes int64) int { return int((bytes + max(messages, 1) - 1) / max(messages, 1)) }
-	crrTrial{}.estimate(r, max(connections, messages), each(r.Sent), each(r.Received), resent)
+	out, in := each(r.Sent), each(r.Received)
+	connections = max(connections, messages)
+	if t.secured() { // a record ends with a segment of its own
+		out, in = each(raw.Sent), each(raw.Received)
+		r.TCP.Segments += uint64(connections) * uint64(handshakeRecords+(out+in)/recordSize)
+	}
+	crrTrial{}.estimate(r, connections, out, in, resent)
 }

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"tare/internal/timelimit"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/secure"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -64,7 +66,7 @@ func requestHTTPFlow(ctx context.Context, over socket.TCP, w *httpWindow, f *htt
 		}
 		at = start.Since()
 		if err == nil {
-			w.done(f, at)
+			w.done(f, cmp.Or(f.whole, at))
 		} else {
 			err = w.fail(err, f.bytes > 0, f.from, at)
 		}
@@ -82,7 +84,7 @@ func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFl
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout(), noReplyError(w.addr, max(made-1, 0)))
 	defer cancel()
-	f.first, f.sent, f.bytes, f.opened = 0, 0, 0, f.stream == nil
+	f.first, f.whole, f.sent, f.bytes, f.opened = 0, 0, 0, 0, f.stream == nil
 	for f.stream == nil {
 		began := start.Since()
 		s, err := over.DialTCP(ctx, w.addr, optionsOf(w.p))
@@ -94,6 +96,9 @@ func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFl
 			w.mu.Lock()
 			w.tried.open(late)
 			w.mu.Unlock()
+			if err := w.secure(ctx, f); err != nil {
+				return fmt.Errorf("TLS handshake with %s after %d connections: %w", w.addr, made, err)
+			}
 		case !isNoSourcePort(err):
 			w.mu.Lock()
 			w.tried.open(false)
@@ -114,7 +119,14 @@ func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFl
 	}
 	made = w.made
 	w.mu.Unlock()
+	if s, ok := f.stream.(*secure.Stream); ok {
+		s.Within(ctx)
+	}
 	err := askHTTP(ctx, w, f, buf, start)
+	if err == nil && w.t.secured() && !w.t.reuse {
+		f.whole = start.Since()
+		readToEnd(ctx, f.stream, buf, maxStrangeBody)
+	}
 	w.mu.Lock()
 	w.sent += int64(f.sent)
 	w.mu.Unlock()
@@ -122,6 +134,37 @@ func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFl
 		return fmt.Errorf("exchange with %s after %d connections: %w", w.addr, made, err)
 	}
 	return nil
+}
+
+// secure does the handshake of TLS on the new connection of a flow, in a trial that has it. A failure ends the connection.
+func (w *httpWindow) secure(ctx context.Context, f *httpFlow) error {
+	if !w.t.secured() {
+		return nil
+	}
+	s, err := w.t.client.Open(ctx, f.stream)
+	if err != nil {
+		f.stream.Close()
+		f.stream = nil
+		return err
+	}
+	f.stream = s
+	if s.Resumed() {
+		w.mu.Lock()
+		w.resumed++
+		w.mu.Unlock()
+	}
+	return nil
+}
+
+// readToEnd reads and discards what the peer still sends before it ends the connection, at most that many bytes.
+func readToEnd(ctx context.Context, c socket.Stream, buf []byte, most int) {
+	for left := most; left > 0 && ctx.Err() == nil; {
+		n, err := c.Read(buf)
+		if n == 0 && err == nil || err != nil && !socket.IsAgain(err) {
+			return
+		}
+		left -= n
+	}
 }
 
 // askHTTP sends the request of a flow and receives the response. A server may answer before it has the whole request.
@@ -163,39 +206,42 @@ func askHTTP(ctx context.Context, w *httpWindow, f *httpFlow, buf []byte, start 
 // lingerTimeout is how long a server waits for the peer to read a refusal.
 func lingerTimeout() time.Duration { return timelimit.Scaled(time.Second) }
 
-// serveHTTPPortable serves each connection in its own goroutine.
+// serveHTTPPortable serves each connection on a thread or goroutine of its own.
 func serveHTTPPortable(ctx context.Context, l socket.Listener, t httpTrial) (httpServed, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &httpPortable{answers: httpAnswers{t: t}, end: end}
-	var wg sync.WaitGroup
+	all := newWorkers(t.Params, end)
+	if err := all.run(func([]byte) error { return s.accept(ctx, l, all) }); err != nil {
+		end(err)
+	}
+	all.stop()
+	if err := context.Cause(ctx); !errors.Is(err, errClientEnded) {
+		return s.httpServed, err
+	}
+	return s.httpServed, nil
+}
+
+// accept accepts connections until the trial ends.
+func (s *httpPortable) accept(ctx context.Context, l socket.Listener, all *workers) error {
 	for ctx.Err() == nil {
 		c, err := l.Accept(nil)
 		if socket.IsAgain(err) {
 			continue
 		}
 		if err != nil {
-			end(fmt.Errorf("accept connection: %w", err))
+			s.end(fmt.Errorf("accept connection: %w", err))
 			break
 		}
 		s.mu.Lock()
 		s.silent++
-		if s.silent > t.Streams+maxRefused {
-			end(tooManySilent(s.silent, t.Streams))
+		if t := s.answers.t; s.silent > t.Streams+maxRefused {
+			s.end(tooManySilent(s.silent, t.Streams))
 		}
 		s.mu.Unlock()
-		wg.Go(func() {
-			defer c.Close()
-			if err := s.serve(ctx, c); err != nil {
-				end(err)
-			}
-		})
+		all.do(func(buf []byte) error { return s.serve(ctx, c, buf) })
 	}
-	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, errClientEnded) {
-		return s.httpServed, err
-	}
-	return s.httpServed, nil
+	return nil
 }
 
 // httpPortable is the server of goroutines.
@@ -207,13 +253,14 @@ type httpPortable struct {
 	end     context.CancelCauseFunc
 }
 
-// serve answers the requests of a connection until it ends. The error is of this host.
-func (s *httpPortable) serve(ctx context.Context, c socket.Stream) error {
+// serve answers the requests of a connection until it ends, and closes it. The error is of this host.
+func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) error {
 	h := httpConn{reader: http1.NewRequestReader(int64(s.answers.t.RequestSize))}
-	buf := make([]byte, httpBuffer)
 	defer func() {
+		defer c.Close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.raw = s.raw.Plus(bytesOf(c))
 		if h.ours && (s.answers.t.reuse || s.closed.MSS == 0) {
 			conns{c}.fillReport(&s.closed)
 		}
@@ -225,6 +272,16 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream) error {
 			}
 		}
 	}()
+	if s.answers.t.secured() {
+		in, err := s.answers.t.server.Accept(ctx, c)
+		switch {
+		case errors.Is(err, secure.ErrNotTLS):
+			return s.refuse(ctx, c, refusal(http1.StatusBadRequest, "This port speaks TLS."), buf)
+		case err != nil:
+			return nil
+		}
+		c = in
+	}
 	for {
 		n, err := c.Read(buf)
 		switch {
@@ -240,7 +297,7 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream) error {
 			h.bytes += int64(n)
 			b = b[n:]
 			if err != nil {
-				return s.refuse(ctx, c, refusalOf(err))
+				return s.refuse(ctx, c, refusalOf(err), buf)
 			}
 			if h.reader.TakeExpects() {
 				_ = writeFull(ctx, c, []byte(http1.Continue)) // without it the body comes, too
@@ -252,7 +309,7 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream) error {
 			out, refused := s.answers.of(&h)
 			s.mu.Unlock()
 			if refused != nil {
-				return s.refuse(ctx, c, refused)
+				return s.refuse(ctx, c, refused, buf)
 			}
 			if ended, err := s.respond(ctx, c, &h, out); ended || err != nil {
 				return err
@@ -298,19 +355,11 @@ func (s *httpPortable) respond(ctx context.Context, c socket.Stream, h *httpConn
 
 // refuse answers what is no request of the trial, and waits until the peer has read the answer: if the connection were
 // closed with unread data, the answer could be lost (RFC 9112, 9.6).
-func (s *httpPortable) refuse(ctx context.Context, c socket.Stream, answer []byte) error {
+func (s *httpPortable) refuse(ctx context.Context, c socket.Stream, answer, buf []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, lingerTimeout())
 	defer cancel()
-	if writeFull(ctx, c, answer) != nil || c.CloseWrite() != nil {
-		return nil
-	}
-	buf := make([]byte, 4096)
-	for left := maxLinger; left > 0 && ctx.Err() == nil; {
-		n, err := c.Read(buf)
-		if n == 0 && err == nil || err != nil && !socket.IsAgain(err) {
-			return nil
-		}
-		left -= n
+	if writeFull(ctx, c, answer) == nil && c.CloseWrite() == nil {
+		readToEnd(ctx, c, buf, maxLinger)
 	}
 	return nil
 }

@@ -117,6 +117,9 @@ func (ns *Rules) DropRules() ([]DropRule, error) {
 			if strings.HasPrefix(c.Name, DecoyName) {
 				continue // tens of thousands of rules that never drop take seconds to read
 			}
+			if onlyCounts(c) {
+				continue
+			}
 			rules, err := conn.GetRules(c.Table, c)
 			if err != nil {
 				return fmt.Errorf("chain %s: %w", c.Name, err)

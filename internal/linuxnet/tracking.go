@@ -79,7 +79,7 @@ func (ns *Rules) Translates() (bool, error) {
 			return err
 		}
 		for _, c := range chains {
-			if c.Type != nftables.ChainTypeNAT {
+			if c.Type != nftables.ChainTypeNAT || onlyCounts(c) {
 				continue
 			}
 			rules, err := conn.GetRules(c.Table, c)

@@ -5,6 +5,7 @@ package linuxnet
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
@@ -25,6 +26,12 @@ const originalDirection = 0
 // afterSourceNAT is the priority of the counting chains: after all that translate a packet.
 const afterSourceNAT = 200
 
+// translatedChain begins the names of the counting chains. Their rules neither translate nor drop, and the library
+// cannot read what they match (it takes the direction of a connection for a number of four bytes).
+const translatedChain = "tare-translated"
+
+func onlyCounts(c *nftables.Chain) bool { return strings.HasPrefix(c.Name, translatedChain) }
+
 // CountDNATOf is the name of the counter of the connections to a published port.
 func CountDNATOf(port uint16) string { return fmt.Sprintf("%s_%d", CountDNAT, port) }
 
@@ -42,7 +49,7 @@ func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded 
 		}
 		after := nftables.ChainPriorityRef(afterSourceNAT)
 		if len(publish) > 0 {
-			add := b.chain("translated", nftables.ChainTypeNAT, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
+			add := b.chain(translatedChain+"-ports", nftables.ChainTypeNAT, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
 			for _, p := range publish {
 				counted := counter(CountDNATOf(p.Port))
 				for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
@@ -52,8 +59,8 @@ func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded 
 		}
 		if len(masqueraded) > 0 {
 			counted := counter(CountMasquerade)
-			own := conn.AddChain(&nftables.Chain{Name: "sources", Table: t})
-			add := b.chain("masqueraded", nftables.ChainTypeFilter, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
+			own := conn.AddChain(&nftables.Chain{Name: translatedChain + "-source", Table: t})
+			add := b.chain(translatedChain+"-sources", nftables.ChainTypeFilter, nftables.ChainHookPostrouting, after, nftables.ChainPolicyAccept)
 			add(join(state(expr.CtStateBitNEW), status(statusSourceTranslated), one(&expr.Verdict{Kind: expr.VerdictJump, Chain: own.Name}))...)
 			for _, a := range masqueraded {
 				conn.AddRule(&nftables.Rule{Table: t, Chain: own, Exprs: join(family(a), originalSource(a), counted)})

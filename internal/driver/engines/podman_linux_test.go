@@ -55,7 +55,7 @@ func TestEnginesPodmanCurrent(t *testing.T) {
 	drivertest.Conformance(t, drivertest.Only(engines.Podman{}, "podman/bridge", "podman/rootless-pasta"), 2)
 }
 
-// netavark 2, as Podman 6 has it.
+// netavark 2, as Podman 6 has it, with a setting that asks whether the host translates addresses.
 func TestEnginesPodmanNetavark2(t *testing.T) {
 	current := needCurrentPodman(t)
 	dir := t.TempDir()
@@ -69,7 +69,9 @@ func TestEnginesPodmanNetavark2(t *testing.T) {
 		must.Do(t, os.Symlink(to, filepath.Join(dir, name)))
 	}
 	t.Setenv(private.PodmanVariable, dir)
-	s := drivertest.Provision(t, engines.Podman{}, "podman/bridge", nil)
+	o := drivertest.Order(t, "podman/bridge", 1, nil)
+	o.With = map[string]string{"conntrack_fill": "100"}
+	s := drivertest.Build(t, engines.Podman{}, o)
 	facts := map[string]string{}
 	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value

@@ -160,6 +160,7 @@ func TestBadPrograms(t *testing.T) {
 		"another program":  bad("echo something else", "install netavark 1.10 or newer", true),
 		"too old":          bad("echo netavark 1.4.0", "is netavark 1.4.0, which writes its rules with iptables only; install netavark 1.10 or newer", true),
 		"fails":            bad(version+`echo '{"error":"no luck"}'; exit 1`, "connect the sandbox a/client: netavark of host a: netavark ended (exit status 1): no luck", false),
+		"fails, too new":   bad(strings.Replace(version, "2.1.0", "3.0.0", 1)+"exit 1", "(exit status 1) (netavark 3.0.0 is newer than those that were tested, 1.17.2 and 2.1.0)", false),
 		"is killed":        bad(version+"kill -9 $$", "netavark ended (signal: killed)", false),
 		"connects nothing": bad(version+"exit 0", "find what netavark connected a/client with", false),
 	})

@@ -22,10 +22,12 @@ import (
 // program is the installed netavark.
 const program = "netavark"
 
-// oldest is the first version that writes rules of nftables, and tested is what the tests ran.
+// oldest is the first version that writes rules of nftables, and tested is what the tests ran, of which newest is
+// the last.
 const (
 	oldest = "1.10"
 	tested = "1.17.2 and 2.1.0"
+	newest = "2.1"
 )
 
 // runTimeout limits how long one call may take, on a real CPU. It takes 50 ms.
@@ -67,7 +69,7 @@ func find(ctx context.Context, mode string) (installed, error) {
 	return in, nil
 }
 
-// older reports whether a version is older than another, both major.minor with anything after; not if it is none.
+// older reports whether a version is older than another, both major.minor with anything after; not if one is none.
 func older(version, than string) bool {
 	number := func(s string) (major, minor int, err error) {
 		_, err = fmt.Sscanf(s, "%d.%d", &major, &minor)
@@ -121,9 +123,17 @@ func (in installed) setUp(ctx context.Context, h *lab.Host, a attachment) error 
 		Start: h.NS.Start,
 	}.Finish(ctx)
 	if err != nil {
-		return fmt.Errorf("connect the sandbox %s/%s: %w", h.Name, a.name, plain(err))
+		return fmt.Errorf("connect the sandbox %s/%s: %w%s", h.Name, a.name, plain(err), in.untested())
 	}
 	return nil
+}
+
+// untested says in parentheses that the version is newer than the tests ran; empty if it is not.
+func (in installed) untested() string {
+	if !older(newest, in.version) {
+		return ""
+	}
+	return fmt.Sprintf(" (netavark %s is newer than those that were tested, %s)", in.version, tested)
 }
 
 // plain replaces the JSON in which netavark wraps its error by the error.

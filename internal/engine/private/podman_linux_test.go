@@ -8,7 +8,7 @@ import (
 
 // What is to be installed is the package of a missing program.
 func TestDebianPackage(t *testing.T) {
-	for program, want := range map[string]string{"conmon": "conmon", "pasta": "passt", "rootlessport": "podman"} {
+	for program, want := range map[string]string{"conmon": "conmon", "nft": "nftables", "pasta": "passt", "rootlessport": "podman"} {
 		must.EqualFor(t, program, want, debianPackage(program))
 	}
 }

@@ -108,6 +108,8 @@ func debianPackage(program string) string {
 		return "uidmap"
 	case "nsenter":
 		return "util-linux"
+	case "nft":
+		return "nftables"
 	case "pasta":
 		return "passt"
 	case "rootlessport":

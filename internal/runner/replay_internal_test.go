@@ -160,13 +160,16 @@ func decidedElsewhere(w result.Warning) bool {
 
 // comparable is a run without what the clock and the machine decide: its id, when it
 // began and ended, and three kinds of warnings. Percentiles beyond the 99th, which the recorded run judged without the tail
-// pass, have no verdict. All else must be equal.
+// pass, have no verdict, and the recorded trials have no time of the generator's own, of which the recorded run says nothing. All else must be equal.
 func comparable(r result.Run) result.Run {
 	r.ID, r.Started, r.Finished = "", time.Time{}, time.Time{}
 	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), decidedElsewhere)
 	r.Cells = slices.Clone(r.Cells)
 	for i := range r.Cells {
 		r.Cells[i] = analysis.WithoutTails(r.Cells[i])
+	}
+	if !slices.ContainsFunc(r.OwnShares, func(o result.OwnShare) bool { return o.Share > 0 }) {
+		r.OwnShares = nil
 	}
 	r.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool {
 		_, beyond := result.BeyondP99(c.Metric)

@@ -54,6 +54,7 @@ func (p *page) f(format string, args ...any) {
 
 var (
 	escaper  = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+	option   = regexp.MustCompile(`--[a-z][a-z-]*`)
 	interval = regexp.MustCompile(`\(([0-9.]+)-([0-9.]+)\)`)
 )
 
@@ -70,11 +71,17 @@ func tight(s string) string {
 	return interval.ReplaceAllString(s, "($1\u2011$2)")
 }
 
-func tightIf(is bool, s string) string {
+// tightIf is the prose s, tight or not.
+func tightIf(is bool, s string) markup {
 	if is {
-		return tight(s)
+		s = tight(s)
 	}
-	return s
+	return prose(s)
+}
+
+// prose is a text with each option of a command, such as --full, on one line: a browser would break it after its hyphens.
+func prose(s string) markup {
+	return markup(option.ReplaceAllString(string(escape(s)), `<span class="nb">$0</span>`))
 }
 
 func mark(t chart.Tone) markup { return markup(chart.MarkRef(t)) }
@@ -105,7 +112,7 @@ func Write(d doc.Document) []byte {
 		if n.Grave {
 			class = " grave"
 		}
-		p.f("<p class=\"notice%s\" role=\"note\">%s</p>\n", class, n.Text)
+		p.f("<p class=\"notice%s\" role=\"note\">%s</p>\n", class, prose(n.Text))
 	}
 	p.f(`<nav aria-label="Contents">`)
 	for i, b := range blocks {

@@ -13,7 +13,7 @@ func (p *page) overview(o doc.Overview) {
 		p.f("\n<p class=\"answer\">%s</p>", tight(o.Sentence))
 	}
 	for _, n := range o.Explanations {
-		p.f("\n<p><strong><bdi>%s</bdi></strong>: %s</p>", n.Names(), tight(n.Text))
+		p.f("\n<p><strong><bdi>%s</bdi></strong>: %s</p>", n.Names(), tightIf(true, n.Text))
 	}
 	if len(o.Columns) > 0 {
 		p.overviewTable(o)
@@ -41,7 +41,7 @@ func (p *page) overview(o doc.Overview) {
 		if names := n.Names(); names != "" {
 			p.f("<strong><bdi>%s</bdi></strong>: ", names)
 		}
-		p.f("%s</li>", n.Text)
+		p.f("%s</li>", prose(n.Text))
 	}
 	p.f("\n</ul>")
 }

@@ -10,7 +10,7 @@ import (
 
 // Sensitivity is the ratio of each mode with each setting of the generator, as the sensitivity pass measured it.
 func Sensitivity(b *model.Builder) []doc.Block {
-	l := doc.List{}
+	l := doc.List{Tight: true}
 	for _, s := range b.Run.Sensitivity {
 		var points []string
 		for _, p := range s.Settings {

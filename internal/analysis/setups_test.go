@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 )
 
@@ -97,5 +98,51 @@ func TestSetupsOfIdenticalModes(t *testing.T) {
 	}
 	if share := float64(differ) / sessions; share < 0.03 || share > 0.065 {
 		t.Errorf("%.3f of the intervals exclude the truth, want 0.05", share)
+	}
+}
+
+// Comparisons that a study asks for, the steps of a ladder, the width by which a run stops, and changes between runs have the
+// interval of the set-ups as cells have: from three set-ups of nine blocks far wider than from nine.
+func TestSetupsInEveryInterval(t *testing.T) {
+	each, threes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int{1, 1, 1, 2, 2, 2, 3, 3, 3}
+	log := func(ci *result.Interval) float64 {
+		if ci == nil {
+			t.Fatal("no interval")
+		}
+		return math.Log(ci[1] / ci[0])
+	}
+	widths := func(trials []result.Trial) map[string]float64 {
+		in := Input{Modes: alike(1), Workloads: []string{"rr"}, Trials: trials, Rule: Rule{Margin: 0.05}, Serial: []string{"rr"}}
+		out := map[string]float64{}
+		for _, c := range Compare(in, nil, []ComparisonRequest{{ID: "x", A: []string{"mode0"}, B: []string{"host"}}}) {
+			out["comparison"] = log(c.RatioCI)
+		}
+		ladder := ExplainLadder(in, &study.Ladder{Of: "mode0", Rungs: []study.Rung{{Mode: "host"}, {Mode: "mode0", Part: "p"}}}, nil)
+		step := ladder.Costs[0].Steps[0]
+		out["step of a ladder"], out["time of a step"] = log(step.RatioCI), step.Cost.CI[1]-step.Cost.CI[0]
+		for _, r := range Ratios(in) {
+			lo, hi, _ := r.Ratio.Interval(0.95)
+			out["stopping"] = log(&result.Interval{lo, hi})
+		}
+		cells, _ := Judge(in)
+		run := RunTrials{Run: result.Run{Modes: in.Modes, Cells: cells}, Trials: trials}
+		for _, c := range Across(run, run, nil, 0.05).Cells {
+			if c.Mode == "mode0" {
+				out["change"] = log(c.RatioCI)
+			}
+		}
+		return out
+	}
+	shared := sessionOf(each, threes)
+	alone := slices.Clone(shared)
+	for i := range alone {
+		alone[i].Setup = 0
+	}
+	got, plain := widths(shared), widths(alone)
+	must.Equal(t, 5, len(got))
+	for what, w := range got {
+		if w < 1.5*plain[what] || !(plain[what] > 0) {
+			t.Errorf("%s: %g with set-ups, %g without", what, w, plain[what])
+		}
 	}
 }

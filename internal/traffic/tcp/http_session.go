@@ -162,8 +162,8 @@ func (s *httpSession) drop(f *httpFlow) {
 		conns{f.stream}.fillReport(&s.closed)
 		s.rtt = conns{f.stream}.leastRTT()
 	}
-	s.raw = s.raw.Plus(bytesOf(f.stream))
 	f.stream.Close()
+	s.raw = s.raw.Plus(bytesOf(f.stream))
 	f.stream = nil
 	f.reader.Reset()
 }

@@ -2,12 +2,14 @@ package tcp
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -363,5 +365,25 @@ func TestHTTPTLSFailures(t *testing.T) {
 		if c.Messages == 0 {
 			t.Errorf("%s: %+v", n.name, c)
 		}
+	}
+}
+
+// Cancelling a trial in TLS ends both endpoints, also in the handshake, and each reports why.
+func TestHTTPTLSCancelled(t *testing.T) {
+	for i, on := range pairings() {
+		p := tlsParams(2, 0, 100, []string{study.On, study.Off}[i%2])
+		p.Duration = time.Minute
+		ctx, cancel := context.WithCancelCause(t.Context())
+		address, end := serve(ctx, t, httpRequests{on.server}, p)
+		if i%2 == 0 { // nobody does the server's part of the handshake
+			l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+			defer l.Close()
+			address = l.Addr().String()
+		}
+		p.Address = address
+		time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("enough")) })
+		_, err := httpRequests{on.client}.Dial(ctx, p, nil)
+		must.FailFor(t, on, err, "enough")
+		must.FailFor(t, on, (<-end).err, "enough")
 	}
 }

@@ -257,10 +257,14 @@ type httpPortable struct {
 func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) error {
 	h := httpConn{reader: http1.NewRequestReader(int64(s.answers.t.RequestSize))}
 	defer func() {
-		defer c.Close()
+		c.Close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.raw = s.raw.Plus(bytesOf(c))
+	}()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if h.ours && (s.answers.t.reuse || s.closed.MSS == 0) {
 			conns{c}.fillReport(&s.closed)
 		}

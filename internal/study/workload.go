@@ -48,8 +48,9 @@ const (
 	mostFlows   = 10000
 )
 
-// MostTLSFlows is the maximum of flows in TLS: each needs a thread at both endpoints.
-const MostTLSFlows = 1000
+// MostTLSFlows is the maximum of flows in TLS: each needs a thread at both endpoints, and with more of them some would have
+// most of the exchanges.
+const MostTLSFlows = 64
 
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {

@@ -149,12 +149,16 @@ func (w httpRequests) of(t httpTrial) path {
 // secured reports whether the connections are in TLS.
 func (t *httpTrial) secured() bool { return t.TLS == study.On }
 
-// pauseGC keeps the garbage collector from a trial as far as possible: handshakes allocate.
-func (t *httpTrial) pauseGC() (restore func()) {
-	if t.secured() {
-		return thread.RareGC()
+// prepare sets the Go scheduler for a trial. In TLS, each flow has a thread, and handshakes allocate.
+func (t *httpTrial) prepare() (restore func()) {
+	if !t.secured() {
+		return thread.PauseGC()
 	}
-	return thread.PauseGC()
+	gc, processors := thread.RareGC(), thread.AddProcessors(t.Streams+1)
+	return func() {
+		processors()
+		gc()
+	}
 }
 
 func (w httpRequests) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {

@@ -33,7 +33,7 @@ type httpServed struct {
 
 // Serve answers until peer has the client's report. It does not distinguish slices.
 func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
-	defer s.t.pauseGC()()
+	defer s.t.prepare()()
 	defer s.Close()
 	start, kernel := clock.Now(), readKernelTCP()
 	ctx, end := untilReported(ctx, peer)

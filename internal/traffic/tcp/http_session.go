@@ -101,6 +101,7 @@ type httpSession struct {
 	firstByte *traffic.Distribution
 	connect   *traffic.Distribution
 	streams   []int64
+	opened    bool          // the connections that are kept are open
 	made      int64         // connections
 	tried     tries         // connections
 	rtt       time.Duration // of the last connection that ended, as its kernel knows it
@@ -123,7 +124,7 @@ type httpSession struct {
 
 func newHTTPSession(n path, t httpTrial, addr netip.AddrPort) *httpSession {
 	s := &httpSession{path: n, t: t, addr: addr, ask: t.request(addr), flows: make([]httpFlow, t.Streams), buf: make([]byte, httpBuffer), streams: make([]int64, t.Streams),
-		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: t.pauseGC()}
+		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: t.prepare()}
 	for i := range s.flows {
 		s.flows[i] = httpFlow{no: i, reader: http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)}
 	}
@@ -136,19 +137,41 @@ const maxStrangeBody = 1 << 20
 
 // Drive runs exchanges for warmup + timed and counts those of the second part.
 func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
+	if s.t.secured() && s.t.reuse && !s.opened {
+		if err := s.openFlows(ctx); err != nil {
+			return err
+		}
+	}
 	p := s.t.Params
 	p.Warmup, p.Duration = warmup, timed
 	w := &httpWindow{newRRWindow(p, s.planned, s.hist, s.streams), s}
+	if err := s.run(ctx, w); err != nil {
+		return err
+	}
+	s.planned += warmup + timed
+	w.addTo(&s.window)
+	return nil
+}
+
+// openFlows opens the connections of a trial in TLS that keeps them, with an exchange on each that does not count. Handshakes of
+// many flows on one CPU may last longer than the warm-up, and the exchanges of those that are through would then have all of it.
+func (s *httpSession) openFlows(ctx context.Context) error {
+	s.opened = true
+	p := s.t.Params
+	p.Warmup, p.Duration, p.TransactionRate, p.Meter = 1, 0, 0, nil // each flow begins one exchange
+	return s.run(ctx, &httpWindow{newRRWindow(p, 0, s.hist, s.streams), s})
+}
+
+// run runs the exchanges of a window.
+func (s *httpSession) run(ctx context.Context, w *httpWindow) error {
 	began := clock.Now()
 	err := s.path.requestHTTP(ctx, w)
 	s.driven += began.Since()
 	s.total += w.bins.Total
 	s.before = s.total
 	if err != nil {
-		return traffic.WithAttempts(tooManyFiles(err, p), s.tried.Attempts)
+		return traffic.WithAttempts(tooManyFiles(err, s.t.Params), s.tried.Attempts)
 	}
-	s.planned += warmup + timed
-	w.addTo(&s.window)
 	return nil
 }
 

@@ -387,3 +387,23 @@ func TestHTTPTLSCancelled(t *testing.T) {
 		must.FailFor(t, on, (<-end).err, "enough")
 	}
 }
+
+// Kept connections are open, and have had a request each, before anything counts, in a closed loop and on a schedule.
+func TestHTTPTLSOpensFirst(t *testing.T) {
+	room(t)
+	for _, n := range implementations() {
+		for _, rate := range []int{0, 1000} {
+			p := tlsParams(3, 0, 100, study.On)
+			p.Warmup, p.TransactionRate = 0, rate
+			address, stop := httpServing(t, n, p)
+			p.Address = address
+			c := must.Get(httpRequests{n}.Dial(t.Context(), p, nil))(must.Named(t, n.name))
+			s := stop()
+			must.EqualFor(t, n.name, []int64{c.Messages, 3}, []int64{s.Messages, int64(c.Connections)})
+			// On a schedule the last ones may end after the window.
+			if w := c.Window; w.Messages == 0 || c.Messages < w.Messages+3 || rate == 0 && c.Messages != w.Messages+3 {
+				t.Errorf("%s, rate %d: %d messages, %d in the window", n.name, rate, c.Messages, w.Messages)
+			}
+		}
+	}
+}

@@ -56,3 +56,18 @@ func RareGC() (restore func()) {
 	old := debug.SetGCPercent(percent)
 	return func() { debug.SetGCPercent(old) }
 }
+
+// processors guards the number of the Go scheduler's processors.
+var processors sync.Mutex //nolint:gochecknoglobals // the number is that of the process
+
+// AddProcessors adds n processors to the Go scheduler, for as many threads that wait in system calls: such a thread keeps its
+// processor for a while, and with fewer of them some threads would run and others wait for long.
+func AddProcessors(n int) (restore func()) {
+	add := func(n int) {
+		processors.Lock()
+		defer processors.Unlock()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
+	}
+	add(n)
+	return func() { add(-n) }
+}

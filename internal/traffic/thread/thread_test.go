@@ -3,6 +3,7 @@ package thread
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,5 +57,19 @@ func TestCancelled(t *testing.T) {
 	}
 	if stop() {
 		t.Error("there was something to stop")
+	}
+}
+
+// Several trials of a process may add processors, and end in any order.
+func TestAddProcessors(t *testing.T) {
+	had := runtime.GOMAXPROCS(0)
+	a, b := AddProcessors(3), AddProcessors(2)
+	if n := runtime.GOMAXPROCS(0); n != had+5 {
+		t.Errorf("%d processors, not %d", n, had+5)
+	}
+	a()
+	b()
+	if n := runtime.GOMAXPROCS(0); n != had {
+		t.Errorf("%d processors afterwards, not %d", n, had)
 	}
 }

@@ -14,9 +14,9 @@ func TestTLSKeys(t *testing.T) {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
 	for want, all := range map[string][]study.Workload{
-		"": {{TLS: study.On}, {TLS: study.Off, Flows: 1001}, {TLS: study.On, Flows: 1000, Resumption: study.Off}, {TLS: study.On, KeepAlive: study.Off, Resumption: study.On}},
-		"flows: 1001 flows with tls, which has at most 1000: each needs a thread; use fewer or remove tls":                             {{TLS: study.On, Flows: 1001}},
-		"flows: 2000 flows with tls, which has at most 1000: each needs a thread; use fewer or remove tls":                             {{TLS: study.On, FlowCounts: study.Counts{1, 2000}}},
+		"": {{TLS: study.On}, {TLS: study.Off, Flows: 65}, {TLS: study.On, Flows: 64, Resumption: study.Off}, {TLS: study.On, KeepAlive: study.Off, Resumption: study.On}},
+		"flows: 65 flows with tls, which has at most 64: each needs a thread; use fewer or remove tls":                                 {{TLS: study.On, Flows: 65}},
+		"flows: 100 flows with tls, which has at most 64: each needs a thread; use fewer or remove tls":                                {{TLS: study.On, FlowCounts: study.Counts{1, 100}}},
 		"resumption: resumption is on, but there is no TLS session without tls: on; set it or remove resumption":                       {{Resumption: study.On}, {TLS: study.Off, KeepAlive: study.Off, Resumption: study.On}},
 		"resumption: resumption is on, but each flow has one connection and resumes nothing; set keep_alive: off or remove resumption": {{TLS: study.On, Resumption: study.On}, {TLS: study.On, KeepAlive: study.On, Resumption: study.On}},
 		"tls: tcp_rr does not take tls": {{Kind: "tcp_rr", TLS: study.On}},

@@ -252,10 +252,15 @@ func resolving(p plan.Plan, s study.Study) []string {
 	var groups []string // by the sizes of their set-ups
 	modes, sizes := map[string][]string{}, map[string][]int{}
 	for _, m := range p.Modes {
-		own := s.Renew.SetUps(p.MinBlocks, p.SetupTimes[m])
-		if len(own) == p.MinBlocks || p.MinBlocks < stats.MinPairs {
+		blocks := p.MinBlocks
+		own := s.Renew.SetUps(blocks, p.SetupTimes[m])
+		if len(own) == blocks || blocks < stats.MinPairs {
 			continue
 		}
+		for s.Stop != nil && len(own) > 1 && blocks < p.Blocks && len(s.Renew.SetUps(blocks-s.Stop.ExtraBlocks, p.SetupTimes[m])) < s.Stop.MinBlocks {
+			blocks++ // before that many set-ups nothing is settled
+		}
+		own = s.Renew.SetUps(blocks, p.SetupTimes[m])
 		key := fmt.Sprint(own)
 		if modes[key] == nil {
 			groups = append(groups, key)
@@ -264,13 +269,16 @@ func resolving(p plan.Plan, s study.Study) []string {
 	}
 	var lines []string
 	for _, key := range groups {
-		of, n := listed(modes[key]), len(sizes[key])
+		of, n, blocks := listed(modes[key]), len(sizes[key]), 0
+		for _, own := range sizes[key] {
+			blocks += own
+		}
 		df, least, most, ok := stats.SetupWidth(sizes[key])
 		if !ok {
 			lines = append(lines, "set-ups: 1 of "+of+": verdicts are of one set-up, indicative at most")
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("set-ups: %d in %d blocks of %s (t of %.2g degrees of freedom): intervals are %.2g to %.2g times as wide as with one for each block", n, p.MinBlocks, of, df, least, most))
+		lines = append(lines, fmt.Sprintf("set-ups: %d in %d blocks of %s (t of %.2g degrees of freedom): intervals are %.2g to %.2g times as wide as with one for each block", n, blocks, of, df, least, most))
 	}
 	return lines
 }

@@ -114,3 +114,15 @@ func TestResumedStopsSettled(t *testing.T) {
 		t.Errorf("trials %+v, after the interruption %v", again.run.Trials, again.told())
 	}
 }
+
+// Modes that are made again for every second block have half as many set-ups as blocks, and these are what the run waits for.
+func TestStopWaitsForSetups(t *testing.T) {
+	blocks := func(every int) int {
+		s := settling()
+		s.study.Renew, s.study.Stop.MinBlocks = study.RenewEvery(every), 3
+		must.Do(t, s.runs(t))
+		must.Equal(t, result.StopSettled, s.run.Stopping.Reason)
+		return s.run.Stopping.SettledAt
+	}
+	must.Equal(t, []int{3, 5}, []int{blocks(1), blocks(2)})
+}

@@ -7,7 +7,7 @@ import "math"
 // equals in a quarter of all runs. It is a value: [Stopping.After] returns the state of the rule
 // after a block, to be used after the next.
 type Stopping struct {
-	MinBlocks   int     // a comparison with fewer is not settled
+	MinBlocks   int     // a comparison with fewer is not settled, nor is one with fewer set-ups where blocks share them
 	ExtraBlocks int     // blocks to run after it is settled; without them the coverage of intervals is too low
 	MaxBlocks   int     // the cap; 0: none
 	Width       float64 // settled when the half-width of the 95 % interval is at most this share of the ratio,
@@ -52,9 +52,14 @@ func (s Stopping) After(n int, l LogRatio) (Stopping, Halt) {
 	return s, GoOn
 }
 
-// Settles reports whether the comparison is settled as it is now.
+// Settles reports whether the comparison is settled as it is now. Few replicates are narrow by chance too often, and set-ups are the
+// replicates where blocks share them; one set-up for all blocks says nothing of others, and its blocks count.
 func (s Stopping) Settles(l LogRatio) bool {
-	if l.N < max(2, s.MinBlocks) {
+	replicates := l.N
+	if l.Setups > 1 {
+		replicates = l.Setups
+	}
+	if replicates < max(2, s.MinBlocks) {
 		return false
 	}
 	return l.HalfWidth(0.95) <= s.Width || l.logHalfWidth(0.95) <= s.EffectWidth*math.Abs(l.Mean) || l.Equivalent(s.Margin)

@@ -145,3 +145,16 @@ func TestStopping(t *testing.T) {
 		}
 	}
 }
+
+// Where blocks share set-ups, these are counted: eight narrow blocks of four set-ups settle nothing, ten of five do.
+func TestStoppingCountsSetups(t *testing.T) {
+	rule := Stopping{MinBlocks: 5, Width: 0.025}
+	for _, c := range []struct {
+		n, setups int
+		want      bool
+	}{{5, 0, true}, {4, 0, false}, {8, 4, false}, {10, 5, true}, {7, 1, true}} {
+		if got := rule.Settles(LogRatio{N: c.n, Mean: -0.2, SD: 0.001, Setups: c.setups}); got != c.want {
+			t.Errorf("%d blocks in %d set-ups: settled %t", c.n, c.setups, got)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"testing"
+	"time"
 
 	"tare/internal/study"
 	"tare/internal/testkit/must"
@@ -40,6 +41,22 @@ func TestOwnTime(t *testing.T) {
 	} {
 		if own != nil {
 			t.Errorf("%s: an own time of %g s", name, *own)
+		}
+	}
+}
+
+// A trial of exchanges has its client's own time, and its server has none.
+func TestTrialHasOwnTime(t *testing.T) {
+	room(t)
+	for _, kind := range []string{"tcp_rr", "tcp_crr", "http"} {
+		for _, n := range implementations() {
+			p := params(kind)
+			p.Warmup, p.Duration = 0, 20*time.Millisecond
+			w := kindOf(over(n), kind)
+			client, server, err := between(t.Context(), w, w, p)
+			if err != nil || client.OwnTime == nil || server.OwnTime != nil {
+				t.Errorf("%s, %s: own time %v, of the server %v, %v", kind, n.name, client.OwnTime, server.OwnTime, err)
+			}
 		}
 	}
 }

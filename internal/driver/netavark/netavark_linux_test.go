@@ -3,8 +3,6 @@ package netavark_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/netip"
 	"os/exec"
 	"path/filepath"
@@ -90,40 +88,7 @@ func otherRule(_ *testing.T, s *drivertest.Setup) error {
 // relayed has a process of the host listen at the published port, as a userland proxy does.
 func relayed(t *testing.T, s *drivertest.Setup) error {
 	server, own, b := ends(s)
-	var l net.Listener
-	err := b.Do(func() (err error) {
-		l, err = net.Listen("tcp", server.Dial[0].String())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			var out net.Conn
-			err = b.Do(func() (err error) {
-				out, err = net.Dial("tcp", own.String())
-				return err
-			})
-			if err != nil {
-				in.Close()
-				continue
-			}
-			go pass(in, out)
-			go pass(out, in)
-		}
-	}()
-	return nft(b, "insert rule inet netavark PREROUTING accept")
-}
-
-func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
-	to.Close()
+	return errors.Join(drivertest.RelayTCP(t, b, server.Dial[0], own), nft(b, "insert rule inet netavark PREROUTING accept"))
 }
 
 // unmasqueraded keeps the client's own address, and adds a route back.

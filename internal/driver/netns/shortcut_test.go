@@ -4,7 +4,6 @@ package netns_test
 
 import (
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -134,36 +133,8 @@ func relayInstead(t *testing.T, s *drivertest.Setup) error {
 	if err := b.Rules().DropChain("tare", "prerouting"); err != nil {
 		return err
 	}
-	var l net.Listener
-	err := b.Do(func() (err error) {
-		l, err = net.Listen("tcp", target.Dial[0].String())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	t.Cleanup(func() { l.Close() })
 	relayDatagrams(t, b, target)
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			var out net.Conn
-			err = b.Do(func() (err error) {
-				out, err = net.Dial("tcp", target.Listen[0].String())
-				return err
-			})
-			if err != nil {
-				in.Close()
-				return
-			}
-			go pass(in, out)
-			go pass(out, in)
-		}
-	}()
-	return nil
+	return drivertest.RelayTCP(t, b, target.Dial[0], target.Listen[0])
 }
 
 // relayDatagrams does the same for UDP, in one direction.
@@ -183,13 +154,6 @@ func relayDatagrams(t *testing.T, b *linuxnet.NS, target driver.Endpoint) {
 			_, _ = out.Write(buf[:n]) // nothing listens between two showers
 		}
 	}()
-}
-
-func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
-	if tcp, ok := to.(*net.TCPConn); ok {
-		_ = tcp.CloseWrite()
-	}
 }
 
 // withoutMasquerade keeps the client's own address and adds a return route on b.

@@ -88,7 +88,9 @@ var guests = []guest{
 			{id: "ovs/geneve", modules: []string{"nf_tables", "geneve", "vport_geneve"}, carried: openVSwitch},
 		},
 	}},
-	{name: "netkit", least: "6.7", runs: [][]mode{
+	{name: "netkit", least: "6.7", tests: []tested{
+		{name: "netkit", folder: "internal/driver/netns", run: "TestConformance/netns/netkit_beside_a_cable", missing: "the kernel lacks netkit devices"},
+	}, runs: [][]mode{
 		{
 			{id: "host"},
 			{id: "netns/ebpf", modules: []string{"veth"}},

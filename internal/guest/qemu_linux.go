@@ -54,8 +54,8 @@ const netdev = "n0"
 // arguments returns QEMU's command line, with the file of the kernel to start. The name starts like
 // that of every object of a run, by which tare gc recognises it.
 func arguments(s Spec, accel, kernel string) []string {
-	// Of all emulated models the one with the fastest network code: no rep movsb. QEMU 7.2 emulates cmpxchg16b wrongly:
-	// the flags are of another instruction, and the memory allocator of Linux from 6.4 on needs them.
+	// Of all emulated models the one with the fastest network code: no rep movsb. Without cmpxchg16b: QEMU 7.2
+	// left wrong flags after it, with which the memory allocator of Linux 6.12 crashed.
 	cpu := "qemu64,-cx16"
 	if accel == KVM {
 		cpu = "host"

@@ -53,7 +53,7 @@ func (s Stopping) After(n int, l LogRatio) (Stopping, Halt) {
 }
 
 // Settles reports whether the comparison is settled as it is now. Few replicates are narrow by chance too often, and set-ups are the
-// replicates where blocks share them; one set-up for all blocks says nothing of others, and its blocks count.
+// replicates where blocks share them. A single set-up does not tell how others vary, so its blocks count.
 func (s Stopping) Settles(l LogRatio) bool {
 	replicates := l.N
 	if l.Setups > 1 {

@@ -42,14 +42,14 @@ type publishedPort struct {
 // dnatCounter returns the name of the counter of connections that matched a published port's
 // rules.
 func dnatCounter(s *side, port uint16) string {
-	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", port), "packets")
+	return firewall.DNATCounter(s.At, port)
 }
 
 // masqueradeCounter returns the name of the counter of masqueraded connections from the default
 // bridge.
 func masqueradeCounter(s *side) string {
 	if s.podman != nil {
-		return pathspec.CounterName(s.At, "masquerade", "packets")
+		return firewall.MasqueradeCounter(s.At)
 	}
 	return pathspec.CounterName(s.At, docker0+".masquerade", "packets")
 }
@@ -78,7 +78,7 @@ func (p *path) watchNAT(ctx context.Context, t translation) error {
 // verification.
 func (t translation) read(ctx context.Context, into driver.Counters) (missing string, err error) {
 	if t.counted != nil {
-		return t.readCounted(ctx, into)
+		return t.counted.Read(ctx, into)
 	}
 	rules, err := t.side.firewall().Rules(ctx, firewall.IPv4, "nat")
 	if err != nil {
@@ -116,21 +116,6 @@ func (t translation) count(table string) *firewall.Netavark {
 		n.Sources = append(n.Sources, c.address)
 	}
 	return n
-}
-
-// readCounted is read where the rules have no counters.
-func (t translation) readCounted(ctx context.Context, into driver.Counters) (missing string, err error) {
-	got, missing, err := t.counted.Read(ctx)
-	if err != nil || missing != "" {
-		return missing, err
-	}
-	for _, w := range t.ports {
-		into[dnatCounter(t.side, w.port)] = got.Ports[w.port]
-	}
-	if len(t.masquerade) > 0 {
-		into[masqueradeCounter(t.side)] = got.Masqueraded
-	}
-	return "", nil
 }
 
 // masquerading returns the rules that masquerade what the clients send, or which is missing.

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/runid"
 )
@@ -29,15 +31,9 @@ func CountingTable(run string) string { return runid.Prefix + run }
 // Count adds the counting table. It is gone with the namespace.
 func (n Netavark) Count() error { return n.NS.Rules().CountTranslated(n.Table, n.Ports, n.Sources) }
 
-// Translated is how many connections were translated.
-type Translated struct {
-	Ports       map[uint16]uint64 // by published port
-	Masqueraded uint64
-}
-
-// Read returns how many connections were translated since Count, or which rule of netavark is missing, or which
-// other rules may have translated them: nobody can tell then.
-func (n Netavark) Read(ctx context.Context) (got Translated, missing string, err error) {
+// Read adds how many connections were translated since Count, under the names of DNATCounter and MasqueradeCounter.
+// If a rule of netavark is missing, or other rules may have translated the connections, it returns which, and adds nothing.
+func (n Netavark) Read(ctx context.Context, into driver.Counters) (missing string, err error) {
 	text, err := Run(ctx, n.NS, "nft", "--json", "list", "ruleset")
 	var rules []Rule
 	var chains []natChain
@@ -45,17 +41,32 @@ func (n Netavark) Read(ctx context.Context) (got Translated, missing string, err
 		rules, chains, err = parseRuleset(text)
 	}
 	if err != nil {
-		return got, "", fmt.Errorf("read the rules of host %s: %w", n.Host, err)
+		return "", fmt.Errorf("read the rules of host %s: %w", n.Host, err)
 	}
 	if missing := n.missing(rules, chains); missing != "" {
-		return got, missing, nil
+		return missing, nil
 	}
 	counts, err := n.NS.Rules().Counts(n.Table)
-	got.Ports, got.Masqueraded = map[uint16]uint64{}, counts[linuxnet.CountMasquerade].Packets
-	for _, p := range n.Ports {
-		got.Ports[p.Port] = counts[linuxnet.CountDNATOf(p.Port)].Packets
+	if err != nil {
+		return "", err
 	}
-	return got, "", err
+	for _, p := range n.Ports {
+		into[DNATCounter(n.Host, p.Port)] = counts[linuxnet.CountDNATOf(p.Port)].Packets
+	}
+	if len(n.Sources) > 0 {
+		into[MasqueradeCounter(n.Host)] = counts[linuxnet.CountMasquerade].Packets
+	}
+	return "", nil
+}
+
+// DNATCounter is the name of the counter of the connections that a host's rules of a published port matched.
+func DNATCounter(host string, port uint16) string {
+	return pathspec.CounterName(host, fmt.Sprintf("dnat:%d", port), "packets")
+}
+
+// MasqueradeCounter is the name of the counter of the connections that a host masqueraded.
+func MasqueradeCounter(host string) string {
+	return pathspec.CounterName(host, "masquerade", "packets")
 }
 
 // missing describes the first rule that netavark should have and has not, or a foreign one that may act in its

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
@@ -36,18 +37,13 @@ func runTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
 // installed is an installed netavark.
 type installed struct{ path, version string }
 
-// directories are where distributions install netavark: in none of PATH.
-func directories() []string {
-	return []string{"/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/libexec/podman", "/usr/lib/podman"}
-}
-
 // find finds netavark, and the program nft that it starts.
 func find(ctx context.Context, mode string) (installed, error) {
 	lacks := func(format string, args ...any) (installed, error) {
 		return installed{}, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf(format, args...)}
 	}
 	const install = "install netavark " + oldest + " or newer (Debian 13: apt-get install netavark; for tests: scripts/setup-netavark), tested with " + tested
-	path, err := daemon.Find(program, directories()...)
+	path, err := daemon.Find(program, private.HelperDirectories()...)
 	if err != nil {
 		return lacks("%s is not installed: %v; %s", program, err, install)
 	}

@@ -102,7 +102,7 @@ func (p *path) build(ctx context.Context, in sandboxed) error {
 		return err
 	}
 	underlay := []pathspec.Step{pathspec.DeviceStep(a.Place, eth), pathspec.DeviceStep(b.Place, eth)}
-	p.SetSteps(slices.Concat(a.steps("masquerade", masqueradeCounter(a)), underlay, pathspec.Reversed(b.steps("DNAT", dnatCounter(b, 1))))...)
+	p.SetSteps(slices.Concat(a.steps("masquerade", firewall.MasqueradeCounter(a.At)), underlay, pathspec.Reversed(b.steps("DNAT", firewall.DNATCounter(b.At, hostPort(1)))))...)
 	return nil
 }
 
@@ -182,36 +182,23 @@ func (p *path) watch(ctx context.Context, s *side) error {
 	for i, e := range s.ends {
 		if s.role == "server" {
 			w.Ports = append(w.Ports, published(e, i+1))
-			p.AddRules(driver.Rule{Counter: dnatCounter(s, i+1), Expect: driver.Connections, Pair: i + 1})
+			p.AddRules(driver.Rule{Counter: firewall.DNATCounter(s.At, hostPort(i+1)), Expect: driver.Connections, Pair: i + 1})
 		} else {
 			w.Sources = append(w.Sources, e.address)
 		}
 	}
 	if len(w.Sources) > 0 {
-		p.AddRules(driver.Rule{Counter: masqueradeCounter(s), Expect: driver.Connections})
+		p.AddRules(driver.Rule{Counter: firewall.MasqueradeCounter(s.At), Expect: driver.Connections})
 	}
 	if err := w.Count(); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, into driver.Counters) (missing string, err error) {
-		got, missing, err := w.Read(ctx)
-		if err != nil || missing != "" {
-			return missing, err
-		}
-		for i := range w.Ports {
-			into[dnatCounter(s, i+1)] = got.Ports[hostPort(i+1)]
-		}
-		if len(w.Sources) > 0 {
-			into[masqueradeCounter(s)] = got.Masqueraded
-		}
-		return "", nil
-	}
 	// What is missing later has no counter, which fails the proof.
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
-		_, err := read(ctx, into)
+		_, err := w.Read(ctx, into)
 		return err
 	})
-	missing, err := read(ctx, driver.Counters{})
+	missing, err := w.Read(ctx, driver.Counters{})
 	if err == nil && missing != "" {
 		err = errors.New(missing)
 	}
@@ -222,9 +209,3 @@ func (p *path) watch(ctx context.Context, s *side) error {
 func (p *path) flushConnections(context.Context) error {
 	return errors.Join(p.OnLab.A.NS.Rules().FlushConntrack(), p.OnLab.B.NS.Rules().FlushConntrack())
 }
-
-// The counters of connections that are translated.
-func dnatCounter(s *side, pair int) string {
-	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", hostPort(pair)), "packets")
-}
-func masqueradeCounter(s *side) string { return pathspec.CounterName(s.At, "masquerade", "packets") }

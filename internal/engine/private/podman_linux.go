@@ -114,7 +114,7 @@ func (c Podman) lookup(program string) (string, error) {
 	if c.Cache != "" {
 		dirs = append(cacheHelpers(c.Cache), filepath.Join(c.Cache, "bin"))
 	}
-	for _, dir := range append(dirs, c.helpers()...) {
+	for _, dir := range append(dirs, HelperDirectories()...) {
 		if path := filepath.Join(dir, program); executable(path) {
 			return path, nil
 		}
@@ -122,9 +122,9 @@ func (c Podman) lookup(program string) (string, error) {
 	return Packaged().lookup(program)
 }
 
-// helpers returns the directories in which Podman looks for its helpers, as its documentation lists
-// them.
-func (c Podman) helpers() []string {
+// HelperDirectories returns the directories in which Podman looks for its helpers, such as netavark, as its
+// documentation lists them.
+func HelperDirectories() []string {
 	return []string{"/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/libexec/podman", "/usr/lib/podman"}
 }
 
@@ -262,7 +262,7 @@ func (c Podman) settings(l *lab.Lab, h *lab.Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	helpers, plugins := c.helpers(), []string{"/usr/local/libexec/cni", "/usr/libexec/cni", "/usr/local/lib/cni", "/usr/lib/cni", "/opt/cni/bin"}
+	helpers, plugins := HelperDirectories(), []string{"/usr/local/libexec/cni", "/usr/libexec/cni", "/usr/local/lib/cni", "/usr/lib/cni", "/opt/cni/bin"}
 	conmon := ""
 	if c.Cache != "" {
 		// As the engine sees them.

@@ -46,10 +46,10 @@ func (t crrTrial) ownTime() *float64 {
 // calls many times as long.
 const mostOwnRead = 1 << 20
 
-// ownTime is [traffic.OwnTime] of http, with the reading of a response.
+// ownTime is [traffic.OwnTime] of http, with the reading of a response; nil in TLS, which is not measured.
 func (t *httpTrial) ownTime() *float64 {
 	p, ok := ownParams(t.Params)
-	if !ok {
+	if !ok || t.secured() {
 		return nil
 	}
 	s := &httpSession{t: *t, hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), streams: make([]int64, p.Streams)}

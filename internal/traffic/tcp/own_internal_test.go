@@ -9,8 +9,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// The client's own time of an exchange in a closed loop is of the size of some readings of a clock; of a schedule, and of what is
-// too large to read so often, it is unknown.
+// The client's own time of an exchange in a closed loop is of the size of some readings of a clock; of a schedule, in TLS, and of what
+// is too large to read so often, it is unknown.
 func TestOwnTime(t *testing.T) {
 	of := func(change func(*traffic.Params)) traffic.Params {
 		p := traffic.ParamsOf(study.Workload{Kind: "http", Flows: 1, RequestSize: 1, ResponseSize: 1})
@@ -37,7 +37,7 @@ func TestOwnTime(t *testing.T) {
 	}
 	scheduled := func(p *traffic.Params) { p.TransactionRate = 100 }
 	for name, own := range map[string]*float64{
-		"tcp_rr": ownTime(of(scheduled)), "http": http(of(scheduled)), "http, large": http(of(func(p *traffic.Params) { p.ResponseSize = 2 << 20 })),
+		"tcp_rr": ownTime(of(scheduled)), "http": http(of(scheduled)), "http, in TLS": http(of(func(p *traffic.Params) { p.TLS = study.On })), "http, large": http(of(func(p *traffic.Params) { p.ResponseSize = 2 << 20 })),
 	} {
 		if own != nil {
 			t.Errorf("%s: an own time of %g s", name, *own)

@@ -13,7 +13,6 @@ type workers struct {
 	threads *thread.Settings // nil for goroutines
 	work    chan func(buf []byte) error
 	over    chan struct{}
-	once    sync.Once
 	wg      sync.WaitGroup
 	fail    func(error)
 }
@@ -62,8 +61,8 @@ func (w *workers) do(fn func(buf []byte) error) {
 	})
 }
 
-// stop waits until all have ended.
+// stop waits until all have ended. It is called once, after the last do.
 func (w *workers) stop() {
-	w.once.Do(func() { close(w.over) })
+	close(w.over)
 	w.wg.Wait()
 }

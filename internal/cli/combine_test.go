@@ -154,6 +154,7 @@ func TestCombineHostileNames(t *testing.T) {
 
 // Of many runs only the ratios stay in memory.
 func TestCombineManyRuns(t *testing.T) {
+	t.Parallel()
 	machines := make([]string, 200)
 	for i := range machines {
 		machines[i] = fmt.Sprint("machine ", i%60)

@@ -23,6 +23,7 @@ import (
 // when it ended; and one that was killed in the middle is, too, its control beside the
 // baseline that the study gives it.
 func TestKilledRunIsJudged(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	text := strings.Replace(longStudy, "settle: 10ms", "settle: 10ms\ncost_pass: {rate: auto, warmup: 50ms, duration: 500ms}", 1) +
 		"  - {workload: udp_stream, warmup: 50ms, duration: 500ms}\n"

@@ -105,6 +105,7 @@ func TestInterrupted(t *testing.T) {
 
 // An interrupted run goes on where it stopped, in the same order.
 func TestResumed(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
 	out := filepath.Join(dir, "run")

@@ -14,6 +14,7 @@ import (
 // A run measures the round trip to a machine before it builds anything, records it, and says what the modes add as a
 // share of it; so does a later report. Without the round trip nothing is created.
 func TestMachinesLike(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	b := machinetest.New(t, machinetest.Spec{Name: "a"})
 	b.Alias("closed", b.Machine("a"), "Port 23")

@@ -140,15 +140,15 @@ func readRun(t *testing.T, dir string) result.Run {
 	return run
 }
 
-// longStudy would run for minutes.
+// longStudy would run for minutes. Its traffic has a rate: what these tests are about needs traffic, not all of a CPU.
 const longStudy = `name: long
 blocks: 20
 settle: 10ms
 modes: [host, netns/bridge]
 invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 workloads:
-  - {workload: tcp_stream, warmup: 50ms, duration: 500ms}
-  - {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms}
+  - {workload: tcp_stream, rate: 200Mbit/s, write_size: 16KiB, warmup: 50ms, duration: 500ms}
+  - {workload: tcp_rr, transaction_rate: 500, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms}
 `
 
 // studyIn writes a study into a directory that everybody may enter.

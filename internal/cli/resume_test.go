@@ -27,7 +27,7 @@ settle: 10ms
 invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 modes: [host, {id: again, mode: command/again}]
 workloads:
-- {workload: tcp_rr, warmup: 10ms, duration: 150ms, family: ipv4}
+- {workload: tcp_rr, transaction_rate: 1000, warmup: 10ms, duration: 150ms, family: ipv4}
 `
 
 // loop runs tare of a build with args, with the target that loopStudy names.

@@ -113,6 +113,7 @@ func loopback() (driver.Counters, error) {
 // A new kind of target is measured, its CPU cost read through its agents, judged and
 // reported by what it says of itself.
 func TestSketchTarget(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "study.yaml")
 	text := "engine: command:env\nblocks: 2\nsettle: 300ms\nmodes: [host, command/again]\nworkloads:\n- {workload: tcp_rr, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms, slice: 100ms, family: ipv4}\n"

@@ -29,7 +29,7 @@ type group struct {
 func groups() []group {
 	// Messages large enough that a few suffice for the proof: on a busy machine the
 	// proxy and its neighbours are seldom scheduled.
-	both := []string{"workload: tcp_stream, duration: 200ms", "workload: tcp_rr, request_size: 4KiB, response_size: 4KiB, duration: 200ms"}
+	both := []string{"workload: tcp_stream, rate: 100Mbit/s, write_size: 16KiB, duration: 200ms", "workload: tcp_rr, transaction_rate: 500, request_size: 4KiB, response_size: 4KiB, duration: 200ms"}
 	return []group{
 		{name: "netns", modes: []string{"netns/bridge", "netns/published", "netns/vxlan"}, workloads: both, share: 40},
 		{name: "tunnel", modes: []string{"wireguard/userspace", "proxy/tls"}, workloads: both, share: 20},

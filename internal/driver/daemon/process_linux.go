@@ -85,13 +85,22 @@ func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string
 func exitWait() time.Duration { return timelimit.Scaled(500 * time.Millisecond) }
 
 // ExitReason returns how the process exited and its last output, or "" while it runs.
-func (p *Process) ExitReason() string {
-	ctx, cancel := context.WithTimeout(context.Background(), exitWait())
-	defer cancel()
-	if p.Wait(ctx) != nil {
-		return ""
+func (p *Process) ExitReason() string { return FirstExit(p) }
+
+// FirstExit returns how the first of these processes that has exited did so and its last output, or "" if all run.
+func FirstExit(all ...*Process) string {
+	for end := time.Now().Add(exitWait()); ; time.Sleep(3 * time.Millisecond) {
+		for _, p := range all {
+			select {
+			case <-p.Done():
+				return fmt.Sprintf("%s has ended: %s", p.Name, cmp.Or(p.said(), p.State()))
+			default:
+			}
+		}
+		if time.Now().After(end) {
+			return ""
+		}
 	}
-	return fmt.Sprintf("%s has ended: %s", p.Name, cmp.Or(p.said(), p.State()))
 }
 
 // CheckRunning returns an error if the process has exited.

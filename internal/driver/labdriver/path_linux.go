@@ -159,10 +159,8 @@ func (p *Path) ExplainError(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, d := range p.processes {
-		if fate := d.ExitReason(); fate != "" {
-			return fmt.Errorf("%s (%w)", fate, err)
-		}
+	if fate := daemon.FirstExit(p.processes...); fate != "" {
+		return fmt.Errorf("%s (%w)", fate, err)
 	}
 	return err
 }

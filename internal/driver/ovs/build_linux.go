@@ -58,6 +58,11 @@ func (p *path) build(ctx context.Context, progs programs) error {
 		if err := s.start(ctx, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, p.AddProcess); err != nil {
 			return err
 		}
+		if p.logical && s == h.near {
+			if err := p.startCentral(ctx, s); err != nil {
+				return err
+			}
+		}
 		if err := p.bridges(ctx, s, h.peerOf(s)); err != nil {
 			return fmt.Errorf("configure Open vSwitch on host %s: %w", s.At, err)
 		}
@@ -73,6 +78,11 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	p.AddFact("datapath", datapath)
 	if err := p.pairs(ctx, h); err != nil {
 		return err
+	}
+	if p.logical {
+		if err := p.applyLogical(ctx, h.far); err != nil {
+			return err
+		}
 	}
 	return p.CheckReachable(ctx, "the switches")
 }
@@ -125,6 +135,9 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		if err := p.moveAddresses(s); err != nil {
 			return err
 		}
+	}
+	if p.logical {
+		return p.joinLogical(ctx, s)
 	}
 	return s.set(ctx, p.bridge(inside, "--", "add-port", inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.encapsulation, "ovs/"),
 		"options:local_ip="+s.host.Addr[0].String(), "options:remote_ip="+other.host.Addr[0].String(), "options:key="+strconv.Itoa(key))...)
@@ -184,7 +197,7 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 	if p.encapsulation == flat {
 		number += firstOnUnderlay
 	}
-	b := sandbox{labdriver.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
+	b := sandbox{labdriver.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(s), number)}
 	port := lab.VethName(pair - 1)
 	if err := s.host.NS.Links().Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
 		return b, err
@@ -208,19 +221,36 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 			return b, err
 		}
 	}
+	if p.logical {
+		return b, p.attach(ctx, s, b, port)
+	}
 	return b, s.set(ctx, "add-port", inside, port)
 }
 
-// net returns the subnet of the sandboxes.
-func (p *path) net() lab.Net {
-	if p.encapsulation == flat {
+// net returns the subnet of a side's sandboxes.
+func (p *path) net(s *side) lab.Net {
+	switch {
+	case p.encapsulation == flat:
 		return lab.NetUnderlay
+	case !p.logical:
+		return lab.NetOverlay
+	case s.At == lab.SideA:
+		return lab.NetA
 	}
-	return lab.NetOverlay
+	return lab.NetB
 }
 
-// subnet returns its prefixes by address family.
-func (p *path) subnet() []netip.Prefix { return p.OnLab.Addresses(p.net(), 0) }
+// subnets returns the prefixes of all sandboxes by address family.
+func (p *path) subnets() (all []netip.Prefix) {
+	for _, s := range p.sides {
+		for _, a := range p.OnLab.Addresses(p.net(s), 0) {
+			if !slices.Contains(all, a.Masked()) {
+				all = append(all, a.Masked())
+			}
+		}
+	}
+	return all
+}
 
 // firstOnUnderlay is after the hosts' own numbers on the underlay's subnet.
 const firstOnUnderlay = 9
@@ -235,6 +265,9 @@ func (p *path) setSteps(h hosts, client, server sandbox) {
 			return []pathspec.Step{pathspec.RuleStep(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
 		}
 		label := "Open vSwitch"
+		if p.logical {
+			label = "OVN"
+		}
 		if p.encapsulation != flat {
 			label += ", " + strings.TrimPrefix(p.encapsulation, "ovs/")
 		}

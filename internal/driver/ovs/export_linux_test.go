@@ -16,3 +16,9 @@ func Untunnel(p *driver.Path) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Deny adds an access rule to the server's logical switch that denies all that the others only do not match.
+func Deny(p *driver.Path) error {
+	of := p.Internal.(*path)
+	return errors.Join(of.central.set(context.Background(), "acl-add", of.sides[1].At, "to-lport", "2000", "ip", "drop"), of.central.applied(context.Background()))
+}

@@ -1,14 +1,17 @@
 package ovs_test
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/ovs"
+	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 )
@@ -75,15 +78,37 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// Access rules of a logical switch are in its flows, and the traffic passes them.
+func TestAccessRules(t *testing.T) {
+	drivertest.NeedLab(t)
+	order := driver.Order{Mode: "ovn/logical", Pairs: 1, With: map[string]string{"acls": "200"}}
+	drivertest.NeedMode(t, ovs.Driver{}, labdriver.Order{Order: driver.Order{Mode: order.Mode}})
+	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), order))
+	i := slices.IndexFunc(s.Path.Facts, func(f result.Fact) bool { return strings.HasPrefix(f.Name, "access rules") })
+	if i < 0 || !strings.HasPrefix(s.Path.Facts[i].Value, "200 that match nothing, and one ") {
+		t.Fatalf("facts %v", s.Path.Facts)
+	}
+	must.Get2(s.Trial(t, drivertest.Params("tcp_rr"), false))(must.Named(t, "past 200 rules"))
+	must.Do(t, ovs.Deny(s.Path))
+	listen, dial := must.Get2(s.Path.Pairs[0].Server.Reach(false))(t)
+	if _, err := agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, time.Second); err == nil {
+		t.Error("a rule that denies everything denies nothing")
+	}
+}
+
 // An impossible mode is reported in one line.
 func TestUnsupported(t *testing.T) {
 	drivertest.CheckRefused(t, ovs.Driver{}, map[string]drivertest.Refused{
 		"another program":              {Mode: "ovs/flat-netdev", Program: "ovs-vswitchd", Script: "echo something else", Want: `ovs-vswitchd: unexpected output "something else"; install Open vSwitch`, Unsupported: true},
-		"no database":                  {Mode: "ovs/flat-netdev", Program: "ovsdb-tool", Script: "echo no space >&2; exit 1", Want: "create the Open vSwitch database: ovsdb-tool: no space"},
+		"no database":                  {Mode: "ovs/flat-netdev", Program: "ovsdb-tool", Script: "echo no space >&2; exit 1", Want: "create a database of vswitch.ovsschema: ovsdb-tool: no space"},
 		"the database's daemon ends":   {Mode: "ovs/vxlan-netdev", Program: "ovsdb-server", Script: "echo no luck >&2; exit 7", Want: "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck"},
 		"the switch ends":              {Mode: "ovs/vxlan-netdev", Program: "ovs-vswitchd", Script: `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, Want: "ovs-vswitchd ended (exit status 7): no luck"},
 		"an MTU without room":          {Mode: "ovs/geneve-netdev", MTU: 1451, Want: "use 1280 to 1450"},
 		"an MTU of more than the wire": {Mode: "ovs/flat-netdev", MTU: 1501, Want: "use 1280 to 1500"},
 		"an unknown mode":              {Mode: "ovs/none", Want: "has no mode"},
+		"another program than OVN's":   {Mode: "ovn/logical", Program: "ovn-controller", Script: "echo something else", Want: `ovn-controller: unexpected output "something else"; install OVN`, Unsupported: true},
+		"OVN's compiler ends":          {Mode: "ovn/logical", Program: "ovn-northd", Script: "echo no luck >&2; exit 7", Want: "ovn-northd ended (exit status 7): no luck"},
+		"OVN's controller ends":        {Mode: "ovn/logical", Program: "ovn-controller", Script: `[ "$1" = --version ] && { echo "ovn-controller 9"; exit; }; echo no luck >&2; exit 7`, Want: "ovn-controller of host a has ended: ovn-controller ended (exit status 7): no luck"},
+		"OVN's tool fails":             {Mode: "ovn/logical", Program: "ovn-nbctl", Script: "echo no luck >&2; exit 7", Want: "ovn-nbctl: no luck (exit status 7)"},
 	})
 }

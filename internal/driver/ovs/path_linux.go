@@ -8,8 +8,10 @@ import (
 type path struct {
 	labdriver.Path
 	way
-	mtu   int
-	sides []*side
+	mtu     int
+	acls    int // access rules of the server's logical switch; 0: none
+	sides   []*side
+	central central // with OVN
 }
 
 // discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with

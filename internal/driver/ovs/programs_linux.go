@@ -23,9 +23,28 @@ type programs struct {
 	version         string
 }
 
-// schemas lists where distributions and an installation from source put the schema.
-func schemas() []string {
-	return []string{"/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"}
+// findSchema locates a database's schema, where distributions and an installation from source put it.
+func findSchema(of, name string) (string, error) {
+	at := []string{filepath.Join("/usr/share", of, name), filepath.Join("/usr/local/share", of, name)}
+	for _, file := range at {
+		if _, err := os.Stat(file); err == nil {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("the database schema %s is missing (looked at %s)", name, strings.Join(at, " and "))
+}
+
+// versionOf reads the version that a program writes after words on its first line.
+func versionOf(ctx context.Context, program, words string) (string, error) {
+	said, err := run(ctx, program, "--version")
+	if err == nil {
+		line, _, _ := strings.Cut(said, "\n")
+		if version, ok := strings.CutPrefix(line, words); ok {
+			return version, nil
+		}
+		err = fmt.Errorf("unexpected output %.80q", line)
+	}
+	return "", fmt.Errorf("read the version of %s: %w", program, err)
 }
 
 // findPrograms locates all of them. Its error says what is missing and how to install it.
@@ -39,24 +58,12 @@ func findPrograms(ctx context.Context) (programs, error) {
 		}
 		*at = path
 	}
-	for _, s := range schemas() {
-		if _, err := os.Stat(s); err == nil {
-			p.schema = s
-		}
+	var err error
+	if p.schema, err = findSchema("openvswitch", "vswitch.ovsschema"); err != nil {
+		return p, fmt.Errorf("%w; %s", err, install)
 	}
-	if p.schema == "" {
-		return p, fmt.Errorf("the database schema of Open vSwitch is missing (looked at %s); %s", strings.Join(schemas(), " or "), install)
-	}
-	said, err := run(ctx, p.switchd, "--version")
-	if err == nil {
-		line, _, _ := strings.Cut(said, "\n")
-		var ok bool
-		if p.version, ok = strings.CutPrefix(line, "ovs-vswitchd (Open vSwitch) "); !ok {
-			err = fmt.Errorf("unexpected output %.80q", line)
-		}
-	}
-	if err != nil {
-		return p, fmt.Errorf("read the version of %s: %w; %s", p.switchd, err, install)
+	if p.version, err = versionOf(ctx, p.switchd, "ovs-vswitchd (Open vSwitch) "); err != nil {
+		return p, fmt.Errorf("%w; %s", err, install)
 	}
 	return p, nil
 }
@@ -67,7 +74,12 @@ const runTimeout = 10 * time.Second
 // run runs a program to its end, or to the end of this one. Its error contains the last line that
 // the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(runTimeout))
+	return runFor(ctx, runTimeout, program, args...)
+}
+
+// runFor is run with a limit of its own.
+func runFor(ctx context.Context, limit time.Duration, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(limit))
 	defer cancel()
 	p := process.New(filepath.Base(program), program, args...)
 	p.Cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
@@ -87,16 +99,16 @@ func lastLine(text string) string {
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
-// database returns an empty database, as ovsdb-tool creates it for a run.
-func (p programs) database(ctx context.Context, id string) (string, error) {
+// database returns an empty database of a schema, as ovsdb-tool creates it for a run.
+func (p programs) database(ctx context.Context, id, schema string) (string, error) {
 	dir, err := lab.MkdirTemp(id, "ovs")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "conf.db")
-	if _, err := run(ctx, p.tool, "create", file, p.schema); err != nil {
-		return "", fmt.Errorf("create the Open vSwitch database: %w", err)
+	if _, err := run(ctx, p.tool, "create", file, schema); err != nil {
+		return "", fmt.Errorf("create a database of %s: %w", filepath.Base(schema), err)
 	}
 	text, err := os.ReadFile(file)
 	return string(text), err

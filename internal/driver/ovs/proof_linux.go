@@ -3,7 +3,6 @@ package ovs
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strconv"
 
 	"tare/internal/driver"
@@ -73,11 +72,7 @@ func (h hosts) expectations(s *side) (in, out driver.Expect) {
 
 // countIngress counts the tunnel's packets as received from the underlay.
 func (p *path) countIngress(h hosts, s *side) error {
-	var hidden []netip.Prefix
-	for _, a := range p.subnet() {
-		hidden = append(hidden, a.Masked())
-	}
-	if err := s.host.NS.Rules().CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: hidden}); err != nil {
+	if err := s.host.NS.Rules().CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: p.subnets()}); err != nil {
 		return err
 	}
 	p.ReadIngress(s.Place, s.host.NS, table, eth)

@@ -31,6 +31,9 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if row.Build.encapsulation == flat && o.Lab.Link != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "between two machines the hosts share a network card with the machines, which receives no frames for the hardware addresses of the sandboxes; measure ovs/vxlan or ovs/vxlan" + netdev}
 	}
+	if row.Build.logical && o.Lab.Link != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "between two machines: its databases are reached through a socket file, which only one machine has; measure ovs/geneve" + netdev}
+	}
 	mtu := cmp.Or(o.MTU, most)
 	if mtu < lab.MinMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
@@ -42,6 +45,15 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
+	var l logical
+	if row.Build.logical {
+		if l, err = findLogical(ctx); err != nil && ctx.Err() != nil {
+			return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
+		}
+		if err != nil {
+			return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+		}
+	}
 	if err := checkRequirements(row.Build.process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
@@ -49,7 +61,15 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: base, way: row.Build, mtu: mtu}
+	p := &path{Path: base, way: row.Build, mtu: mtu, central: central{logical: l}}
+	if text := o.With[settingACLs]; text != "" {
+		if p.acls, err = strconv.Atoi(text); err != nil {
+			return nil, p.Failed(ctx, err)
+		}
+	}
+	if p.logical {
+		p.AddFact("OVN", l.version+" ("+l.controller+")")
+	}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {

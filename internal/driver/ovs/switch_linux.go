@@ -3,9 +3,11 @@ package ovs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,21 +36,11 @@ const (
 // start starts the switch of a host in its namespace. It passes each started process to
 // note, to be ended later.
 func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
-	text, err := v.database(ctx, runID)
+	text, err := v.database(ctx, runID, v.schema)
 	if err != nil {
 		return err
 	}
-	env := []string{"OVS_RUNDIR=/run", "OVS_DBDIR=/run", "OVS_LOGDIR=/run", "OVS_SYSCONFDIR=/run"}
-	quiet := []string{"-vsyslog:off", "-vfile:off", "-vconsole:warn"}
-	program := daemon.Program{
-		Name: "ovsdb-server of host " + host, Run: runID, Path: v.server, Env: env, Files: map[string]string{dbFile: text}, Start: ns.Start,
-		Args: append([]string{"/run/" + dbFile, "--remote=punix:/run/" + dbSocket, "--unixctl=/run/ovsdb.ctl"}, quiet...),
-	}
-	if v.db, err = program.Launch(); err != nil {
-		return err
-	}
-	note(v.db)
-	if err := v.waitForDatabase(ctx); err != nil {
+	if v.db, err = v.serve(ctx, host, runID, ns, map[string]string{dbFile: text}, note); err != nil {
 		return err
 	}
 	if err := v.set(ctx, "--no-wait", "init"); err != nil {
@@ -57,15 +49,41 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 	if err := waitUptime(ctx); err != nil {
 		return err
 	}
-	program = daemon.Program{
-		Name: "ovs-vswitchd of host " + host, Run: runID, Path: v.switchd, Env: env, Start: ns.Start,
-		Args: append([]string{"unix:" + v.socket(), "--unixctl=/run/" + control}, quiet...),
+	program := daemon.Program{
+		Name: "ovs-vswitchd of host " + host, Run: runID, Path: v.switchd, Env: environment(), Start: ns.Start,
+		Args: append([]string{"unix:" + v.socket(), "--unixctl=/run/" + control}, quiet()...),
 	}
 	if v.sw, err = program.Launch(); err != nil {
 		return err
 	}
 	note(v.sw)
 	return waitForFile(ctx, v.sw, control)
+}
+
+// environment makes /run the directory of all files of a program of Open vSwitch or OVN.
+func environment() []string {
+	return []string{"OVS_RUNDIR=/run", "OVS_DBDIR=/run", "OVS_LOGDIR=/run", "OVS_SYSCONFDIR=/run"}
+}
+
+// quiet are the arguments with which these programs write only warnings, to stderr.
+func quiet() []string { return []string{"-vsyslog:off", "-vfile:off", "-vconsole:warn"} }
+
+// serve starts an ovsdb-server in a host's namespace with these databases, by the names of their files, and waits
+// until it listens.
+func (g programs) serve(ctx context.Context, host, runID string, ns *linuxnet.NS, databases map[string]string, note func(*daemon.Process)) (*daemon.Process, error) {
+	program := daemon.Program{
+		Name: "ovsdb-server of host " + host, Run: runID, Path: g.server, Env: environment(), Files: databases, Start: ns.Start,
+		Args: append([]string{"--remote=punix:/run/" + dbSocket, "--unixctl=/run/ovsdb.ctl"}, quiet()...),
+	}
+	for _, file := range slices.Sorted(maps.Keys(databases)) {
+		program.Args = append(program.Args, "/run/"+file)
+	}
+	db, err := program.Launch()
+	if err != nil {
+		return nil, err
+	}
+	note(db)
+	return db, waitForDatabase(ctx, db)
 }
 
 // minUptime is the minimum uptime of a machine for starting ovs-vswitchd. The daemon reads
@@ -89,7 +107,10 @@ func waitUptime(ctx context.Context) error {
 }
 
 // socket returns the path of the database's socket as seen from this machine.
-func (v *vswitch) socket() string { return filepath.Join(v.db.RunDir(), dbSocket) }
+func (v *vswitch) socket() string { return socketOf(v.db) }
+
+// socketOf returns the path of the socket of an ovsdb-server as seen from this machine.
+func socketOf(db *daemon.Process) string { return filepath.Join(db.RunDir(), dbSocket) }
 
 // setTimeout limits how long the switch may take to apply a change, on a real CPU: a little
 // less than the call.
@@ -171,10 +192,10 @@ func bytesOf(counts string) (uint64, error) {
 // about 20 ms.
 const readyTimeout = 10 * time.Second
 
-// waitForDatabase waits until the database listens on its socket, which exists a moment before.
-func (v *vswitch) waitForDatabase(ctx context.Context) error {
-	return v.db.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen at "+dbSocket, func() error {
-		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", v.socket())
+// waitForDatabase waits until a database listens on its socket, which exists a moment before.
+func waitForDatabase(ctx context.Context, db *daemon.Process) error {
+	return db.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen at "+dbSocket, func() error {
+		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", socketOf(db))
 		if err != nil {
 			return err
 		}

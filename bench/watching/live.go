@@ -184,7 +184,7 @@ func viewCPU() (float64, error) {
 			var cells []result.Cell
 			for i, m := range modes {
 				v, r := 1e9*float64(20-i), 1-float64(i)/20
-				cells = append(cells, result.Cell{Mode: m, Workload: "tcp_stream", Metric: "goodput", Value: &v, Ratio: &r, RatioCI: &result.Interval{r - 0.01, r + 0.01}})
+				cells = append(cells, result.Cell{Mode: m, Workload: "tcp_stream", Metric: "goodput", Value: &v, Judgement: result.Judgement{Ratio: &r, RatioCI: &result.Interval{r - 0.01, r + 0.01}}})
 			}
 			view.Handle(live.Provisional{Blocks: 1 + n/20, Cells: cells})
 		}

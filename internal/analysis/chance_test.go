@@ -59,7 +59,7 @@ func TestChanceOfRestatedMetric(t *testing.T) {
 	cells, _ := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05})
 	p := 0.01
 	run := result.Run{Modes: hostAnd, Cells: cells, Comparisons: []result.Comparison{
-		{ID: "x", Metric: "goodput", N: 7, P: &p, Verdict: result.Worse}, {ID: "x", Metric: "packet_rate", N: 7, P: &p, Verdict: result.Worse},
+		{ID: "x", Metric: "goodput", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Worse}}, {ID: "x", Metric: "packet_rate", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Worse}},
 	}}
 	if len(cells) != 4 || math.Abs(*cells[1].Ratio-*cells[3].Ratio) > 1e-12 || cells[1].Verdict != cells[3].Verdict {
 		t.Fatalf("%+v", cells)
@@ -83,7 +83,7 @@ func TestChanceOfTails(t *testing.T) {
 func TestChanceOf(t *testing.T) {
 	p, ci := 0.01, result.Interval{0.5, 0.6}
 	cell := func(mode, metric string, n int, verdict result.Verdict) result.Cell {
-		return result.Cell{Mode: mode, Workload: "rr", Metric: metric, N: n, P: &p, Verdict: verdict}
+		return result.Cell{Mode: mode, Workload: "rr", Metric: metric, N: n, Judgement: result.Judgement{P: &p, Verdict: verdict}}
 	}
 	run := result.Run{
 		Modes: []result.Mode{{ID: "host"}, {ID: "control", Control: true}, {ID: "a"}, {ID: "b"}},
@@ -91,11 +91,11 @@ func TestChanceOf(t *testing.T) {
 			{Mode: "host", Workload: "rr", Metric: "m", N: 7},
 			cell("control", "m", 7, result.Same), cell("a", "m", 7, result.Worse), cell("b", "m", 7, result.CannotTell),
 			cell("a", "other", 7, result.Small), cell("b", "other", 2, result.CannotTell),
-			{Mode: "a", Workload: "rr", Metric: "retransmits", N: 7, Verdict: result.Same}, // 0 in both: no test
-			{Mode: "a", Workload: "loud", Metric: "m", N: 7, P: &p, Verdict: result.CannotTell},
+			{Mode: "a", Workload: "rr", Metric: "retransmits", N: 7, Judgement: result.Judgement{Verdict: result.Same}}, // 0 in both: no test
+			{Mode: "a", Workload: "loud", Metric: "m", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.CannotTell}},
 		},
 		NoisyWorkloads: []string{"loud"},
-		Comparisons:    []result.Comparison{{ID: "x", A: result.Side{ID: "a", Workload: "rr"}, B: result.Side{ID: "b", Workload: "rr"}, Metric: "m", N: 7, P: &p, Verdict: result.Better}},
+		Comparisons:    []result.Comparison{{ID: "x", A: result.Side{ID: "a", Workload: "rr"}, B: result.Side{ID: "b", Workload: "rr"}, Metric: "m", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Better}}},
 		Ladder: &result.Ladder{Costs: []result.LadderCost{{Workload: "rr", Metric: "m",
 			Steps:    []result.LadderStep{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}},
 			Removals: []result.LadderStep{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}}}}},

@@ -97,7 +97,7 @@ type changed struct {
 // has no value, or the mode has another baseline there.
 func changeOf(before, after side, m result.Mode, workload string, metric result.Metric, margin float64) (changed, bool) {
 	c := changed{Change: result.Change{Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
-		Own: m.Baseline == "", Verdict: result.CannotTell, Margin: margin}}
+		Own: m.Baseline == "", Judgement: result.Judgement{Verdict: result.CannotTell, Margin: margin}}}
 	i := slices.IndexFunc(before.run.Modes, func(o result.Mode) bool { return o.ID == m.ID })
 	if i < 0 || before.run.Modes[i].Baseline != m.Baseline {
 		return c, false
@@ -172,24 +172,22 @@ func ratioOf(l stats.LogRatio) (*float64, *result.Interval, int) {
 // baseline alone.
 func settled(changes []changed, margin float64, noisy bool) []result.Change {
 	var together []judged
-	cells := make([]result.Cell, len(changes))
-	for i, c := range changes {
+	for i := range changes {
+		c := &changes[i]
 		if Uncompared(c.Metric) {
 			c.Verdict = ""
-			changes[i] = c
-			cells[i] = c.Cell()
 			continue
 		}
 		if c.none && !noisy {
 			c.Verdict = result.Same
 		}
-		cells[i] = c.Cell()
 		if !c.known {
 			continue
 		}
-		j := judged{cell: &cells[i], ratio: c.ratio, mayRise: c.mayRise, mayFall: c.mayFall, noisy: noisy}
+		j := judged{into: &c.Judgement, better: c.Better, ratio: c.ratio, mayRise: c.mayRise, mayFall: c.mayFall, noisy: noisy}
 		if c.Own {
 			judge([]judged{j}, Rule{Margin: margin})
+			c.BlocksNeeded = nil // more blocks would only show more of the machine
 		} else {
 			together = append(together, j)
 		}
@@ -197,11 +195,6 @@ func settled(changes []changed, margin float64, noisy bool) []result.Change {
 	judge(together, Rule{Margin: margin})
 	out := make([]result.Change, len(changes))
 	for i, c := range changes {
-		c.Ratio, c.RatioCI, c.P, c.Verdict = cells[i].Ratio, cells[i].RatioCI, cells[i].P, cells[i].Verdict
-		c.Detectable = cells[i].Detectable
-		if !c.Own { // more blocks would only show more of the machine
-			c.BlocksNeeded = cells[i].BlocksNeeded
-		}
 		out[i] = c.Change
 	}
 	return out

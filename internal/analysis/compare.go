@@ -226,7 +226,6 @@ func positive(rs []reading) bool {
 // judge fills in the comparisons in one metric, which are corrected together.
 func (c *comparer) judge(m result.Metric) {
 	var family []judged
-	var at []int // in out
 	for i := range c.out {
 		o := &c.out[i]
 		if o.Metric != m.Name {
@@ -248,8 +247,7 @@ func (c *comparer) judge(m result.Metric) {
 			}
 			continue
 		}
-		cell := o.Cell()
-		j := judged{cell: &cell, ratio: l, noisy: noisy != ""}
+		j := judged{into: &o.Judgement, better: o.Better, ratio: l, noisy: noisy != ""}
 		if o.Expect != nil {
 			j.expect = *o.Expect
 		}
@@ -258,14 +256,9 @@ func (c *comparer) judge(m result.Metric) {
 		j.flipP = flipP(a, b, c.pairing(o), j.expect)
 		j.mayRise, j.mayFall = aUp || bDown, aDown || bUp
 		j.oneSender = len(o.A.Of) == 0 && o.A.Workload == o.B.Workload && o.Expect == nil
-		family, at = append(family, j), append(at, i)
+		family = append(family, j)
 	}
 	judge(family, c.Rule)
-	for i, j := range family {
-		o := &c.out[at[i]]
-		o.Ratio, o.RatioCI, o.P, o.Verdict = j.cell.Ratio, j.cell.RatioCI, j.cell.P, j.cell.Verdict
-		o.Detectable, o.BlocksNeeded, o.Setups, o.DF, o.FlipP, o.Indicative = j.cell.Detectable, j.cell.BlocksNeeded, j.cell.Setups, j.cell.DF, j.cell.FlipP, j.cell.Indicative
-	}
 }
 
 // pairing is that of the rule; a ratio has values only in blocks.

@@ -170,7 +170,7 @@ func (f *family) add(t table, m result.Mode, workload string) {
 	}
 	c := result.Cell{
 		Mode: m.ID, Workload: workload, Metric: f.metric.Name, Unit: f.metric.Unit, Better: f.metric.Better,
-		N: len(own), Baseline: m.Baseline, Indicative: f.rule.Indicative,
+		N: len(own), Baseline: m.Baseline, Judgement: result.Judgement{Indicative: f.rule.Indicative},
 	}
 	c.Value, c.CI = summary(own)
 	c.AtLeast = t.limited(m.ID, workload, f.metric)
@@ -206,7 +206,7 @@ func (f *family) judge() {
 			}
 			continue
 		}
-		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true, flipP: flipP(f.values[i], f.values[base], f.rule.Pairing, 0)}
+		j := judged{into: &c.Judgement, better: c.Better, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true, flipP: flipP(f.values[i], f.values[base], f.rule.Pairing, 0)}
 		if f.rule.Pairing == PairBlocks {
 			c.N = l.N
 			c.Added = f.added(i, base)
@@ -341,10 +341,11 @@ func noneInEither(better result.Direction, own, base []reading, pairing Pairing)
 	return better == result.Lower && min(len(x), len(b)) >= 2 && slices.Max(x) == 0 && slices.Max(b) == 0
 }
 
-// judged is a cell with the ratio that it is judged by.
+// judged is a judgement to fill in, and the ratio that it is made by.
 type judged struct {
-	cell  *result.Cell
-	ratio stats.LogRatio
+	into   *result.Judgement
+	better result.Direction
+	ratio  stats.LogRatio
 	// expect is the expected ratio; 0 is 1.
 	expect float64
 	// mayRise and mayFall say that the true ratio may be above or below the measured one,
@@ -377,7 +378,7 @@ func testsDisagree(adjusted, flip *float64) bool {
 	return adjusted != nil && *adjusted < level && flip != nil && *flip >= level
 }
 
-// judge fills in the cells that are corrected together.
+// judge fills in the judgements that are corrected together.
 func judge(family []judged, rule Rule) {
 	ratios, ps := make([]stats.LogRatio, len(family)), make([]float64, len(family))
 	for i, j := range family {
@@ -393,7 +394,7 @@ func judge(family []judged, rule Rule) {
 		needed = stats.BlocksNeeded(ratios, rule.Margin)
 	}
 	for i, j := range family {
-		c := j.cell
+		c := j.into
 		c.Ratio, c.Setups = known(j.ratio.Ratio()), j.ratio.Setups
 		if c.Setups > 0 {
 			c.DF = j.ratio.DF
@@ -412,14 +413,14 @@ func judge(family []judged, rule Rule) {
 		if testsDisagree(c.P, c.FlipP) {
 			p = 1
 		}
-		c.Verdict = verdict(stats.Decide(ratios[i], p, rule.Margin), ratios[i].Mean, c.Better)
+		c.Verdict = verdict(stats.Decide(ratios[i], p, rule.Margin), ratios[i].Mean, j.better)
 		if c.Verdict == result.CannotTell && needed[i] >= 0 && p == ps[i] {
 			c.BlocksNeeded = &needed[i]
 		}
 		if j.oneSender {
 			levelVerdict(c, j.mayRise || j.mayFall)
 		} else {
-			boundVerdict(c, j.mayRise, j.mayFall)
+			boundVerdict(c, j.better, j.mayRise, j.mayFall)
 		}
 	}
 }

@@ -89,17 +89,19 @@ func TestCellsKnownAnswer(t *testing.T) {
 			Mode: "host", Workload: "stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 10,
 			// R: t.test(second): mean 2.33, 0.8976775 to 3.7623225.
 			Value: new(math.Exp(2.33)), CI: &result.Interval{math.Exp(0.8976775), math.Exp(3.7623225)},
-			Indicative: true,
+			Judgement: result.Judgement{Indicative: true},
 		},
 		{
 			Mode: "veth", Workload: "stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 10,
 			// R: t.test(first): mean 0.75, -0.5297804 to 2.0297804.
 			Value: new(math.Exp(0.75)), CI: &result.Interval{math.Exp(-0.5297804), math.Exp(2.0297804)},
-			Baseline: "host", Ratio: new(math.Exp(-1.58)),
-			RatioCI: &result.Interval{math.Exp(-2.4598858), math.Exp(-0.7001142)}, P: new(0.00283289), FlipP: new(4.0 / 1024),
-			Verdict: result.Worse, Margin: 0.05, Indicative: true,
-			// sd 1.229995; (2.262157 + 0.883404) / sqrt 10 = 0.994714.
-			Detectable: new(math.Expm1(0.994714 * 1.229995)),
+			Baseline: "host",
+			Judgement: result.Judgement{
+				Ratio: new(math.Exp(-1.58)), RatioCI: &result.Interval{math.Exp(-2.4598858), math.Exp(-0.7001142)}, P: new(0.00283289), FlipP: new(4.0 / 1024),
+				Verdict: result.Worse, Margin: 0.05, Indicative: true,
+				// sd 1.229995; (2.262157 + 0.883404) / sqrt 10 = 0.994714.
+				Detectable: new(math.Expm1(0.994714 * 1.229995)),
+			},
 		},
 	}
 	must.Equal(t, want, cells, approx)
@@ -197,11 +199,11 @@ func TestCellsUnknownIsAbsent(t *testing.T) {
 	want := []result.Cell{
 		{Mode: "host", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 1, Value: new(100.0)},
 		{Mode: "veth", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 1, Value: new(80.0),
-			Baseline: "host", Ratio: new(0.8), Verdict: result.CannotTell, Margin: 0.05},
+			Baseline: "host", Judgement: result.Judgement{Ratio: new(0.8), Verdict: result.CannotTell, Margin: 0.05}},
 		// 2 +- 4.302653 * 2 / sqrt 3, cut off at 0.
 		{Mode: "host", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(2.0), CI: &result.Interval{0, 6.968275}},
 		{Mode: "veth", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(0.0), // no interval: it would claim that it is 0
-			Baseline: "host", Verdict: result.CannotTell, Margin: 0.05},
+			Baseline: "host", Judgement: result.Judgement{Verdict: result.CannotTell, Margin: 0.05}},
 	}
 	must.Equal(t, want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload"))
 }

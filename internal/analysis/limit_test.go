@@ -13,7 +13,7 @@ func TestLimit(t *testing.T) {
 	cells := []result.Cell{
 		{Mode: "docker/driver:a.b", Workload: "rr", Metric: "rtt_p99", Value: new(30e-6), CI: &result.Interval{29e-6, 31e-6}},
 		{
-			Mode: "docker/driver:a.b", Workload: "rr", Metric: "transaction_rate", Value: new(5e4), CI: &result.Interval{4.9e4, 5.1e4}, Ratio: new(0.7), RatioCI: &result.Interval{0.68, 0.72},
+			Mode: "docker/driver:a.b", Workload: "rr", Metric: "transaction_rate", Value: new(5e4), CI: &result.Interval{4.9e4, 5.1e4}, Judgement: result.Judgement{Ratio: new(0.7), RatioCI: &result.Interval{0.68, 0.72}},
 			Added: &result.Added{Amount: result.Amount{Value: 7e-6, CI: &result.Interval{6e-6, 8e-6}}, Unit: "s/transaction"},
 		},
 		{Mode: "m", Workload: "bulk", Metric: "goodput", Value: new(9e9), CI: &result.Interval{8.9e9, 9.1e9}},

@@ -20,7 +20,7 @@ func JudgeMeans(of []MeanRatio, margin float64) []result.Cell {
 	family := make([]judged, len(of))
 	for i, m := range of {
 		cells[i].Better, cells[i].Verdict = m.Better, result.CannotTell
-		family[i] = judged{cell: &cells[i], ratio: m.Ratio, mayRise: m.MayRise, mayFall: m.MayFall}
+		family[i] = judged{into: &cells[i].Judgement, better: m.Better, ratio: m.Ratio, mayRise: m.MayRise, mayFall: m.MayFall}
 	}
 	judge(family, Rule{Margin: margin})
 	return cells

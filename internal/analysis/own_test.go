@@ -12,7 +12,7 @@ import (
 func TestOwnShares(t *testing.T) {
 	end := func(own float64) *result.End { return &result.End{OwnTime: &own} }
 	cell := func(mode, baseline string, value, ratio float64) result.Cell {
-		return result.Cell{Mode: mode, Baseline: baseline, Workload: "rr", Metric: "transaction_rate", Value: &value, Ratio: &ratio}
+		return result.Cell{Mode: mode, Baseline: baseline, Workload: "rr", Metric: "transaction_rate", Value: &value, Judgement: result.Judgement{Ratio: &ratio}}
 	}
 	host := cell("host", "", 1e5, 0)
 	host.Ratio = nil

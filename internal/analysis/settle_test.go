@@ -11,7 +11,7 @@ import (
 
 func TestSettle(t *testing.T) {
 	cell := func(change func(*result.Cell)) result.Cell {
-		c := result.Cell{Verdict: result.CannotTell, N: 10, Margin: 0.05, Ratio: new(1.0), RatioCI: &result.Interval{1 / 1.1025, 1.1025}} // w = 2 ln 1.05
+		c := result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, Margin: 0.05, Ratio: new(1.0), RatioCI: &result.Interval{1 / 1.1025, 1.1025}}, N: 10} // w = 2 ln 1.05
 		change(&c)
 		return c
 	}
@@ -44,7 +44,7 @@ func TestSettleAsForecast(t *testing.T) {
 	estimate := func(sd, df float64) int {
 		l := stats.LogRatio{N: 8, SD: sd, DF: df}
 		lo, hi, _ := l.Interval(0.95)
-		_, got := Settle(result.Cell{Verdict: result.CannotTell, N: l.N, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}, DF: df}, false, false)
+		_, got := Settle(result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, Margin: 0.05, Ratio: new(l.Ratio()), RatioCI: &result.Interval{lo, hi}, DF: df}, N: l.N}, false, false)
 		must.EqualFor(t, fmt.Sprintf("sd %g, %g degrees of freedom", sd, df), stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0], got)
 		return l.N + got
 	}

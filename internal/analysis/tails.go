@@ -40,7 +40,7 @@ func WithoutTails(c result.Cell) result.Cell {
 	if inTails(c.Metric) {
 		c.Unjudged = noTails
 	}
-	c.Ratio, c.RatioCI, c.P, c.Verdict, c.Margin, c.Detectable, c.BlocksNeeded, c.Setups, c.DF, c.Added, c.Unpaired = nil, nil, nil, "", 0, nil, nil, 0, 0, nil, false
+	c.Judgement, c.Added, c.Unpaired = result.Judgement{Indicative: c.Indicative}, nil, false
 	return c
 }
 
@@ -143,7 +143,7 @@ func (f *family) judgeTails(in Input, workload string, q float64) {
 		limits[m.ID], _ = stats.TailQuantile(clusters, q, 1-level/float64(max(1, compared)))
 		c := result.Cell{
 			Mode: m.ID, Workload: workload, Metric: f.metric.Name, Unit: f.metric.Unit, Better: f.metric.Better, N: len(trials), Value: &t.Value, AtLeast: isLate,
-			Baseline: m.Baseline, Indicative: f.rule.Indicative, Tail: &result.Tail{Rate: rate, Exchanges: t.N, Above: t.Above},
+			Baseline: m.Baseline, Judgement: result.Judgement{Indicative: f.rule.Indicative}, Tail: &result.Tail{Rate: rate, Exchanges: t.N, Above: t.Above},
 		}
 		if setups > 0 && setups < len(trials) {
 			c.Setups = setups

@@ -133,7 +133,7 @@ func TestTailsWithoutVerdict(t *testing.T) {
 // Cells of earlier versions lose what the tail pass would have to show, and no others lose anything.
 func TestWithoutTails(t *testing.T) {
 	ratio := 1.2
-	old := result.Cell{Metric: "rtt_p999", Baseline: "host", Ratio: &ratio, RatioCI: &result.Interval{1.1, 1.3}, Verdict: result.Worse, N: 7}
+	old := result.Cell{Metric: "rtt_p999", Baseline: "host", Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{1.1, 1.3}, Verdict: result.Worse}, N: 7}
 	must.Equal(t, result.Cell{Metric: "rtt_p999", Baseline: "host", N: 7, Unjudged: noTails}, WithoutTails(old))
 	old.Metric = "rtt_p99"
 	must.Equal(t, old, WithoutTails(old))

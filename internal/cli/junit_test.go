@@ -65,7 +65,7 @@ func TestJUnitCases(t *testing.T) {
 		if verdict == result.CannotTell {
 			ci[1] = 1.03
 		}
-		return result.Change{Mode: mode, Workload: "tcp_rr", Metric: "transaction_rate", BeforeN: 5, AfterN: 5, Ratio: new(0.9), RatioCI: ci, Verdict: verdict, Margin: 0.05}
+		return result.Change{Mode: mode, Workload: "tcp_rr", Metric: "transaction_rate", BeforeN: 5, AfterN: 5, Judgement: result.Judgement{Ratio: new(0.9), RatioCI: ci, Verdict: verdict, Margin: 0.05}}
 	}
 	own := change("host", result.Worse)
 	own.Own = true

@@ -19,8 +19,7 @@ func TestRankTries(t *testing.T) {
 	add := func(name string, ratio float64, v result.Verdict) {
 		tries = append(tries, why.Try{Name: "try-" + name, Candidate: setting.Candidate{With: map[string]string{name: "on"}, Permanent: []string{"sysctl " + name}, GivesUp: "what " + name + " did"}})
 		for _, metric := range []string{"cpu_cost_transactions", "transaction_rate"} {
-			run.Comparisons = append(run.Comparisons, result.Comparison{ID: "try-" + name, Metric: metric, Better: result.Higher, Ratio: &ratio, Verdict: v,
-				RatioCI: &result.Interval{ratio - 0.01, ratio + 0.01}, A: result.Side{ID: "try-" + name, Workload: "tcp_rr"}})
+			run.Comparisons = append(run.Comparisons, result.Comparison{ID: "try-" + name, Metric: metric, Better: result.Higher, Judgement: result.Judgement{Ratio: &ratio, Verdict: v, RatioCI: &result.Interval{ratio - 0.01, ratio + 0.01}}, A: result.Side{ID: "try-" + name, Workload: "tcp_rr"}})
 		}
 	}
 	add("a", 1.02, result.CannotTell)

@@ -20,7 +20,7 @@ func FuzzFormats(f *testing.F) {
 	f.Add("\u2028\u0085mode: x", "Benchmark 1 5", "a b", "\xff", 5e-324)
 	f.Fuzz(func(t *testing.T, mode, workload, metric, reason string, value float64) {
 		run := result.Run{Schema: result.Schema, ID: reason, Modes: []result.Mode{{ID: mode, Status: result.ModeMeasured}}, Tare: result.Build{Version: reason}}
-		run.Cells = []result.Cell{{Mode: mode, Workload: workload, Metric: metric, Unit: reason, Value: &value, Verdict: result.Verdict(reason)}}
+		run.Cells = []result.Cell{{Mode: mode, Workload: workload, Metric: metric, Unit: reason, Value: &value, Judgement: result.Judgement{Verdict: result.Verdict(reason)}}}
 		trial := result.Trial{Schema: result.TrialSchema, Mode: mode, Workload: workload, Block: 1, Attempt: 1, Status: result.TrialOK, Metrics: map[string]float64{metric: value}}
 		lost := trial
 		lost.Block, lost.Status, lost.Reason = 2, result.TrialFailed, reason

@@ -26,8 +26,7 @@ func TestDashboardAsksForWhatThereIs(t *testing.T) {
 	one := 1.
 	run := result.Run{ID: "x", Modes: []result.Mode{{ID: "m", Status: result.ModeVoid}}}
 	for _, m := range result.Metrics() {
-		run.Cells = append(run.Cells, result.Cell{Mode: "m", Workload: "w", Metric: m.Name, Unit: m.Unit, Value: &one, Baseline: "b", Ratio: &one,
-			RatioCI: &result.Interval{1, 1}, Verdict: result.Worse})
+		run.Cells = append(run.Cells, result.Cell{Mode: "m", Workload: "w", Metric: m.Name, Unit: m.Unit, Value: &one, Baseline: "b", Judgement: result.Judgement{Ratio: &one, RatioCI: &result.Interval{1, 1}, Verdict: result.Worse}})
 	}
 	var out bytes.Buffer
 	must.Do(t, OpenMetrics(&out, run, nil))

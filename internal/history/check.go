@@ -232,7 +232,7 @@ func (c *check) judge(checked Run, noisy bool) []result.Change {
 // level among the earlier ones are found at a level of significance.
 func stretchOf(earlier []point, checked point, level float64) stretch {
 	s := stretch{change: result.Change{Mode: checked.key.mode, Workload: checked.key.workload, Metric: checked.key.metric, Unit: checked.unit, Better: checked.better,
-		BeforeN: len(earlier), After: &checked.ratio, AfterCI: checked.ci, AfterN: 1, Verdict: result.CannotTell}}
+		BeforeN: len(earlier), After: &checked.ratio, AfterCI: checked.ci, AfterN: 1, Judgement: result.Judgement{Verdict: result.CannotTell}}}
 	ys := make([]float64, len(earlier))
 	for i, p := range earlier {
 		ys[i] = math.Log(p.ratio)

@@ -45,7 +45,7 @@ func made(n int, lanes ...lane) []Run {
 				panic("no metric " + l.metric)
 			}
 			r.Cells = append(r.Cells, result.Cell{Mode: l.mode, Baseline: "host", Workload: l.workload, Metric: l.metric, Unit: m.Unit, Better: m.Better, N: 12,
-				Ratio: &ratio, RatioCI: &result.Interval{ratio * 0.995, ratio * 1.005}})
+				Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{ratio * 0.995, ratio * 1.005}}})
 		}
 		out = append(out, Run{Path: "runs/" + r.ID, Study: "nets", Hash: "0123", Run: r})
 	}

@@ -78,29 +78,23 @@ func (m ModeChange) Lost() bool { return m.Before == ModeMeasured && m.After != 
 // are the two ratios. A baseline itself is compared by its own values, in the metric's
 // unit, and Own is set: such a change can come from the machine. Ratio is After to Before
 // and RatioCI its 95 % interval, from the spread of both runs. P is Holm-adjusted over
-// the modes of one workload and metric, each baseline alone. The other fields have the
-// meaning of [Cell]; with a lower bound in either run, the verdicts that it cannot
+// the modes of one workload and metric, each baseline alone, and BlocksNeeded are those of each
+// run. The other fields have the meaning of [Cell]; with a lower bound in either run, the verdicts that it cannot
 // support are not given.
 type Change struct {
-	Mode         string    `json:"mode"`
-	Workload     string    `json:"workload"`
-	Metric       string    `json:"metric"`
-	Unit         string    `json:"unit"`
-	Better       Direction `json:"better"`
-	Own          bool      `json:"own,omitempty"`
-	Before       *float64  `json:"before"`
-	BeforeCI     *Interval `json:"before_ci,omitempty"`
-	BeforeN      int       `json:"before_n"`
-	After        *float64  `json:"after"`
-	AfterCI      *Interval `json:"after_ci,omitempty"`
-	AfterN       int       `json:"after_n"`
-	Ratio        *float64  `json:"ratio,omitempty"`
-	RatioCI      *Interval `json:"ratio_ci,omitempty"`
-	P            *float64  `json:"p,omitempty"`
-	Verdict      Verdict   `json:"verdict"`
-	Margin       float64   `json:"margin"`
-	Detectable   *float64  `json:"detectable,omitempty"`
-	BlocksNeeded *int      `json:"blocks_needed,omitempty"` // of each run
+	Mode     string    `json:"mode"`
+	Workload string    `json:"workload"`
+	Metric   string    `json:"metric"`
+	Unit     string    `json:"unit"`
+	Better   Direction `json:"better"`
+	Own      bool      `json:"own,omitempty"`
+	Before   *float64  `json:"before"`
+	BeforeCI *Interval `json:"before_ci,omitempty"`
+	BeforeN  int       `json:"before_n"`
+	After    *float64  `json:"after"`
+	AfterCI  *Interval `json:"after_ci,omitempty"`
+	AfterN   int       `json:"after_n"`
+	Judgement
 	// Added is how much more time the mode adds to the baseline than before, or with Own takes, with the unit of
 	// [Cell].Added. Nil for metrics that are no time, between different machines, with a Basis, and where unknown.
 	Added *Added `json:"added,omitempty"`
@@ -111,8 +105,7 @@ type Change struct {
 // Cell is the change as a cell of the later run, with the earlier one as its baseline.
 func (c Change) Cell() Cell {
 	return Cell{Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: min(c.BeforeN, c.AfterN),
-		Baseline: "before", Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P, Verdict: c.Verdict, Margin: c.Margin,
-		Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded}
+		Baseline: "before", Judgement: c.Judgement}
 }
 
 // Difference is a property that differs between the environments of two runs. Scope is

@@ -7,28 +7,18 @@ package result
 // where that is better) than expected, same means as expected within the margin. If
 // nothing can be compared, Reason says why, Metric is empty and there are no values.
 type Comparison struct {
-	ID           string    `json:"id"`
-	Title        string    `json:"title,omitempty"`
-	A            Side      `json:"a"`
-	B            Side      `json:"b"`
-	Expect       *float64  `json:"expect,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
-	Metric       string    `json:"metric,omitempty"`
-	Unit         string    `json:"unit,omitempty"` // of the metric; empty if both sides are ratios
-	Better       Direction `json:"better,omitempty"`
-	N            int       `json:"n"`
-	Missing      int       `json:"missing,omitempty"` // blocks with only one side
-	Ratio        *float64  `json:"ratio,omitempty"`
-	RatioCI      *Interval `json:"ratio_ci,omitempty"`
-	P            *float64  `json:"p,omitempty"`
-	FlipP        *float64  `json:"p_sign_flip,omitempty"` // as of a [Cell]
-	Verdict      Verdict   `json:"verdict,omitempty"`
-	Margin       float64   `json:"margin,omitempty"`
-	Detectable   *float64  `json:"detectable,omitempty"`
-	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
-	Indicative   bool      `json:"indicative,omitempty"`
-	Setups       int       `json:"setups,omitempty"` // as of a [Cell], like DF
-	DF           float64   `json:"df,omitempty"`
+	ID      string    `json:"id"`
+	Title   string    `json:"title,omitempty"`
+	A       Side      `json:"a"`
+	B       Side      `json:"b"`
+	Expect  *float64  `json:"expect,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Metric  string    `json:"metric,omitempty"`
+	Unit    string    `json:"unit,omitempty"` // of the metric; empty if both sides are ratios
+	Better  Direction `json:"better,omitempty"`
+	N       int       `json:"n"`
+	Missing int       `json:"missing,omitempty"` // blocks with only one side
+	Judgement
 }
 
 // Side is one side of a comparison: its id in the study, its mode and workload, and its
@@ -49,8 +39,7 @@ type Side struct {
 func (c Comparison) Cell() Cell {
 	return Cell{
 		Mode: c.A.ID, Workload: c.A.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N,
-		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P, FlipP: c.FlipP,
-		Verdict: c.Verdict, Margin: c.Margin, Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded, Indicative: c.Indicative, Setups: c.Setups, DF: c.DF,
+		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Judgement: c.Judgement,
 	}
 }
 

@@ -217,6 +217,29 @@ const (
 	CannotTell Verdict = "cannot_tell" // neither; see BlocksNeeded
 )
 
+// Judgement is a ratio of two sides, its 95 % interval, and what they show. P is Holm-adjusted.
+// Margin and Detectable are relative: 0.05 is 5 %. Pointers are nil when unknown.
+type Judgement struct {
+	Ratio   *float64  `json:"ratio,omitempty"`
+	RatioCI *Interval `json:"ratio_ci,omitempty"`
+	P       *float64  `json:"p,omitempty"`
+	// FlipP is the p value of the sign-flip test of the ratio, not adjusted: what P shows is a difference only if it is below
+	// 0.05, too. Absent where there are too few or too many replicates for it.
+	FlipP        *float64 `json:"p_sign_flip,omitempty"`
+	Verdict      Verdict  `json:"verdict,omitempty"`
+	Margin       float64  `json:"margin,omitempty"`
+	Detectable   *float64 `json:"detectable,omitempty"`
+	BlocksNeeded *int     `json:"blocks_needed,omitempty"`
+	// Indicative marks the cells of a short run (profile quick), and one whose blocks all share one set-up.
+	Indicative bool `json:"indicative,omitempty"`
+	// Setups is the number of set-ups of the mode and its baseline behind the interval of the ratio, where some of the N
+	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
+	// has its own, and in runs of programs that did not record it.
+	Setups int `json:"setups,omitempty"`
+	// DF are the degrees of freedom of the interval of the ratio where it is that of set-ups; absent where they are N - 1.
+	DF float64 `json:"df,omitempty"`
+}
+
 // Cell is mode x workload x metric over all blocks. Value is the geometric mean over the
 // trials and CI its 95 % interval (the arithmetic mean if a trial has the value 0). Ratio
 // is the geometric mean, over the blocks that have both, of the mode's value to its
@@ -245,24 +268,7 @@ type Cell struct {
 	Bands    *Bands    `json:"bands,omitempty"`
 	Lossy    *Lossy    `json:"lossy,omitempty"`
 	Baseline string    `json:"baseline,omitempty"`
-	Ratio    *float64  `json:"ratio,omitempty"`
-	RatioCI  *Interval `json:"ratio_ci,omitempty"`
-	P        *float64  `json:"p,omitempty"`
-	// FlipP is the p value of the sign-flip test of the ratio, not adjusted: what P shows is a difference only if it is below
-	// 0.05, too. Absent where there are too few or too many replicates for it.
-	FlipP        *float64 `json:"p_sign_flip,omitempty"`
-	Verdict      Verdict  `json:"verdict,omitempty"`
-	Margin       float64  `json:"margin,omitempty"`
-	Detectable   *float64 `json:"detectable,omitempty"`
-	BlocksNeeded *int     `json:"blocks_needed,omitempty"`
-	// Indicative marks the cells of a short run (profile quick), and one whose blocks all share one set-up.
-	Indicative bool `json:"indicative,omitempty"`
-	// Setups is the number of set-ups of the mode and its baseline behind the interval of the ratio, where some of the N
-	// blocks share one: these are then what the interval is of. With 1 it is that of one set-up. Absent where each block
-	// has its own, and in runs of programs that did not record it.
-	Setups int `json:"setups,omitempty"`
-	// DF are the degrees of freedom of the interval of the ratio where it is that of set-ups; absent where they are N - 1.
-	DF float64 `json:"df,omitempty"`
+	Judgement
 	// Added is what the mode adds to the baseline, in time: the mean over the blocks of the difference, with the unit
 	// s, s/transaction, s/connection, s/query or a CPU cost's. Nil for metrics that are no time, and where unknown.
 	Added *Added `json:"added,omitempty"`

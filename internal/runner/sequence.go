@@ -170,7 +170,7 @@ func (r *run) provisional(block int) {
 	cells, _ := analysis.Judge(analysis.Input{Modes: r.modes(), Workloads: plan.Names(r.cfg.Study), Values: r.schedule.Values(), Rule: analysis.RuleOf(r.cfg.Study, nil)})
 	for i := range cells {
 		c := &cells[i]
-		c.Verdict, c.CI, c.RatioCI, c.P, c.FlipP, c.BlocksNeeded = "", nil, nil, nil, nil, nil
+		c.CI, c.Judgement = nil, result.Judgement{Ratio: c.Ratio}
 	}
 	r.tell(live.Provisional{Blocks: block, Cells: cells})
 }

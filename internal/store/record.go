@@ -132,9 +132,10 @@ func comparable(run result.Run) result.Run {
 		if c.Ratio == nil {
 			continue
 		}
+		j := c.Judgement
+		j.P, j.FlipP, j.Detectable, j.BlocksNeeded = nil, nil, nil, nil
 		out.Cells = append(out.Cells, result.Cell{
-			Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N, Baseline: c.Baseline, AtLeast: c.AtLeast,
-			Ratio: c.Ratio, RatioCI: c.RatioCI, Verdict: c.Verdict, Margin: c.Margin, Indicative: c.Indicative, Setups: c.Setups, DF: c.DF,
+			Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N, Baseline: c.Baseline, AtLeast: c.AtLeast, Judgement: j,
 		})
 	}
 	out.Cells = slices.Clip(out.Cells)

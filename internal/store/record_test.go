@@ -25,7 +25,7 @@ func historic(id string, minutes int) result.Run {
 		result.Mode{ID: "copy", Title: "Control", Status: result.ModeVoid, Reason: "no proof", Baseline: "host", Control: true})
 	of := func(metric string, ratio float64) result.Cell {
 		return result.Cell{Mode: "m", Workload: "w", Metric: metric, Unit: "bit/s", Better: result.Higher, N: minutes, Value: new(7.0), Baseline: "host",
-			Ratio: new(ratio), RatioCI: &result.Interval{ratio - 0.1, ratio + 0.1}, P: new(0.5), Verdict: result.Worse, Margin: 0.05}
+			Judgement: result.Judgement{Ratio: new(ratio), RatioCI: &result.Interval{ratio - 0.1, ratio + 0.1}, P: new(0.5), Verdict: result.Worse, Margin: 0.05}}
 	}
 	other := of("rtt_p50", 1.25)
 	other.RatioCI, other.Margin, other.AtLeast, other.Indicative, other.Verdict = nil, 0.1, true, true, ""

@@ -72,11 +72,11 @@ func TestEncodeRunRefuses(t *testing.T) {
 	for want, cell := range map[string]result.Cell{
 		"value":      {Value: &nan},
 		"ci":         {CI: &result.Interval{0, nan}},
-		"ratio":      {Ratio: &nan},
-		"ratio_ci":   {RatioCI: &result.Interval{math.Inf(-1), 0}},
-		"p":          {P: &nan},
-		"margin":     {Margin: nan},
-		"detectable": {Detectable: &nan},
+		"ratio":      {Judgement: result.Judgement{Ratio: &nan}},
+		"ratio_ci":   {Judgement: result.Judgement{RatioCI: &result.Interval{math.Inf(-1), 0}}},
+		"p":          {Judgement: result.Judgement{P: &nan}},
+		"margin":     {Judgement: result.Judgement{Margin: nan}},
+		"detectable": {Judgement: result.Judgement{Detectable: &nan}},
 	} {
 		cell.Mode, cell.Workload, cell.Metric = "m", "w", "goodput"
 		_, err := EncodeRun(result.Run{Cells: []result.Cell{cell}})
@@ -113,7 +113,7 @@ func TestWriteFileRefuses(t *testing.T) {
 
 // JSON has no word for an infinite figure.
 func TestComparisonNotFinite(t *testing.T) {
-	for _, c := range []result.Comparison{{ID: "x", Ratio: new(math.Inf(1))}, {ID: "x", B: result.Side{Value: new(math.NaN())}}, {ID: "x", A: result.Side{CI: &result.Interval{0, math.Inf(1)}}}} {
+	for _, c := range []result.Comparison{{ID: "x", Judgement: result.Judgement{Ratio: new(math.Inf(1))}}, {ID: "x", B: result.Side{Value: new(math.NaN())}}, {ID: "x", A: result.Side{CI: &result.Interval{0, math.Inf(1)}}}} {
 		if _, err := EncodeRun(result.Run{Comparisons: []result.Comparison{c}}); err == nil {
 			t.Errorf("%+v was written", c)
 		}

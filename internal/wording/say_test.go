@@ -128,45 +128,45 @@ func TestVerdict(t *testing.T) {
 		cell result.Cell
 		want string
 	}{
-		{"worse", result.Cell{Verdict: result.Worse, Better: result.Higher, Ratio: ptr(0.83), RatioCI: &result.Interval{0.81, 0.86}},
+		{"worse", result.Cell{Judgement: result.Judgement{Verdict: result.Worse, Ratio: ptr(0.83), RatioCI: &result.Interval{0.81, 0.86}}, Better: result.Higher},
 			"worse: 0.83 (0.81-0.86) of host"},
-		{"worse where lower is better", result.Cell{Verdict: result.Worse, Better: result.Lower, Ratio: ptr(1.3), RatioCI: &result.Interval{1.25, 1.36}},
+		{"worse where lower is better", result.Cell{Judgement: result.Judgement{Verdict: result.Worse, Ratio: ptr(1.3), RatioCI: &result.Interval{1.25, 1.36}}, Better: result.Lower},
 			"worse: 1.30 (1.25-1.36) times host"},
-		{"better", result.Cell{Verdict: result.Better, Better: result.Higher, Ratio: ptr(1.07), RatioCI: &result.Interval{1.02, 1.12}},
+		{"better", result.Cell{Judgement: result.Judgement{Verdict: result.Better, Ratio: ptr(1.07), RatioCI: &result.Interval{1.02, 1.12}}, Better: result.Higher},
 			"better: 1.07 (1.02-1.12) times host"},
-		{"better where lower is better", result.Cell{Verdict: result.Better, Better: result.Lower, Ratio: ptr(0.8), RatioCI: &result.Interval{0.7, 0.9}},
+		{"better where lower is better", result.Cell{Judgement: result.Judgement{Verdict: result.Better, Ratio: ptr(0.8), RatioCI: &result.Interval{0.7, 0.9}}, Better: result.Lower},
 			"better: 0.80 (0.70-0.90) of host"},
-		{"worse without a figure", result.Cell{Verdict: result.Worse}, "worse than host"},
-		{"same", result.Cell{Verdict: result.Same, Margin: 0.05}, "same within 5 %"},
-		{"same, odd margin", result.Cell{Verdict: result.Same, Margin: 0.025}, "same within 2.5 %"},
-		{"small", result.Cell{Verdict: result.Small, Margin: 0.05}, "different, but less than 5 %"},
-		{"small, no margin", result.Cell{Verdict: result.Small}, "different, but less than the margin"},
-		{"cannot tell", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 1.04}, BlocksNeeded: ptr(12)},
+		{"worse without a figure", result.Cell{Judgement: result.Judgement{Verdict: result.Worse}}, "worse than host"},
+		{"same", result.Cell{Judgement: result.Judgement{Verdict: result.Same, Margin: 0.05}}, "same within 5 %"},
+		{"same, odd margin", result.Cell{Judgement: result.Judgement{Verdict: result.Same, Margin: 0.025}}, "same within 2.5 %"},
+		{"small", result.Cell{Judgement: result.Judgement{Verdict: result.Small, Margin: 0.05}}, "different, but less than 5 %"},
+		{"small, no margin", result.Cell{Judgement: result.Judgement{Verdict: result.Small}}, "different, but less than the margin"},
+		{"cannot tell", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 1.04}, BlocksNeeded: ptr(12)}},
 			"cannot tell: between -9 % and +4 %; about 12 more blocks"},
-		{"cannot tell, one block", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.9852, 1.0004}, BlocksNeeded: ptr(1)},
+		{"cannot tell, one block", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.9852, 1.0004}, BlocksNeeded: ptr(1)}},
 			"cannot tell: between -1.5 % and 0 %; about 1 more block"},
-		{"cannot tell after correction", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 0.97}},
+		{"cannot tell after correction", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 0.97}}},
 			"cannot tell: between -9 % and -3 %; not after correction for several comparisons"},
-		{"two blocks", result.Cell{Verdict: result.CannotTell, Baseline: "host", N: 2, RatioCI: &result.Interval{0.91, 0.97}},
+		{"two blocks", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 0.97}}, Baseline: "host", N: 2},
 			"cannot tell: between -9 % and -3 %; indicative: fewer than three blocks"},
-		{"two values of the baseline", result.Cell{Verdict: result.CannotTell, Baseline: "host", N: 9, Unpaired: true, P: new(0.01), RatioCI: &result.Interval{0.91, 0.97}},
+		{"two values of the baseline", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, P: new(0.01), RatioCI: &result.Interval{0.91, 0.97}}, Baseline: "host", N: 9, Unpaired: true},
 			"cannot tell: between -9 % and -3 %; indicative: fewer than three values of each"},
-		{"cannot tell, wide", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.1, 12}},
+		{"cannot tell, wide", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.1, 12}}},
 			"cannot tell: between 0.10 and 12.0 times host"},
-		{"cannot tell, nearly anything", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{2.2e-8, 530703}},
+		{"cannot tell, nearly anything", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{2.2e-8, 530703}}},
 			"cannot tell: from less than a hundredth to more than a hundred times host"},
-		{"cannot tell, far away", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.01098, 0.01167}},
+		{"cannot tell, far away", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.01098, 0.01167}}},
 			"cannot tell: between 0.011 and 0.012 of host; not after correction for several comparisons"},
-		{"cannot tell, near each other", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.71012, 0.71049}},
+		{"cannot tell, near each other", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.71012, 0.71049}}},
 			"cannot tell: between 0.7101 and 0.7105 of host; not after correction for several comparisons"},
-		{"cannot tell, generator", result.Cell{Verdict: result.CannotTell, AtLeast: true, RatioCI: &result.Interval{0.91, 1.04}},
+		{"cannot tell, generator", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 1.04}}, AtLeast: true},
 			"cannot tell: the generator could not keep up"},
-		{"cannot tell, the search's end", result.Cell{Verdict: result.CannotTell, Metric: "throughput_0", AtLeast: true},
+		{"cannot tell, the search's end", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell}, Metric: "throughput_0", AtLeast: true},
 			"cannot tell: no higher load could be offered"},
-		{"cannot tell, nothing known", result.Cell{Verdict: result.CannotTell}, "cannot tell"},
-		{"of one set-up", result.Cell{Verdict: result.Same, Margin: 0.05, N: 7, Setups: 1}, "same within 5 %; indicative: of one set-up"},
+		{"cannot tell, nothing known", result.Cell{Judgement: result.Judgement{Verdict: result.CannotTell}}, "cannot tell"},
+		{"of one set-up", result.Cell{Judgement: result.Judgement{Verdict: result.Same, Margin: 0.05, Setups: 1}, N: 7}, "same within 5 %; indicative: of one set-up"},
 		{"not judged", result.Cell{}, "not judged"},
-		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
+		{"from the future", result.Cell{Judgement: result.Judgement{Verdict: "odd\x1b"}}, "unknown verdict: odd"},
 	} {
 		c.cell.Baseline = "host"
 		must.EqualFor(t, c.name, c.want, Verdict(c.cell))
@@ -240,7 +240,7 @@ func FuzzClean(f *testing.F) {
 func ptr[T any](v T) *T { return &v }
 
 func TestBlocks(t *testing.T) {
-	for want, c := range map[string]result.Cell{"7": {N: 7}, "7 (4 set-ups)": {N: 7, Setups: 4}, "7 (1 set-up)": {N: 7, Setups: 1}} {
+	for want, c := range map[string]result.Cell{"7": {N: 7}, "7 (4 set-ups)": {N: 7, Judgement: result.Judgement{Setups: 4}}, "7 (1 set-up)": {N: 7, Judgement: result.Judgement{Setups: 1}}} {
 		if got := Blocks(c); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

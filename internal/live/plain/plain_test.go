@@ -56,8 +56,8 @@ func enough() []live.Event {
 		live.Recreated{Block: 2, Modes: []string{"host", "netns/vxlan"}, Took: 400 * time.Millisecond},
 		live.TrialStarted{Done: 4, Total: 26, Block: 2, Blocks: 12, Modes: []string{"host"}, Workload: "tcp_stream", Remaining: 10 * time.Minute},
 		live.Provisional{Blocks: 2, Cells: []result.Cell{
-			{Mode: "host", Workload: "tcp_stream", Metric: "goodput"}, {Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Ratio: &ratio},
-			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "retransmits", Ratio: &ratio},
+			{Mode: "host", Workload: "tcp_stream", Metric: "goodput"}, {Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Judgement: result.Judgement{Ratio: &ratio}},
+			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "retransmits", Judgement: result.Judgement{Ratio: &ratio}},
 		}},
 		live.Provisional{Blocks: 2},
 		live.Moved{Dir: "/runs/d"},

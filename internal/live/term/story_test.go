@@ -82,7 +82,7 @@ func evil() []live.Event {
 		live.TrialStarted{Modes: []string{s, long}, Workload: long, Total: -1, Done: 5, Blocks: 1, Remaining: -1},
 		live.Progress{Mode: s, Workload: long, Unit: s, Rate: -1},
 		live.Progress{Mode: s, Workload: long, Unit: s, Rate: 1},
-		live.Provisional{Blocks: -3, Cells: []result.Cell{{Mode: s, Workload: s, Metric: "goodput", Value: p(-1), Ratio: p(-5)}}},
+		live.Provisional{Blocks: -3, Cells: []result.Cell{{Mode: s, Workload: s, Metric: "goodput", Value: p(-1), Judgement: result.Judgement{Ratio: p(-5)}}}},
 		live.WarningRaised{Warning: result.Warning{Code: s, Scope: s}},
 		live.Decision{Text: long},
 		live.Moved{Dir: s},

@@ -20,15 +20,15 @@ func sampleChanges() result.Changes {
 		Modes:       []result.ModeChange{{Mode: "docker/overlay", Before: result.ModeMeasured, After: result.ModeFailed, Reason: "engine a: context deadline exceeded"}, {Mode: "netns/new", After: result.ModeMeasured}},
 		Cells: []result.Change{
 			{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Own: true, Before: new(21e9), BeforeCI: &result.Interval{20e9, 22e9}, BeforeN: 7,
-				After: new(18e9), AfterCI: &result.Interval{17e9, 19e9}, AfterN: 7, Ratio: new(0.857), RatioCI: &result.Interval{0.80, 0.92}, Verdict: result.Worse, Margin: 0.05},
+				After: new(18e9), AfterCI: &result.Interval{17e9, 19e9}, AfterN: 7, Judgement: result.Judgement{Ratio: new(0.857), RatioCI: &result.Interval{0.80, 0.92}, Verdict: result.Worse, Margin: 0.05}},
 			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.83), BeforeCI: &result.Interval{0.81, 0.86}, BeforeN: 7,
-				After: new(0.71), AfterCI: &result.Interval{0.69, 0.73}, AfterN: 7, Ratio: new(0.855), RatioCI: &result.Interval{0.82, 0.89}, Verdict: result.Worse, Margin: 0.05},
+				After: new(0.71), AfterCI: &result.Interval{0.69, 0.73}, AfterN: 7, Judgement: result.Judgement{Ratio: new(0.855), RatioCI: &result.Interval{0.82, 0.89}, Verdict: result.Worse, Margin: 0.05}},
 			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.6), BeforeN: 1, After: new(0.6), AfterN: 1,
-				Ratio: new(1.0), Verdict: result.CannotTell, Margin: 0.05},
+				Judgement: result.Judgement{Ratio: new(1.0), Verdict: result.CannotTell, Margin: 0.05}},
 			{Mode: "netns/macvlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.9), BeforeCI: &result.Interval{0.8, 1.01}, BeforeN: 7,
-				After: new(0.92), AfterCI: &result.Interval{0.8, 1.1}, AfterN: 7, Ratio: new(1.02), RatioCI: &result.Interval{0.91, 1.14}, Verdict: result.CannotTell, Margin: 0.05, BlocksNeeded: new(12)},
-			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "retransmits", Unit: "segments", Better: result.Lower, Before: new(0.0), BeforeN: 7, After: new(2.0), AfterN: 7, Verdict: result.CannotTell},
-			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "send_rate", Unit: "bit/s", Better: result.Higher, Before: new(0.8), BeforeN: 7, After: new(0.8), AfterN: 7, Ratio: new(1.0), Verdict: result.Same, Margin: 0.05},
+				After: new(0.92), AfterCI: &result.Interval{0.8, 1.1}, AfterN: 7, Judgement: result.Judgement{Ratio: new(1.02), RatioCI: &result.Interval{0.91, 1.14}, Verdict: result.CannotTell, Margin: 0.05, BlocksNeeded: new(12)}},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "retransmits", Unit: "segments", Better: result.Lower, Before: new(0.0), BeforeN: 7, After: new(2.0), AfterN: 7, Judgement: result.Judgement{Verdict: result.CannotTell}},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "send_rate", Unit: "bit/s", Better: result.Higher, Before: new(0.8), BeforeN: 7, After: new(0.8), AfterN: 7, Judgement: result.Judgement{Ratio: new(1.0), Verdict: result.Same, Margin: 0.05}},
 		},
 	}
 }
@@ -45,8 +45,8 @@ func TestChangesTimes(t *testing.T) {
 	c := sampleChanges()
 	cell := func(mode string, v result.Verdict, added float64) result.Change {
 		return result.Change{Mode: mode, Workload: "tcp_rr", Metric: "transaction_rate", Unit: "1/s", Better: result.Higher, Before: new(0.62), BeforeN: 7, After: new(0.56), AfterN: 7,
-			Ratio: new(0.9), RatioCI: &result.Interval{0.88, 0.92}, Verdict: v, Margin: 0.05,
-			Added: &result.Added{Amount: result.Amount{Value: added, CI: &result.Interval{added - 1e-7, added + 1e-7}, N: 7}, Unit: "s/transaction"}}
+			Judgement: result.Judgement{Ratio: new(0.9), RatioCI: &result.Interval{0.88, 0.92}, Verdict: v, Margin: 0.05},
+			Added:     &result.Added{Amount: result.Amount{Value: added, CI: &result.Interval{added - 1e-7, added + 1e-7}, N: 7}, Unit: "s/transaction"}}
 	}
 	c.Cells = []result.Change{cell("docker/bridge", result.Worse, 1.2e-6), cell("netns/vxlan", result.CannotTell, 4.1e-6)}
 	shown := func(units model.Units) (out []string) {
@@ -77,7 +77,7 @@ func TestChangesHostile(t *testing.T) {
 		Environment: []result.Difference{{Scope: evil, Name: evil, Before: evil, After: evil}},
 		Refused:     []result.Refusal{{Mode: evil, Workload: evil, Reason: evil}},
 		Modes:       []result.ModeChange{{Mode: evil, Before: evil, After: evil, Reason: evil}},
-		Cells:       []result.Change{{Mode: evil, Workload: evil, Metric: evil, Unit: evil, Verdict: evil}},
+		Cells:       []result.Change{{Mode: evil, Workload: evil, Metric: evil, Unit: evil, Judgement: result.Judgement{Verdict: evil}}},
 	}
 	if text := changesText(c, TextOptions{}); strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("control characters reach the terminal:\n%q", text)
@@ -110,10 +110,10 @@ func sampleBasis() result.Changes {
 	}
 	c.Cells = []result.Change{
 		{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.83), BeforeN: 18,
-			After: new(0.80), AfterN: 3, Ratio: new(0.964), RatioCI: &result.Interval{0.955, 0.973}, Verdict: result.Worse, Margin: 0.05, Spread: new(0.006)},
+			After: new(0.80), AfterN: 3, Judgement: result.Judgement{Ratio: new(0.964), RatioCI: &result.Interval{0.955, 0.973}, Verdict: result.Worse, Margin: 0.05}, Spread: new(0.006)},
 		{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: new(0.6), BeforeN: 20, After: new(0.61), AfterCI: &result.Interval{0.6, 0.62},
-			AfterN: 1, Ratio: new(1.017), RatioCI: &result.Interval{0.93, 1.1}, Verdict: result.CannotTell, Margin: 0.05, Spread: new(0.04), Detectable: new(0.3)},
-		{Mode: "netns/new", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, After: new(0.7), AfterN: 1, Verdict: result.CannotTell, Margin: 0.05},
+			AfterN: 1, Judgement: result.Judgement{Ratio: new(1.017), RatioCI: &result.Interval{0.93, 1.1}, Verdict: result.CannotTell, Margin: 0.05, Detectable: new(0.3)}, Spread: new(0.04)},
+		{Mode: "netns/new", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, After: new(0.7), AfterN: 1, Judgement: result.Judgement{Verdict: result.CannotTell, Margin: 0.05}},
 	}
 	return c
 }

@@ -50,12 +50,12 @@ func Hostile() model.Input {
 			},
 			Cells: []result.Cell{
 				{Mode: "base " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value},
-				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
-				{Mode: mode, Workload: evil, Metric: "cpu_cost", Unit: evil, Better: result.Lower, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Better},
+				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)}},
+				{Mode: mode, Workload: evil, Metric: "cpu_cost", Unit: evil, Better: result.Lower, N: 3, Value: &value, Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Better}},
 				{Mode: "control " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Bands: &result.Bands{},
-					Lossy: &result.Lossy{Lossy: 5, Trials: 3, Upper: math.NaN()}, Ratio: &ratio, RatioCI: &result.Interval{math.NaN(), 0.6}, Verdict: result.Worse},
+					Lossy: &result.Lossy{Lossy: 5, Trials: 3, Upper: math.NaN()}, Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{math.NaN(), 0.6}, Verdict: result.Worse}},
 				// A value of a mode that was not measured must not be shown.
-				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: new(777e9), Ratio: new(7.77), Verdict: result.Better},
+				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: new(777e9), Judgement: result.Judgement{Ratio: new(7.77), Verdict: result.Better}},
 			},
 			Scenarios: []result.Scenario{
 				{ID: evil, Title: evil, Description: evil, Mode: mode, Workload: evil},
@@ -64,11 +64,11 @@ func Hostile() model.Input {
 			},
 			Comparisons: []result.Comparison{
 				{ID: evil, Title: evil, A: result.Side{ID: evil, Mode: mode, Workload: evil, Value: &value}, B: result.Side{ID: "base " + evil, Mode: "base " + evil, Workload: evil}, Metric: evil,
-					Unit: evil, Better: result.Higher, N: 3, Missing: 1, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
+					Unit: evil, Better: result.Higher, N: 3, Missing: 1, Judgement: result.Judgement{Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)}},
 				// A value of a mode that was not measured must not be shown.
-				{A: result.Side{ID: "long", Mode: "long", Value: new(777e9)}, B: result.Side{ID: mode, Mode: mode}, Metric: evil, Ratio: new(7.77), Verdict: result.Better},
-				{ID: evil, A: result.Side{ID: evil, Of: []result.Side{{ID: evil, Mode: mode}, {ID: "long", Mode: "long", Value: new(777e9)}}}, B: result.Side{ID: evil}, Metric: evil, Ratio: new(7.77)},
-				{ID: evil, A: result.Side{ID: evil, Mode: mode}, B: result.Side{ID: evil}, Metric: evil, Ratio: &ratio, Expect: new(0.0), Verdict: result.Worse},
+				{A: result.Side{ID: "long", Mode: "long", Value: new(777e9)}, B: result.Side{ID: mode, Mode: mode}, Metric: evil, Judgement: result.Judgement{Ratio: new(7.77), Verdict: result.Better}},
+				{ID: evil, A: result.Side{ID: evil, Of: []result.Side{{ID: evil, Mode: mode}, {ID: "long", Mode: "long", Value: new(777e9)}}}, B: result.Side{ID: evil}, Metric: evil, Judgement: result.Judgement{Ratio: new(7.77)}},
+				{ID: evil, A: result.Side{ID: evil, Mode: mode}, B: result.Side{ID: evil}, Metric: evil, Judgement: result.Judgement{Ratio: &ratio, Verdict: result.Worse}, Expect: new(0.0)},
 				{Title: evil, A: result.Side{ID: evil}, B: result.Side{ID: evil}, Reason: evil},
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},

@@ -41,10 +41,9 @@ func Drawable(blocks int) model.Input {
 	in.Run.Cells = []result.Cell{
 		{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(1.1e9)},
 		{Mode: "m", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: new(0.55e9),
-			Ratio: new(0.97), RatioCI: &result.Interval{0.9, 1.05}, Margin: 0.05, Verdict: result.CannotTell, BlocksNeeded: new(9)},
+			Judgement: result.Judgement{Ratio: new(0.97), RatioCI: &result.Interval{0.9, 1.05}, Margin: 0.05, Verdict: result.CannotTell, BlocksNeeded: new(9)}},
 		{Mode: "host", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(0.8e9)},
-		{Mode: "m", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: new(0.4e9), Ratio: new(0.5),
-			RatioCI: &result.Interval{0.48, 0.52}, Verdict: result.Worse},
+		{Mode: "m", Workload: "udp_search", Metric: "throughput_0", Unit: "bit/s", Better: result.Higher, N: blocks, Baseline: "host", Value: new(0.4e9), Judgement: result.Judgement{Ratio: new(0.5), RatioCI: &result.Interval{0.48, 0.52}, Verdict: result.Worse}},
 		{Mode: "host", Workload: "udp_search", Metric: "throughput_1", Unit: "bit/s", Better: result.Higher, N: blocks, Value: new(0.9e9), AtLeast: true},
 	}
 	return in

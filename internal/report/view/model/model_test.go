@@ -11,7 +11,7 @@ import (
 func TestPrice(t *testing.T) {
 	cost, _ := result.MetricNamed("cpu_cost_transactions")
 	cell := func(v result.Verdict, ratio float64) result.Cell {
-		return result.Cell{Baseline: "host", Verdict: v, Ratio: &ratio, RatioCI: &result.Interval{ratio - 0.02, ratio + 0.02}, Margin: 0.05}
+		return result.Cell{Baseline: "host", Judgement: result.Judgement{Verdict: v, Ratio: &ratio, RatioCI: &result.Interval{ratio - 0.02, ratio + 0.02}, Margin: 0.05}}
 	}
 	for want, c := range map[string]result.Cell{
 		"costs 1.40 (1.38-1.42) times host's CPU per 1000 transactions":                                cell(result.Worse, 1.4),
@@ -19,7 +19,7 @@ func TestPrice(t *testing.T) {
 		"costs the same CPU per 1000 transactions within 5 %":                                          cell(result.Same, 1),
 		"costs 1.03 (1.01-1.05) times host's CPU per 1000 transactions, a difference of less than 5 %": cell(result.Small, 1.03),
 		"cannot be told from host by CPU cost (between -1.0 % and +3 %)":                               cell(result.CannotTell, 1.01),
-		"": {Baseline: "host", Verdict: result.CannotTell},
+		"": {Baseline: "host", Judgement: result.Judgement{Verdict: result.CannotTell}},
 	} {
 		s := Sentence{}
 		must.Equal(t, want, s.costText(Table{Metric: cost}, c))
@@ -49,7 +49,7 @@ func TestSeen(t *testing.T) {
 	} {
 		var tab Table
 		for _, d := range ds {
-			tab.Groups = append(tab.Groups, Group{Rows: []Row{{Cell: &result.Cell{Detectable: &d}}}})
+			tab.Groups = append(tab.Groups, Group{Rows: []Row{{Cell: &result.Cell{Judgement: result.Judgement{Detectable: &d}}}}})
 		}
 		must.Equal(t, want, tab.Seen())
 	}

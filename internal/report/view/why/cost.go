@@ -131,7 +131,7 @@ func ofBaseline(s result.LadderStep) string {
 
 // judgedStep is a step as a cell that holds its verdict.
 func judgedStep(s result.LadderStep) result.Cell {
-	return result.Cell{Ratio: s.Ratio, RatioCI: s.RatioCI, Verdict: s.Verdict, Baseline: s.Without}
+	return result.Cell{Judgement: result.Judgement{Ratio: s.Ratio, RatioCI: s.RatioCI, Verdict: s.Verdict}, Baseline: s.Without}
 }
 
 // interaction says by how much the two orders differ.

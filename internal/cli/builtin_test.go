@@ -22,7 +22,7 @@ func TestBuiltinStudies(t *testing.T) {
 			continue
 		}
 		for _, profile := range study.Profiles() {
-			over, err := s.Apply(study.Overrides{Profile: profile}, cat)
+			over, err := s.Apply(study.Overrides{Set: map[string]string{"profile": profile}}, cat)
 			if err == nil {
 				over, err = study.Resolve(over, cat)
 			}

@@ -175,7 +175,7 @@ func TestBuiltinClaims(t *testing.T) {
 			}
 		}
 		for _, profile := range study.Profiles() {
-			over, err := s.Apply(study.Overrides{Profile: profile}, cat)
+			over, err := s.Apply(study.Overrides{Set: map[string]string{"profile": profile}}, cat)
 			if err == nil {
 				over, err = study.Resolve(over, cat)
 			}

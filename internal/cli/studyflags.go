@@ -24,20 +24,9 @@ type studyFlags struct {
 	engineFlags
 	modes, workloads []string
 	purpose          string
-	name, title      string
 	unnamed          bool // load was given no study
-	profile          string
-	seed             uint64
-	maxTime          time.Duration
-	control          bool
-	adaptive         bool
 	evidence         string
-	costPass         string
-	sensitivity      bool
-	tails            bool
-	fullRate         bool
-	maxRate          string
-	maxOthers        string
+	flags            *pflag.FlagSet // with those that set one key of the study
 
 	chosen string // why load chose the study itself, for the user; empty if it was named
 }
@@ -47,20 +36,37 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to measure instead of the study's, separated by commas")
 	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to run instead of the study's, separated by commas")
 	c.Flags().StringVar(&f.purpose, "for", "", "traffic of an application instead of the study's workloads: "+suggest.Either(study.PurposeNames()))
-	c.Flags().StringVar(&f.name, "name", "", "name of the run, in its directory and in lists (default: the study's, or the modes of --modes)")
-	c.Flags().StringVar(&f.title, "title", "", "title of the run's report")
-	c.Flags().StringVar(&f.profile, "profile", "", "profile: quick, standard or paper")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
-	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
-	c.Flags().BoolVar(&f.control, "control", false, "measure the baseline twice, as a mode named control, to show the noise")
 	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: record where losses happen and how CPU time is spent; stacks and drop reasons require privileges")
-	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
-	c.Flags().BoolVar(&f.sensitivity, "sensitivity", false, "measure with other settings of the generator, too (writes, buffers, cores), and report how far ratios depend on them")
-	c.Flags().BoolVar(&f.tails, "tails", false, "judge percentiles beyond the 99th, in trials of their own after all others")
-	c.Flags().BoolVar(&f.fullRate, "full-rate", false, "on a cluster: send as fast as the path carries, instead of at half of what a first trial reached")
-	c.Flags().StringVar(&f.maxRate, "max-rate", "", "highest rate of a bulk transfer or a stream of datagrams, such as 1Gbit/s")
-	c.Flags().StringVar(&f.maxOthers, "max-others", "", "maximum CPU time of other programs in a trial that runs alone, as a share of one CPU such as 0.1, or off")
-	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does")
+	f.flags = c.Flags()
+	for _, f := range new(study.Study).Flags() {
+		name, help := f.Flag.Name, f.Flag.Help
+		switch value := f.Value.Get().(type) {
+		case uint64:
+			c.Flags().Uint64(name, value, help)
+		case study.Duration:
+			c.Flags().Duration(name, value.Std(), help)
+		default:
+			if f.Flag.Sets != "" {
+				c.Flags().Bool(name, false, help)
+			} else {
+				c.Flags().String(name, "", help)
+			}
+		}
+	}
+}
+
+// given is the text of a flag that sets one key of the study, empty if it was not given.
+func (f *studyFlags) given(name string) string {
+	if flag := f.flags.Lookup(name); flag.Changed {
+		return flag.Value.String()
+	}
+	return ""
+}
+
+// maxTime is the time limit of the flags, 0 if there is none.
+func (f *studyFlags) maxTime() time.Duration {
+	limit, _ := time.ParseDuration(f.given("max-time"))
+	return limit
 }
 
 // changed reports whether any of the flags was given that say what to measure.
@@ -146,14 +152,15 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 	if err != nil {
 		return s, err
 	}
-	for flag, given := range map[string]bool{"seed": f.seed != 0, "max-time": f.maxTime > 0} {
-		if c.Flags().Changed(flag) && !given {
-			return s, fmt.Errorf("--%s must be more than 0", flag)
-		}
-	}
-	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass, "max-rate": f.maxRate, "max-others": f.maxOthers, "for": f.purpose, "name": f.name, "title": f.title} {
+	for flag, value := range map[string]string{"evidence": f.evidence, "for": f.purpose} {
 		if c.Flags().Changed(flag) && value == "" {
 			return s, fmt.Errorf("--%s has no value", flag)
+		}
+	}
+	set := map[string]string{}
+	for _, field := range s.Flags() {
+		if name := field.Flag.Name; f.flags.Changed(name) && f.given(name) != "false" {
+			set[name] = f.given(name)
 		}
 	}
 	for flag, list := range map[string][]string{"modes": f.modes, "workloads": f.workloads} {
@@ -161,8 +168,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged 
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, Name: f.name, Title: f.title, AdHoc: f.unnamed, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
-		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass, Sensitive: f.sensitivity, Tails: f.tails, FullRate: f.fullRate, MaxRate: f.maxRate, MaxOthers: f.maxOthers}, cat)
+	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, For: f.purpose, AdHoc: f.unnamed, Evidence: f.evidence, Set: set}, cat)
 	if err != nil {
 		return s, err
 	}

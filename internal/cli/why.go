@@ -100,7 +100,7 @@ func (a App) why(c *cobra.Command, mode string, try bool, cpus float64, f runFla
 func (a App) thorough(s study.Study, f runFlags) study.Study {
 	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
 	s.Margin = whyMargin
-	if f.profile == "" || f.profile == study.Quick {
+	if profile := f.given("profile"); profile == "" || profile == study.Quick {
 		if s.Blocks = whyBlocks; f.kube != "" {
 			s.Blocks, s.MaxTime = whyClusterBlocks, study.Duration(whyClusterTime)
 		}
@@ -131,11 +131,11 @@ func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study
 	}
 	resolve := func(s study.Study) (study.Study, error) { return a.resolveWhy(c, mode, s, flagged, f) }
 	resolved, err := resolve(s)
-	if err != nil || f.maxTime == 0 {
+	if err != nil || f.maxTime() == 0 {
 		return resolved, err
 	}
 	var left []string
-	for a.takes(resolved) > f.maxTime && len(s.Ladder.Removals) > 0 {
+	for a.takes(resolved) > f.maxTime() && len(s.Ladder.Removals) > 0 {
 		last := s.Ladder.Removals[len(s.Ladder.Removals)-1]
 		if s.Ladder.Removals = s.Ladder.Removals[:len(s.Ladder.Removals)-1]; len(s.Ladder.Removals) == 0 {
 			s.Ladder.Removals = nil // a study has no empty list
@@ -149,10 +149,10 @@ func (a App) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(a.Stderr, "tare: left out, for %s allows no more: %s without %s\n", f.maxTime, mode, strings.Join(left, ", without "))
+		fmt.Fprintf(a.Stderr, "tare: left out, for %s allows no more: %s without %s\n", f.maxTime(), mode, strings.Join(left, ", without "))
 	}
-	if takes := a.takes(resolved); takes > f.maxTime {
-		return resolved, fmt.Errorf("the ladder of %s takes about %s, more than --max-time %s; allow more, or choose one workload with --workloads", mode, takes.Round(time.Second), f.maxTime)
+	if takes := a.takes(resolved); takes > f.maxTime() {
+		return resolved, fmt.Errorf("the ladder of %s takes about %s, more than --max-time %s; allow more, or choose one workload with --workloads", mode, takes.Round(time.Second), f.maxTime())
 	}
 	return resolved, nil
 }

@@ -16,7 +16,7 @@ import (
 // in them, and how trials are judged.
 func Settings(s study.Study) result.Settings {
 	out := result.Settings{Modes: map[string]map[string]string{}, Workloads: map[string]map[string]string{}}
-	out.Study = study.Flat(s.Fields(), undecidedByStudy()...)
+	out.Study = study.Flat(s.Fields(), study.Apart(s.Fields())...)
 	names := slices.Clone(s.ModeNames())
 	slices.Sort(names)
 	out.Study["modes"] = strings.Join(names, ", ")
@@ -36,13 +36,4 @@ func Settings(s study.Study) result.Settings {
 		out.Workloads[w.Name()] = study.Flat(w.Fields(), "id", "verify_with", "every", "times")
 	}
 	return out
-}
-
-// undecidedByStudy are the keys of a study that do not decide what a trial is, or that
-// are in the settings of a mode or workload.
-func undecidedByStudy() []string {
-	return []string{
-		"name", "title", "description", "profile", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "blocks", "stop", "control",
-		"invalid.most", "cost_pass", "sensitivity", "tails", "margin", "max_time", "limits", "lab", "network",
-	}
 }

@@ -114,14 +114,3 @@ func TestWhatDecidesTrials(t *testing.T) {
 		}
 	}
 }
-
-// Every key of a study decides its trials unless it is named: a new one is not forgotten.
-func TestUndecidedKeysExist(t *testing.T) {
-	var s study.Study
-	keys := study.Keys(s.Fields())
-	for _, k := range undecidedByStudy() {
-		if k != "invalid.most" && !slices.Contains(keys, k) {
-			t.Errorf("%s is not a key of a study", k)
-		}
-	}
-}

@@ -11,25 +11,13 @@ import (
 
 // Overrides are the settings of the command line; zero values leave the study unchanged.
 type Overrides struct {
-	Target    Target   // replaces the study's, engine, hosts and cluster alike; see Target.Check
-	Modes     []string // names or modes; replaces the study's, see Apply
-	Workloads []string // ids or kinds; replaces the study's, see Apply
-	For       string   // the name of a Purpose, whose workloads replace the study's
-	Name      string   // of the run; empty: the study's, or what it measures if Modes are given without a study
-	Title     string
-	AdHoc     bool // no study was named: the run is named by its modes
-	Profile   string
-	Seed      uint64
-	MaxTime   Duration
-	Control   bool   // measure the baseline a second time
-	Adaptive  bool   // stop on width, in every profile
-	Evidence  string // on or off for all evidence; empty leaves it unchanged
-	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
-	Sensitive bool   // with a sensitivity pass
-	Tails     bool   // with the tail pass
-	FullRate  bool   // no limit by a first trial
-	MaxRate   string // highest rate; empty leaves it unchanged
-	MaxOthers string // limit on other programs' CPU time, or off; empty leaves it unchanged
+	Target    Target            // replaces the study's, engine, hosts and cluster alike; see Target.Check
+	Modes     []string          // names or modes; replaces the study's, see Apply
+	Workloads []string          // ids or kinds; replaces the study's, see Apply
+	For       string            // the name of a Purpose, whose workloads replace the study's
+	AdHoc     bool              // no study was named: the run is named by its modes, unless Set has a name
+	Evidence  string            // on or off for all evidence; empty leaves it unchanged
+	Set       map[string]string // the texts of further flags, by their names, see Flags
 }
 
 // Apply merges o into s. Call it between Decode and Resolve: a profile given here
@@ -75,62 +63,17 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	if o.AdHoc && len(s.Modes) > 0 && len(o.Modes) > 0 {
 		s.Name, s.Title, s.Description = adHoc(s.Modes), "The overhead of "+strings.Join(o.Modes, ", "), ""
 	}
-	given := Study{Name: o.Name, Title: o.Title, Profile: o.Profile, Seed: o.Seed, MaxTime: o.MaxTime}
-	for _, key := range []string{"name", "title", "profile", "seed", "max_time"} {
-		from, _ := Find(given.Fields(), key)
-		if from.Value.IsZero() {
-			continue
-		}
-		if text := from.Check(); text != "" {
-			errs = append(errs, &Error{Text: "--" + strings.ReplaceAll(key, "_", "-") + strings.TrimPrefix(text, key)})
-		}
-		to, _ := Find(s.Fields(), key)
-		to.Value.Set(from.Value)
-	}
 	if o.Evidence != "" {
 		if s.Evidence = EvidenceOf(o.Evidence); s.Evidence == (Evidence{}) {
 			fail("--evidence", suggest.Quote(o.Evidence)+" is not valid; want on or off")
 		}
 	}
-	if o.Sensitive {
-		s.Sensitivity = On
-	}
-	if o.CostPass != "" {
-		var rate PassRate
-		if err := rate.UnmarshalText([]byte(o.CostPass)); err != nil {
-			fail("--cost-pass", err.Error())
-		} else if text := passRate(&rate).Check("rate"); text != "" {
-			fail("--cost-pass", text)
+	for _, f := range s.Flags() {
+		if text, given := o.Set[f.Flag.Name]; given {
+			if wrong := f.setByFlag(text); wrong != "" {
+				errs = append(errs, &Error{Text: wrong})
+			}
 		}
-		s.CostPass.Rate = rate
-	}
-	if o.Tails {
-		s.Tails = On
-	}
-	if o.FullRate {
-		s.Pace = Off
-	}
-	if o.MaxRate != "" {
-		var most Rate
-		if err := most.UnmarshalText([]byte(o.MaxRate)); err != nil {
-			fail("--max-rate", err.Error())
-		} else if text := rate(&most, leastRate).Check("max_rate"); text != "" {
-			fail("--max-rate", text)
-		}
-		s.MaxRate = most
-	}
-	if o.MaxOthers != "" {
-		var most Share
-		if err := most.UnmarshalText([]byte(o.MaxOthers)); err != nil {
-			fail("--max-others", err.Error())
-		} else if text := share(&most).Check("others"); text != "" {
-			fail("--max-others", text)
-		}
-		s.Invalid.Others = most
-	}
-	s.Control = s.Control || o.Control
-	if o.Adaptive && s.Stop == nil {
-		s.Stop = new(Stop)
 	}
 	if err := Join(errs); err != nil {
 		return Study{}, err

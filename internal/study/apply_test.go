@@ -46,11 +46,11 @@ func TestApply(t *testing.T) {
 		"an application": {base, study.Overrides{For: "dns"}, func(s *study.Study) {
 			s.Title, s.Workloads = ", for name resolution", []study.Workload{{Kind: "udp_dns"}, {Kind: "tcp_dns"}}
 		}},
-		"a name": {base, study.Overrides{Name: "mine", Title: "Mine"}, func(s *study.Study) { s.Name, s.Title = "mine", "Mine" }},
+		"a name": {base, study.Overrides{Set: map[string]string{"name": "mine", "title": "Mine"}}, func(s *study.Study) { s.Name, s.Title = "mine", "Mine" }},
 		"named by its modes": {base, study.Overrides{AdHoc: true, Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) {
 			s.Modes, s.Name, s.Title = study.ModesOf("host", "netns/vxlan"), "netns-vxlan", "The overhead of host, netns/vxlan"
 		}},
-		"the others": {base, study.Overrides{Profile: study.Paper, Seed: 9, MaxTime: study.Duration(time.Minute)}, func(s *study.Study) {
+		"the others": {base, study.Overrides{Set: map[string]string{"profile": study.Paper, "seed": "9", "max-time": "1m0s"}}, func(s *study.Study) {
 			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, study.Duration(time.Minute)
 		}},
 	} {
@@ -66,6 +66,30 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// Each flag that sets a key sets it, and refuses an empty text.
+func TestApplyEveryFlag(t *testing.T) {
+	texts := map[string]string{"name": "x", "title": "x", "profile": study.Paper, "seed": "9", "max-time": "1m0s", "cost-pass": "auto", "max-rate": "1Gbit/s", "max-others": "0.2"}
+	flags := new(study.Study).Flags()
+	if len(flags) < 13 {
+		t.Fatalf("%d flags", len(flags))
+	}
+	for _, f := range flags {
+		text := texts[f.Flag.Name]
+		if (text == "") != (f.Flag.Sets != "") {
+			t.Fatalf("--%s needs a text in this test, or has one that it ignores", f.Flag.Name)
+		}
+		got := must.Get(study.Study{}.Apply(study.Overrides{Set: map[string]string{f.Flag.Name: firstOf(text, "true")}}, studytest.Catalog()))(t)
+		for _, set := range got.Flags() {
+			if set.Value.IsZero() == (set.Key == f.Key) {
+				t.Errorf("--%s: %s is %q", f.Flag.Name, set.Key, set.Value)
+			}
+		}
+		if text != "" {
+			must.Fail(t, must.Err(study.Study{}.Apply(study.Overrides{Set: map[string]string{f.Flag.Name: ""}}, studytest.Catalog())), "--"+f.Flag.Name+" has no value")
+		}
+	}
+}
+
 func TestApplyErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		over study.Overrides
@@ -77,10 +101,10 @@ func TestApplyErrors(t *testing.T) {
 		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
 		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, udp_stream, one, many`},
 		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},
-		"profile":        {study.Overrides{Profile: "fast"}, `--profile is "fast"; want quick, standard or paper`},
-		"seed":           {study.Overrides{Seed: 1 << 63}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},
-		"time":           {study.Overrides{MaxTime: study.Duration(-time.Hour)}, `--max-time is -1h; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
-		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Duration(time.Millisecond)}, `--modes: unknown mode "hos"; did you mean "host"?
+		"profile":        {study.Overrides{Set: map[string]string{"profile": "fast"}}, `--profile is "fast"; want quick, standard or paper`},
+		"seed":           {study.Overrides{Set: map[string]string{"seed": "9223372036854775808"}}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},
+		"time":           {study.Overrides{Set: map[string]string{"max-time": "721h0m0s"}}, `--max-time is 721h; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
+		"two": {study.Overrides{Modes: []string{"hos"}, Set: map[string]string{"max-time": "1ms"}}, `--modes: unknown mode "hos"; did you mean "host"?
 --max-time is 1ms; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,4 +186,11 @@ func TestApplyNarrows(t *testing.T) {
 			}
 		})
 	}
+}
+
+func firstOf(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
 }

@@ -23,7 +23,7 @@ type Difference struct {
 // requested comparisons.
 func Differences(before, after Study) []Difference {
 	var out []Difference
-	out = diff(out, "study", before.Fields(), after.Fields(), told(), precision())
+	out = diff(out, "study", before.Fields(), after.Fields(), nil, nil)
 	out = diff(out, "lab", before.Lab.Fields(), after.Lab.Fields(), nil, nil)
 	for _, w := range before.Workloads {
 		i := slices.IndexFunc(after.Workloads, func(o Workload) bool { return o.Name() == w.Name() })
@@ -40,20 +40,9 @@ func Differences(before, after Study) []Difference {
 	return out
 }
 
-// told are the keys of a study that do not affect results, or that are compared
-// separately.
-func told() []string {
-	return []string{"name", "title", "description", "seed", "modes", "workloads", "scenarios", "compare", "ladder", "claims", "control", "lab", "network"}
-}
-
 // titles are the descriptive keys of a mode.
 func titles() []string {
 	return []string{"id", "title", "description"}
-}
-
-// precision are the keys of a study that affect only the precision of its results.
-func precision() []string {
-	return []string{"profile", "blocks", "stop", "pilot", "renew", "invalid", "margin", "settle", "max_time", "evidence", "cost_pass", "sensitivity"}
 }
 
 // lengths are the keys of a workload that affect only the precision.
@@ -67,10 +56,10 @@ func lengths() []string {
 func diff(out []Difference, scope string, before, after []Field, spare, loose []string) []Difference {
 	for i, b := range before {
 		a := after[i]
-		if slices.Contains(spare, b.Key) || reflect.DeepEqual(b.Value.Get(), a.Value.Get()) {
+		if b.Effect == DecidesNothing || slices.Contains(spare, b.Key) || reflect.DeepEqual(b.Value.Get(), a.Value.Get()) {
 			continue
 		}
-		out = append(out, Difference{Scope: scope, Key: b.Key, Before: said(b.Value), After: said(a.Value), Decides: !slices.Contains(loose, b.Key)})
+		out = append(out, Difference{Scope: scope, Key: b.Key, Before: said(b.Value), After: said(a.Value), Decides: (b.Effect == Decides || b.Effect == DecidesModes) && !slices.Contains(loose, b.Key)})
 	}
 	return out
 }

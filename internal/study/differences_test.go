@@ -18,6 +18,7 @@ func TestDifferences(t *testing.T) {
 	}
 	after := base()
 	after.Name, after.Seed, after.Profile, after.Stop = "other", 2, Standard, &Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}
+	after.Tails = On
 	after.Lab.MTU = 9000
 	after.Modes[1].Options = map[string]string{"o": "2"}
 	after.Modes[1].Title = "a title"
@@ -28,6 +29,7 @@ func TestDifferences(t *testing.T) {
 	want := []Difference{
 		{"study", "profile", "quick", "standard", false},
 		{"study", "stop", "", "min_blocks: 5, width: 0.025, extra_blocks: 2", false},
+		{"study", "tails", "", "on", false},
 		{"lab", "mtu", "1500", "9000", true},
 		{"workload tcp_stream", "duration", "1s", "4s", false},
 		{"workload udp_stream", "rate", "500Mbit/s", "1Gbit/s", true},

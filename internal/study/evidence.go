@@ -55,7 +55,8 @@ type CostPass struct {
 // Fields declares the keys of a CostPass and their rules.
 func (c *CostPass) Fields() []Field {
 	return []Field{
-		key("rate", passRate(&c.Rate), "payload rate of every mode: auto (half the slowest mode's goodput so far), a rate, or off"),
+		key("rate", passRate(&c.Rate), "payload rate of every mode: auto (half the slowest mode's goodput so far), a rate, or off").
+			flag("cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off"),
 		key("from_block", count(&c.FromBlock, 1, mostBlocks), "the first block with the pass; at least 2 if the run chooses the rate"),
 		key("every", count(&c.Every, 1, 1000), "in every n-th block from there on"),
 		key("times", count(&c.Times, 1, 1000), "maximum number of blocks with the pass; unlimited when absent"),

@@ -69,7 +69,7 @@ func TestCostPassIn(t *testing.T) {
 
 // The command line's words replace what the study says.
 func TestApplyEvidence(t *testing.T) {
-	s := must.Get(decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog()))(t)
+	s := must.Get(decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, Set: map[string]string{"cost-pass": "1.5Gbit/s"}}, studytest.Catalog()))(t)
 	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
 		t.Errorf("evidence %+v", s.Evidence)
 	}
@@ -81,10 +81,11 @@ func TestApplyEvidence(t *testing.T) {
 		want string
 	}{
 		{study.Overrides{Evidence: "auto"}, `--evidence: "auto" is not valid; want on or off`},
-		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
-		{study.Overrides{MaxOthers: "much"}, `--max-others: "much" is not a share; write a number such as 0.02, or off`},
-		{study.Overrides{MaxOthers: "9e9"}, "--max-others: "},
-		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
+		{study.Overrides{Set: map[string]string{"cost-pass": "half"}}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
+		{study.Overrides{Set: map[string]string{"max-others": "much"}}, `--max-others: "much" is not a share; write a number such as 0.02, or off`},
+		{study.Overrides{Set: map[string]string{"max-others": "9e9"}}, "--max-others: "},
+		{study.Overrides{Set: map[string]string{"cost-pass": "5"}}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
+		{study.Overrides{Set: map[string]string{"max-rate": "5"}}, "--max-rate is 5bit/s; want a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
 	} {
 		must.Fail(t, must.Err((study.Study{}).Apply(c.with, studytest.Catalog())), c.want)
 	}

@@ -16,7 +16,14 @@ type Field struct {
 	Doc      string // for the JSON Schema
 	Required bool   // required in an item, and therefore always written
 	Value    Value
+	Effect   Effect
+	Flag     Flag // that sets it; none if it has no name
 }
+
+func (f Field) with(e Effect) Field { f.Effect = e; return f }
+
+// flag declares the flag that sets a key, see [Flag].
+func (f Field) flag(name, sets, help string) Field { f.Flag = Flag{name, sets, help}; return f }
 
 // Value is the value of a key: a Plain, a Sequence, a CountsValue, a Section, an Items, a
 // Texts or a SideValue.
@@ -39,6 +46,8 @@ type Plain interface {
 	Rule() Rule
 	// Read sets the value from a literal and reports whether it has the right kind.
 	Read(l Literal) bool
+	// Parse sets the value to the text of a flag.
+	Parse(text string) error
 	// Check returns what is wrong with the value according to its rule, empty if nothing
 	// is.
 	Check(key string) string

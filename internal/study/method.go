@@ -49,10 +49,11 @@ type Invalid struct {
 func (i *Invalid) Fields() []Field {
 	return []Field{
 		key("steal", share(&i.Steal), "maximum time taken by the hypervisor, as a share of one CPU"),
-		key("others", share(&i.Others), "maximum CPU time of programs that are not part of the run, as a share of one CPU"),
+		key("others", share(&i.Others), "maximum CPU time of programs that are not part of the run, as a share of one CPU").
+			flag("max-others", "", "maximum CPU time of other programs in a trial that runs alone, as a share of one CPU such as 0.1, or off"),
 		key("cpu_wait", share(&i.CPUWait), "maximum time in which an endpoint of datagrams at a fixed rate had no CPU because of other programs or the hypervisor, as a share of the trial"),
 		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial without a steady state is invalid"),
-		key("most", share(&i.Most), "maximum share of invalid trials of a workload; with more it has no verdicts"),
+		key("most", share(&i.Most), "maximum share of invalid trials of a workload; with more it has no verdicts").with(DecidesPrecision),
 	}
 }
 

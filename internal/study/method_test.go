@@ -206,7 +206,7 @@ func TestComparisonName(t *testing.T) {
 
 // The flags lay a control and a stop over a study, and leave a stop of its own alone.
 func TestApplyMethod(t *testing.T) {
-	on := study.Overrides{Control: true, Adaptive: true}
+	on := study.Overrides{Set: map[string]string{"control": "true", "adaptive": "true"}}
 	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, studytest.Catalog())
 	must.Do(t, err)
 	if !s.Control || s.Stop == nil {

@@ -190,7 +190,7 @@ func (a App) Catalog() study.Catalog {
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
-		spec.Tools = tool.ForWorkload(spec.Kind)
+		spec.Tools, spec.BuiltInOnly = tool.ForWorkload(spec.Kind), tool.BuiltInOnly()
 		c.Workloads = append(c.Workloads, spec)
 	}
 	return c

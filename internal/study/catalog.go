@@ -71,6 +71,8 @@ type WorkloadSpec struct {
 	ReverseWhole bool
 	// Tools are the external generators that can generate this traffic.
 	Tools []string
+	// BuiltInOnly are the keys that cannot be set with one of them.
+	BuiltInOnly []string
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate limit
 	// their trials are not sliced by default, with a warm-up of at least BulkWarmup.
 	Bulk bool

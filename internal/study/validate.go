@@ -189,6 +189,12 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 // pacing checks how a workload waits for its schedule. Another generator, or one that sends as fast as it
 // can, has none to wait for.
 func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
+	external := w.Tool != "" && w.Tool != BuiltIn
+	for _, f := range w.Fields() {
+		if external && slices.Contains(spec.BuiltInOnly, f.Key) && slices.Contains(spec.Keys(), f.Key) && !f.Value.IsZero() && v.readable(prefix+f.Key) {
+			v.add(prefix+f.Key, "%s is %q, which %s does not support; remove %[1]s or tool", f.Key, f.Value, w.Tool)
+		}
+	}
 	scheduled, load := true, "transaction_rate"
 	switch {
 	case slices.Contains(spec.Optional, "transaction_rate"):
@@ -198,9 +204,7 @@ func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
 	}
 	for _, set := range []Setting{{"wait", w.Wait}, {"scheduling", w.Scheduling}} {
 		switch {
-		case set.Value == "" || !v.readable(prefix+set.Key) || !slices.Contains(spec.Keys(), set.Key):
-		case w.Tool != "" && w.Tool != BuiltIn:
-			v.add(prefix+set.Key, "%s is %q, which %s does not support; remove %s or tool", set.Key, set.Value, w.Tool, set.Key)
+		case set.Value == "" || external || !v.readable(prefix+set.Key) || !slices.Contains(spec.Keys(), set.Key):
 		case !scheduled:
 			v.add(prefix+set.Key, "%s is %q, but %s has no schedule without %s; set it or remove %s", set.Key, set.Value, spec.Kind, load, set.Key)
 		}

@@ -36,14 +36,10 @@ func (j job) notes() []result.Note {
 			add(warning.ToolBuffers, "%s set both buffers to %d bytes, although one was to be left to the kernel", j.Tool, j.grantedBuffer)
 		}
 	}
-	if j.Burst > 1 {
-		add(warning.ToolIgnored, "%s does not support a limit on bursts, so burst %d is ignored", j.Tool, j.Burst)
-	}
-	if j.Spins() {
-		add(warning.ToolIgnored, "%s waits for its schedule in its own way, so wait spin is ignored", j.Tool)
-	}
-	if j.RealTime() {
-		add(warning.ToolIgnored, "%s runs without real-time priority, so scheduling fifo is ignored", j.Tool)
+	for _, l := range lacks() {
+		if !l.fatal && l.has(j) {
+			add(warning.ToolIgnored, "%s", l.text(j))
+		}
 	}
 	if j.Tool == iperf3Name && j.side == atClient && j.Streams > 1 && j.build.before(3, 16) {
 		add(warning.ToolOneThread, "iperf3 %s runs all %d streams on one thread; from 3.16 on each has its own", j.build.version, j.Streams)

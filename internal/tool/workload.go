@@ -149,7 +149,6 @@ func (w workload) job(p traffic.Params, s side) (job, error) {
 
 func (w workload) checkSupported(j job) error {
 	direction := cmp.Or(j.Direction, study.Forward)
-	send, receive := j.SendBuffer.Bytes, j.ReceiveBuffer.Bytes
 	switch {
 	case !slices.Contains(w.tool.Directions, direction):
 		return fmt.Errorf("it does not support direction %s, only %s", direction, strings.Join(w.tool.Directions, ", "))
@@ -157,14 +156,15 @@ func (w workload) checkSupported(j job) error {
 		return errors.New("at least 1 stream is required")
 	case j.Duration <= 0:
 		return errors.New("the timed window has no length")
-	case j.Offload == study.On:
-		return errors.New("UDP offload is supported by the built-in generator only; set offload to off")
 	case j.udp() && j.PayloadSize < 1:
 		return errors.New("the payload of a datagram has no size")
 	case j.side == atClient && j.port == 0:
 		return fmt.Errorf("%s has no port", j.Address)
-	case send > 0 && receive > 0 && send != receive:
-		return fmt.Errorf("it sets both buffers to one size; set send_buffer and receive_buffer to the same value, not %d and %d", send, receive)
+	}
+	for _, l := range lacks() {
+		if l.fatal && l.has(j) {
+			return errors.New(l.text(j))
+		}
 	}
 	return nil
 }

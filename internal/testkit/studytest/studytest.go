@@ -73,6 +73,7 @@ func Catalog() study.Catalog {
 			},
 			ReverseWhole: true,
 			Tools:        []string{"iperf3", "iperf2"},
+			BuiltInOnly:  []string{"wait", "scheduling"},
 			Defaults: study.Workload{
 				Flows: 1, PayloadSize: 1400, Rate: study.Load(1e9), Burst: 16, Offload: study.Off, Fragment: study.Off,
 				Direction: study.Forward, Tool: study.BuiltIn, Pairs: 1,

@@ -31,7 +31,7 @@ var tiers = [][]string{
 	{"internal/store"},
 	{"internal/wording"},
 	{"internal/study", "internal/result", "internal/warning", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/timelimit", "internal/unit"},
+	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/program", "internal/runid", "internal/timelimit", "internal/unit", "internal/version"},
 }
 
 // forbidden are imports that the tiers alone would let through.

@@ -19,6 +19,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/version"
 )
 
 // Probe builds the mode once, including Podmans, and removes it again.
@@ -69,7 +70,7 @@ func podmanFor(ctx context.Context, m mode, o labdriver.Order) (private.Podman, 
 		}
 	}
 	lacking := func(reason string) error { return &driver.Unsupported{Mode: o.Mode, Reason: reason} }
-	if c, err := private.DescribePodman(ctx); err == nil && c.AtLeast(6, 0) && slices.Contains(m.programs, slirp4netns) {
+	if c, err := private.DescribePodman(ctx); err == nil && version.AtLeast(c.Version, "6.0") && slices.Contains(m.programs, slirp4netns) {
 		return c, lacking(fmt.Sprintf("Podman %s (%s) has no network slirp4netns, which ended with version 5; use podman/rootless-pasta", c.Version, c.Path))
 	}
 	c, err := private.FindPodman(ctx, o.Options[optionBackend], m.programs...)
@@ -86,7 +87,7 @@ func podmanFor(ctx context.Context, m mode, o labdriver.Order) (private.Podman, 
 		return c, nil
 	}
 	c.User = private.OrdinaryUser
-	if slices.Contains(m.programs, pastaProgram) && !c.AtLeast(4, 4) {
+	if slices.Contains(m.programs, pastaProgram) && version.Older(c.Version, "4.4") {
 		return c, lacking(fmt.Sprintf("Podman %s (%s) has no network pasta; install 4.4 or newer", c.Version, c.Path))
 	}
 	if err := linuxnet.CheckTUN(); err != nil {

@@ -18,18 +18,19 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/process"
 	"tare/internal/timelimit"
+	"tare/internal/version"
 )
 
 // program is the installed netavark.
 const program = "netavark"
 
-// oldest is the first version that writes rules of nftables, and tested is what the tests ran, of which newest is
-// the last.
-const (
-	oldest = "1.10"
-	tested = "1.17.2 and 2.1.0"
-	newest = "2.1"
-)
+// oldest is the first version that writes rules of nftables.
+const oldest = "1.10"
+
+// tested is what the tests ran.
+func tested() version.Tested {
+	return version.Tested{Oldest: "1.17.2", Between: " and ", Newest: "2.1.0"}
+}
 
 // runTimeout limits how long one call may take, on a real CPU. It takes 50 ms.
 func runTimeout() time.Duration { return timelimit.Scaled(20 * time.Second) }
@@ -42,7 +43,7 @@ func find(ctx context.Context, mode string) (installed, error) {
 	lacks := func(format string, args ...any) (installed, error) {
 		return installed{}, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf(format, args...)}
 	}
-	const install = "install netavark " + oldest + " or newer (Debian 13: apt-get install netavark; for tests: scripts/setup-netavark), tested with " + tested
+	install := "install netavark " + oldest + " or newer (Debian 13: apt-get install netavark; for tests: scripts/setup-netavark), tested with " + tested().String()
 	path, err := daemon.Find(program, private.HelperDirectories()...)
 	if err != nil {
 		return lacks("%s is not installed: %v; %s", program, err, install)
@@ -56,24 +57,13 @@ func find(ctx context.Context, mode string) (installed, error) {
 		return lacks("%v; %s", err, install)
 	}
 	in := installed{path, strings.TrimPrefix(line, prefix)}
-	if older(in.version, oldest) {
+	if version.Older(in.version, oldest) {
 		return lacks("%s is netavark %s, which writes its rules with iptables only; %s", path, in.version, install)
 	}
 	if _, err := daemon.Find("nft"); err != nil {
 		return lacks("netavark needs nft: %v; install it (Debian: apt-get install nftables)", err)
 	}
 	return in, nil
-}
-
-// older reports whether a version is older than another, both major.minor with anything after; not if one is none.
-func older(version, than string) bool {
-	number := func(s string) (major, minor int, err error) {
-		_, err = fmt.Sscanf(s, "%d.%d", &major, &minor)
-		return major, minor, err
-	}
-	a, b, err := number(version)
-	c, d, bad := number(than)
-	return err == nil && bad == nil && (a < c || a == c && b < d)
 }
 
 // The files of netavark below its private /run.
@@ -119,17 +109,9 @@ func (in installed) setUp(ctx context.Context, h *lab.Host, a attachment) error 
 		Start: h.NS.Start,
 	}.Finish(ctx)
 	if err != nil {
-		return fmt.Errorf("connect the sandbox %s/%s: %w%s", h.Name, a.name, plain(err), in.untested())
+		return fmt.Errorf("connect the sandbox %s/%s: %w%s", h.Name, a.name, plain(err), tested().Beyond(program, in.version))
 	}
 	return nil
-}
-
-// untested says in parentheses that the version is newer than the tests ran; empty if it is not.
-func (in installed) untested() string {
-	if !older(newest, in.version) {
-		return ""
-	}
-	return fmt.Sprintf(" (netavark %s is newer than those that were tested, %s)", in.version, tested)
 }
 
 // plain replaces the JSON in which netavark wraps its error by the error.

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/version"
 )
 
 // Podman is an installation of Podman, with how to start it on a host of a lab.
@@ -69,33 +69,11 @@ func (i PodmanInfo) Facts() []result.Fact {
 }
 
 // minPodman is the oldest major version whose API and networks are supported.
-const minPodman = 4
+const minPodman = "4"
 
-// testedPodman is the range of versions that the tests ran, of which newestPodman is the last, major and minor.
-const testedPodman = "4.3 to 5.8"
-
-func newestPodman() (major, minor int) { return 5, 8 }
-
-// untested says in parentheses that the version is newer than the tests ran; empty if it is not.
-func (c Podman) untested() string {
-	major, minor := newestPodman()
-	if !c.AtLeast(major, minor+1) {
-		return ""
-	}
-	return fmt.Sprintf(" (Podman %s is newer than those that were tested, %s)", c.Version, testedPodman)
-}
-
-// AtLeast reports whether the version is at least major.minor.
-func (c Podman) AtLeast(major, minor int) bool { return atLeast(c.Version, major, minor) }
-
-func atLeast(version string, major, minor int) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	a, errA := strconv.Atoi(parts[0])
-	b, errB := strconv.Atoi(parts[1])
-	return errA == nil && errB == nil && (a > major || a == major && b >= minor)
+// testedPodman is what the tests ran.
+func testedPodman() version.Tested {
+	return version.Tested{Oldest: "4.3", Between: " to ", Newest: "5.8"}
 }
 
 // locatePodman finds podman: the one that PodmanVariable names, the one in PATH, or the one of
@@ -134,16 +112,16 @@ func podmanAt(path string) Podman {
 
 // check returns why this Podman cannot be used, with what to do.
 func (c Podman) check() error {
-	if c.Version == "" {
-		return fmt.Errorf("%s does not report its version; install Podman %d or newer (Debian: apt-get install podman)", c.Path, minPodman)
+	if !version.Known(c.Version) {
+		return fmt.Errorf("%s does not report its version; install Podman %s or newer (Debian: apt-get install podman)", c.Path, minPodman)
 	}
-	if !c.AtLeast(minPodman, 0) {
-		return fmt.Errorf("Podman %s (%s) is too old; install %d.0 or newer (tested: %s)", c.Version, c.Path, minPodman, testedPodman)
+	if version.Older(c.Version, minPodman+".0") {
+		return fmt.Errorf("Podman %s (%s) is too old; install %s.0 or newer (tested: %s)", c.Version, c.Path, minPodman, testedPodman())
 	}
 	if known := []string{"", BackendNetavark, BackendCNI}; !slices.Contains(known, c.Backend) {
 		return fmt.Errorf("Podman has no network backend %q; use %s or %s", c.Backend, BackendNetavark, BackendCNI)
 	}
-	if c.Backend == BackendCNI && c.AtLeast(5, 0) {
+	if c.Backend == BackendCNI && version.AtLeast(c.Version, "5.0") {
 		return fmt.Errorf("Podman %s has no network backend %s, which ended with version 4; leave out the option", c.Version, BackendCNI)
 	}
 	return nil
@@ -199,7 +177,7 @@ func firewallOf(text []byte) string {
 		Version string
 		Default string `json:"default_fw_driver"`
 	}
-	if json.Unmarshal(text, &said) == nil && (said.Default == study.FirewallNftables || atLeast(said.Version, 2, 0)) {
+	if json.Unmarshal(text, &said) == nil && (said.Default == study.FirewallNftables || version.AtLeast(said.Version, "2.0")) {
 		return study.FirewallNftables
 	}
 	return study.FirewallIptables

@@ -162,7 +162,7 @@ func (c Podman) Start(ctx context.Context, l *lab.Lab, h *lab.Host) (*Engine, Po
 	p := &Engine{kind: "Podman", groups: "libpod-", host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name, Program: c.Path}
 	info, err := p.startPodman(ctx, l, h, c)
 	if err != nil {
-		return nil, info, errors.Join(fmt.Errorf("start Podman on host %s of the lab %s: %w%s", h.Name, l.Spec.Label, err, c.untested()), p.Close())
+		return nil, info, errors.Join(fmt.Errorf("start Podman on host %s of the lab %s: %w%s", h.Name, l.Spec.Label, err, testedPodman().Beyond("Podman", c.Version)), p.Close())
 	}
 	return p, info, nil
 }

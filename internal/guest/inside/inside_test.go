@@ -29,6 +29,7 @@ import (
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
+	"tare/internal/version"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -126,7 +127,7 @@ func ratioOf(run result.Run, mode, metric string) string {
 // needs skips the test where the kernel is too old for the guest's modes; see testneed.
 func (g guest) needs(t *testing.T, k kernel.Kernel) {
 	t.Helper()
-	if g.least != "" && kernel.Older(k.Version, g.least) {
+	if g.least != "" && version.Older(k.Version, g.least) {
 		testneed.Missing(t, testneed.Kernel, "Linux "+g.least+" or newer; this one is "+k.Version)
 	}
 }

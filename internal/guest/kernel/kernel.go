@@ -152,9 +152,6 @@ func prefer(a, b string) int {
 	return cmp.Or(slices.Compare(x, y), strings.Compare(a, b))
 }
 
-// Older reports whether a version, as uname -r prints it, is before another, of which the first numbers suffice.
-func Older(version, than string) bool { return slices.Compare(numbers(version), numbers(than)) < 0 }
-
 // numbers returns the numbers in a version, in order.
 func numbers(version string) []int {
 	var out []int

@@ -202,9 +202,3 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
-
-func TestOlder(t *testing.T) {
-	for version, older := range map[string]bool{"6.1.0-56-cloud-amd64": true, "6.7": false, "6.12.95+deb12-cloud-amd64": false, "5.15.0-100-generic": true, "7.0": false} {
-		must.EqualFor(t, version, older, kernel.Older(version, "6.7"))
-	}
-}

@@ -36,10 +36,13 @@ func costOf(primary string) string {
 	return result.CPUCost
 }
 
+// exchanges reports whether a trial's workload counts exchanges, such as transactions, and not bytes.
+func (tr *trialRun) exchanges() bool { return costOf(tr.work.Spec().Metric) != result.CPUCost }
+
 // carried is what the trial carried in total, warm-up and drain included: Gbit received
 // by both endpoints, or thousands of exchanges.
 func (tr *trialRun) carried() float64 {
-	if costOf(tr.work.Spec().Metric) == result.CPUCost {
+	if !tr.exchanges() {
 		return gbit(tr.client, tr.server)
 	}
 	return float64(tr.client.Messages) / 1000

@@ -88,7 +88,7 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 	r := &run{observer: o}
 	sliced := func(w study.Workload) *trialRun {
 		w.Slice, w.Duration = study.Duration(100*time.Millisecond), study.Duration(time.Second)
-		return observed(o, &trialRun{Trial: plan.Trial{Workload: w}})
+		return observed(o, &trialRun{Trial: plan.Trial{Workload: w}, work: must.Get(workloads.Named(w.Kind))(t)})
 	}
 	first := sliced(study.Workload{Kind: "udp_stream", PayloadSize: 1400})
 	second := sliced(study.Workload{Kind: "tcp_rr"})
@@ -232,4 +232,19 @@ func TestNoBill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A trial of exchanges ends its slices when half of its time is used; one that counts bytes does not.
+func TestEnough(t *testing.T) {
+	want := map[string]bool{"tcp_rr": true, "tcp_crr": true, "tcp_dns": true, "http": true, "udp_rr": true, "udp_dns": true, "tcp_stream": false, "udp_stream": false, "udp_sweep": false, "udp_search": false}
+	got := map[string]bool{}
+	for _, w := range workloads.All() {
+		tr := trialRun{work: w, budget: 10 * time.Second, elapsed: 5 * time.Second}
+		early := tr.enough()
+		tr.elapsed++
+		if got[w.Spec().Kind] = tr.enough(); early {
+			t.Errorf("%s ends at half of its time", w.Spec().Kind)
+		}
+	}
+	must.Equal(t, want, got)
 }

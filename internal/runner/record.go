@@ -173,7 +173,7 @@ func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 		return nil, "losses are not attributed: a step of the search failed, and its number of datagrams is unknown"
 	}
 	for _, p := range tr.pairs {
-		client, server, ok := accounts(p, tr.Workload.Kind)
+		client, server, ok := accounts(p, tr.exchanges())
 		if !ok {
 			return nil, "losses are not attributed: the generator does not report how many datagrams it sent or received"
 		}
@@ -184,11 +184,11 @@ func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 
 // accounts are the datagram counts of both endpoints of a pair over the whole trial. For
 // a tool only the lost datagrams may be known.
-func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool) {
+func accounts(p *pair, exchanges bool) (client, server losses.SocketTotals, ok bool) {
 	if p.client.Datagrams == nil || p.server.Datagrams == nil {
 		return client, server, false
 	}
-	client, server = accountOf(p.client, kind), accountOf(p.server, kind)
+	client, server = accountOf(p.client, exchanges), accountOf(p.server, exchanges)
 	if p.client.Tool == nil && p.server.Tool == nil {
 		return client, server, true
 	}
@@ -204,12 +204,12 @@ func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool
 	return client, server, from.Sent > 0 && to.Received > 0
 }
 
-// accountOf is the datagram count of one endpoint. A response of udp_rr or udp_dns that arrived too
+// accountOf is the datagram count of one endpoint. A response that arrived too
 // late counts as received.
-func accountOf(r traffic.Report, kind string) losses.SocketTotals {
+func accountOf(r traffic.Report, exchanges bool) losses.SocketTotals {
 	d, all := r.Datagrams, r.Datagrams.Total()
 	e := losses.SocketTotals{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
-	if kind == "udp_rr" || kind == "udp_dns" {
+	if exchanges {
 		e.Received += traffic.Count(d.Late)
 	}
 	e.SendsSuper, e.ReceivesSuper = d.Offload && e.Sent > 0, d.Offload && e.Received > 0

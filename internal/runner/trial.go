@@ -429,6 +429,11 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 	sampling.Record()
 }
 
+// enough reports whether a trial of exchanges has used so much of its time that its remaining slices
+// are left out. On a path that loses packets, a slice of 20 ms lasts as long as a retransmission, and
+// the exchanges of the slices so far are its sample. Only the client knows the slices.
+func (tr *trialRun) enough() bool { return tr.exchanges() && tr.elapsed > tr.budget/2 }
+
 // runSlice runs one slice of a trial. The CPU time in it is attributed to the trial, so
 // it ends only when all data in flight has been processed; otherwise the next mode would
 // pay for it.

@@ -281,6 +281,3 @@ func (c Condition) Region(at *Level, margin float64) (lo, hi float64, ok bool) {
 
 // Ordered reports whether the condition is about an order.
 func (c Condition) Ordered() bool { return len(c.Clauses) > 0 && c.Clauses[0].Kind == HoldsOrder }
-
-// Bounded reports whether a clause names levels.
-func (c Condition) Bounded() bool { return slices.ContainsFunc(c.Clauses, Clause.Bounded) }

@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -224,7 +225,8 @@ func TestProbePathFaults(t *testing.T) {
 				rules(t, r.r2, c.rules)
 			}
 			got := probe(t, r.a, r.b, r.ends...)
-			if err := got.Err(); c.err == "" && err != nil || c.err != "" && (!remote.IsImpassable(err) || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "\n")) {
+			var impassable *remote.Impassable
+			if err := got.Err(); c.err == "" && err != nil || c.err != "" && (!errors.As(err, &impassable) || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("%v; want one line with %q", err, c.err)
 			}
 			if codes(got) != strings.TrimSpace(c.codes) {

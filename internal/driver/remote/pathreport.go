@@ -18,12 +18,6 @@ type Impassable struct{ Reason string }
 
 func (i *Impassable) Error() string { return i.Reason }
 
-// IsImpassable reports whether err contains an *Impassable.
-func IsImpassable(err error) bool {
-	var i *Impassable
-	return errors.As(err, &i)
-}
-
 // FactsOf returns what the probes found in the directions from a host, one fact for each
 // address family.
 func (r PathReport) FactsOf(host string) (out []result.Fact) {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"tare/internal/result"
@@ -50,64 +49,6 @@ func ForMode(mode string) (Path, error) {
 func File(mode string) string {
 	name, _, _ := strings.Cut(mode, ":")
 	return strings.ReplaceAll(name, "/", "-") + ".json"
-}
-
-// Normalise keeps the parts of a path that do not depend on where it is built: of the facts
-// of devices only the MTU, of several pairs the first, and off-path nodes and rules in a
-// fixed order.
-func Normalise(t result.Topology, findings []result.Finding) Path {
-	p := Path{Topology: result.Topology{Edges: t.Edges}}
-	for _, n := range t.Nodes {
-		p.Topology.Nodes = append(p.Topology.Nodes, stableNode(n))
-	}
-	for _, n := range t.Beside {
-		if isExtraPair(n.Sandbox) {
-			continue
-		}
-		p.Topology.Beside = append(p.Topology.Beside, stableNode(n))
-	}
-	where := func(n result.Node) string { return n.Host + "/" + n.Sandbox + "/" + n.Label }
-	slices.SortFunc(p.Topology.Beside, func(a, b result.Node) int { return strings.Compare(where(a), where(b)) })
-	for i := range p.Topology.Beside {
-		p.Topology.Beside[i].ID = fmt.Sprintf("b%d", i)
-	}
-	for _, f := range findings {
-		at, _ := result.Of(f.Counter)
-		parts := strings.Split(at, "/")
-		if f.Pair > 1 || len(parts) > 2 && isExtraPair(parts[1]) {
-			continue
-		}
-		p.Rules = append(p.Rules, Rule{f.Counter, f.Expect})
-	}
-	slices.SortFunc(p.Rules, func(a, b Rule) int {
-		return strings.Compare(a.Counter+" "+a.Expect, b.Counter+" "+b.Expect)
-	})
-	p.Rules = slices.Compact(p.Rules)
-	return p
-}
-
-// isExtraPair reports whether a sandbox belongs to a pair after the first, such as client2.
-func isExtraPair(sandbox string) bool {
-	name := strings.TrimRight(sandbox, "0123456789")
-	return name != sandbox && (name == "client" || name == "server")
-}
-
-func stableNode(n result.Node) result.Node {
-	n.Label, _, _ = strings.Cut(n.Label, " x ")
-	n.Facts = slices.DeleteFunc(slices.Clone(n.Facts), func(f result.Fact) bool { return f.Name != "mtu" })
-	if len(n.Facts) == 0 {
-		n.Facts = nil
-	}
-	if n.Kind == "network" { // independent of the driver that created it
-		n.Label = "network"
-	}
-	return n
-}
-
-// Encode returns the content of the path's file.
-func (p Path) Encode() ([]byte, error) {
-	text, err := json.MarshalIndent(p, "", " ")
-	return append(text, '\n'), err
 }
 
 // UnmeasuredMode returns a mode without measurements for a report to draw: its rules are

@@ -19,7 +19,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tare/internal/driver/topologygolden"
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
@@ -230,7 +229,7 @@ func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 			t.Errorf("in the guest %s is %s: %s", got.ID, got.Status, got.Reason)
 			continue
 		}
-		drivertest.CheckGoldenPath(t, modes[i].drawing(), topologygolden.Normalise(*got.Topology, got.Proof.Findings))
+		drivertest.CheckGoldenPath(t, modes[i].drawing(), *got.Topology, got.Proof.Findings)
 		outside, err := exec.CommandContext(t.Context(), tare, "modes", "--probe", modes[i].id).Output()
 		if err != nil || !bytes.Contains(outside, []byte(" yes ")) && !bytes.Contains(outside, []byte(" unsupported ")) {
 			t.Errorf("%s on this machine: %v\n%s", got.ID, err, outside)

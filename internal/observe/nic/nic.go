@@ -8,7 +8,6 @@
 package nic
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,9 +28,6 @@ const (
 	PausedRx  Class = "paused_rx" // pause frames received: the other side stopped this one
 	PausedTx  Class = "paused_tx" // pause frames sent: this side stopped the other
 )
-
-// Classes lists the classes.
-func Classes() []Class { return []Class{NoBuffer, Damaged, Unsent, Throttled, PausedRx, PausedTx} }
 
 // prefix starts the name of a counter: "nic/eth0.no_buffer.rx_out_of_buffer".
 const prefix = "nic/"
@@ -147,15 +143,4 @@ func parse(counter string) (device string, class Class, family string, ok bool) 
 		return "", "", "", false
 	}
 	return rest[:last], Class(rest[last+1:]), family, true
-}
-
-// String describes what the card dropped: "eth0: 12 no_buffer (rx_out_of_buffer)".
-func (c Card) String() string {
-	var parts []string
-	for _, class := range Classes() {
-		if n, family, _ := c.Count(class); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s (%s)", n, class, family))
-		}
-	}
-	return c.Device + ": " + strings.Join(parts, ", ")
 }

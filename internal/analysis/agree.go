@@ -55,7 +55,7 @@ func (t table) costs(m result.Mode, workload, metric string) []reading {
 }
 
 func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
-	l, ok := compare(own, second, PairBlocks)
+	l, ok := logRatio(own, second, PairBlocks)
 	if !ok {
 		return
 	}

@@ -92,7 +92,7 @@ func TestNoneInEither(t *testing.T) {
 			if v := cells[1]; v.Verdict != c.want || v.Ratio != nil {
 				t.Errorf("%s, pairing %q: %s, ratio %v; want %s", c.name, pairing, v.Verdict, v.Ratio, c.want)
 			}
-			if got := Compare(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}}); len(got) != 1 || got[0].Verdict != c.want {
+			if got := Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}}); len(got) != 1 || got[0].Verdict != c.want {
 				t.Errorf("%s: asked for: %+v", c.name, got)
 			}
 		}
@@ -126,7 +126,7 @@ func TestMaximumHasNoVerdict(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	asked := Compare(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
+	asked := Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
 	if len(asked) != 1 || asked[0].Verdict != "" || asked[0].Ratio != nil || asked[0].A.Value == nil {
 		t.Errorf("asked for: %+v", asked)
 	}

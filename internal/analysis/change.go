@@ -110,13 +110,13 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 		c.Before, c.BeforeCI = summary(was)
 		c.After, c.AfterCI = summary(own)
 		c.BeforeN, c.AfterN = len(was), len(own)
-		c.ratio, c.known = compare(own, was, PairNone)
+		c.ratio, c.known = logRatio(own, was, PairNone)
 		c.none = noneInEither(metric.Better, own, was, PairNone)
 		c.mayRise, c.mayFall = after.tab.limited(m.ID, workload, metric), before.tab.limited(m.ID, workload, metric)
 		return c, true
 	}
-	now, ok := compare(own, after.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
-	then, also := compare(was, before.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
+	now, ok := logRatio(own, after.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
+	then, also := logRatio(was, before.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
 	if !ok || !also {
 		return c, false
 	}

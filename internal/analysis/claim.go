@@ -281,7 +281,7 @@ func (e *claims) measureRatio(p *claimPoint, m result.Metric, a, b result.Side) 
 	bUp, bDown := loose(&b)
 	p.mayRise, p.mayFall = aUp || bDown, aDown || bUp
 	aside := p.kind == study.HoldsLower || p.kind == study.HoldsHigher || p.kind == study.HoldsOrder
-	l, ok := compare(x, y, pairing)
+	l, ok := logRatio(x, y, pairing)
 	both, _ := common(x, y)
 	if len(a.Of) == 0 && noneInEither(m.Better, x, y, pairing) {
 		p.zeros = "all values of both are 0, in " + unit.Count(len(both), "block", "blocks")

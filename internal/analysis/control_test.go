@@ -53,7 +53,7 @@ func TestNoisyRunCannotTell(t *testing.T) {
 	if len(warnings) > 0 {
 		t.Errorf("a verdict is warned of that is not given: %+v", warnings)
 	}
-	compared := Compare(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
+	compared := Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
 	if len(compared) != 1 || compared[0].Verdict != result.CannotTell || compared[0].Ratio == nil {
 		t.Errorf("%+v", compared)
 	}
@@ -87,7 +87,7 @@ func TestRatioOfRatios(t *testing.T) {
 	}
 	trials = append(trials, row(6, "a", "goodput", 10))
 	in := Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}
-	got := Compare(in, nil, []ComparisonRequest{
+	got := Comparisons(in, nil, []ComparisonRequest{
 		{ID: "scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
 		{ID: "twice", A: []string{"d"}, B: []string{"c"}, Expect: 4},
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 3.8},
@@ -132,7 +132,7 @@ func TestRatioOfRatiosAtLeast(t *testing.T) {
 				trials = append(trials, r)
 			}
 		}
-		got := Compare(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}, nil,
+		got := Comparisons(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}, nil,
 			[]ComparisonRequest{{ID: "x", A: []string{"d", "c"}, B: []string{"b", "a"}}})
 		if len(got) != 1 || got[0].Verdict != want {
 			t.Errorf("%q is a lower bound: %+v", slow, got)

@@ -53,7 +53,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.comparePaths()
 	e.pressed()
 	e.run.Scenarios = scenarios(s)
-	e.run.Comparisons = Compare(judged, e.run.Scenarios, asked(s))
+	e.run.Comparisons = Comparisons(judged, e.run.Scenarios, asked(s))
 	e.run.Ladder = ExplainLadder(judged, s.Ladder, e.run.Breakdowns)
 	if e.run.Ladder != nil {
 		e.run.Rankings = nil // its modes are steps of one path, and the ladder compares them

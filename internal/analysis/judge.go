@@ -199,7 +199,7 @@ func (f *family) judge() {
 		if base < 0 {
 			continue
 		}
-		l, ok := compare(f.values[i], f.values[base], f.rule.Pairing)
+		l, ok := logRatio(f.values[i], f.values[base], f.rule.Pairing)
 		if !ok {
 			if f.rule.Noisy == "" && noneInEither(f.metric.Better, f.values[i], f.values[base], f.rule.Pairing) {
 				c.Verdict = result.Same
@@ -318,9 +318,9 @@ func lossy(m result.Metric, own []reading) *result.Lossy {
 	return &l
 }
 
-// compare is the ratio over the blocks that both have, or over all values of both. It is
+// logRatio is the ratio over the blocks that both have, or over all values of both. It is
 // unknown if a value is 0: leaving out that block would favour one side.
-func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
+func logRatio(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
 	var l stats.LogRatio
 	var err error
 	if pairing == PairNone {

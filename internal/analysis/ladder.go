@@ -199,7 +199,7 @@ func (l *ladder) judge() {
 			}
 		}
 	}
-	compared := Compare(l.in, nil, asked)
+	compared := Comparisons(l.in, nil, asked)
 	for i := range l.out.Costs {
 		c := &l.out.Costs[i]
 		for _, steps := range [][]result.LadderStep{c.Steps, c.Removals} {

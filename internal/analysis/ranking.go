@@ -138,7 +138,7 @@ func (f *family) pairs(modes []int) pairs {
 	for i := range modes {
 		p.ratios[i], p.known[i] = make([]stats.LogRatio, len(modes)), make([]bool, len(modes))
 		for j := i + 1; j < len(modes); j++ {
-			l, ok := compare(f.values[modes[i]], f.values[modes[j]], f.rule.Pairing)
+			l, ok := logRatio(f.values[modes[i]], f.values[modes[j]], f.rule.Pairing)
 			p.ratios[i][j], p.known[i][j] = l, ok && l.N >= stats.MinPairs
 		}
 	}

@@ -24,7 +24,7 @@ func Ratios(in Input) []ModeRatio {
 					continue
 				}
 				r := ModeRatio{Mode: m.ID, Workload: w, Metric: metric.Name}
-				r.Ratio, r.Known = compare(own, tab.values(m.Baseline, w, metric.Name), in.Rule.Pairing)
+				r.Ratio, r.Known = logRatio(own, tab.values(m.Baseline, w, metric.Name), in.Rule.Pairing)
 				out = append(out, r)
 			}
 		}

@@ -114,7 +114,7 @@ func TestSetupsInEveryInterval(t *testing.T) {
 	widths := func(trials []result.Trial) map[string]float64 {
 		in := Input{Modes: alike(1), Workloads: []string{"rr"}, Trials: trials, Rule: Rule{Margin: 0.05}, Serial: []string{"rr"}}
 		out := map[string]float64{}
-		for _, c := range Compare(in, nil, []ComparisonRequest{{ID: "x", A: []string{"mode0"}, B: []string{"host"}}}) {
+		for _, c := range Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"mode0"}, B: []string{"host"}}}) {
 			out["comparison"] = log(c.RatioCI)
 		}
 		ladder := ExplainLadder(in, &study.Ladder{Of: "mode0", Rungs: []study.Rung{{Mode: "host"}, {Mode: "mode0", Part: "p"}}}, nil)

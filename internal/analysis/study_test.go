@@ -78,7 +78,7 @@ func TestNoisyWorkload(t *testing.T) {
 		}
 	}
 	must.Equal(t, map[string]result.Verdict{"rr": result.Worse, "rr16": result.CannotTell}, verdicts)
-	compared := Compare(in, []result.Scenario{{ID: "one", Mode: "veth", Workload: "rr"}, {ID: "raw", Mode: "host", Workload: "rr"}, {ID: "many", Mode: "host", Workload: "rr16"}},
+	compared := Comparisons(in, []result.Scenario{{ID: "one", Mode: "veth", Workload: "rr"}, {ID: "raw", Mode: "host", Workload: "rr"}, {ID: "many", Mode: "host", Workload: "rr16"}},
 		[]ComparisonRequest{{ID: "quiet", A: []string{"one"}, B: []string{"raw"}}, {ID: "noisy", A: []string{"one"}, B: []string{"many"}}})
 	verdicts = map[string]result.Verdict{}
 	for _, c := range compared {

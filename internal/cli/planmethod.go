@@ -48,7 +48,7 @@ func span(from, to int, one, many string) string {
 // printMethod prints how a run measures, stops and rules out trials.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), varying(p, s), tailing(s), watching(s.Evidence), renewing(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s), pacing(s)}, lengths(p), skipping(p, s), []string{passing(p, s), varying(p, s), tailing(s), watching(s.Evidence), recreating(p, s)}, resolving(p, s), []string{ruling(s.Invalid, p)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -224,27 +224,27 @@ func listed(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-func renewing(p plan.Plan, s study.Study) string {
+func recreating(p plan.Plan, s study.Study) string {
 	const what, always = "endpoints: ", "recreated before each block"
-	switch s.Renew {
-	case study.RenewOnce():
+	switch s.Recreate {
+	case study.RecreateOnce():
 		return what + "made once"
-	case study.RenewEvery(1):
+	case study.RecreateEvery(1):
 		return what + always
-	case study.RenewAuto():
+	case study.RecreateAuto():
 	default:
-		return fmt.Sprintf("%srecreated before every %d blocks", what, s.Renew.Every)
+		return fmt.Sprintf("%srecreated before every %d blocks", what, s.Recreate.Every)
 	}
 	var seldom []string
 	for _, m := range p.Modes {
-		if !s.Renew.Due(2, p.SetupTimes[m]) {
+		if !s.Recreate.Due(2, p.SetupTimes[m]) {
 			seldom = append(seldom, m)
 		}
 	}
 	if len(seldom) == 0 {
 		return what + always
 	}
-	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to create", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
+	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to create", what, always, strings.Join(seldom, ", "), study.RecreateSeldom)
 }
 
 // resolving says what modes with fewer set-ups than blocks can resolve, a line for those that have the same number.
@@ -253,14 +253,14 @@ func resolving(p plan.Plan, s study.Study) []string {
 	modes, sizes := map[string][]string{}, map[string][]int{}
 	for _, m := range p.Modes {
 		blocks := p.MinBlocks
-		own := s.Renew.SetUps(blocks, p.SetupTimes[m])
+		own := s.Recreate.SetUps(blocks, p.SetupTimes[m])
 		if len(own) == blocks || blocks < stats.MinPairs {
 			continue
 		}
-		for s.Stop != nil && len(own) > 1 && blocks < p.Blocks && len(s.Renew.SetUps(blocks-s.Stop.ExtraBlocks, p.SetupTimes[m])) < s.Stop.MinBlocks {
+		for s.Stop != nil && len(own) > 1 && blocks < p.Blocks && len(s.Recreate.SetUps(blocks-s.Stop.ExtraBlocks, p.SetupTimes[m])) < s.Stop.MinBlocks {
 			blocks++ // before that many set-ups nothing is settled
 		}
-		own = s.Renew.SetUps(blocks, p.SetupTimes[m])
+		own = s.Recreate.SetUps(blocks, p.SetupTimes[m])
 		key := fmt.Sprint(own)
 		if modes[key] == nil {
 			groups = append(groups, key)

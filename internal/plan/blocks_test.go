@@ -29,7 +29,7 @@ func drawStudy(t *rapid.T) study.Study {
 	if rapid.Bool().Draw(t, "stops") {
 		s.Stop = &study.Stop{MinBlocks: rapid.IntRange(2, s.Blocks).Draw(t, "least"), Width: 0.025, ExtraBlocks: 2}
 	}
-	s.Renew = rapid.SampledFrom([]study.Renew{study.RenewOnce(), study.RenewAuto(), study.RenewEvery(1), study.RenewEvery(2)}).Draw(t, "renew")
+	s.Recreate = rapid.SampledFrom([]study.Recreate{study.RecreateOnce(), study.RecreateAuto(), study.RecreateEvery(1), study.RecreateEvery(2)}).Draw(t, "renew")
 	return s
 }
 
@@ -258,18 +258,18 @@ func TestTime(t *testing.T) {
 	takes := map[string]time.Duration{"host": quick, "x": slow} // y is not told of
 	const trial = 300*time.Millisecond + TrialOverhead + 700*time.Millisecond
 	for _, tt := range []struct {
-		renew study.Renew
+		renew study.Recreate
 		want  time.Duration // spent on renewal in 4 blocks
 	}{
-		{study.RenewOnce(), 0}, {study.RenewEvery(1), 3 * (quick + slow)}, {study.RenewEvery(2), quick + slow}, {study.RenewAuto(), 3*quick + slow},
+		{study.RecreateOnce(), 0}, {study.RecreateEvery(1), 3 * (quick + slow)}, {study.RecreateEvery(2), quick + slow}, {study.RecreateAuto(), 3*quick + slow},
 	} {
-		s.Renew, s.Blocks = tt.renew, 4
+		s.Recreate, s.Blocks = tt.renew, 4
 		p := Make(s).WithSetupTimes(takes)
 		if got, want := p.Time(4), 12*trial+quick+slow+tt.want; got != want {
 			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
 		}
 	}
-	s.Renew, s.Pilot = study.RenewOnce(), study.WaitOf(15*time.Second)
+	s.Recreate, s.Pilot = study.RecreateOnce(), study.WaitOf(15*time.Second)
 	p := Make(s).WithSetupTimes(takes)
 	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
 		t.Errorf("with pilots %s, want %s", got, want)

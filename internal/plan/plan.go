@@ -45,7 +45,7 @@ type Plan struct {
 	Workloads  []study.Workload // in the study's order, with their verification workloads; the cost pass last
 	Varied     []study.Varied   // of the sensitivity pass
 	Settle     time.Duration    // idle wait before each trial
-	Recreate   study.Renew
+	Recreate   study.Recreate
 	SetupTimes map[string]time.Duration // by mode, as far as known; see WithSetupTimes
 
 	drawn    []string                    // the modes whose order is drawn: Modes, and those that Without removed
@@ -74,7 +74,7 @@ type revision struct {
 func Make(s study.Study) Plan {
 	p := Plan{
 		Seed: s.Seed, MinBlocks: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
-		Settle: s.Settle.Std(), Recreate: s.Renew, drawn: s.ModeNames(),
+		Settle: s.Settle.Std(), Recreate: s.Recreate, drawn: s.ModeNames(),
 	}
 	if w, piloted := Pilot(s); piloted {
 		p.pilot = &w

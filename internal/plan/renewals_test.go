@@ -33,8 +33,8 @@ func renewals(t *testing.T) (all [][]int) {
 				if blocks > least+4 && blocks < s.Blocks {
 					continue
 				}
-				for _, takes := range []time.Duration{0, study.RenewQuick} {
-					sizes := s.Renew.SetUps(blocks, takes)
+				for _, takes := range []time.Duration{0, study.RecreateQuick} {
+					sizes := s.Recreate.SetUps(blocks, takes)
 					if key := fmt.Sprint(sizes); !seen[key] {
 						seen[key], all = true, append(all, sizes)
 					}
@@ -105,7 +105,7 @@ func TestRenewalsCoverAfterStopping(t *testing.T) {
 				var l stats.LogRatio
 				for halt == stats.GoOn {
 					block := len(ds) + 1
-					if block == 1 || s.Renew.Due(block, study.RenewQuick) {
+					if block == 1 || s.Recreate.Due(block, study.RecreateQuick) {
 						level = rng.NormFloat64() * math.Sqrt(between)
 						setups = append(setups, block)
 					} else {

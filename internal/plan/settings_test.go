@@ -103,7 +103,7 @@ func TestWhatDecidesTrials(t *testing.T) {
 		"lab":                {true, func(s *study.Study) { s.Lab.MTU = 9000 }},
 		"lab of the mode":    {true, func(s *study.Study) { s.Modes[1].Lab = &study.Lab{Rate: 1e9} }},
 		"settle":             {true, func(s *study.Study) { s.Settle = study.WaitOf(2 * time.Second) }},
-		"renew":              {true, func(s *study.Study) { s.Renew = study.RenewEvery(1) }},
+		"renew":              {true, func(s *study.Study) { s.Recreate = study.RecreateEvery(1) }},
 		"evidence":           {true, func(s *study.Study) { s.Evidence.Counters = study.Off }},
 		"invalid.steal":      {true, func(s *study.Study) { s.Invalid.Steal = study.ShareOf(0.5) }},
 		"pilot":              {true, func(s *study.Study) { s.Pilot = study.WaitOf(5 * time.Second) }},

@@ -443,7 +443,7 @@ func (r *run) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
-		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.setupTime) {
+		if s.status != result.ModeMeasured || !r.cfg.Study.Recreate.Due(block, s.setupTime) {
 			continue
 		}
 		if err := r.recreate(ctx, s); err != nil {

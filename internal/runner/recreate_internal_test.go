@@ -13,15 +13,15 @@ import (
 	"tare/internal/testkit/must"
 )
 
-// renewing is a run that recreates its modes before each of its later blocks.
-func renewing() *scripted {
+// recreating is a run that recreates its modes before each of its later blocks.
+func recreating() *scripted {
 	s := scriptOf("host", "netns/macvlan")
-	s.study.Blocks, s.study.Renew = 3, study.RenewEvery(1)
+	s.study.Blocks, s.study.Recreate = 3, study.RecreateEvery(1)
 	return s
 }
 
 func TestRenews(t *testing.T) {
-	s := renewing()
+	s := recreating()
 	if err := s.runs(t); err != nil || s.run.Trials.OK != 6 {
 		t.Fatalf("%v, trials %+v", err, s.run.Trials)
 	}
@@ -30,8 +30,8 @@ func TestRenews(t *testing.T) {
 	if len(e) != 2 || e[0].Block != 2 || len(e[0].Modes) != 2 || e[1].Block != 3 {
 		t.Errorf("events %+v", e)
 	}
-	s = renewing()
-	s.study.Renew = study.RenewOnce()
+	s = recreating()
+	s.study.Recreate = study.RecreateOnce()
 	if err := s.runs(t); err != nil || s.made["host"] != 1 {
 		t.Errorf("not recreated: %v, made %v", err, s.made)
 	}
@@ -41,7 +41,7 @@ func TestRenews(t *testing.T) {
 // others continue, and its earlier trials stay on disk.
 func TestRenewalFails(t *testing.T) {
 	for _, fails := range []int{1, 2} {
-		s := renewing()
+		s := recreating()
 		s.provide = func(mode string, nth int) error {
 			if mode == "netns/macvlan" && nth > 1 && nth <= 1+fails {
 				return errors.New("no more devices")
@@ -64,7 +64,7 @@ func TestRenewalFails(t *testing.T) {
 // An interruption while a mode is being recreated leaves nothing behind and invalidates
 // no trial.
 func TestInterruptedRenewal(t *testing.T) {
-	s := renewing()
+	s := recreating()
 	s.provide = func(mode string, nth int) error {
 		if mode == "netns/macvlan" && nth == 2 {
 			s.interrupt()
@@ -100,7 +100,7 @@ func TestControl(t *testing.T) {
 func TestResumedSetups(t *testing.T) {
 	begin := func(earlier []result.Trial) *scripted {
 		s := scriptOf("host", "netns/macvlan")
-		s.study.Blocks, s.study.Renew, s.earlier = 6, study.RenewEvery(2), earlier
+		s.study.Blocks, s.study.Recreate, s.earlier = 6, study.RecreateEvery(2), earlier
 		must.Do(t, s.runs(t))
 		return s
 	}

@@ -119,7 +119,7 @@ func TestResumedStopsSettled(t *testing.T) {
 func TestStopWaitsForSetups(t *testing.T) {
 	blocks := func(every int) int {
 		s := settling()
-		s.study.Renew, s.study.Stop.MinBlocks = study.RenewEvery(every), 3
+		s.study.Recreate, s.study.Stop.MinBlocks = study.RecreateEvery(every), 3
 		must.Do(t, s.runs(t))
 		must.Equal(t, result.StopSettled, s.run.Stopping.Reason)
 		return s.run.Stopping.SettledAt

@@ -95,31 +95,31 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Renew says in which blocks the endpoints of a mode are recreated: in every n-th block,
+// Recreate says in which blocks the endpoints of a mode are recreated: in every n-th block,
 // once, which keeps them for the whole run, or auto: in every block if that takes less
-// than RenewQuick, else in every RenewSeldom-th. Its zero value means that the key is
+// than RecreateQuick, else in every RecreateSeldom-th. Its zero value means that the key is
 // absent.
-type Renew struct {
+type Recreate struct {
 	Every      int
 	Once, Auto bool
 }
 
-// RenewEvery recreates the endpoints every given number of blocks.
-func RenewEvery(blocks int) Renew { return Renew{Every: blocks} }
+// RecreateEvery recreates the endpoints every given number of blocks.
+func RecreateEvery(blocks int) Recreate { return Recreate{Every: blocks} }
 
-// RenewOnce keeps the endpoints.
-func RenewOnce() Renew { return Renew{Once: true} }
+// RecreateOnce keeps the endpoints.
+func RecreateOnce() Recreate { return Recreate{Once: true} }
 
-// RenewAuto decides by the time of their set-up.
-func RenewAuto() Renew { return Renew{Auto: true} }
+// RecreateAuto decides by the time of their set-up.
+func RecreateAuto() Recreate { return Recreate{Auto: true} }
 
 const (
-	// RenewQuick is the maximum set-up time of a mode that RenewAuto recreates in every
+	// RecreateQuick is the maximum set-up time of a mode that RecreateAuto recreates in every
 	// block.
-	RenewQuick = 2 * time.Second
-	// RenewSeldom is the number of blocks after which RenewAuto recreates the other
+	RecreateQuick = 2 * time.Second
+	// RecreateSeldom is the number of blocks after which RecreateAuto recreates the other
 	// modes.
-	RenewSeldom = 2
+	RecreateSeldom = 2
 
 	onceWord = "once"
 	// AutoWord is the value for a choice that is left to tare.
@@ -128,19 +128,19 @@ const (
 
 // Due reports whether a mode with the given set-up time is recreated before the block of
 // that number, from 1 on. It is never recreated before the first.
-func (r Renew) Due(block int, takes time.Duration) bool {
+func (r Recreate) Due(block int, takes time.Duration) bool {
 	every := r.Every
 	switch {
-	case r.Auto && takes < RenewQuick:
+	case r.Auto && takes < RecreateQuick:
 		every = 1
 	case r.Auto:
-		every = RenewSeldom
+		every = RecreateSeldom
 	}
 	return every > 0 && block > 1 && (block-1)%every == 0
 }
 
 // SetUps is how many of so many blocks each set-up has of a mode with the given set-up time.
-func (r Renew) SetUps(blocks int, takes time.Duration) []int {
+func (r Recreate) SetUps(blocks int, takes time.Duration) []int {
 	var sizes []int
 	for block := 1; block <= blocks; block++ {
 		if block == 1 || r.Due(block, takes) {
@@ -152,7 +152,7 @@ func (r Renew) SetUps(blocks int, takes time.Duration) []int {
 }
 
 // String writes r as a study file does.
-func (r Renew) String() string {
+func (r Recreate) String() string {
 	switch {
 	case r.Once:
 		return onceWord
@@ -163,20 +163,20 @@ func (r Renew) String() string {
 }
 
 // UnmarshalText reads once, auto or a whole number.
-func (r *Renew) UnmarshalText(text []byte) error {
+func (r *Recreate) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case onceWord:
-		*r = RenewOnce()
+		*r = RecreateOnce()
 		return nil
 	case AutoWord:
-		*r = RenewAuto()
+		*r = RecreateAuto()
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || !matches(`^(0|[1-9][0-9]*)$`, string(text)) {
 		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", suggest.Quote(string(text)))
 	}
-	*r = RenewEvery(n)
+	*r = RecreateEvery(n)
 	return nil
 }
 
@@ -194,10 +194,10 @@ func share(at *Share) Plain {
 	}, Rule{Min: 0.001, Max: 1})
 }
 
-func renew(at *Renew) Plain {
-	return plainOf(at, form[Renew]{
-		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or a number of blocks, %s"},
-		read: spelt[Renew](TextLiteral, WholeLiteral),
-		size: func(r Renew) (float64, bool) { return float64(r.Every), !r.Once && !r.Auto }, native: numberOr[Renew],
+func recreate(at *Recreate) Plain {
+	return plainOf(at, form[Recreate]{
+		unit: Unit{JSON: "integer", Spelling: recreatePattern, Digits: true, want: "once, auto, or a number of blocks, %s"},
+		read: spelt[Recreate](TextLiteral, WholeLiteral),
+		size: func(r Recreate) (float64, bool) { return float64(r.Every), !r.Once && !r.Auto }, native: numberOr[Recreate],
 	}, Rule{Min: 1, Max: mostBlocks})
 }

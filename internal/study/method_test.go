@@ -170,12 +170,12 @@ func TestProfileDefaults(t *testing.T) {
 
 func TestRenewDue(t *testing.T) {
 	for _, c := range []struct {
-		renew study.Renew
+		renew study.Recreate
 		takes time.Duration
 		want  []int // of blocks 1 to 7
 	}{
-		{study.RenewOnce(), 0, nil}, {study.RenewEvery(1), time.Hour, []int{2, 3, 4, 5, 6, 7}}, {study.RenewEvery(3), 0, []int{4, 7}},
-		{study.RenewAuto(), time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto(), study.RenewQuick, []int{3, 5, 7}},
+		{study.RecreateOnce(), 0, nil}, {study.RecreateEvery(1), time.Hour, []int{2, 3, 4, 5, 6, 7}}, {study.RecreateEvery(3), 0, []int{4, 7}},
+		{study.RecreateAuto(), time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RecreateAuto(), study.RecreateQuick, []int{3, 5, 7}},
 	} {
 		var due []int
 		for block := range 8 {
@@ -263,12 +263,12 @@ func TestLengthsForManyFlows(t *testing.T) {
 // A set-up has the blocks from one in which it is due to the next.
 func TestRenewSetUps(t *testing.T) {
 	for _, c := range []struct {
-		renew study.Renew
+		renew study.Recreate
 		takes time.Duration
 		want  []int
 	}{
-		{study.RenewAuto(), time.Second, []int{1, 1, 1, 1, 1, 1, 1}}, {study.RenewAuto(), study.RenewQuick, []int{2, 2, 2, 1}},
-		{study.RenewEvery(3), 0, []int{3, 3, 1}}, {study.RenewOnce(), 0, []int{7}},
+		{study.RecreateAuto(), time.Second, []int{1, 1, 1, 1, 1, 1, 1}}, {study.RecreateAuto(), study.RecreateQuick, []int{2, 2, 2, 1}},
+		{study.RecreateEvery(3), 0, []int{3, 3, 1}}, {study.RecreateOnce(), 0, []int{7}},
 	} {
 		must.EqualFor(t, c.renew.String(), c.want, c.renew.SetUps(7, c.takes))
 	}

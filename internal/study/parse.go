@@ -21,8 +21,8 @@ const (
 	bufferPattern   = `^auto$|` + sizePattern
 	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?([bB][iI][tT](/[sS])?|bps))?$`
 
-	sharePattern = `^off$|^[0-9]+(\.[0-9]+)?$`
-	renewPattern = `^(once|auto)$`
+	sharePattern    = `^off$|^[0-9]+(\.[0-9]+)?$`
+	recreatePattern = `^(once|auto)$`
 
 	passPattern = `^(auto|off)$|` + ratePattern
 

@@ -12,7 +12,7 @@ type profile struct {
 	margin   float64
 	settle   Wait
 	pilot    Wait
-	renew    Renew
+	recreate Recreate
 	lengths  bool // the run may choose the length of bulk trials from its own variance
 }
 
@@ -24,12 +24,12 @@ func profileOf(name string) profile {
 	wait := WaitOf(300 * time.Millisecond)
 	switch name {
 	case Standard:
-		return profile{most: 20, adaptive: true, margin: 0.05, settle: wait, pilot: WaitOf(10 * time.Second), renew: RenewAuto(), lengths: true}
+		return profile{most: 20, adaptive: true, margin: 0.05, settle: wait, pilot: WaitOf(10 * time.Second), recreate: RecreateAuto(), lengths: true}
 	case Paper:
 		// Its trials are long enough to serve as pilots.
-		return profile{blocks: 10, wholes: 10, most: 10, margin: 0.05, settle: WaitOf(2 * time.Second), pilot: WaitOf(0), renew: RenewEvery(1)}
+		return profile{blocks: 10, wholes: 10, most: 10, margin: 0.05, settle: WaitOf(2 * time.Second), pilot: WaitOf(0), recreate: RecreateEvery(1)}
 	}
-	return profile{blocks: 7, wholes: 4, most: 20, margin: 0.10, settle: WaitOf(100 * time.Millisecond), pilot: WaitOf(0), renew: RenewAuto()}
+	return profile{blocks: 7, wholes: 4, most: 20, margin: 0.10, settle: WaitOf(100 * time.Millisecond), pilot: WaitOf(0), recreate: RecreateAuto()}
 }
 
 // stopDefaults is the stopping rule of a run that stops on width, if the study does not

@@ -30,7 +30,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	open := s.Blocks == 0 && s.Stop == nil && !p.adaptive
 	s = p.stopping(s)
 	s.Pilot = cmp.Or(s.Pilot, p.pilot)
-	s.Renew = cmp.Or(s.Renew, p.renew)
+	s.Recreate = cmp.Or(s.Recreate, p.recreate)
 	s.Invalid = s.Invalid.or(InvalidDefaults())
 	s.Evidence = s.Evidence.or(evidenceDefaults())
 	s.Margin = cmp.Or(s.Margin, p.margin)

@@ -23,7 +23,7 @@ type Study struct {
 	Stop                              *Stop
 	Control                           bool
 	Pilot                             Wait
-	Renew                             Renew
+	Recreate                          Recreate
 	Invalid                           Invalid
 	Evidence                          Evidence
 	CostPass                          CostPass
@@ -66,7 +66,7 @@ func (s *Study) Fields() []Field {
 		key("control", truth(&s.Control), "measure the baseline a second time, as a mode named control: its difference is noise").with(DecidesNothing).
 			flag("control", "true", "measure the baseline twice, as a mode named control, to show the noise"),
 		key("pilot", wait(&s.Pilot, 10*time.Minute), "length of the pilot trial of each mode, which determines the warm-up; 0s for none").with(DecidesTrials),
-		key("renew", renew(&s.Renew), "how often the endpoints of a mode are recreated").with(DecidesTrials),
+		key("renew", recreate(&s.Recreate), "how often the endpoints of a mode are recreated").with(DecidesTrials),
 		key("invalid", sectionOf(&s.Invalid), "rules that make a trial invalid; invalid trials are repeated").with(DecidesTrials),
 		key("evidence", sectionOf(&s.Evidence), "what is recorded in addition to the metrics: where packets are lost, what uses CPU time").with(DecidesTrials),
 		key("cost_pass", sectionOf(&s.CostPass), "a pass with the same rate for every mode, to compare their CPU use").with(DecidesPrecision),

@@ -143,7 +143,7 @@ func FuzzUnits(f *testing.F) {
 			{new(study.PassRate), new(study.PassRate)},
 			{new(study.Share), new(study.Share)},
 			{new(study.Portion), new(study.Portion)},
-			{new(study.Renew), new(study.Renew)},
+			{new(study.Recreate), new(study.Recreate)},
 		} {
 			if err := unit.a.UnmarshalText([]byte(text)); err != nil {
 				if strings.ContainsAny(err.Error(), "\n\r\x1b") || len(err.Error()) > 500 {

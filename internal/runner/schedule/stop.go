@@ -62,7 +62,7 @@ func (sc *Schedule) inTime(more time.Duration) bool {
 func (sc *Schedule) recreateTime(block int) time.Duration {
 	var sum time.Duration
 	for _, m := range sc.cfg.Modes() {
-		if took := sc.cfg.SetupTime(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Renew.Due(block, took) {
+		if took := sc.cfg.SetupTime(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Recreate.Due(block, took) {
 			sum += 2 * took
 		}
 	}

@@ -186,7 +186,7 @@ func studies() *rapid.Generator[study.Study] {
 			Stop:        drawStop(t),
 			Control:     rapid.Bool().Draw(t, "control"),
 			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.WaitOf(0)), waits(time.Second, 10*time.Minute))),
-			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce(), study.RenewAuto()}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.RenewEvery(n) }))),
+			Recreate:    maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Recreate{study.RecreateOnce(), study.RecreateAuto()}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Recreate { return study.RecreateEvery(n) }))),
 			Invalid: study.Invalid{
 				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),
 				Unsettled: maybe(t, "unsettled", rapid.SampledFrom([]string{study.On, study.Off})),

@@ -198,7 +198,7 @@ func Settled() model.Input {
 		}
 	}
 	run.Trials = result.Count(trials)
-	run.Comparisons = analysis.Compare(in, run.Scenarios, []analysis.ComparisonRequest{
+	run.Comparisons = analysis.Comparisons(in, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "(d/c)/(b/a)", Title: "did it scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
 		{ID: "b/a", Title: "half is expected", A: []string{"b"}, B: []string{"a"}, Expect: 0.5},
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 0.998},

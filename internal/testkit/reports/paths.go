@@ -68,7 +68,7 @@ func Sdn() model.Input {
 	run.Trials = result.Count(trials)
 	run.Cells, run.Warnings = analysis.Cells(run.Modes, workloads, trials, rule)
 	run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.WorkloadLeftOut), Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
-	run.Comparisons = analysis.Compare(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.ComparisonRequest{
+	run.Comparisons = analysis.Comparisons(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
 		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},
 		{ID: "E/B", A: []string{"E"}, B: []string{"B"}},

@@ -123,7 +123,7 @@ func TestCompare(t *testing.T) {
 		{"nothing asked", nil, trialsB, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Compare(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
+			got := Comparisons(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
 			must.Equal(t, c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs())
 			must.Get(store.EncodeRun(result.Run{Comparisons: got}))(t)
 		})
@@ -144,7 +144,7 @@ func TestCompareAsCells(t *testing.T) {
 		}
 	}
 	var got []result.Cell
-	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []ComparisonRequest{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
+	for _, c := range Comparisons(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []ComparisonRequest{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
 		got = append(got, c.Cell())
 	}
 	must.Equal(t, cells, got)
@@ -156,8 +156,8 @@ func TestCompareHolm(t *testing.T) {
 	off := []float64{92, 95, 101, 94, 93}
 	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...),
 		of("other", join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...))))
-	one := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
-	two := Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	one := Comparisons(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	two := Comparisons(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
 	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != result.Worse {
 		t.Errorf("alone %+v, among two %+v", one, two)
 	}
@@ -185,7 +185,7 @@ func TestCompareAtLeast(t *testing.T) {
 		{"more than was expected, and may be more", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), result.Better, true, false, 1.1},
 		{"more than was expected, but b may be too", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), result.CannotTell, false, true, 1.1},
 	} {
-		got := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
+		got := Comparisons(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
 		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -196,7 +196,7 @@ func TestCompareAtLeast(t *testing.T) {
 // before there was such a thing has none of it.
 func TestStudyInRunJSON(t *testing.T) {
 	run := result.Run{Schema: result.Schema, Modes: modesB, Scenarios: studyB, Hosts: []result.Host{}, Cells: []result.Cell{}, Warnings: []result.Warning{},
-		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []ComparisonRequest{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
+		Comparisons: Comparisons(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []ComparisonRequest{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
 	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []result.Fact{{Name: "client limit", Value: "0.5 CPUs"}}
 	path := filepath.Join(t.TempDir(), "run")
 	d := must.Get(store.Create(path))(t)

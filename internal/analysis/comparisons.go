@@ -19,11 +19,11 @@ type ComparisonRequest struct {
 	Expect    float64
 }
 
-// Compare judges the comparisons of a study as [Judge] judges modes and baselines: each, in
+// Comparisons judges the comparisons of a study as [Judge] judges modes and baselines: each, in
 // the order given, in every metric that all its terms have. Modes are compared in each of
 // the workloads, a mode and a scenario in that of the scenario. A comparison that is not
 // possible is in the result with the reason.
-func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
+func Comparisons(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
 	// Those are judged against a baseline only, by trials of their own.
 	in.Metrics = slices.DeleteFunc(slices.Clone(in.metrics()), func(m result.Metric) bool { return beyondP99(m.Name) })
 	named := slices.Clone(in.Workloads)
@@ -240,7 +240,7 @@ func (c *comparer) judge(m result.Metric) {
 			noisy = cmp.Or(noisy, c.Rule.noisy(t.Workload))
 		}
 		a, b := c.readings(&o.A, m), c.readings(&o.B, m)
-		l, ok := compare(a, b, c.pairing(o))
+		l, ok := logRatio(a, b, c.pairing(o))
 		if !ok {
 			if len(o.A.Of) == 0 && o.Expect == nil && noisy == "" && noneInEither(m.Better, a, b, c.pairing(o)) {
 				o.Verdict = result.Same

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // ClopperPearson is the exact interval of a proportion of which k of n trials were seen
 // (Clopper, Pearson, Biometrika 26, 1934), from quantiles of the beta distribution, with
@@ -47,17 +43,3 @@ func atMost(k, n int, a float64) float64 {
 	// The lower tail of the mirrored beta: 1-a would lose digits.
 	return 1 - BetaQuantile(a, float64(n-k), float64(k+1))
 }
-
-// BetaQuantile is the value below which a beta variable with shapes a and b is with
-// probability p. It returns NaN unless 0 < p < 1 and both shapes are positive and finite.
-// It is gonum's: checked against closed forms and its own inverse it is accurate to 7
-// digits for p from 1e-6 to 1-1e-6 and shapes from 0.5 to 1e4; further out in the tails,
-// gonum loses digits without an error.
-func BetaQuantile(p, a, b float64) float64 {
-	if !(p > 0 && p < 1) || !shape(a) || !shape(b) {
-		return math.NaN()
-	}
-	return distuv.Beta{Alpha: a, Beta: b}.Quantile(p)
-}
-
-func shape(x float64) bool { return x > 0 && !math.IsInf(x, 1) }

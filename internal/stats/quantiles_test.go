@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	moremath "github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // relative fails the test unless got is within tol of want, relative to want.
@@ -16,7 +17,7 @@ func relative(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// The tails are where gonum is known to be weak: closed forms of 1, 2 and 4 degrees
+// The tails are where Cephes is known to be weak: closed forms of 1, 2 and 4 degrees
 // of freedom hold it there, and its own inverse elsewhere.
 func TestTQuantileTails(t *testing.T) {
 	for _, p := range []float64{1e-8, 1e-6, 1e-4, 0.001, 0.0125, 0.025, 0.1, 0.4, 0.499} {
@@ -36,7 +37,7 @@ func TestTQuantileTails(t *testing.T) {
 		relative(t, fmt.Sprintf("go-moremath's P(t > 2.1), df %g", df), TTwoSidedP(2.1, df)/2, d.CDF(-2.1), 1e-9)
 		relative(t, fmt.Sprintf("go-moremath's P(t < t_.975), df %g", df), d.CDF(TQuantile(0.975, df)), 0.975, 1e-9)
 	}
-	// Beyond gonum's reach: both sides of the switch, and the normal limit.
+	// Beyond its reach: both sides of the switch, and the normal limit.
 	for _, p := range []float64{1e-8, 0.025, 0.4999} {
 		relative(t, "the switch", TQuantile(p, tNear*(1+1e-9)), TQuantile(p, tNear), 1e-7)
 	}
@@ -91,6 +92,22 @@ func TestTTwoSidedP(t *testing.T) {
 	for _, c := range [][2]float64{{math.NaN(), 4}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		if got := TTwoSidedP(c[0], c[1]); !math.IsNaN(got) {
 			t.Errorf("TTwoSidedP(%g, %g) = %g, want NaN", c[0], c[1], got)
+		}
+	}
+}
+
+// The package distuv has the same functions of the same library.
+func TestQuantilesOfDistuv(t *testing.T) {
+	const tol = 1e-12
+	for _, p := range []float64{1e-12, 1e-8, 1e-4, 0.01, 0.025, 0.3, 0.5, 0.7, 0.95, 0.975, 0.9999, 1 - 1e-9} {
+		relative(t, fmt.Sprintf("z_%g", p), normalQuantile(p), distuv.UnitNormal.Quantile(p), tol)
+		for _, a := range []float64{0.3, 0.5, 1, 1.7, 4, 29.5, 300, tNear} {
+			d := distuv.StudentsT{Sigma: 1, Nu: a}
+			relative(t, fmt.Sprintf("t_%g,%g", p, a), TQuantile(p, a), d.Quantile(p), tol)
+			relative(t, fmt.Sprintf("P(|t| > t_%g,%g)", p, a), TTwoSidedP(d.Quantile(p), a), 2*d.CDF(-math.Abs(d.Quantile(p))), tol)
+			for _, b := range []float64{0.5, 1, 3, 40, 1e4} {
+				relative(t, fmt.Sprintf("B_%g;%g,%g", p, a, b), BetaQuantile(p, a, b), distuv.Beta{Alpha: a, Beta: b}.Quantile(p), tol)
+			}
 		}
 	}
 }

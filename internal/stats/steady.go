@@ -3,8 +3,6 @@ package stats
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Steady is the result of [SteadyState] for a series of samples.
@@ -169,7 +167,7 @@ func TheilSen(series []float64, conf float64) (s Slope, ok bool) {
 	}
 	slices.Sort(slopes)
 	all, size := float64(len(slopes)), float64(n)
-	c := distuv.UnitNormal.Quantile((1+conf)/2) * math.Sqrt(size*(size-1)*(2*size+5)/18)
+	c := normalQuantile((1+conf)/2) * math.Sqrt(size*(size-1)*(2*size+5)/18)
 	lo := int(math.Floor((all - c) / 2)) // counted from 1, rounded outwards
 	hi := int(math.Ceil((all+c)/2)) + 1
 	if lo < 1 || hi > len(slopes) {

@@ -267,6 +267,25 @@ func TestAgentLinksLittle(t *testing.T) {
 	}
 }
 
+// The linker leaves out methods that nothing calls, unless the program looks up methods by names that it does not
+// know then, as text/template does: that costs 7 MB.
+func TestUnusedMethodsAreNotLinked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links tare")
+	}
+	link := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "tare"), "./cmd/tare")
+	link.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
+	out := must.Get(link.CombinedOutput())(t)
+	if !strings.Contains(string(out), "main.main -> ") {
+		t.Fatalf("the linker has not told what calls what: %.200s", out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if by, _, ok := strings.Cut(line, " <ReflectMethod>"); ok {
+			t.Errorf("%s looks up methods by name: find what calls it with `go build -ldflags=-dumpdep ./cmd/tare`", by)
+		}
+	}
+}
+
 // Every registered mode and workload has its page, titled with its name, or one of its driver that names it.
 func TestPages(t *testing.T) {
 	pages := map[string]string{}

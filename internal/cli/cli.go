@@ -141,6 +141,10 @@ func (a App) root() *cobra.Command {
 			return unknownCommand(c, args[0])
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
+			if version, err := c.Flags().GetBool("version"); version || err != nil {
+				fmt.Fprintln(a.Stdout, a.versionLine())
+				return err
+			}
 			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
 				return a.here(c.Context())
 			}
@@ -148,8 +152,6 @@ func (a App) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.Version = a.versionLine()
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version")
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

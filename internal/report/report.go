@@ -4,7 +4,6 @@
 package report
 
 import (
-	"html/template"
 	"io"
 	"strings"
 
@@ -172,17 +171,11 @@ func ChangeTold(c result.Change) string { return change.Told(c) }
 
 // Style is how pages look, with its source for a Content-Security-Policy that allows nothing
 // else.
-func Style() (style template.CSS, source string) {
-	text, source := html.Style()
-	return template.CSS(text), source
-}
+func Style() (style, source string) { return html.Style() }
 
 // Script is the script of pages, with its source for a Content-Security-Policy that allows
 // nothing else.
-func Script() (script template.JS, source string) {
-	text, source := html.Script()
-	return template.JS(text), source
-}
+func Script() (script, source string) { return html.Script() }
 
 // CombinationOptions say how a combination is shown.
 type CombinationOptions = combination.Options

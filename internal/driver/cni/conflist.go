@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/containernetworking/cni/pkg/version"
 )
@@ -192,16 +191,10 @@ func readFile(file string) ([]byte, error) {
 func parse(source string, text []byte, v values) (conflist, error) {
 	sum := sha256.Sum256(text)
 	c := conflist{source: source, sum: hex.EncodeToString(sum[:6])}
-	// The package's own message begins with the name and the line.
-	t, err := template.New(source).Option("missingkey=error").Parse(string(text))
-	if err != nil {
-		return c, errors.New(strings.TrimPrefix(err.Error(), "template: "))
+	var err error
+	if c.text, err = fill(source, string(text), v); err != nil {
+		return c, err
 	}
-	var filled bytes.Buffer
-	if err := t.Execute(&limitedWriter{to: &filled, left: maxConflist}, v); err != nil {
-		return c, errors.New(strings.TrimPrefix(err.Error(), "template: "))
-	}
-	c.text = filled.Bytes()
 	var list struct {
 		Name        string
 		CNIVersion  string
@@ -319,21 +312,4 @@ func (c conflist) stateDirs() (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// limitedWriter fails when more than left bytes are written, and says so in full.
-type limitedWriter struct {
-	to   io.Writer
-	left int
-	full bool
-}
-
-var errTooBig = errors.New("more than 1 MiB")
-
-func (w *limitedWriter) Write(b []byte) (int, error) {
-	if w.full = w.full || len(b) > w.left; w.full {
-		return 0, errTooBig
-	}
-	w.left -= len(b)
-	return w.to.Write(b)
 }

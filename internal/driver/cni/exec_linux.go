@@ -71,6 +71,21 @@ func (e executor) run(ctx context.Context, path string, stdin []byte, environ []
 // maxOutput is the maximum output of a plugin, bytes, as errTooBig says.
 const maxOutput = 1 << 20
 
+// limitedWriter fails when more than left bytes are written, and says so in full.
+type limitedWriter struct {
+	to   *bytes.Buffer
+	left int
+	full bool
+}
+
+func (w *limitedWriter) Write(b []byte) (int, error) {
+	if w.full = w.full || len(b) > w.left; w.full {
+		return 0, errTooBig
+	}
+	w.left -= len(b)
+	return w.to.Write(b)
+}
+
 // outputWait is how long a child of a plugin that has exited may keep its output open.
 func outputWait() time.Duration { return timelimit.Scaled(500 * time.Millisecond) }
 

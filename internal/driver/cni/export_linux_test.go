@@ -25,3 +25,12 @@ func ParseConflist(text []byte, v Values) (name string, plugins []string, err er
 func PluginError(stdout []byte, stderr string, exit error) error {
 	return pluginError(stdout, stderr, exit)
 }
+
+// Span is an element of Values.Underlay.
+type Span = span
+
+// Fill fills in the placeholders of a text.
+func Fill(text string, v Values) (string, error) {
+	out, err := fill("test", text, v)
+	return string(out), err
+}

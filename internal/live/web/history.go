@@ -48,11 +48,28 @@ func (s Server) histories(w *pending, _ *http.Request) {
 			Title: s.titleOf(found.Newest.Path), Modes: short(strings.Join(found.Newest.Modes, ", ")), Workloads: short(strings.Join(found.Newest.Workloads, ", ")), Answer: short(found.Newest.Answer)})
 	}
 	s.page(w, func(b *bytes.Buffer) error {
-		return render(b, "histories", struct {
-			frame
-			Studies []listedStudy
-		}{s.frame("History"), shown})
+		page{b}.histories(shown)
+		return nil
 	})
+}
+
+func (p page) histories(studies []listedStudy) {
+	p.head("History", home())
+	p.f("\n<p class=\"meta\">How the results of each study changed over time.</p>\n</header>\n<main>\n")
+	if len(studies) == 0 {
+		p.f("<p>No run records its study.</p>\n")
+	} else {
+		p.table("Studies", "Study", "Hash", "#Runs", "#Valid", "First", "Latest", "What", "Latest answer")
+		for _, s := range studies {
+			p.f("\n<tr><th scope=\"row\"><a href=\"%s\"><bdi>%s</bdi></a>", s.Link, s.Name)
+			p.textIf(s.Title, "<br><small><bdi>%s</bdi></small>")
+			p.f(`</th><td>%s</td><td class="num">%d</td><td class="num">%d</td><td>%s</td><td>%s</td>`, s.Hash, s.Runs, s.Valid, s.First, s.Latest)
+			p.what(s.Modes, s.Workloads, s.Answer)
+			p.f("</tr>")
+		}
+		p.f(afterTable)
+	}
+	p.f(allRuns+"\n"+afterMain, home())
 }
 
 // history shows how the results of a study changed over time.

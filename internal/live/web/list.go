@@ -2,10 +2,12 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
 
+	"tare/internal/report/hypertext"
 	"tare/internal/store"
 	"tare/internal/wording"
 )
@@ -32,13 +34,66 @@ func (s Server) list(w *pending, r *http.Request) {
 		}
 	}
 	s.page(w, func(b *bytes.Buffer) error {
-		return render(b, "list", struct {
-			frame
-			Query string
-			Total int
-			Runs  []listed
-		}{s.frame("Runs"), query, len(runs), shown})
+		page{b}.list(query, len(runs), shown)
+		return nil
 	})
+}
+
+// list writes the runs that a search found among total, all of them for an empty one.
+func (p page) list(query string, total int, runs []listed) {
+	p.head("Runs", home())
+	p.f("\n<form class=\"search\" role=\"search\" action=\"%s\"><label for=\"q\">Search</label> <input id=\"q\" name=\"q\" type=\"search\" value=\"%s\"> <button>Find</button>", home(), query)
+	if query != "" {
+		p.f(` <a href="%s">all %d</a>`, home(), total)
+	}
+	p.f("</form>\n<nav aria-label=\"Pages\"><a href=\"%s\">History</a></nav>\n</header>\n<main>\n<p><a href=\"%s\">Published claims</a></p>\n", link("history"), link("claims"))
+	switch {
+	case len(runs) == 0 && query != "":
+		p.f("<p>No run has all of these words.</p>\n")
+	case len(runs) == 0:
+		p.f("<p>There are no runs yet.</p>\n")
+	default:
+		p.f("\n<form action=\"%s\">\n", link("compare"))
+		p.table("Runs", "Run", "Started", "Status", "Profile", "#Trials", "What", "Answer", "Before", "After")
+		for _, r := range runs {
+			p.run(r)
+		}
+		p.f(afterTable + "<p><button>Compare</button></p>\n</form>\n")
+	}
+	p.f(afterMain)
+}
+
+// run writes the row of a run.
+func (p page) run(r listed) {
+	p.f("\n<tr><th scope=\"row\">")
+	if r.Problem == "" {
+		p.f(`<a href="%s"><bdi>%s</bdi></a>`, r.Link, r.Name)
+	} else {
+		p.f("<bdi>%s</bdi>", r.Name)
+	}
+	p.textIf(r.Title, "<br><small><bdi>%s</bdi></small>")
+	p.f("</th>")
+	if r.Problem != "" {
+		p.f(`<td colspan="8">unreadable: %s</td></tr>`, r.Problem)
+		return
+	}
+	now := hypertext.Markup("")
+	if r.UnderWay {
+		now = ` class="now"`
+	}
+	p.f(`<td>%s</td><td%s>%s</td><td>%s</td><td class="num">%d</td>`, r.Started, now, r.Status, r.Profile, r.Trials)
+	p.what(r.Modes, r.Workloads, r.Answer)
+	for _, when := range []string{"before", "after"} {
+		p.f(`<td><input type="radio" name="%s" value="%s" aria-label="%s as %s"></td>`, when, r.Name, r.Name, when)
+	}
+	p.f("</tr>")
+}
+
+// what writes the cells of a run with its modes, its workloads and its answer.
+func (p page) what(modes, workloads, answer string) {
+	p.f("<td>%s", modes)
+	p.textIf(workloads, "<br><small>%s</small>")
+	p.f("</td><td>%s</td>", cmp.Or(answer, "-"))
 }
 
 func (s Server) listed(r store.Summary) listed {

@@ -5,22 +5,14 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
-	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"tare/internal/report"
+	"tare/internal/report/hypertext"
 	"tare/internal/wording"
 )
-
-//go:embed pages.html
-var pagesTemplate string
-
-//go:embed claims.html
-var claimsTemplate string
 
 //go:embed watch.js
 var watchScript string
@@ -28,27 +20,77 @@ var watchScript string
 //go:embed pages.css
 var pagesStyle string
 
-// frame is the part that every page has.
-type frame struct {
-	Title, Home string
-	Style       template.CSS
-	Script      template.JS
+// page is written by its method f alone, which escapes every string.
+type page struct{ *bytes.Buffer }
+
+func (p page) f(format string, args ...any) { hypertext.Write(p.Buffer, format, args...) }
+
+// textIf writes a format with a text unless the text is empty.
+func (p page) textIf(text, format string) {
+	if text != "" {
+		p.f(format, text)
+	}
 }
 
-func (s Server) frame(title string) frame {
-	return frame{Title: title, Home: link(""), Style: style(), Script: template.JS(watchScript)}
+// home is the address of the list of runs.
+func home() string { return link("") }
+
+// head begins a page, which is still in its header then; one that home would refuse has no link to it.
+func (p page) head(title, home string) {
+	p.f(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>%s · tare</title>
+<style>%s</style>
+</head>
+<body>
+<header>
+<p class="brand">`, title, hypertext.Markup(style()))
+	if home != "" {
+		p.f(`<a href="%s">tare</a>`, home)
+	} else {
+		p.f("tare")
+	}
+	p.f(" <span>the network overhead of containers</span></p>\n<h1>%s</h1>\n", title)
 }
 
-func style() template.CSS {
+const (
+	afterMain = "</main>\n</body>\n</html>\n"
+	allRuns   = "<p><a href=\"%s\">All runs</a></p>"
+)
+
+// table begins a table with columns; those whose name begins with # are of numbers.
+func (p page) table(label string, columns ...string) {
+	p.f("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n<thead><tr>", label)
+	for _, c := range columns {
+		p.column(c)
+	}
+	p.f("</tr></thead>\n<tbody>")
+}
+
+func (p page) column(name string) {
+	if number, ok := strings.CutPrefix(name, "#"); ok {
+		p.f(`<th scope="col" class="num">%s</th>`, number)
+		return
+	}
+	p.f(`<th scope="col">%s</th>`, name)
+}
+
+const afterTable = "\n</tbody>\n</table></div>\n"
+
+func style() string {
 	reports, _ := report.Style()
-	return reports + template.CSS(pagesStyle)
+	return reports + pagesStyle
 }
 
 // styleSource and scriptSource are the CSP sources that allow the styles and scripts of
 // this package and of reports.
 func styleSource() string {
 	_, reports := report.Style()
-	return reports + " " + source(string(style()))
+	return reports + " " + source(style())
 }
 
 func scriptSource() string {
@@ -61,34 +103,22 @@ func source(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
-// render writes one of the templates.
-func render(w io.Writer, name string, data any) error {
-	t, err := template.New("pages").Parse(pagesTemplate + claimsTemplate)
-	if err != nil {
-		return fmt.Errorf("parse the pages: %w", err)
-	}
-	return t.ExecuteTemplate(w, name, data)
-}
-
 // fail answers with an error page. Its text may contain parts of the request.
 func (s Server) fail(w http.ResponseWriter, code int, text string) {
 	text = wording.Cut(wording.Clean(text), 2000)
-	var b bytes.Buffer
-	f := s.frame(http.StatusText(code))
+	home := home()
 	if code == http.StatusForbidden || code == http.StatusMisdirectedRequest {
-		f.Home = "" // it would be refused, too
+		home = "" // it would be refused, too
 		w.Header().Set("Connection", "close")
 	}
-	if err := render(&b, "failure", struct {
-		frame
-		Text string
-	}{f, text}); err != nil {
-		http.Error(w, text, code)
-		return
-	}
+	p := page{new(bytes.Buffer)}
+	p.head(http.StatusText(code), home)
+	p.f("\n</header>\n<main><p class=\"notice grave\" role=\"alert\">%s</p>", text)
+	p.textIf(home, allRuns)
+	p.f(afterMain)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
+	_, _ = w.Write(p.Bytes()) // the browser may have closed the connection
 }
 
 // pathEscape escapes each element of a path.

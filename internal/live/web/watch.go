@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/report"
+	"tare/internal/report/hypertext"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/wording"
@@ -37,12 +38,50 @@ type watchedRow struct {
 // watch shows a run in progress. The page subscribes to events and shows their content.
 func (s Server) watch(w *pending, found store.Summary, in report.Input) {
 	s.page(w, func(b *bytes.Buffer) error {
-		return render(b, "watch", struct {
-			frame
-			Name, Events string
-			Now          watched
-		}{s.frame("Under way"), s.name(found), link("events", pathEscape(s.name(found))), matrixSoFar(in)})
+		page{b}.watch(s.name(found), link("events", pathEscape(s.name(found))), matrixSoFar(in))
+		return nil
 	})
+}
+
+// watch writes the page of a run in progress, which subscribes to events.
+func (p page) watch(name, events string, now watched) {
+	p.head("Under way", home())
+	p.f(`
+<p class="meta"><bdi>%s</bdi></p>
+<noscript><p class="notice">Without scripts this page shows the state at the time of loading; reload it to update.</p></noscript>
+</header>
+<main>
+<p id="state" role="status">under way</p>
+<div id="matrix" data-events="%s">`, name, events)
+	p.matrix(now)
+	p.f("</div>\n</main>\n<script>%s</script>\n</body>\n</html>\n", hypertext.Markup(watchScript))
+}
+
+// matrix writes the part of the page that each event replaces.
+func (p page) matrix(now watched) {
+	p.f("\n<p class=\"meta\">Trials: %d ok, %d invalid, %d failed. Verdicts follow at the end.</p>\n", now.Trials.OK, now.Trials.Invalid, now.Trials.Failed)
+	if len(now.Columns) > 0 {
+		columns := []string{"Mode"}
+		for _, c := range now.Columns {
+			columns = append(columns, "#"+c)
+		}
+		p.table("So far", columns...)
+		for _, row := range now.Rows {
+			p.f("\n<tr><th scope=\"row\"><bdi>%s</bdi></th>", row.Mode)
+			for _, c := range row.Cells {
+				p.f(`<td class="num">%s</td>`, c)
+			}
+			p.f("</tr>")
+		}
+		p.f(afterTable)
+	}
+	if len(now.Last) > 0 {
+		p.f("<h2>Last trials</h2>\n<ul class=\"warnings\">")
+		for _, t := range now.Last {
+			p.f("<li>%s</li>", t)
+		}
+		p.f("</ul>\n")
+	}
 }
 
 // lastTrials is how many of the last trials the page lists.
@@ -160,14 +199,12 @@ func (s Server) events(w http.ResponseWriter, r *http.Request, pages *work) {
 // now is the event with the matrix so far, or with why the run cannot be read.
 func (s Server) now(dir string) (name, data string) {
 	in, err := s.Load(dir)
-	var b bytes.Buffer
-	if err == nil {
-		err = render(&b, "matrix", matrixSoFar(in))
-	}
 	if err != nil {
 		// It may have been removed, or a line may be incomplete.
 		return "trouble", err.Error()
 	}
+	var b bytes.Buffer
+	page{&b}.matrix(matrixSoFar(in))
 	return "matrix", b.String()
 }
 

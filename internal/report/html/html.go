@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
+	"tare/internal/report/hypertext"
 )
 
 //go:embed page.js
@@ -37,30 +38,18 @@ func sourceOf(text string) string {
 }
 
 // markup is text that is HTML already.
-type markup string
+type markup = hypertext.Markup
 
-// page is written by its method f alone, which escapes every string.
 type page struct{ bytes.Buffer }
 
-// f writes a format whose strings it escapes. What is markup already has that type.
-func (p *page) f(format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = escape(s)
-		}
-	}
-	fmt.Fprintf(p, format, args...)
-}
+func (p *page) f(format string, args ...any) { hypertext.Write(&p.Buffer, format, args...) }
 
 var (
-	escaper  = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
 	option   = regexp.MustCompile(`--[a-z][a-z-]*`)
 	interval = regexp.MustCompile(`\(([0-9.]+)-([0-9.]+)\)`)
 )
 
-func escape(s string) markup {
-	return markup(escaper.Replace(s))
-}
+func escape(s string) markup { return hypertext.Escape(s) }
 
 // tight keeps a number, its unit, its per cent sign and its interval on one line.
 func tight(s string) string {

@@ -96,6 +96,9 @@ func TestReleaseMade(t *testing.T) {
 	testneed.NotShort(t)
 	made := t.TempDir() // in place of bin
 	here := build(t, ".", filepath.Join(made, "tare"))
+	if most := 42_000_000; len(here) > most { // as make size
+		t.Errorf("tare has %d bytes: make size says what brings them", len(here))
+	}
 	t.Run("again", func(t *testing.T) {
 		// The other directory is no checkout, like an archive of the sources.
 		elsewhere := t.TempDir()

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"tare/internal/kube/api"
 	"tare/internal/timelimit"
 )
 
@@ -55,7 +54,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 		return b, err
 	case last == nil:
 		return b, &NoBalancer{fmt.Sprintf("no service of type LoadBalancer gets an external address: %s after one was created, nothing had reacted to it; install a controller on the cluster, such as MetalLB, kube-vip or your cloud's controller manager", balancerBegins())}
-	case last.Type != corev1.EventTypeWarning:
+	case last.Type != api.EventTypeWarning:
 		if err := pollEvery(ctx, balancerInterval, balancerEnds(), errTooSlow, look); !errors.Is(err, errTooSlow) {
 			return b, err
 		}
@@ -72,14 +71,14 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 
 // balancer returns the load balancer of the service, and whether it has addresses.
 func (s *Service) balancer(ctx context.Context) (b Balancer, done bool, err error) {
-	var now corev1.Service
+	var now api.Service
 	if err := s.cluster.get(ctx, in(core, s.Namespace, "services", s.Name), nil, &now); err != nil {
 		return b, false, s.cluster.fail(err, "look at service %s", s.Name)
 	}
 	for _, i := range now.Status.LoadBalancer.Ingress {
 		if addr, err := netip.ParseAddr(i.IP); err == nil {
 			b.Addresses = append(b.Addresses, addr)
-			b.Direct = i.IPMode == nil || *i.IPMode == corev1.LoadBalancerIPModeVIP
+			b.Direct = i.IPMode == nil || *i.IPMode == api.LoadBalancerIPModeVIP
 		} else if i.Hostname != "" {
 			// Nothing in the cluster translates the addresses of a name. A new name may
 			// not resolve at first.
@@ -95,13 +94,13 @@ func (s *Service) balancer(ctx context.Context) (b Balancer, done bool, err erro
 }
 
 // lastEvent returns the last event about the service, nil if there is none.
-func (s *Service) lastEvent(ctx context.Context) (*corev1.Event, error) {
-	var list corev1.EventList
+func (s *Service) lastEvent(ctx context.Context) (*api.Event, error) {
+	var list api.EventList
 	query := url.Values{"fieldSelector": {"involvedObject.kind=Service,involvedObject.name=" + s.Name}}
 	if err := s.cluster.get(ctx, in(core, s.Namespace, "events"), query, &list); err != nil {
 		return nil, s.cluster.fail(err, "list the events of service %s", s.Name)
 	}
-	var last *corev1.Event
+	var last *api.Event
 	for i, e := range list.Items {
 		if last == nil || !e.LastTimestamp.Before(&last.LastTimestamp) {
 			last = &list.Items[i]

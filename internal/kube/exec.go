@@ -8,15 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/client-go/tools/remotecommand"
-	utilexec "k8s.io/client-go/util/exec"
-	"k8s.io/streaming/pkg/httpstream"
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
@@ -43,10 +38,7 @@ func (p *Pod) Launch(ctx context.Context, args ...string) (transport.Conn, error
 	defer cancel()
 	for {
 		token := agent.TokenVariable + "=" + rand.Text()
-		x, err := p.start(append(append([]string{p.program}, args...), token), nil, token)
-		if err != nil {
-			return nil, err
-		}
+		x := p.start(append(append([]string{p.program}, args...), token), nil, token)
 		if args[0] != transport.AgentCommand {
 			return x, nil
 		}
@@ -105,11 +97,8 @@ type execution struct {
 
 // start starts a command in the pod. Its input is stdin, or what is written to the execution. With
 // a token it can be killed.
-func (p *Pod) start(command []string, stdin io.Reader, token string) (*execution, error) {
-	stream, err := p.executor(command)
-	if err != nil {
-		return nil, p.cluster.fail(err, "start a process in pod %s", p.Name)
-	}
+func (p *Pod) start(command []string, stdin io.Reader, token string) *execution {
+	stream := p.stream(command)
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &execution{pod: p, token: token, cancel: cancel, ended: make(chan struct{})}
 	var in *io.PipeReader
@@ -122,7 +111,7 @@ func (p *Pod) start(command []string, stdin io.Reader, token string) (*execution
 	}
 	go func() {
 		err := p.untilReached(ctx, func() error {
-			return stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: out, Stderr: &x.words})
+			return stream.run(ctx, stdin, out, &x.words)
 		})
 		in.CloseWithError(io.ErrClosedPipe)
 		out.Close()
@@ -130,7 +119,7 @@ func (p *Pod) start(command []string, stdin io.Reader, token string) (*execution
 		close(x.ended)
 		cancel()
 	}()
-	return x, nil
+	return x
 }
 
 // untilReached calls stream again while the API server or the node's kubelet cannot be reached or
@@ -147,30 +136,6 @@ func (p *Pod) untilReached(ctx context.Context, stream func() error) error {
 			return err
 		}
 	}
-}
-
-// executor returns a stream to a new process of the pod: over a WebSocket, or over SPDY if the
-// API server or a proxy before it knows only that.
-func (p *Pod) executor(command []string) (remotecommand.Executor, error) {
-	c := p.cluster
-	query := url.Values{"container": {container}, "command": command, "stdin": {"true"}, "stdout": {"true"}, "stderr": {"true"}}
-	r := c.rest.Get().AbsPath(in(core, p.Namespace, "pods", p.Name, "exec"))
-	for name, values := range query {
-		for _, v := range values {
-			r = r.Param(name, v)
-		}
-	}
-	socket, err := remotecommand.NewWebSocketExecutor(c.config, "GET", r.URL().String())
-	if err != nil {
-		return nil, err
-	}
-	spdy, err := remotecommand.NewSPDYExecutor(c.config, "POST", r.URL())
-	if err != nil {
-		return nil, err
-	}
-	return remotecommand.NewFallbackExecutor(socket, spdy, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	})
 }
 
 func (x *execution) Read(b []byte) (int, error)  { return x.read.Read(b) }
@@ -233,19 +198,19 @@ func (x *execution) ExitReason() string {
 
 // exitReason returns how the process exited from how its stream did.
 func (x *execution) exitReason(err error) string {
-	var exit utilexec.CodeExitError
+	var exit exitError
 	var reason string
 	switch {
 	case err == nil && (x.token == "" || x.closing.Load()):
 		reason = "exit status 0"
 	case err == nil:
-		// client-go takes a stream that was closed without a status for success. An agent only
-		// exits by itself when its stdin ends.
+		// A stream that was closed without a status. An agent only exits by itself when its stdin
+		// ends.
 		reason = x.streamEnded("no exit status was sent")
 	case errors.As(err, &exit):
-		x.code = exit.Code
-		reason = fmt.Sprintf("exit status %d", exit.Code)
-		if exit.Code == killed {
+		x.code = int(exit)
+		reason = fmt.Sprintf("exit status %d", exit)
+		if exit == killed {
 			reason = "killed by a signal"
 			if x.pod.Limit.Memory > 0 {
 				reason += fmt.Sprintf(" (out of memory? its limit is %s)", x.pod.Limit.Memory)
@@ -284,10 +249,7 @@ func (p *Pod) Execute(ctx context.Context, stdin io.Reader, command ...string) (
 	if stdin == nil {
 		stdin = bytes.NewReader(nil)
 	}
-	x, err := p.start(command, stdin, "")
-	if err != nil {
-		return "", err
-	}
+	x := p.start(command, stdin, "")
 	stop := context.AfterFunc(ctx, x.cancel)
 	defer stop()
 	var output bytes.Buffer

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"tare/internal/kube/api"
 	"tare/internal/result"
 )
 
@@ -79,7 +79,7 @@ func (c *Cluster) NodeFacts(ctx context.Context, node string) []result.Fact {
 }
 
 func (c *Cluster) podFacts(ctx context.Context, node string) []result.Fact {
-	var pods corev1.PodList
+	var pods api.PodList
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + node}}
 	if err := c.get(ctx, core+"/pods", query, &pods); err != nil {
 		err = c.fail(err, "list the pods of node %s", node)
@@ -88,7 +88,7 @@ func (c *Cluster) podFacts(ctx context.Context, node string) []result.Fact {
 	running := 0
 	var found []string
 	for _, p := range pods.Items {
-		if p.Status.Phase == corev1.PodRunning && p.Labels[LabelRun] == "" {
+		if p.Status.Phase == api.PodRunning && p.Labels[LabelRun] == "" {
 			running++
 		}
 		daemon := slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" })
@@ -163,7 +163,7 @@ func (c *Cluster) NetworkFacts(ctx context.Context) []result.Fact {
 }
 
 func (c *Cluster) configMap(ctx context.Context, namespace, name string) (map[string]string, error) {
-	var m corev1.ConfigMap
+	var m api.ConfigMap
 	err := c.get(ctx, in(core, namespace, "configmaps", name), nil, &m)
 	return m.Data, c.fail(err, "read the ConfigMap %s in namespace %s", name, namespace)
 }
@@ -251,7 +251,7 @@ func proxyFacts(data map[string]string) []result.Fact {
 // Injected lists the containers of a pod that were added to it, by name and image: by an admission
 // webhook or policy, such as the sidecar of a service mesh.
 func (p *Pod) Injected(ctx context.Context) ([]string, error) {
-	var now corev1.Pod
+	var now api.Pod
 	if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
 		return nil, p.cluster.fail(err, "look at pod %s", p.Name)
 	}

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tare/internal/kube/api"
 )
 
 // longestReason is more than any reason of a pod needs: some messages of 400 bytes each.
@@ -29,11 +30,11 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%s: %d bytes, %q", what, len(text), text)
 			}
 		}
-		var pod corev1.Pod
+		var pod api.Pod
 		if json.Unmarshal(raw, &pod) == nil {
 			line("pod", (&Pod{PodSpec: PodSpec{Name: "a", Node: "b"}}).broken(pod))
 		}
-		var node corev1.Node
+		var node api.Node
 		if json.Unmarshal(raw, &node) == nil {
 			n := nodeOf(node)
 			line("node", n.Blocked)

@@ -4,9 +4,9 @@ import (
 	"path"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tare/internal/kube/api"
 )
 
 // JobName is the name of the Job of a run, of its service account and, unless another is given, of
@@ -41,12 +41,12 @@ func (j JobSpec) Manifest() ([]byte, error) {
 		return err
 	}
 	if j.Create {
-		n := corev1.Namespace{TypeMeta: typeOf("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: j.Namespace, Labels: levelLabels(l, j.Level)}}
+		n := api.Namespace{TypeMeta: typeOf("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: j.Namespace, Labels: levelLabels(l, j.Level)}}
 		if err := add("", n); err != nil {
 			return nil, err
 		}
 	}
-	if err := add("The run's own account: the exec rights are its, and its user needs none.\n", corev1.ServiceAccount{TypeMeta: typeOf("v1", "ServiceAccount"), ObjectMeta: meta, AutomountServiceAccountToken: ptr(false)}); err != nil {
+	if err := add("The run's own account: the exec rights are its, and its user needs none.\n", api.ServiceAccount{TypeMeta: typeOf("v1", "ServiceAccount"), ObjectMeta: meta, AutomountServiceAccountToken: ptr(false)}); err != nil {
 		return nil, err
 	}
 	given, err := roles(j.Rights, j.Namespace, Account{Namespace: j.Namespace, Name: JobName})
@@ -55,13 +55,13 @@ func (j JobSpec) Manifest() ([]byte, error) {
 	}
 	all = append(all, given...)
 	if j.Study != nil {
-		if err := add("", corev1.ConfigMap{TypeMeta: typeOf("v1", "ConfigMap"), ObjectMeta: meta, Data: map[string]string{path.Base(StudyPath): string(j.Study)}}); err != nil {
+		if err := add("", api.ConfigMap{TypeMeta: typeOf("v1", "ConfigMap"), ObjectMeta: meta, Data: map[string]string{path.Base(StudyPath): string(j.Study)}}); err != nil {
 			return nil, err
 		}
 	}
-	job := batchv1.Job{TypeMeta: typeOf("batch/v1", "Job"), ObjectMeta: meta, Spec: batchv1.JobSpec{
+	job := api.Job{TypeMeta: typeOf("batch/v1", "Job"), ObjectMeta: meta, Spec: api.JobSpec{
 		BackoffLimit: ptr(int32(0)), // a second run would be another run
-		Template:     corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: j.pod()},
+		Template:     api.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: j.pod()},
 	}}
 	if err := add("The results are on its stdout: kubectl logs.\n", job); err != nil {
 		return nil, err
@@ -85,40 +85,40 @@ func levelLabels(l map[string]string, level PodSecurity) map[string]string {
 const endTimeout = 60
 
 // pod returns the pod of the Job. It meets the Pod Security level Restricted.
-func (j JobSpec) pod() corev1.PodSpec {
-	field := func(name, path string) corev1.EnvVar {
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+func (j JobSpec) pod() api.PodSpec {
+	field := func(name, path string) api.EnvVar {
+		return api.EnvVar{Name: name, ValueFrom: &api.EnvVarSource{FieldRef: &api.ObjectFieldSelector{FieldPath: path}}}
 	}
-	mounts := []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
-	volumes := []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	mounts := []api.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+	volumes := []api.Volume{{Name: "tmp", EmptyDir: &api.EmptyDirVolumeSource{}}}
 	if j.Study != nil {
-		mounts = append(mounts, corev1.VolumeMount{Name: "study", MountPath: path.Dir(StudyPath), ReadOnly: true})
-		volumes = append(volumes, corev1.Volume{Name: "study", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: JobName}}}})
+		mounts = append(mounts, api.VolumeMount{Name: "study", MountPath: path.Dir(StudyPath), ReadOnly: true})
+		volumes = append(volumes, api.Volume{Name: "study", ConfigMap: &api.ConfigMapVolumeSource{Name: JobName}})
 	}
-	spec := corev1.PodSpec{
+	spec := api.PodSpec{
 		ServiceAccountName: JobName, AutomountServiceAccountToken: ptr(true), EnableServiceLinks: ptr(false),
-		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr(int64(endTimeout)), SecurityContext: restrictedPod(), Volumes: volumes,
-		Containers: []corev1.Container{{
-			Name: container, Image: j.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{Program}, Args: j.Args, VolumeMounts: mounts, SecurityContext: restrictedContainer(),
-			Env: []corev1.EnvVar{field(podVariable, "metadata.name"), field(podUIDVariable, "metadata.uid"), field(namespaceVariable, "metadata.namespace"), {Name: "HOME", Value: "/tmp"}},
+		RestartPolicy: api.RestartPolicyNever, TerminationGracePeriodSeconds: ptr(int64(endTimeout)), SecurityContext: restrictedPod(), Volumes: volumes,
+		Containers: []api.Container{{
+			Name: container, Image: j.Image, ImagePullPolicy: api.PullIfNotPresent, Command: []string{Program}, Args: j.Args, VolumeMounts: mounts, SecurityContext: restrictedContainer(),
+			Env: []api.EnvVar{field(podVariable, "metadata.name"), field(podUIDVariable, "metadata.uid"), field(namespaceVariable, "metadata.namespace"), {Name: "HOME", Value: "/tmp"}},
 		}},
 	}
 	if len(j.Nodes) > 0 {
-		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-			Weight: 100, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn, Values: slices.Clone(j.Nodes)}}},
+		spec.Affinity = &api.Affinity{NodeAffinity: &api.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []api.PreferredSchedulingTerm{{
+			Weight: 100, Preference: api.NodeSelectorTerm{MatchExpressions: []api.NodeSelectorRequirement{{Key: api.LabelHostname, Operator: api.NodeSelectorOpNotIn, Values: slices.Clone(j.Nodes)}}},
 		}}}}
 	}
 	return spec
 }
 
 // restrictedPod and restrictedContainer are what the Pod Security level Restricted asks for.
-func restrictedPod() *corev1.PodSecurityContext {
-	return &corev1.PodSecurityContext{
+func restrictedPod() *api.PodSecurityContext {
+	return &api.PodSecurityContext{
 		RunAsNonRoot: ptr(true), RunAsUser: ptr(int64(user)), RunAsGroup: ptr(int64(user)),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		SeccompProfile: &api.SeccompProfile{Type: api.SeccompProfileTypeRuntimeDefault},
 	}
 }
 
-func restrictedContainer() *corev1.SecurityContext {
-	return &corev1.SecurityContext{AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+func restrictedContainer() *api.SecurityContext {
+	return &api.SecurityContext{AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true), Capabilities: &api.Capabilities{Drop: []string{"ALL"}}}
 }

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"tare/internal/kube/api"
 	"tare/internal/runid"
 	"tare/internal/timelimit"
 )
@@ -44,7 +44,7 @@ func IsNamespace(name string) bool { return len(validation.IsDNS1123Label(name))
 
 // CreateNamespace creates a namespace of a run that enforces a level of Pod Security.
 func (c *Cluster) CreateNamespace(ctx context.Context, run, name string, level PodSecurity) error {
-	n := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: levelLabels(labels(run, "namespace"), level)}}
+	n := api.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: levelLabels(labels(run, "namespace"), level)}}
 	return c.fail(c.post(ctx, core+"/namespaces", n, nil), "create namespace %s", name)
 }
 
@@ -205,7 +205,7 @@ type Leftover struct {
 // Leftovers returns the namespaces of dead runs of this machine. alive are the runs that are not
 // dead; objects of other machines are ignored.
 func (c *Cluster) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover, error) {
-	var list corev1.NamespaceList
+	var list api.NamespaceList
 	if err := c.get(ctx, core+"/namespaces", url.Values{"labelSelector": {LabelRun}}, &list); err != nil {
 		return nil, c.fail(err, "list namespaces")
 	}

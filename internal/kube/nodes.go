@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"tare/internal/kube/api"
 	"tare/internal/result"
 )
 
@@ -38,7 +37,7 @@ func (c *Cluster) Nodes(ctx context.Context, selector string) ([]Node, error) {
 	}
 	var out []Node
 	for range maxPages {
-		var list corev1.NodeList
+		var list api.NodeList
 		if err := c.get(ctx, core+"/nodes", query, &list); err != nil {
 			return nil, c.fail(err, "list the nodes")
 		}
@@ -54,12 +53,12 @@ func (c *Cluster) Nodes(ctx context.Context, selector string) ([]Node, error) {
 	return nil, c.fail(fmt.Errorf("there are more than %d; check what listens at that address", nodePage*maxPages), "list the nodes")
 }
 
-func nodeOf(n corev1.Node) Node {
+func nodeOf(n api.Node) Node {
 	out := Node{Name: n.Name, Arch: n.Status.NodeInfo.Architecture}
 	for _, a := range n.Status.Addresses {
 		addr, err := netip.ParseAddr(a.Address)
 		switch {
-		case a.Type != corev1.NodeInternalIP || err != nil:
+		case a.Type != api.NodeInternalIP || err != nil:
 		case !out.Address.IsValid():
 			out.Address = addr
 		case out.Address.Is6() && addr.Is4():
@@ -75,10 +74,10 @@ func nodeOf(n corev1.Node) Node {
 	}
 	out.Blocked = "it does not report that it is ready"
 	for _, cond := range n.Status.Conditions {
-		if cond.Type != corev1.NodeReady {
+		if cond.Type != api.NodeReady {
 			continue
 		}
-		if out.Ready = cond.Status == corev1.ConditionTrue; out.Ready {
+		if out.Ready = cond.Status == api.ConditionTrue; out.Ready {
 			out.Blocked = ""
 		} else {
 			out.Blocked = "it is not ready: " + sentence(cond.Message)
@@ -88,8 +87,8 @@ func nodeOf(n corev1.Node) Node {
 		out.Blocked = "it is cordoned"
 	}
 	for _, t := range n.Spec.Taints {
-		if out.Blocked == "" && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute) {
-			out.Blocked = "it has the taint " + sentence(t.ToString())
+		if out.Blocked == "" && (t.Effect == api.TaintEffectNoSchedule || t.Effect == api.TaintEffectNoExecute) {
+			out.Blocked = "it has the taint " + sentence(t.String())
 		}
 	}
 	fact := func(name, value string) {
@@ -107,8 +106,8 @@ func nodeOf(n corev1.Node) Node {
 	fact("architecture", i.Architecture)
 	fact("kubelet", i.KubeletVersion)
 	fact("container runtime", i.ContainerRuntimeVersion)
-	fact("CPUs", n.Status.Capacity.Cpu().String())
-	fact("memory", n.Status.Capacity.Memory().String())
+	fact("CPUs", n.Status.Capacity.Text(api.ResourceCPU))
+	fact("memory", n.Status.Capacity.Text(api.ResourceMemory))
 	return out
 }
 

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tare/internal/agent"
+	"tare/internal/kube/api"
 	"tare/internal/study"
 	"tare/internal/timelimit"
 )
@@ -114,49 +114,49 @@ func ptr[T any](v T) *T { return &v }
 
 // manifest returns the pod in the form of the API. It meets the Pod Security level Restricted,
 // except for the host network.
-func (p *Pod) manifest(image string) corev1.Pod {
+func (p *Pod) manifest(image string) api.Pod {
 	l := labels(p.Run, p.Part)
 	for name, value := range p.Labels {
 		l[name] = value
 	}
 	command := append([]string{p.program}, agent.PauseArguments(p.Run, p.Name)...)
-	mounts := []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
-	volumes := []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	mounts := []api.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+	volumes := []api.Volume{{Name: "tmp", EmptyDir: &api.EmptyDirVolumeSource{}}}
 	if p.program == injectedProgram {
 		command = append([]string{"/bin/sh", "-c", awaitProgram}, command...)
-		mounts = append(mounts, corev1.VolumeMount{Name: "program", MountPath: injectedDir})
-		volumes = append(volumes, corev1.Volume{Name: "program", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		mounts = append(mounts, api.VolumeMount{Name: "program", MountPath: injectedDir})
+		volumes = append(volumes, api.Volume{Name: "program", EmptyDir: &api.EmptyDirVolumeSource{}})
 	}
-	limits := corev1.ResourceList{}
+	limits := api.ResourceList{}
 	if p.Limit.CPUs > 0 {
-		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(int64(p.Limit.CPUs*1000), resource.DecimalSI)
+		limits[api.ResourceCPU] = *resource.NewMilliQuantity(int64(p.Limit.CPUs*1000), resource.DecimalSI)
 	}
 	if p.Limit.Memory > 0 {
-		limits[corev1.ResourceMemory] = *resource.NewQuantity(int64(p.Limit.Memory), resource.BinarySI)
+		limits[api.ResourceMemory] = *resource.NewQuantity(int64(p.Limit.Memory), resource.BinarySI)
 	}
 	var class *string
 	if p.RuntimeClass != "" {
 		class = &p.RuntimeClass
 	}
-	return corev1.Pod{
+	return api.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l, Annotations: p.Network.annotations()},
-		Spec: corev1.PodSpec{
+		Spec: api.PodSpec{
 			RuntimeClassName: class,
-			HostNetwork:      p.HostNetwork, RestartPolicy: corev1.RestartPolicyNever,
+			HostNetwork:      p.HostNetwork, RestartPolicy: api.RestartPolicyNever,
 			// Nothing of a service account or of other services is in the pod: with 1,000
 			// services, their variables alone would be too long for a program's environment.
 			AutomountServiceAccountToken: ptr(false), EnableServiceLinks: ptr(false), TerminationGracePeriodSeconds: ptr(int64(0)),
 			// By its name, as a DaemonSet does: a host name label may be missing, and nodeName
 			// would bypass taints.
-			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{p.Node}}}}},
+			Affinity: &api.Affinity{NodeAffinity: &api.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &api.NodeSelector{
+				NodeSelectorTerms: []api.NodeSelectorTerm{{MatchFields: []api.NodeSelectorRequirement{{Key: "metadata.name", Operator: api.NodeSelectorOpIn, Values: []string{p.Node}}}}},
 			}}},
 			SecurityContext: restrictedPod(), Volumes: volumes,
-			Containers: []corev1.Container{{
-				Name: container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command, VolumeMounts: mounts,
+			Containers: []api.Container{{
+				Name: container, Image: image, ImagePullPolicy: api.PullIfNotPresent, Command: command, VolumeMounts: mounts,
 				// As for an agent in a container of an engine.
-				Env:       []corev1.EnvVar{{Name: "GODEBUG", Value: "asyncpreemptoff=1"}},
-				Resources: corev1.ResourceRequirements{Limits: limits}, SecurityContext: restrictedContainer(),
+				Env:       []api.EnvVar{{Name: "GODEBUG", Value: "asyncpreemptoff=1"}},
+				Resources: api.ResourceRequirements{Limits: limits}, SecurityContext: restrictedContainer(),
 			}},
 		},
 	}
@@ -164,10 +164,10 @@ func (p *Pod) manifest(image string) corev1.Pod {
 
 // await waits until the pod runs and has its addresses.
 func (p *Pod) await(ctx context.Context) error {
-	var last corev1.Pod
+	var last api.Pod
 	tick := 0
 	err := poll(ctx, startTimeout(), errTooSlow, func() (bool, error) {
-		var now corev1.Pod
+		var now api.Pod
 		if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
 			return false, p.cluster.fail(err, "look at pod %s", p.Name)
 		}
@@ -179,10 +179,10 @@ func (p *Pod) await(ctx context.Context) error {
 		if why != "" {
 			return false, fmt.Errorf("start pod %s on node %s of cluster %s: %s", p.Name, p.Node, p.cluster.Context, why)
 		}
-		return now.Status.Phase == corev1.PodRunning && len(now.Status.PodIPs) > 0, nil
+		return now.Status.Phase == api.PodRunning && len(now.Status.PodIPs) > 0, nil
 	})
 	if errors.Is(err, errTooSlow) {
-		return fmt.Errorf("start pod %s on node %s of cluster %s: it does not run after %s (%s)", p.Name, p.Node, p.cluster.Context, startTimeout(), cmp.Or(p.event(ctx), string(last.Status.Phase)))
+		return fmt.Errorf("start pod %s on node %s of cluster %s: it does not run after %s (%s)", p.Name, p.Node, p.cluster.Context, startTimeout(), cmp.Or(p.event(ctx), last.Status.Phase))
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ const nodeTicks = 40
 func (p *Pod) withNode(ctx context.Context, why string) string {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout())
 	defer cancel()
-	var list corev1.NodeList
+	var list api.NodeList
 	if err := p.cluster.get(ctx, core+"/nodes", url.Values{"fieldSelector": {"metadata.name=" + p.Node}}, &list); err != nil {
 		return why
 	}
@@ -231,9 +231,9 @@ func (p *Pod) Address(ipv6 bool) (netip.Addr, bool) {
 }
 
 // broken returns why a pod will not run, or no longer runs; "" if it does or may.
-func (p *Pod) broken(now corev1.Pod) string {
+func (p *Pod) broken(now api.Pod) string {
 	for _, c := range now.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+		if c.Type == api.PodScheduled && c.Status == api.ConditionFalse && c.Reason == api.PodReasonUnschedulable {
 			return fmt.Sprintf("it is not scheduled: %s; choose other nodes with --nodes, or remove what is in the way", sentence(c.Message))
 		}
 	}
@@ -260,7 +260,7 @@ func (p *Pod) broken(now corev1.Pod) string {
 	switch {
 	case now.Status.Reason == "Evicted":
 		return "it was evicted: " + sentence(now.Status.Message)
-	case now.Status.Phase == corev1.PodFailed:
+	case now.Status.Phase == api.PodFailed:
 		return strings.TrimSuffix(fmt.Sprintf("it failed: %s %s", sentence(now.Status.Reason), sentence(now.Status.Message)), " ")
 	case now.DeletionTimestamp != nil:
 		return "it was deleted"
@@ -284,7 +284,7 @@ func shorten(text string, longest int) string {
 func (p *Pod) event(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout())
 	defer cancel()
-	var list corev1.EventList
+	var list api.EventList
 	err := p.cluster.get(ctx, in(core, p.Namespace, "events"), url.Values{"fieldSelector": {"involvedObject.name=" + p.Name + ",type=Warning"}}, &list)
 	if err != nil || len(list.Items) == 0 {
 		return ""
@@ -298,7 +298,7 @@ func explainTimeout() time.Duration { return timelimit.Scaled(2 * time.Second) }
 
 // ExitReason returns why the pod no longer runs, "" if it does.
 func (p *Pod) ExitReason(ctx context.Context) string {
-	var now corev1.Pod
+	var now api.Pod
 	err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now)
 	switch {
 	case isNotFound(err):

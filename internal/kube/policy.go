@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+
+	"tare/internal/kube/api"
 )
 
 // CreatePolicies creates a number of network policies that select pods and allow only addresses for
@@ -19,13 +20,13 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 	if count == 0 {
 		return nil
 	}
-	both := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
-	create := func(suffix string, from, to []networkingv1.NetworkPolicyPeer) error {
-		p := networkingv1.NetworkPolicy{
+	both := []string{api.PolicyTypeIngress, api.PolicyTypeEgress}
+	create := func(suffix string, from, to []api.NetworkPolicyPeer) error {
+		p := api.NetworkPolicy{
 			ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix, Namespace: namespace, Labels: labels(run, "policy")},
-			Spec: networkingv1.NetworkPolicySpec{
+			Spec: api.NetworkPolicySpec{
 				PodSelector: metav1.LabelSelector{MatchLabels: selector}, PolicyTypes: both,
-				Ingress: []networkingv1.NetworkPolicyIngressRule{{From: from}}, Egress: []networkingv1.NetworkPolicyEgressRule{{To: to}},
+				Ingress: []api.NetworkPolicyIngressRule{{From: from}}, Egress: []api.NetworkPolicyEgressRule{{To: to}},
 			},
 		}
 		return c.fail(c.ensure(ctx, in(networking, namespace, "networkpolicies"), p), "create network policy %s", p.Name)
@@ -34,7 +35,7 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 		return err
 	}
 	return createAll(count, func(i int) error {
-		documentation := []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: fmt.Sprintf("192.0.2.%d/32", i%256)}}}
+		documentation := []api.NetworkPolicyPeer{{IPBlock: &api.IPBlock{CIDR: fmt.Sprintf("192.0.2.%d/32", i%256)}}}
 		return create(fmt.Sprint(i+1), documentation, documentation)
 	})
 }
@@ -43,7 +44,7 @@ func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name strin
 // everything, sorted: as to what it receives, and what it sends. There are none if a policy that
 // selects the pod allows everything, because policies add up.
 func (p *Pod) Restrictions(ctx context.Context) (ingress, egress []string, err error) {
-	var list networkingv1.NetworkPolicyList
+	var list api.NetworkPolicyList
 	if err := p.cluster.get(ctx, in(networking, p.Namespace, "networkpolicies"), nil, &list); err != nil {
 		return nil, nil, p.cluster.fail(err, "list the network policies of namespace %s", p.Namespace)
 	}
@@ -51,7 +52,7 @@ func (p *Pod) Restrictions(ctx context.Context) (ingress, egress []string, err e
 	return ingress, egress, nil
 }
 
-func restrictions(policies []networkingv1.NetworkPolicy, pod map[string]string) (ingress, egress []string) {
+func restrictions(policies []api.NetworkPolicy, pod map[string]string) (ingress, egress []string) {
 	var allIn, allOut bool
 	for _, p := range policies {
 		selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
@@ -60,15 +61,15 @@ func restrictions(policies []networkingv1.NetworkPolicy, pod map[string]string) 
 		}
 		types := p.Spec.PolicyTypes
 		if len(types) == 0 { // the API server fills it in
-			types = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+			types = []string{api.PolicyTypeIngress}
 		}
-		if slices.Contains(types, networkingv1.PolicyTypeIngress) {
+		if slices.Contains(types, api.PolicyTypeIngress) {
 			ingress = append(ingress, p.Name)
-			allIn = allIn || slices.ContainsFunc(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return len(r.From) == 0 && len(r.Ports) == 0 })
+			allIn = allIn || slices.ContainsFunc(p.Spec.Ingress, func(r api.NetworkPolicyIngressRule) bool { return len(r.From) == 0 && len(r.Ports) == 0 })
 		}
-		if slices.Contains(types, networkingv1.PolicyTypeEgress) {
+		if slices.Contains(types, api.PolicyTypeEgress) {
 			egress = append(egress, p.Name)
-			allOut = allOut || slices.ContainsFunc(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return len(r.To) == 0 && len(r.Ports) == 0 })
+			allOut = allOut || slices.ContainsFunc(p.Spec.Egress, func(r api.NetworkPolicyEgressRule) bool { return len(r.To) == 0 && len(r.Ports) == 0 })
 		}
 	}
 	if allIn {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	authnv1 "k8s.io/api/authentication/v1"
-	authzv1 "k8s.io/api/authorization/v1"
+	"tare/internal/kube/api"
 )
 
 // Right is something that a run does on a cluster.
@@ -178,13 +177,13 @@ func (c *Cluster) Denied(ctx context.Context, namespace string, rights []Right) 
 	var wg sync.WaitGroup
 	for i, r := range rights {
 		wg.Go(func() {
-			review := authzv1.SelfSubjectAccessReview{Spec: authzv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authzv1.ResourceAttributes{
+			review := api.SelfSubjectAccessReview{Spec: api.SelfSubjectAccessReviewSpec{ResourceAttributes: &api.ResourceAttributes{
 				Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
 			}}}
 			if !r.Cluster {
 				review.Spec.ResourceAttributes.Namespace = namespace
 			}
-			var answer authzv1.SelfSubjectAccessReview
+			var answer api.SelfSubjectAccessReview
 			errs[i] = c.post(ctx, authz+"/selfsubjectaccessreviews", review, &answer)
 			denied[i] = !answer.Status.Allowed
 		})
@@ -204,8 +203,8 @@ func (c *Cluster) Denied(ctx context.Context, namespace string, rights []Right) 
 
 // User returns the name by which the cluster knows the user.
 func (c *Cluster) User(ctx context.Context) (string, error) {
-	var answer authnv1.SelfSubjectReview
-	if err := c.post(ctx, authn+"/selfsubjectreviews", authnv1.SelfSubjectReview{}, &answer); err != nil {
+	var answer api.SelfSubjectReview
+	if err := c.post(ctx, authn+"/selfsubjectreviews", api.SelfSubjectReview{}, &answer); err != nil {
 		return "", c.fail(err, "ask who the user is")
 	}
 	if answer.Status.UserInfo.Username == "" {

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"tare/internal/kube/api"
 )
 
 // Account is whom roles are for: a user, or a service account of a namespace.
@@ -27,11 +28,11 @@ func AccountOf(user string) Account {
 	return Account{Name: user}
 }
 
-func (a Account) subject() rbacv1.Subject {
+func (a Account) subject() api.Subject {
 	if a.Namespace != "" {
-		return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Name}
+		return api.Subject{Kind: api.ServiceAccountKind, Namespace: a.Namespace, Name: a.Name}
 	}
-	return rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: a.Name}
+	return api.Subject{Kind: api.UserKind, APIGroup: api.RoleGroup, Name: a.Name}
 }
 
 // objectName returns the name of the roles of an account. Two accounts do not share one.
@@ -92,9 +93,9 @@ func roles(rights []Right, namespace string, to Account) ([]document, error) {
 		return err
 	}
 	if len(wide) > 0 {
-		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
-		role := rbacv1.ClusterRole{TypeMeta: typeOf(rbacv1.SchemeGroupVersion.String(), "ClusterRole"), ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rulesOf(wide)}
-		bind := rbacv1.ClusterRoleBinding{TypeMeta: typeOf(rbacv1.SchemeGroupVersion.String(), "ClusterRoleBinding"), ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{to.subject()}, RoleRef: ref}
+		ref := api.RoleRef{APIGroup: api.RoleGroup, Kind: "ClusterRole", Name: name}
+		role := api.Role{TypeMeta: typeOf(api.RoleVersion, "ClusterRole"), ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rulesOf(wide)}
+		bind := api.RoleBinding{TypeMeta: typeOf(api.RoleVersion, "ClusterRoleBinding"), ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []api.Subject{to.subject()}, RoleRef: ref}
 		if err := add(reasons(wide), role); err != nil {
 			return nil, err
 		}
@@ -104,9 +105,9 @@ func roles(rights []Right, namespace string, to Account) ([]document, error) {
 	}
 	if len(inside) > 0 {
 		meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
-		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}
-		role := rbacv1.Role{TypeMeta: typeOf(rbacv1.SchemeGroupVersion.String(), "Role"), ObjectMeta: meta, Rules: rulesOf(inside)}
-		bind := rbacv1.RoleBinding{TypeMeta: typeOf(rbacv1.SchemeGroupVersion.String(), "RoleBinding"), ObjectMeta: meta, Subjects: []rbacv1.Subject{to.subject()}, RoleRef: ref}
+		ref := api.RoleRef{APIGroup: api.RoleGroup, Kind: "Role", Name: name}
+		role := api.Role{TypeMeta: typeOf(api.RoleVersion, "Role"), ObjectMeta: meta, Rules: rulesOf(inside)}
+		bind := api.RoleBinding{TypeMeta: typeOf(api.RoleVersion, "RoleBinding"), ObjectMeta: meta, Subjects: []api.Subject{to.subject()}, RoleRef: ref}
 		if err := add(reasons(inside), role); err != nil {
 			return nil, err
 		}
@@ -131,11 +132,11 @@ func manifestOf(v any) ([]byte, error) {
 }
 
 // rulesOf returns rights as the rules of a role, one for each resource.
-func rulesOf(rights []Right) (out []rbacv1.PolicyRule) {
+func rulesOf(rights []Right) (out []api.PolicyRule) {
 	for _, r := range rights {
-		i := slices.IndexFunc(out, func(p rbacv1.PolicyRule) bool { return p.APIGroups[0] == r.Group && p.Resources[0] == r.resource() })
+		i := slices.IndexFunc(out, func(p api.PolicyRule) bool { return p.APIGroups[0] == r.Group && p.Resources[0] == r.resource() })
 		if i < 0 {
-			out = append(out, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.resource()}})
+			out = append(out, api.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.resource()}})
 			i = len(out) - 1
 		}
 		out[i].Verbs = append(out[i].Verbs, r.Verb)

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"tare/internal/kube/api"
 	"tare/internal/timelimit"
 )
 
@@ -41,31 +41,35 @@ type Service struct {
 // CreateService creates a service and waits until its only endpoint is the given pod.
 func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *Pod) (*Service, error) {
 	s := &Service{ServiceSpec: spec, cluster: c}
-	m := corev1.Service{
+	m := api.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: spec.Namespace, Labels: labels(spec.Run, "service")},
-		Spec:       corev1.ServiceSpec{Selector: spec.Selector, Type: corev1.ServiceTypeClusterIP, IPFamilyPolicy: ptr(corev1.IPFamilyPolicyPreferDualStack)},
+		Spec:       api.ServiceSpec{Selector: spec.Selector, Type: api.ServiceTypeClusterIP, IPFamilyPolicy: ptr(api.IPFamilyPolicyPreferDualStack)},
 	}
 	switch {
 	case spec.OnNodes:
-		m.Spec.Type = corev1.ServiceTypeNodePort
+		m.Spec.Type = api.ServiceTypeNodePort
 	case spec.Balanced:
-		m.Spec.Type = corev1.ServiceTypeLoadBalancer
+		m.Spec.Type = api.ServiceTypeLoadBalancer
 		if spec.Class != "" {
 			m.Spec.LoadBalancerClass = &spec.Class
 		}
 	}
 	if spec.Local {
-		m.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+		m.Spec.ExternalTrafficPolicy = api.ServiceExternalTrafficLocal
 	}
-	port := corev1.ServicePort{Name: "tcp", Protocol: corev1.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
-	m.Spec.Ports = []corev1.ServicePort{port}
+	port := api.ServicePort{Name: "tcp", Protocol: api.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
+	m.Spec.Ports = []api.ServicePort{port}
 	if !spec.OnNodes {
-		port.Name, port.Protocol = "udp", corev1.ProtocolUDP
+		port.Name, port.Protocol = "udp", api.ProtocolUDP
 		m.Spec.Ports = append(m.Spec.Ports, port)
 	}
-	var made corev1.Service
-	if err := c.post(ctx, in(core, spec.Namespace, "services"), m, &made); err != nil {
+	var whole json.RawMessage
+	if err := c.post(ctx, in(core, spec.Namespace, "services"), m, &whole); err != nil {
 		return nil, c.fail(err, "create service %s in namespace %s", spec.Name, spec.Namespace)
+	}
+	var made api.Service
+	if err := json.Unmarshal(whole, &made); err != nil {
+		return nil, c.fail(fmt.Errorf("read the answer of the API server: %w", err), "create service %s in namespace %s", spec.Name, spec.Namespace)
 	}
 	for _, text := range made.Spec.ClusterIPs {
 		addr, err := netip.ParseAddr(text)
@@ -75,16 +79,30 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 		s.Addresses = append(s.Addresses, addr)
 	}
 	if spec.OnNodes {
-		// One number for both protocols: the one that the cluster chose for TCP.
-		s.NodePort = uint16(made.Spec.Ports[0].NodePort)
-		port = made.Spec.Ports[0]
-		port.Name, port.Protocol = "udp", corev1.ProtocolUDP
-		made.Spec.Ports = append(made.Spec.Ports, port)
-		if err := c.do(ctx, "PUT", in(core, spec.Namespace, "services", spec.Name), nil, made, nil); err != nil {
+		if err := s.openUDP(ctx, whole, made); err != nil {
 			return nil, c.fail(err, "open port %d of service %s for UDP", s.NodePort, spec.Name)
 		}
 	}
 	return s, s.awaitEndpoint(ctx, behind)
+}
+
+// openUDP adds UDP to a service with a port on every node, under one number for both protocols: the one that the cluster
+// chose for TCP. whole is the service as the cluster returned it, of which nothing may be lost.
+func (s *Service) openUDP(ctx context.Context, whole []byte, made api.Service) error {
+	var object map[string]any
+	if err := json.Unmarshal(whole, &object); err != nil {
+		return err
+	}
+	specification, _ := object["spec"].(map[string]any)
+	ports, _ := specification["ports"].([]any)
+	if len(ports) == 0 {
+		return errors.New("the cluster returned a service without ports")
+	}
+	port := made.Spec.Ports[0]
+	s.NodePort = uint16(port.NodePort)
+	port.Name, port.Protocol = "udp", api.ProtocolUDP
+	specification["ports"] = append(ports, port)
+	return s.cluster.do(ctx, "PUT", in(core, s.Namespace, "services", s.Name), nil, object, nil)
 }
 
 // endpointTimeout bounds how long the cluster may take to find the pod behind a service.
@@ -114,8 +132,8 @@ func (s *Service) awaitEndpoint(ctx context.Context, pod *Pod) error {
 
 // Endpoints returns the addresses of the ready endpoints of the service.
 func (s *Service) Endpoints(ctx context.Context) ([]string, error) {
-	var list discoveryv1.EndpointSliceList
-	err := s.cluster.get(ctx, in(discoveryV, s.Namespace, "endpointslices"), url.Values{"labelSelector": {discoveryv1.LabelServiceName + "=" + s.Name}}, &list)
+	var list api.EndpointSliceList
+	err := s.cluster.get(ctx, in(discoveryV, s.Namespace, "endpointslices"), url.Values{"labelSelector": {api.LabelServiceName + "=" + s.Name}}, &list)
 	if err != nil {
 		return nil, s.cluster.fail(err, "list the endpoints of service %s", s.Name)
 	}
@@ -184,20 +202,20 @@ func (c *Cluster) ensure(ctx context.Context, at string, object any) error {
 func (c *Cluster) createDecoy(ctx context.Context, run, namespace, part string, number int) error {
 	const discard = 9
 	name := fmt.Sprintf("%s-%d", part, number)
-	s := corev1.Service{
+	s := api.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels(run, part)},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "discard", Protocol: corev1.ProtocolTCP, Port: discard, TargetPort: intstr.FromInt32(discard)}}},
+		Spec:       api.ServiceSpec{Ports: []api.ServicePort{{Name: "discard", Protocol: api.ProtocolTCP, Port: discard, TargetPort: intstr.FromInt32(discard)}}},
 	}
 	if err := c.ensure(ctx, in(core, namespace, "services"), s); err != nil {
 		return c.fail(err, "create decoy service %s", name)
 	}
 	l := labels(run, part)
-	l[discoveryv1.LabelServiceName] = name
-	e := discoveryv1.EndpointSlice{
+	l[api.LabelServiceName] = name
+	e := api.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: l},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr("discard"), Protocol: ptr(corev1.ProtocolTCP), Port: ptr(int32(discard))}},
+		AddressType: api.AddressTypeIPv4,
+		Endpoints:   []api.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: api.EndpointConditions{Ready: ptr(true)}}},
+		Ports:       []api.EndpointPort{{Name: ptr("discard"), Protocol: ptr(api.ProtocolTCP), Port: ptr(int32(discard))}},
 	}
 	return c.fail(c.ensure(ctx, in(discoveryV, namespace, "endpointslices"), e), "create the endpoint of decoy service %s", name)
 }

@@ -1,15 +1,16 @@
 package engines_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
 
-	"github.com/docker/go-plugins-helpers/network"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,56 @@ func servePlugin(args []string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	return network.NewHandler(p).Serve(l)
+	return http.Serve(l, p.handler())
+}
+
+// request is what the engine's requests have that the plugin reads.
+type request struct {
+	NetworkID, EndpointID string
+	Options               map[string]any
+	Interface             *endpointInterface
+}
+
+type endpointInterface struct{ Address, MacAddress string }
+
+// handler answers by the engine's plugin protocol: a POST of JSON to /NetworkDriver.METHOD, and an answer in JSON, with
+// Err in place of a failed one.
+func (p *plugin) handler() http.Handler {
+	mux := http.NewServeMux()
+	answer := func(path string, call func(r request) (any, error)) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			var asked request
+			err := json.NewDecoder(r.Body).Decode(&asked)
+			var out any
+			if err == nil || errors.Is(err, io.EOF) { // some have no body
+				out, err = call(asked)
+			}
+			w.Header().Set("Content-Type", "application/vnd.docker.plugins.v1.2+json")
+			if err != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+				out = map[string]string{"Err": err.Error()}
+			}
+			_ = json.NewEncoder(w).Encode(out) // the engine may have closed the connection
+		})
+	}
+	nothing := func(request) (any, error) { return struct{}{}, nil }
+	answer("/Plugin.Activate", func(request) (any, error) { return map[string][]string{"Implements": {"NetworkDriver"}}, nil })
+	for method, call := range map[string]func(request) (any, error){
+		"GetCapabilities": func(request) (any, error) {
+			return map[string]string{"Scope": "local", "ConnectivityScope": "global"}, nil
+		},
+		"CreateNetwork":    func(r request) (any, error) { return struct{}{}, p.createNetwork(r) },
+		"DeleteNetwork":    func(r request) (any, error) { return struct{}{}, p.deleteNetwork(r.NetworkID) },
+		"CreateEndpoint":   createEndpoint,
+		"DeleteEndpoint":   nothing,
+		"EndpointOperInfo": func(request) (any, error) { return map[string]map[string]string{"Value": {}}, nil },
+		"Join":             p.join,
+		"Leave":            func(r request) (any, error) { return struct{}{}, remove(outerOf(r.EndpointID)) },
+		"DiscoverNew":      nothing, "DiscoverDelete": nothing, "ProgramExternalConnectivity": nothing, "RevokeExternalConnectivity": nothing,
+	} {
+		answer("/NetworkDriver."+method, call)
+	}
+	return mux
 }
 
 // plugin is a network driver like those of SDN vendors: for each network it creates a
@@ -64,11 +114,7 @@ func tunnelOf(id string) string { return "tpt" + id[:8] }
 func outerOf(id string) string  { return "tpo" + id[:8] }
 func innerOf(id string) string  { return "tpi" + id[:8] }
 
-func (p *plugin) GetCapabilities() (*network.CapabilitiesResponse, error) {
-	return &network.CapabilitiesResponse{Scope: network.LocalScope, ConnectivityScope: network.GlobalScope}, nil
-}
-
-func (p *plugin) CreateNetwork(r *network.CreateNetworkRequest) error {
+func (p *plugin) createNetwork(r request) error {
 	o, err := readOptions(r.Options)
 	if err != nil {
 		return err
@@ -80,7 +126,7 @@ func (p *plugin) CreateNetwork(r *network.CreateNetworkRequest) error {
 	}
 	for _, l := range []netlink.Link{bridge, tunnel} {
 		if err := netlink.LinkAdd(l); err != nil {
-			return errors.Join(fmt.Errorf("make %s %s: %w", l.Type(), l.Attrs().Name, err), p.DeleteNetwork(&network.DeleteNetworkRequest{NetworkID: r.NetworkID}))
+			return errors.Join(fmt.Errorf("make %s %s: %w", l.Type(), l.Attrs().Name, err), p.deleteNetwork(r.NetworkID))
 		}
 	}
 	p.made[r.NetworkID] = o
@@ -111,25 +157,25 @@ func readOptions(all map[string]any) (overlay, error) {
 	return o, nil
 }
 
-func (p *plugin) DeleteNetwork(r *network.DeleteNetworkRequest) error {
-	delete(p.made, r.NetworkID)
-	return errors.Join(remove(tunnelOf(r.NetworkID)), remove(bridgeOf(r.NetworkID)))
+func (p *plugin) deleteNetwork(id string) error {
+	delete(p.made, id)
+	return errors.Join(remove(tunnelOf(id)), remove(bridgeOf(id)))
 }
 
-// CreateEndpoint uses the address that the engine chose and derives a MAC address from it.
-func (p *plugin) CreateEndpoint(r *network.CreateEndpointRequest) (*network.CreateEndpointResponse, error) {
-	own := &network.EndpointInterface{}
+// createEndpoint uses the address that the engine chose and derives a MAC address from it.
+func createEndpoint(r request) (any, error) {
+	own := map[string]string{}
 	if r.Interface != nil && r.Interface.MacAddress == "" {
 		ip, _, err := net.ParseCIDR(r.Interface.Address)
 		if err != nil {
 			return nil, fmt.Errorf("endpoint without an address: %w", err)
 		}
-		own.MacAddress = net.HardwareAddr(append([]byte{2, 66}, ip.To4()...)).String()
+		own["MacAddress"] = net.HardwareAddr(append([]byte{2, 66}, ip.To4()...)).String()
 	}
-	return &network.CreateEndpointResponse{Interface: own}, nil
+	return map[string]any{"Interface": own}, nil
 }
 
-func (p *plugin) Join(r *network.JoinRequest) (*network.JoinResponse, error) {
+func (p *plugin) join(r request) (any, error) {
 	o, ok := p.made[r.NetworkID]
 	if !ok {
 		return nil, fmt.Errorf("network %s is not this plugin's", r.NetworkID)
@@ -143,32 +189,7 @@ func (p *plugin) Join(r *network.JoinRequest) (*network.JoinResponse, error) {
 	if err := netlink.LinkAdd(pair); err != nil {
 		return nil, fmt.Errorf("make veth %s: %w", pair.Name, err)
 	}
-	return &network.JoinResponse{
-		InterfaceName:         network.InterfaceName{SrcName: pair.PeerName, DstPrefix: "tp"},
-		DisableGatewayService: true,
-	}, netlink.LinkSetUp(pair)
-}
-
-func (p *plugin) Leave(r *network.LeaveRequest) error { return remove(outerOf(r.EndpointID)) }
-
-func (p *plugin) DeleteEndpoint(*network.DeleteEndpointRequest) error { return nil }
-
-func (p *plugin) EndpointInfo(*network.InfoRequest) (*network.InfoResponse, error) {
-	return &network.InfoResponse{Value: map[string]string{}}, nil
-}
-
-func (p *plugin) AllocateNetwork(*network.AllocateNetworkRequest) (*network.AllocateNetworkResponse, error) {
-	return nil, errors.New("this plugin's networks belong to one engine each")
-}
-
-func (p *plugin) FreeNetwork(*network.FreeNetworkRequest) error       { return nil }
-func (p *plugin) DiscoverNew(*network.DiscoveryNotification) error    { return nil }
-func (p *plugin) DiscoverDelete(*network.DiscoveryNotification) error { return nil }
-func (p *plugin) ProgramExternalConnectivity(*network.ProgramExternalConnectivityRequest) error {
-	return nil
-}
-func (p *plugin) RevokeExternalConnectivity(*network.RevokeExternalConnectivityRequest) error {
-	return nil
+	return map[string]any{"InterfaceName": map[string]string{"SrcName": pair.PeerName, "DstPrefix": "tp"}, "DisableGatewayService": true}, netlink.LinkSetUp(pair)
 }
 
 // remove removes a device that may not exist any more.

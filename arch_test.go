@@ -243,7 +243,7 @@ func TestDriversConform(t *testing.T) {
 // modulesOfAgents are those that the agent alone may link, and why.
 var modulesOfAgents = map[string]string{
 	"golang.org/x/sys":                        "system calls",
-	"golang.org/x/net":                        "DNS messages",
+	"golang.org/x/net":                        "DNS messages, header compression of HTTP/2",
 	"github.com/HdrHistogram/hdrhistogram-go": "distributions of round trips",
 	"github.com/safchain/ethtool":             "what the drivers of devices tell",
 }

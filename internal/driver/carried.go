@@ -9,7 +9,7 @@ func CarriedBy(client, server traffic.Report) Carried {
 
 func flow(from, to traffic.Report) Flow {
 	f := Flow{
-		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages)), Wire: from.TCP.Wire,
+		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages) / int64(max(1, from.Together))), Wire: from.TCP.Wire,
 		Segments: from.TCP.Segments, Connections: uint64(from.Connections),
 	}
 	if d := from.Datagrams; d != nil {

@@ -47,7 +47,7 @@ func (before Counters) Delta(after Counters) (Counters, error) {
 // kernel's.
 type Flow struct {
 	Payload     uint64 // bytes that arrived
-	Messages    uint64 // requests, responses or datagrams, each in its own packet
+	Messages    uint64 // packets that requests, responses or datagrams need at least
 	Wire        uint64 // maximum payload passed to the device, including retransmissions
 	Segments    uint64 // maximum packets, including acknowledgements
 	Connections uint64

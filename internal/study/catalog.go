@@ -78,6 +78,8 @@ type WorkloadSpec struct {
 	Bulk bool
 	// ManyFlows means that the workload can have up to 10000 flows, not only 1000.
 	ManyFlows bool
+	// FewFlows means that the workload can have at most MostTLSFlows flows, because each needs threads.
+	FewFlows bool
 	// Metric is the workload's main metric, under its name in results: workloads with
 	// different metrics cannot be compared.
 	Metric string

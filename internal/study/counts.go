@@ -87,6 +87,9 @@ func (v *validator) concurrency(prefix string, w Workload, spec WorkloadSpec) {
 	if n := max(w.Flows, w.FlowCounts.most()); n > mostStreams && n <= mostFlows && !spec.ManyFlows {
 		v.add(prefix+"flows", "flows is %d; want at most %d for %s", n, mostStreams, spec.Kind)
 	}
+	if n := max(w.Flows, w.FlowCounts.most()); n > MostTLSFlows && n <= mostStreams && spec.FewFlows && w.TLS != On {
+		v.add(prefix+"flows", "flows is %d; want at most %d for %s: each needs threads at both endpoints", n, MostTLSFlows, spec.Kind)
+	}
 	key, list := w.Concurrency()
 	if len(list) == 0 {
 		return

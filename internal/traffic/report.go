@@ -16,9 +16,10 @@ import (
 type Report struct {
 	result.End
 	Connections int              `json:"connections"`
-	Messages    int64            `json:"messages"` // requests or datagrams sent, or responses
-	Refused     int              `json:"refused"`  // peers without the token
-	Traffic     float64          `json:"traffic"`  // seconds during which payload was sent or received
+	Messages    int64            `json:"messages"`           // requests or datagrams sent, or responses
+	Together    int              `json:"together,omitempty"` // how many messages may share a packet; 0 for one
+	Refused     int              `json:"refused"`            // peers without the token
+	Traffic     float64          `json:"traffic"`            // seconds during which payload was sent or received
 	Window      Window           `json:"window"`
 	TCP         TCP              `json:"tcp"`
 	Datagrams   *Datagrams       `json:"datagrams,omitempty"` // of the UDP workloads; replaces those of End, which both endpoints decide

@@ -39,7 +39,7 @@ func (d some) Modes() []driver.Mode {
 // directions over both address families for TCP and for UDP.
 func conformance() []variation {
 	return []variation{
-		{"tcp_stream", false, false}, {"tcp_rr", true, true}, {"tcp_crr", true, false}, {"tcp_dns", false, true}, {"http", true, false},
+		{"tcp_stream", false, false}, {"tcp_rr", true, true}, {"tcp_crr", true, false}, {"tcp_dns", false, true}, {"http", true, false}, {"http2", false, false}, {"grpc", true, false},
 		{"udp_stream", true, false}, {"udp_stream", false, true}, {"udp_rr", true, true}, {"udp_dns", false, false},
 	}
 }

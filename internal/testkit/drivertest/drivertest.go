@@ -287,8 +287,11 @@ func Params(kind string) traffic.Params {
 		p.PayloadSize, p.Rate, p.Burst, p.ReceiveBuffer = 1200, 50e6, 64, study.Buffer(4<<20)
 	case "udp_rr":
 		p.RequestSize, p.ResponseSize = 1000, 1000
-	case "tcp_rr", "tcp_crr", "http":
+	case "tcp_rr", "tcp_crr", "http", "http2", "grpc":
 		p.RequestSize, p.ResponseSize = 1024, 1024
+		if kind == "http2" {
+			p.Streams = 4
+		}
 	}
 	return p
 }

@@ -105,13 +105,11 @@ func NewClient(o Options, h Handler) *Conn {
 	return c
 }
 
-// NewServer returns the end of a connection that answers requests.
+// NewServer returns the end of a connection that answers requests. It sends its settings when the client has shown that it speaks
+// HTTP/2: another client then reads only what the caller tells it.
 func NewServer(o Options, h Handler) *Conn {
 	c := newConn(o, h)
 	c.server = true
-	c.out = appendFrameHeader(c.out, 3*6, frameSettings, 0, 0)
-	c.out = appendSetting(c.out, settingMaxStreams, uint32(o.Streams))
-	c.greet()
 	return c
 }
 
@@ -218,9 +216,14 @@ func (c *Conn) readPreface(b []byte) int {
 	n := min(len(Preface)-len(c.start), len(b))
 	c.start = append(c.start, b[:n]...)
 	if err := otherProtocol(c.start, true); err != nil {
-		c.fail(err)
+		c.failed = err
+		return n
 	}
-	c.preface = len(c.start) == len(Preface)
+	if c.preface = len(c.start) == len(Preface); c.preface {
+		c.out = appendFrameHeader(c.out, 3*6, frameSettings, 0, 0)
+		c.out = appendSetting(c.out, settingMaxStreams, uint32(c.options.Streams))
+		c.greet()
+	}
 	return n
 }
 

@@ -11,29 +11,32 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// Protocol is what is spoken inside (ALPN, RFC 7301).
-const Protocol = "http/1.1"
+// The protocols that are spoken inside (ALPN, RFC 7301).
+const (
+	HTTP1 = "http/1.1"
+	HTTP2 = "h2"
+)
 
 // Server is the server's end of a trial's connections. It may be used by several goroutines.
 type Server struct{ config *tls.Config }
 
-// NewServer makes the certificate of the trial with that token. With resumption it gives tickets to clients. The error
-// is that of the system's random numbers.
-func NewServer(token string, resumption bool) (*Server, error) {
+// NewServer makes the certificate of the trial with that token. It speaks that protocol inside, and with resumption gives tickets to
+// clients. The error is that of the system's random numbers.
+func NewServer(protocol, token string, resumption bool) (*Server, error) {
 	c, err := Certificate(token, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	config := settings()
+	config := settings(protocol)
 	config.Certificates, config.SessionTicketsDisabled = []tls.Certificate{c}, !resumption
 	return &Server{config}, nil
 }
 
 // settings are those that both ends have. They do not depend on what the version of Go prefers, apart from the cipher,
 // which it chooses by what the CPU has instructions for. A record is as large as possible from the first on.
-func settings() *tls.Config {
+func settings(protocol string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{Protocol}, DynamicRecordSizingDisabled: true,
+		MinVersion: tls.VersionTLS13, NextProtos: []string{protocol}, DynamicRecordSizingDisabled: true,
 		CurvePreferences: []tls.CurveID{tls.X25519MLKEM768, tls.X25519, tls.CurveP256},
 	}
 }
@@ -52,11 +55,20 @@ type Client struct{ config *tls.Config }
 const sessions = 4
 
 // NewClient returns a client that accepts the server of the trial with that token. With resumption, connections after
-// the first resume its session (RFC 8446, 2.2) where the server allows it.
-func NewClient(token string, resumption bool) *Client {
-	config := settings()
+// the first resume its session (RFC 8446, 2.2) where the server allows it. A server that names no protocol may speak HTTP/1.1
+// only (RFC 9113, 3.3).
+func NewClient(protocol, token string, resumption bool) *Client {
+	config := settings(protocol)
 	config.InsecureSkipVerify = true // no authority has signed the certificate: check replaces that
-	config.VerifyConnection = func(s tls.ConnectionState) error { return check(token, s.PeerCertificates, time.Now()) }
+	config.VerifyConnection = func(s tls.ConnectionState) error {
+		if err := check(token, s.PeerCertificates, time.Now()); err != nil {
+			return err
+		}
+		if s.NegotiatedProtocol == "" && protocol != HTTP1 {
+			return &Error{"it does not speak HTTP/2: it names no protocol that it speaks in TLS (ALPN)"}
+		}
+		return nil
+	}
 	if resumption {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	}

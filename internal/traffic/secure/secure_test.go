@@ -98,9 +98,9 @@ func joined(t *testing.T, c *Client, s *Server, most int) (client, server *Strea
 
 // A client takes the server of its token only, even where calls transfer a few bytes, and both count the same bytes.
 func TestPinned(t *testing.T) {
-	s := must.Get(NewServer(token, false))(t)
+	s := must.Get(NewServer(HTTP1, token, false))(t)
 	for _, most := range []int{0, 7} {
-		client, server, err := joined(t, NewClient(token, false), s, most)
+		client, server, err := joined(t, NewClient(HTTP1, token, false), s, most)
 		must.Do(t, err)
 		written := make(chan error, 1)
 		go func() {
@@ -122,7 +122,7 @@ func TestPinned(t *testing.T) {
 		}
 		must.Equal(t, []any{-1, false}, []any{client.FD(), client.Resumed()})
 	}
-	_, _, err := joined(t, NewClient("0123456789abcdee", false), s, 0)
+	_, _, err := joined(t, NewClient(HTTP1, "0123456789abcdee", false), s, 0)
 	must.FailLine(t, "another token", err, `the certificate of "trial.tare" is not that of the trial`)
 	if _, ok := errors.AsType[*Error](err); !ok {
 		t.Errorf("%T", err)
@@ -149,8 +149,8 @@ func TestCertificate(t *testing.T) {
 
 // Who closes first says so; the other closes without an answer. A session is resumed where both allow it.
 func TestClose(t *testing.T) {
-	s := must.Get(NewServer(token, true))(t)
-	c := NewClient(token, true)
+	s := must.Get(NewServer(HTTP1, token, true))(t)
+	c := NewClient(HTTP1, token, true)
 	for _, resumed := range []bool{false, true} {
 		client, server, err := joined(t, c, s, 0)
 		must.Do(t, err)
@@ -178,7 +178,7 @@ func TestClose(t *testing.T) {
 
 // What the context bounds ends with its cause, and a connection that is cut tells so.
 func TestEnded(t *testing.T) {
-	s := must.Get(NewServer(token, false))(t)
+	s := must.Get(NewServer(HTTP1, token, false))(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	a, _ := ends(t)
@@ -186,7 +186,7 @@ func TestEnded(t *testing.T) {
 	must.Fail(t, err, "enough")
 	a.Close()
 
-	client, server, err := joined(t, NewClient(token, false), s, 0)
+	client, server, err := joined(t, NewClient(HTTP1, token, false), s, 0)
 	must.Do(t, err)
 	client.Within(ctx)
 	const most = 32 << 20                      // more than the kernel holds
@@ -214,7 +214,7 @@ func FuzzStrangers(f *testing.F) {
 	hello := new(recording)
 	_ = tls.Client(hello, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(context.Background())
 	f.Add(hello.Bytes(), true)
-	server, err := NewServer(token, true)
+	server, err := NewServer(HTTP1, token, true)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func FuzzStrangers(f *testing.F) {
 		if toServer {
 			_, err = server.Accept(t.Context(), c)
 		} else {
-			_, err = NewClient(token, false).Open(t.Context(), c)
+			_, err = NewClient(HTTP1, token, false).Open(t.Context(), c)
 		}
 		if err == nil || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\n\r\x00") {
 			t.Errorf("%q gives %v", sent, err)

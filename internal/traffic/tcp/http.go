@@ -44,6 +44,9 @@ func (httpRequests) Spec() traffic.Spec {
 type httpTrial struct {
 	traffic.Params
 	reuse bool // of connections
+	// connections is how many of HTTP/2 share the flows, each of which is then a stream; 0 for one for each flow.
+	connections int
+	grpc        bool // the requests are calls of gRPC
 	// ask and answer are the tags of its requests and responses.
 	ask, answer string
 	// server and client are the ends of its connections in TLS, each nil without TLS and at the other end.
@@ -127,7 +130,7 @@ func (w httpRequests) Listen(p traffic.Params) (traffic.Server, error) {
 		return nil, err
 	}
 	if t.secured() {
-		if t.server, err = secure.NewServer(p.Token, p.Resumption == study.On); err != nil {
+		if t.server, err = secure.NewServer(secure.HTTP1, p.Token, p.Resumption == study.On); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Kind, err)
 		}
 	}
@@ -135,7 +138,7 @@ func (w httpRequests) Listen(p traffic.Params) (traffic.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpServer{path: w.of(t), Listener: l, t: t}, nil
+	return &httpServer{serve: w.of(t).serveHTTP, Listener: l, t: t}, nil
 }
 
 // of returns the path of a trial: TLS has the loops of goroutines, over the same sockets.
@@ -149,12 +152,27 @@ func (w httpRequests) of(t httpTrial) path {
 // secured reports whether the connections are in TLS.
 func (t *httpTrial) secured() bool { return t.TLS == study.On }
 
-// prepare sets the Go scheduler for a trial. In TLS, each flow has a thread, and handshakes allocate.
+// of2 reports whether the trial is of HTTP/2.
+func (t *httpTrial) of2() bool { return t.connections > 0 }
+
+// together is how many messages may share a packet: those that are in progress at once on a connection of HTTP/2. It is 0 for one.
+func (t *httpTrial) together() int {
+	if !t.of2() {
+		return 0
+	}
+	return t.Streams / t.connections
+}
+
+// prepare sets the Go scheduler for a trial. In TLS and HTTP/2, each connection has its threads, and allocates.
 func (t *httpTrial) prepare() (restore func()) {
-	if !t.secured() {
+	threads := t.Streams + 1
+	switch {
+	case t.of2():
+		threads = http2Threads*t.connections + 1
+	case !t.secured():
 		return thread.PauseGC()
 	}
-	gc, processors := thread.RareGC(), thread.AddProcessors(t.Streams+1)
+	gc, processors := thread.RareGC(), thread.AddProcessors(threads)
 	return func() {
 		processors()
 		gc()
@@ -179,9 +197,15 @@ func (w httpRequests) dial(_ context.Context, p traffic.Params) (traffic.ClientD
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if t.secured() {
-		t.client = secure.NewClient(p.Token, p.Resumption == study.On)
+		t.client = secure.NewClient(secure.HTTP1, p.Token, p.Resumption == study.On)
 	}
-	return newHTTPSession(w.of(t), t, addr), nil
+	n := w.of(t)
+	s := newHTTPSession(t, addr)
+	s.request, s.ask = n.requestHTTP, t.request(addr)
+	for i := range s.flows {
+		s.flows[i].reader = http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)
+	}
+	return s, nil
 }
 
 func (httpRequests) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/traffic/http1"
+	"tare/internal/traffic/http2"
 	"tare/internal/traffic/secure"
 )
 
@@ -20,13 +21,14 @@ const (
 	httpClientError                    // status 4xx
 	httpServerError                    // status 5xx
 	httpInsecure                       // no TLS of the trial: its certificate, an alert, another protocol
-	httpMalformed                      // no response of HTTP/1
+	httpMalformed                      // no response of HTTP
+	httpCallFailed                     // a status of gRPC that is not OK
 	httpOther                          // a response, but not that of this trial: a redirect, another server, another body
 	httpFailures                       // their number
 )
 
 func (f httpFailure) String() string {
-	return [...]string{"without a response in time", "refused", "reset", "truncated", "answered 4xx", "answered 5xx", "failed in TLS", "not answered in HTTP", "answered with something else"}[f]
+	return [...]string{"without a response in time", "refused", "reset", "truncated", "answered 4xx", "answered 5xx", "failed in TLS", "not answered in HTTP", "answered with an error of gRPC", "answered with something else"}[f]
 }
 
 // answerError is a response that is not that of the trial.
@@ -42,12 +44,21 @@ func (e *answerError) Error() string { return e.text }
 func httpFailureOf(err error, begun bool) (f httpFailure, counted bool) {
 	var answered *answerError
 	var malformed *http1.Error
+	var malformed2 *http2.Error
+	var reset *http2.ResetError
+	var gone *http2.GoneError
 	var insecure *secure.Error
 	switch {
 	case errors.As(err, &answered):
 		return answered.kind, true
-	case errors.As(err, &malformed):
+	case errors.As(err, &malformed), errors.As(err, &malformed2), errors.As(err, &reset) && reset.Ours != "":
 		return httpMalformed, true
+	case errors.As(err, &gone), reset != nil && reset.Code == http2.RefusedStream:
+		return httpTurnedAway, true
+	case reset != nil && begun:
+		return httpTruncated, true
+	case reset != nil:
+		return httpCutOff, true
 	case errors.As(err, &insecure), errors.Is(err, secure.ErrNotTLS):
 		return httpInsecure, true
 	case errors.Is(err, http1.ErrTruncated):
@@ -86,29 +97,38 @@ func (f httpFailure) systematic() bool {
 
 // check returns what is wrong with a complete response.
 func (t *httpTrial) check(h *http1.Head, body int64) error {
+	tag, _ := h.Field(http1.TagField)
+	coding, _ := h.Field("Content-Encoding")
+	if h.Is("Content-Encoding", "identity") {
+		coding = nil
+	}
+	if h.Status == http1.StatusOK && string(tag) == t.answer && len(coding) == 0 && body == int64(t.ResponseSize) {
+		return nil
+	}
+	to, _ := h.Field("Location")
+	return t.wrong(h.Status, string(tag), string(to), string(coding), body)
+}
+
+// wrong returns what is wrong with a response that is not that of the trial, of this status, tag, location, coding and body.
+func (t *httpTrial) wrong(status int, tag, to, coding string, body int64) error {
 	other := func(format string, args ...any) error {
 		return &answerError{httpOther, fmt.Sprintf(format, args...)}
 	}
-	switch tag, _ := h.Field(http1.TagField); {
-	case h.Status >= 500:
-		return &answerError{httpServerError, "the answer is " + http1.Status(h.Status)}
-	case h.Status >= 400:
-		return &answerError{httpClientError, "the answer is " + http1.Status(h.Status)}
-	case h.Status >= 300:
-		to, _ := h.Field("Location")
-		return other("the answer is a redirect: %s, to %q; use the address that it leads to", http1.Status(h.Status), to)
-	case h.Status != http1.StatusOK:
-		return other("the answer is %s, not 200", http1.Status(h.Status))
-	case string(tag) != t.answer:
+	switch {
+	case status >= 500:
+		return &answerError{httpServerError, "the answer is " + http1.Status(status)}
+	case status >= 400:
+		return &answerError{httpClientError, "the answer is " + http1.Status(status)}
+	case status >= 300:
+		return other("the answer is a redirect: %s, to %q; use the address that it leads to", http1.Status(status), to)
+	case status != http1.StatusOK:
+		return other("the answer is %s, not 200", http1.Status(status))
+	case tag != t.answer:
 		return other("another server answers on this port, or something removes the header field %s from responses", http1.TagField)
-	}
-	if coding, found := h.Field("Content-Encoding"); found && !h.Is("Content-Encoding", "identity") {
+	case coding != "":
 		return other("something on the path compresses responses: their content encoding is %q", coding)
 	}
-	if body != int64(t.ResponseSize) {
-		return other("the response has a body of %d bytes, not %d", body, t.ResponseSize)
-	}
-	return nil
+	return other("the response has a body of %d bytes, not %d", body, t.ResponseSize)
 }
 
 // fail counts a request that began at begun, or was due then, and ended with err. It returns err if that ends the
@@ -122,11 +142,19 @@ func (w *httpWindow) fail(err error, partial bool, begun, at time.Duration) erro
 	if of, ok := f.ofConnection(); ok {
 		w.tried.add(of)
 	}
+	return w.failAs(f, err, begun, at)
+}
+
+// failAs is fail for a request that failed in that way, and the connection not.
+func (w *httpWindow) failAs(f httpFailure, err error, begun, at time.Duration) error {
 	if w.bins.Add(begun, at, false) {
 		w.lost[f]++
 	}
 	w.lostInRow[f]++
 	most := int64(mostRefused)
+	if w.t.of2() { // a connection fails with all its streams
+		most *= int64(w.t.together())
+	}
 	if f == httpUnanswered {
 		most = int64(mostUnanswered + w.p.Streams)
 	}

@@ -17,8 +17,8 @@ import (
 // httpServer is the listening endpoint.
 type httpServer struct {
 	socket.Listener
-	path path
-	t    httpTrial
+	serve func(context.Context, socket.Listener, httpTrial) (httpServed, error)
+	t     httpTrial
 }
 
 // httpServed is what a server counted. Bytes are those of the trial's requests and responses.
@@ -38,7 +38,7 @@ func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	start, kernel := clock.Now(), readKernelTCP()
 	ctx, end := untilReported(ctx, peer)
 	defer end()
-	n, err := s.path.serveHTTP(ctx, s.Listener, s.t)
+	n, err := s.serve(ctx, s.Listener, s.t)
 	if err != nil {
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)
 	}
@@ -53,6 +53,7 @@ func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	r := n.closed
 	r.Traffic, r.Messages, r.Connections, r.Refused = start.Since().Seconds(), n.messages, int(n.connections), n.refused
 	r.CPU, r.Sent, r.Received = s.t.Pinned(), n.sent, n.received
+	r.Together = s.t.together()
 	if !s.t.reuse {
 		s.t.estimate(&r, n.connections, n.messages, readKernelTCP().retransmits-kernel.retransmits, n.raw)
 	}

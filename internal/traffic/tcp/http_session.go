@@ -91,7 +91,7 @@ func (w *httpWindow) done(f *httpFlow, at time.Duration) {
 
 // httpSession is the client, which measures the time.
 type httpSession struct {
-	path      path
+	request   func(context.Context, *httpWindow) error // runs the flows for one window
 	t         httpTrial
 	addr      netip.AddrPort
 	ask       outgoing
@@ -122,11 +122,11 @@ type httpSession struct {
 	restore   func()
 }
 
-func newHTTPSession(n path, t httpTrial, addr netip.AddrPort) *httpSession {
-	s := &httpSession{path: n, t: t, addr: addr, ask: t.request(addr), flows: make([]httpFlow, t.Streams), buf: make([]byte, httpBuffer), streams: make([]int64, t.Streams),
+func newHTTPSession(t httpTrial, addr netip.AddrPort) *httpSession {
+	s := &httpSession{t: t, addr: addr, flows: make([]httpFlow, t.Streams), buf: make([]byte, httpBuffer), streams: make([]int64, t.Streams),
 		hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), kernel: readKernelTCP(), restore: t.prepare()}
 	for i := range s.flows {
-		s.flows[i] = httpFlow{no: i, reader: http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)}
+		s.flows[i].no = i
 	}
 	return s
 }
@@ -137,7 +137,7 @@ const maxStrangeBody = 1 << 20
 
 // Drive runs exchanges for warmup + timed and counts those of the second part.
 func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
-	if s.t.secured() && s.t.reuse && !s.opened {
+	if (s.t.secured() || s.t.of2()) && s.t.reuse && !s.opened {
 		if err := s.openFlows(ctx); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) er
 	return nil
 }
 
-// openFlows opens the connections of a trial in TLS that keeps them, with an exchange on each that does not count. Handshakes of
+// openFlows opens the connections of a trial in TLS or HTTP/2 that keeps them, with an exchange on each that does not count. Handshakes of
 // many flows on one CPU may last longer than the warm-up, and the exchanges of those that are through would then have all of it.
 func (s *httpSession) openFlows(ctx context.Context) error {
 	s.opened = true
@@ -165,7 +165,7 @@ func (s *httpSession) openFlows(ctx context.Context) error {
 // run runs the exchanges of a window.
 func (s *httpSession) run(ctx context.Context, w *httpWindow) error {
 	began := clock.Now()
-	err := s.path.requestHTTP(ctx, w)
+	err := s.request(ctx, w)
 	s.driven += began.Since()
 	s.total += w.bins.Total
 	s.before = s.total
@@ -209,6 +209,7 @@ func (s *httpSession) Close() traffic.Report {
 	r := s.closed
 	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
 	r.CPU, r.Sent, r.Received, r.Attempts = s.t.Pinned(), s.sent, s.received, &s.tried.Attempts
+	r.Together = s.t.together()
 	if !s.t.reuse {
 		s.t.estimate(&r, s.made, s.total, readKernelTCP().retransmits-s.kernel.retransmits, s.raw)
 	}

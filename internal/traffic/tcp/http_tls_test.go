@@ -97,7 +97,7 @@ func theirsSecured(t *testing.T, p traffic.Params, config *tls.Config, seen func
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen(r)
 		_, err := io.Copy(io.Discard, r.Body)
-		if err != nil || r.Header.Get(http1.TagField) != trial.ask || r.TLS.NegotiatedProtocol != secure.Protocol || r.TLS.Version != tls.VersionTLS13 {
+		if err != nil || r.Header.Get(http1.TagField) != trial.ask || r.TLS.NegotiatedProtocol != secure.HTTP1 || r.TLS.Version != tls.VersionTLS13 {
 			w.WriteHeader(http.StatusTeapot)
 			return
 		}

@@ -46,10 +46,10 @@ func (t crrTrial) ownTime() *float64 {
 // calls many times as long.
 const mostOwnRead = 1 << 20
 
-// ownTime is [traffic.OwnTime] of http, with the reading of a response; nil in TLS, which is not measured.
+// ownTime is [traffic.OwnTime] of http, with the reading of a response; nil in TLS and of HTTP/2, which are not measured.
 func (t *httpTrial) ownTime() *float64 {
 	p, ok := ownParams(t.Params)
-	if !ok || t.secured() {
+	if !ok || t.secured() || t.of2() {
 		return nil
 	}
 	s := &httpSession{t: *t, hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), streams: make([]int64, p.Streams)}

@@ -1,4 +1,4 @@
-// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr, tcp_dns and http. Their inner loops
+// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr, tcp_dns, http, http2 and grpc. Their inner loops
 // run on locked threads with their own sockets, allocate nothing, and count in preallocated memory.
 package tcp
 
@@ -73,5 +73,5 @@ func optionsOf(p traffic.Params) socket.TCPOptions {
 func All() []traffic.Workload { return over(fastest()) }
 
 func over(n path) []traffic.Workload {
-	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}, httpRequests{n}}
+	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}, httpRequests{n}, http2Requests{path: n}, http2Requests{path: n, grpc: true}}
 }

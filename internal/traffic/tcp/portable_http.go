@@ -211,8 +211,14 @@ func serveHTTPPortable(ctx context.Context, l socket.Listener, t httpTrial) (htt
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &httpPortable{answers: httpAnswers{t: t}, end: end}
+	return s.run(ctx, l, s.serve)
+}
+
+// run serves each connection by a function, on a thread or goroutine of its own.
+func (s *httpPortable) run(ctx context.Context, l socket.Listener, serve func(context.Context, socket.Stream, []byte) error) (httpServed, error) {
+	t, end := s.answers.t, s.end
 	all := newWorkers(t.Params, end)
-	if err := all.run(func([]byte) error { return s.accept(ctx, l, all) }); err != nil {
+	if err := all.run(func([]byte) error { return s.accept(ctx, l, all, serve) }); err != nil {
 		end(err)
 	}
 	all.stop()
@@ -223,7 +229,7 @@ func serveHTTPPortable(ctx context.Context, l socket.Listener, t httpTrial) (htt
 }
 
 // accept accepts connections until the trial ends.
-func (s *httpPortable) accept(ctx context.Context, l socket.Listener, all *workers) error {
+func (s *httpPortable) accept(ctx context.Context, l socket.Listener, all *workers, serve func(context.Context, socket.Stream, []byte) error) error {
 	for ctx.Err() == nil {
 		c, err := l.Accept(nil)
 		if socket.IsAgain(err) {
@@ -239,7 +245,7 @@ func (s *httpPortable) accept(ctx context.Context, l socket.Listener, all *worke
 			s.end(tooManySilent(s.silent, t.Streams))
 		}
 		s.mu.Unlock()
-		all.do(func(buf []byte) error { return s.serve(ctx, c, buf) })
+		all.do(func(buf []byte) error { return serve(ctx, c, buf) })
 	}
 	return nil
 }
@@ -256,26 +262,7 @@ type httpPortable struct {
 // serve answers the requests of a connection until it ends, and closes it. The error is of this host.
 func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) error {
 	h := httpConn{reader: http1.NewRequestReader(int64(s.answers.t.RequestSize))}
-	defer func() {
-		c.Close()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.raw = s.raw.Plus(bytesOf(c))
-	}()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if h.ours && (s.answers.t.reuse || s.closed.MSS == 0) {
-			conns{c}.fillReport(&s.closed)
-		}
-		if !h.ours {
-			s.silent--
-			s.refused++
-			if err := s.tooManyRefused(); err != nil {
-				s.end(err)
-			}
-		}
-	}()
+	defer func() { s.close(c, h.ours) }()
 	if s.answers.t.secured() {
 		in, err := s.answers.t.server.Accept(ctx, c)
 		switch {
@@ -320,6 +307,26 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) e
 			}
 		}
 	}
+}
+
+// close closes a connection, which had a request of the trial or not.
+func (s *httpPortable) close(c socket.Stream, ours bool) {
+	s.mu.Lock()
+	if ours && (s.answers.t.reuse || s.closed.MSS == 0) {
+		conns{c}.fillReport(&s.closed)
+	}
+	if !ours {
+		s.silent--
+		s.refused++
+		if err := s.tooManyRefused(); err != nil {
+			s.end(err)
+		}
+	}
+	s.mu.Unlock()
+	c.Close()
+	s.mu.Lock()
+	s.raw = s.raw.Plus(bytesOf(c))
+	s.mu.Unlock()
 }
 
 // respond sends a response. ended is true if the connection ends with it.

@@ -67,7 +67,7 @@ func TestScheduling(t *testing.T) {
 			Workload: study.Workload{Kind: spec.Kind, Scheduling: study.FIFOScheduling, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
 			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Duration: time.Hour,
 		})
-		await(t, spec.Kind, 2)
+		await(t, spec.Kind, map[bool]int{false: 2, true: 4}[spec.FewFlows]) // one that accepts and one that keeps the schedule beside those of the connection
 		stop()
 		await(t, "after "+spec.Kind, 0)
 	}

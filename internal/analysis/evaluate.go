@@ -65,6 +65,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Sensitivity = Sensitivity(judged, s)
 	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
 	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)
+	e.run.Requests = RequestsOf(plan.Workloads(s))
 	e.run.TCPLimits = e.limitTCP()
 	if e.run.Ladder != nil {
 		e.run.Ladder.Explanations = e.explanations()

@@ -104,6 +104,8 @@ type Run struct {
 	Concurrencies []Concurrency `json:"concurrencies,omitempty"`
 	// Attempts are the connections of each mode and workload over TCP, and the share that failed.
 	Attempts []AttemptSummary `json:"attempts,omitempty"`
+	// Requests are what the workloads of HTTP and gRPC send.
+	Requests []Requests `json:"requests,omitempty"`
 	// Losses record, for each mode and workload over UDP, where datagrams were dropped.
 	Losses []LossSummary `json:"losses,omitempty"`
 }

@@ -3,12 +3,14 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
 	"tare/internal/report/view/sheet"
+	"tare/internal/result"
 )
 
 // Section are the values of all workloads; without any, a terminal shows the status of the
@@ -29,6 +31,9 @@ func workload(b *model.Builder, w model.Workload, id string) doc.Block {
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
 	if w.Empty != "" {
 		add(doc.Paragraph{Text: w.Empty, Depth: 1})
+	}
+	if text := requests(b.Run, w.ID); text != "" {
+		add(doc.Paragraph{Role: doc.Meta, Text: text, Depth: 1})
 	}
 	var details, rest []doc.Block
 	var nouns []string
@@ -67,4 +72,17 @@ func workload(b *model.Builder, w model.Workload, id string) doc.Block {
 	}), doc.Later(func() []doc.Block { return sheet.Log(b, w) }))
 	add(piece.ForHTML(rest...))
 	return s
+}
+
+// requests says what a workload of HTTP or gRPC sends, empty for another.
+func requests(run result.Run, workload string) string {
+	i := slices.IndexFunc(run.Requests, func(r result.Requests) bool { return r.Workload == workload })
+	if i < 0 {
+		return ""
+	}
+	var all []string
+	for _, s := range run.Requests[i].Settings {
+		all = append(all, s.Name+" "+s.Value)
+	}
+	return "Requests of " + workload + ": " + strings.Join(all, ", ") + "."
 }

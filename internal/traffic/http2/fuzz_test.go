@@ -1,0 +1,58 @@
+package http2
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// FuzzRead checks that neither end fails but with an Error of one line, takes little memory, and reads the same however its input is cut.
+func FuzzRead(f *testing.F) {
+	for _, server := range []bool{true, false} {
+		p := newPeer(server)
+		p.get(1, false)
+		_ = p.WriteData(1, true, []byte("abc"))
+		p.get(3, true)
+		_ = p.WritePing(false, [8]byte{})
+		_ = p.WriteWindowUpdate(0, 5)
+		_ = p.WriteGoAway(1, 0, []byte("x"))
+		f.Add(p.Bytes(), server, uint16(3))
+	}
+	p := newPeer(false)
+	p.respond(":status", "200")
+	f.Add(p.Bytes(), false, uint16(1))
+	f.Fuzz(func(t *testing.T, sent []byte, server bool, piece uint16) {
+		var seen [2]string
+		for i, piece := range []int{len(sent) + 1, int(piece) + 1} {
+			e := newEnd(server, response(1000))
+			if !server {
+				e.conn.Request(request(100), 1)
+			}
+			var err error
+			for b := sent; len(b) > 0 && err == nil; b = b[min(len(b), piece):] {
+				err = e.conn.Read(b[:min(len(b), piece)])
+			}
+			if _, ok := errors.AsType[*Error](err); err != nil && (!ok || len(err.Error()) > 200 || strings.ContainsAny(err.Error(), "\n\r")) {
+				t.Errorf("%q: %v", sent, err)
+			}
+			out := 0
+			for n := -1; n != 0; out += n {
+				n = len(e.conn.Pending())
+				e.conn.Wrote(n)
+			}
+			if most := 1<<20 + 300*len(sent); out > most || e.conn.Open() > 10 {
+				t.Errorf("%d bytes sent to %d, %d streams", out, len(sent), e.conn.Open())
+			}
+			for _, text := range e.lost {
+				if strings.ContainsAny(text, "\n\r") || len(text) > 600 {
+					t.Errorf("%q", text)
+				}
+			}
+			seen[i] = fmt.Sprint(err, e.whole, e.lost, e.heads, e.conn.Bytes())
+		}
+		if seen[0] != seen[1] && !strings.Contains(seen[0]+seen[1], "does not speak") {
+			t.Errorf("in one piece: %s\nin several: %s", seen[0], seen[1])
+		}
+	})
+}

@@ -221,6 +221,7 @@ func (c *http2Conn) sendApart() error {
 // keepSchedule begins requests when they are due.
 func (c *http2Conn) keepSchedule() error {
 	w, n := c.w, uint64(len(c.s.conns))
+	prepareDue(w.p)
 	slot, limit := w.schedule.first(0), c.limit()
 	slot += (uint64(c.no) + n - slot%n) % n
 	defer func() {
@@ -234,7 +235,7 @@ func (c *http2Conn) keepSchedule() error {
 		for w.p.Spins() && c.start.Since() < due && c.ctx.Err() == nil {
 			thread.Yield()
 		}
-		if err := pause(c.ctx, due-c.start.Since()); err != nil {
+		if err := pauseUntilDue(c.ctx, due-c.start.Since()); err != nil {
 			return err
 		}
 		at := c.start.Since()

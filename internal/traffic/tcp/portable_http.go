@@ -35,6 +35,9 @@ func requestHTTPPortable(over socket.TCP) func(context.Context, *httpWindow) err
 
 func requestHTTPFlow(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFlow, start clock.Instant) error {
 	slot, limit := w.firstSlot(f.no)
+	if w.open() {
+		prepareDue(w.p)
+	}
 	buf := make([]byte, httpBuffer)
 	at := time.Duration(0)
 	for {
@@ -50,7 +53,7 @@ func requestHTTPFlow(ctx context.Context, over socket.TCP, w *httpWindow, f *htt
 			for w.p.Spins() && start.Since() < f.from && ctx.Err() == nil {
 				thread.Yield()
 			}
-			if err := pause(ctx, f.from-start.Since()); err != nil {
+			if err := pauseUntilDue(ctx, f.from-start.Since()); err != nil {
 				return err
 			}
 		} else if f.from = at; f.from >= w.bins.End {

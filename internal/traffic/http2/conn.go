@@ -403,7 +403,7 @@ func (c *Conn) whole(s *Stream) {
 	if !c.server {
 		c.finish(s, NoError)
 	} else if s.message == nil && c.streams[s.id] == s {
-		c.finish(s, InternalError) // nobody answers
+		c.finish(s, RefusedStream) // nobody answers: the connection ends
 	}
 }
 

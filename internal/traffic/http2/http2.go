@@ -89,7 +89,6 @@ type Code uint32
 const (
 	NoError          Code = 0
 	ProtocolError    Code = 1
-	InternalError    Code = 2
 	FlowControlError Code = 3
 	StreamClosed     Code = 5
 	FrameSizeError   Code = 6

@@ -44,6 +44,7 @@ func sections() []harness.Section {
 		{Name: "peers-rr", Run: peers.RR},
 		{Name: "peers-crr", Run: peers.CRR},
 		{Name: "peers-http", Run: peers.HTTP},
+		{Name: "peers-http2", Run: peers.HTTP2},
 		{Name: "peers-cpu", Run: peers.CPU},
 		{Name: "pacing", Run: peers.Pacing},
 		{Name: "gc", Run: peers.GCPauses},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"tare/bench/harness"
@@ -68,41 +69,50 @@ func (l httpLoad) tare(ctx context.Context, s *testbed) (float64, error) {
 }
 
 // wrk runs wrk as the client of tare's server, in the place of tare's.
-func (l httpLoad) wrk(ctx context.Context, s *testbed) (rate float64, err error) {
+func (l httpLoad) wrk(ctx context.Context, s *testbed) (float64, error) {
+	out, err := foreignClient(ctx, s, l.at, l.params(), func(url, tag string) []string {
+		return []string{"wrk", "-t", "1", "-c", strconv.Itoa(l.flows), "-d", strconv.Itoa(httpSeconds), "-H", tag, url}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return wrkRate(out)
+}
+
+// foreignClient runs another program as the client of tare's server and returns its output. Command is that of the program, which asks a URL with a
+// header field.
+func foreignClient(ctx context.Context, s *testbed, at cpuPlacement, p traffic.Params, command func(url, tag string) []string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runWait)
 	defer cancel()
 	client, server, err := s.agents(ctx)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, client.Close(), server.Close()) }()
-	p := l.params()
-	p.Token, p.CPU, p.Address = harness.Token, l.at.server, net.JoinHostPort(s.target(), "0")
+	p.Token, p.CPU, p.Address = harness.Token, at.server, net.JoinHostPort(s.target(), "0")
 	port, err := server.Listen(ctx, p)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	asker, err := begin(s.lab.A, l.at.client, []string{
-		"wrk", "-t", "1", "-c", strconv.Itoa(l.flows), "-d", strconv.Itoa(httpSeconds), "-H", http1.TagField + ": " + http1.RequestTag(p.Token),
-		"http://" + net.JoinHostPort(s.target(), strconv.Itoa(int(port))) + "/",
-	})
+	url := "http://" + net.JoinHostPort(s.target(), strconv.Itoa(int(port))) + "/"
+	program, err := begin(s.lab.A, at.client, command(url, strings.ToLower(http1.TagField)+": "+http1.RequestTag(p.Token)))
 	if err != nil {
-		return 0, errors.Join(err, server.Abort(ctx))
+		return "", errors.Join(err, server.Abort(ctx))
 	}
-	if err := asker.finish(ctx); err != nil {
-		return 0, errors.Join(err, server.Abort(ctx))
+	if err := program.finish(ctx); err != nil {
+		return "", errors.Join(err, server.Abort(ctx))
 	}
 	if err := server.SendPeerReport(ctx, traffic.Report{}); err != nil {
-		return 0, err
+		return "", err
 	}
 	report, err := server.Report(ctx)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	if report.Refused > 1 { // wrk first tries whether it can connect
-		return 0, fmt.Errorf("the server refused %d connections of wrk", report.Refused)
+		return "", fmt.Errorf("the server refused %d connections of the other program", report.Refused)
 	}
-	return wrkRate(asker.out.String())
+	return program.out.String(), nil
 }
 
 var (

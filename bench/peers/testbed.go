@@ -131,7 +131,7 @@ func (s *testbed) agents(ctx context.Context) (client, server *agent.Client, err
 func versions(ctx context.Context, names ...string) error {
 	commands := map[string][]string{
 		"iperf3": {"iperf3", "--version"}, "iperf2": {"iperf", "-v"}, "nuttcp": {"nuttcp", "-V"},
-		"sockperf": {"sockperf", "--version"}, "qperf": {"qperf", "--version"}, "gcc": {"gcc", "--version"}, "wrk": {"wrk", "-v"},
+		"sockperf": {"sockperf", "--version"}, "qperf": {"qperf", "--version"}, "gcc": {"gcc", "--version"}, "wrk": {"wrk", "-v"}, "h2load": {"h2load", "--version"},
 	}
 	number := regexp.MustCompile(`\d+\.\d+[0-9.]*`)
 	var said []string

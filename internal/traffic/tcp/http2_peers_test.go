@@ -185,6 +185,29 @@ func TestHTTP2ServerOfCurl(t *testing.T) {
 	}
 }
 
+// The server answers h2load, over several connections with many streams each, in the clear and in TLS.
+func TestHTTP2ServerOfH2load(t *testing.T) {
+	h2load, err := exec.LookPath("h2load")
+	if err != nil {
+		testneed.Missing(t, testneed.Other, err)
+	}
+	for _, n := range implementations() {
+		for _, secured := range []string{study.Off, study.On} {
+			p := http2Params("http2", 1, 1, 0, 3000)
+			p.TLS = secured
+			trial := trial2(t, p)
+			address, stop := http2Serving(t, n, p)
+			out, err := exec.CommandContext(t.Context(), h2load, "-n", "2000", "-c", "3", "-m", "40", "-H", tagField+": "+trial.ask, map[string]string{study.Off: "http", study.On: "https"}[secured]+"://"+address+"/").CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "2000 succeeded, 0 failed, 0 errored, 0 timeout") {
+				t.Errorf("%s, TLS %s: %v, %s", n.name, secured, err, out)
+			}
+			if r := stop(); r.Messages != 2000 || r.Refused != 0 || r.Connections != 3 {
+				t.Errorf("%s, TLS %s: %d messages, %d refused, %d connections", n.name, secured, r.Messages, r.Refused, r.Connections)
+			}
+		}
+	}
+}
+
 // A proxy that speaks HTTP/2 on both sides may stand between the endpoints, with connections of its own to the server.
 func TestHTTP2ThroughProxy(t *testing.T) {
 	room(t)

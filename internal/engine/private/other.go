@@ -49,9 +49,6 @@ func (p *Engine) Firewall() string { return "" }
 // Close does nothing.
 func (p *Engine) Close() error { return nil }
 
-// Init always fails on this system.
-func Init([]string) error { return linuxnet.ErrSystem }
-
 // Exec returns "": no engine was started.
 func (p *Engine) Exec() string { return "" }
 

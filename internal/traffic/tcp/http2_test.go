@@ -28,12 +28,13 @@ func TestHTTP2Conformance(t *testing.T) {
 				i++
 				for j, on := range covering(i) {
 					p := http2Params(kind, many[0], many[1], sizes[0], sizes[1])
-					if (i/2+j)%2 == 0 {
+					large := int64(sizes[0]+sizes[1])*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
+					switch scheduled := (i/2+j)%2 == 0; {
+					case scheduled && large:
+						p.TransactionRate = 30
+					case scheduled:
 						p.TransactionRate = 300
-						if sizes[0] > 1<<20 {
-							p.TransactionRate = 30
-						}
-					} else {
+					case !large:
 						p.Slice, p.Rounds = 20*time.Millisecond, 3
 					}
 					if i%3 == 0 {

@@ -31,3 +31,13 @@ func TestCarriedDuplicates(t *testing.T) {
 	f := driver.CarriedBy(from, to).Forward
 	must.Equal(t, driver.Flow{Payload: 10_000, Messages: 10, Wire: 13_000, Segments: 13, Datagrams: true}, f)
 }
+
+// Requests that share a connection may share packets: as many of them as are in progress at once need one at least.
+func TestCarriedTogether(t *testing.T) {
+	client, server := traffic.Report{Messages: 100, Together: 10}, traffic.Report{Messages: 95, Together: 10}
+	client.Sent, server.Received = 2000, 2000
+	c := driver.CarriedBy(client, server)
+	must.Equal(t, []uint64{9, 9, 2000}, []uint64{c.Forward.Messages, c.Reverse.Messages, c.Forward.Payload})
+	client.Together, server.Together = 0, 0
+	must.Equal(t, uint64(95), driver.CarriedBy(client, server).Forward.Messages)
+}

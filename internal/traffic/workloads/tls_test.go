@@ -7,7 +7,7 @@ import (
 	"tare/internal/study"
 )
 
-// What http may say of TLS beside its other keys. Other workloads take no key of it.
+// What workloads of HTTP may say of TLS, and how many connections they have. Other workloads take no key of it.
 func TestTLSKeys(t *testing.T) {
 	var cat study.Catalog
 	for _, w := range All() {
@@ -20,6 +20,9 @@ func TestTLSKeys(t *testing.T) {
 		"resumption: resumption is on, but there is no TLS session without tls: on; set it or remove resumption":                       {{Resumption: study.On}, {TLS: study.Off, KeepAlive: study.Off, Resumption: study.On}},
 		"resumption: resumption is on, but each flow has one connection and resumes nothing; set keep_alive: off or remove resumption": {{TLS: study.On, Resumption: study.On}, {TLS: study.On, KeepAlive: study.On, Resumption: study.On}},
 		"tls: tcp_rr does not take tls": {{Kind: "tcp_rr", TLS: study.On}},
+		"flows: flows is 65; want at most 64 for http2: each needs threads at both endpoints": {{Kind: "http2", Flows: 65}, {Kind: "http2", FlowCounts: study.Counts{1, 65}}},
+		"keep_alive: grpc does not take keep_alive":                                           {{Kind: "grpc", KeepAlive: study.On}},
+		"resumption: http2 does not take resumption":                                          {{Kind: "http2", TLS: study.On, Resumption: study.On}},
 	} {
 		for _, w := range all {
 			if w.Kind == "" {

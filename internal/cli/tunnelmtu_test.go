@@ -16,7 +16,7 @@ import (
 func TestMTUsBeforeSetUp(t *testing.T) {
 	largest := map[string]int{ // on an underlay of 1500
 		"netns/vxlan": 1450, "ovs/flat": 1500, "ovs/vxlan": 1450, "ovs/geneve": 1450,
-		"ovs/flat-netdev": 1500, "ovs/vxlan-netdev": 1450, "ovs/geneve-netdev": 1450,
+		"ovs/flat-netdev": 1500, "ovs/vxlan-netdev": 1450, "ovs/geneve-netdev": 1450, "ovn/logical": 1442,
 		"wireguard/kernel": 1440, "wireguard/userspace": 1440, "ipsec/kernel": 1435, "ipsec/userspace": 1400, "mesh/nebula": 1440,
 		"docker/overlay": 1450, "docker/overlay-encrypted": 1424,
 	}

@@ -236,7 +236,7 @@ func TestNoBill(t *testing.T) {
 
 // A trial of exchanges ends its slices when half of its time is used; one that counts bytes does not.
 func TestEnough(t *testing.T) {
-	want := map[string]bool{"tcp_rr": true, "tcp_crr": true, "tcp_dns": true, "http": true, "udp_rr": true, "udp_dns": true, "tcp_stream": false, "udp_stream": false, "udp_sweep": false, "udp_search": false}
+	want := map[string]bool{"tcp_rr": true, "tcp_crr": true, "tcp_dns": true, "http": true, "http2": true, "grpc": true, "udp_rr": true, "udp_dns": true, "tcp_stream": false, "udp_stream": false, "udp_sweep": false, "udp_search": false}
 	got := map[string]bool{}
 	for _, w := range workloads.All() {
 		tr := trialRun{work: w, budget: 10 * time.Second, elapsed: 5 * time.Second}

@@ -343,8 +343,11 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			load.ID, load.Kind = spec.Kind, spec.Kind
 			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", study.Buffer(64<<10), study.Buffer(96<<10)
 			load.Placement, load.Warmup, load.Duration = study.OneCore, study.WaitOf(20*time.Millisecond), study.Duration(500*time.Millisecond)
-			if specs[spec.Kind] = slices.Contains(spec.Params, "streams"); specs[spec.Kind] {
-				load.Streams, load.Direction = 3, study.Reverse
+			if slices.Contains(spec.Params, "streams") {
+				load.Streams = 3
+			}
+			if specs[spec.Kind] = slices.Contains(spec.Params, "direction"); specs[spec.Kind] {
+				load.Direction = study.Reverse
 			}
 			if slices.Contains(spec.Params, "request_size") { // enough for a proof, with few exchanges
 				load.RequestSize, load.ResponseSize = 1000, 1000

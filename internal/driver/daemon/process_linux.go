@@ -97,7 +97,7 @@ func FirstExit(all ...*Process) string {
 			default:
 			}
 		}
-		if time.Now().After(end) {
+		if len(all) == 0 || time.Now().After(end) {
 			return ""
 		}
 	}

@@ -15,7 +15,7 @@ func RelayTCP(t *testing.T, on *linuxnet.NS, at, to netip.AddrPort) error {
 	t.Helper()
 	var l net.Listener
 	err := on.Do(func() (err error) {
-		l, err = net.Listen("tcp", at.String())
+		l, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", at.String())
 		return err
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func RelayTCP(t *testing.T, on *linuxnet.NS, at, to netip.AddrPort) error {
 			}
 			var out net.Conn
 			err = on.Do(func() (err error) {
-				out, err = net.Dial("tcp", to.String())
+				out, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", to.String())
 				return err
 			})
 			if err != nil {

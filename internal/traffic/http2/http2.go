@@ -17,8 +17,10 @@ const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 const (
 	// MaxFrame is the largest payload of a frame in bytes, the default of SETTINGS_MAX_FRAME_SIZE.
 	MaxFrame = 16 << 10
-	// MaxBlock is the largest header block as it is encoded, and MaxFields that of its fields, each with 32 bytes on top (RFC 9113, 6.5.2).
-	MaxBlock, MaxFields = 16 << 10, 16 << 10
+	// MaxBlock is the largest header block as it is encoded.
+	MaxBlock = 16 << 10
+	// MaxFields is the largest sum of a header block's fields, each with 32 bytes on top (RFC 9113, 6.5.2).
+	MaxFields = 16 << 10
 	// maxContinuations is how many frames may continue a header block.
 	maxContinuations = 16
 	// maxInterim is how many interim responses may come before a response.

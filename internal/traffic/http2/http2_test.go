@@ -354,7 +354,7 @@ func TestResponsesThatFail(t *testing.T) {
 	} {
 		p, e := newPeer(false), newEnd(false, nil)
 		must.Do(t, e.conn.Read(p.Bytes()))
-		p.Buffer.Reset()
+		p.Reset()
 		e.conn.Request(request(0), 7)
 		answer(p)
 		must.Do(t, e.conn.Read(p.Bytes()))
@@ -390,7 +390,7 @@ func TestWindows(t *testing.T) {
 		return n + 0
 	}
 	send := func(fn func()) {
-		p.Buffer.Reset()
+		p.Reset()
 		fn()
 		must.Do(t, e.conn.Read(p.Bytes()))
 	}

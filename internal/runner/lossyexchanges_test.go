@@ -31,9 +31,10 @@ func exchanges(kind string) study.Workload {
 
 // Where packets are lost, exchanges that came back count, those that did not are a rate, and the place is named.
 func TestLossyExchanges(t *testing.T) {
+	t.Parallel()
 	needNFT(t)
 	// Every 97th packet: a number that the packets of a connection do not divide, so that it is not always the same of them.
-	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+	_, trials := runBeside(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
 		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen inc mod 97 0 counter drop; }\n}\n")
 	}}, []string{"netns/published"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}

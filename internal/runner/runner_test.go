@@ -54,10 +54,16 @@ func (l *listener) Handle(e live.Event) {
 // runStudy runs a study of one block on a real lab, until ctx ends.
 func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial) {
 	t.Helper()
-	testneed.NotShort(t)
-	drivertest.NeedLab(t)
 	// What runs already is the test program's own, such as its watch on a parent.
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	return runBeside(ctx, t, d, modes, change, on)
+}
+
+// runBeside is runStudy for parallel tests, in which goroutines that are left cannot be told from those of others.
+func runBeside(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial) {
+	t.Helper()
+	testneed.NotShort(t)
+	drivertest.NeedLab(t)
 	s := study.Study{
 		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 1, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
@@ -235,6 +241,7 @@ func checkProof(t *testing.T, m result.Mode, trials []result.Trial) {
 
 // An agent killed once costs its trial with all its pairs, which is tried again in the same block.
 func TestAgentKilledOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end, pair, workload string
 		change              func(*study.Study)
@@ -243,7 +250,7 @@ func TestAgentKilledOnce(t *testing.T) {
 		s.Workloads = s.Workloads[1:]
 	}}} {
 		t.Run(name, func(t *testing.T) {
-			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
+			run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
 				c.change(s)
 				s.Workloads[0].Duration = study.Duration(3 * time.Second) // it lasts until it is found
 			}, killer(t, "netns/bridge", c.workload, 1, c.end))
@@ -262,7 +269,8 @@ func TestAgentKilledOnce(t *testing.T) {
 
 // If the agents of a trial are killed twice, its workload has no result for that mode, and the run goes on.
 func TestAgentKilledTwice(t *testing.T) {
-	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/published"}, func(s *study.Study) {
+	t.Parallel()
+	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"netns/published"}, func(s *study.Study) {
 		w := s.Workloads[0]
 		w.ID, w.Duration = "killed", study.Duration(10*time.Minute)
 		s.Workloads = append(s.Workloads, w)

@@ -47,8 +47,9 @@ func carries(rate float64) float64 { return rate * (lab.DefaultMTU - 52) / (lab.
 
 // A slow link is measured at its own rate, whatever the buffers hold, by modes in one piece.
 func TestSlowLink(t *testing.T) {
+	t.Parallel()
 	const rate = 10e6
-	_, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, bulk(func(s *study.Study) { s.Lab.Rate = rate }), nil)
+	_, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, bulk(func(s *study.Study) { s.Lab.Rate = rate }), nil)
 	values, reasons := goodputs(trials)
 	for _, mode := range []string{"host", "netns/bridge"} {
 		if got := values[mode]; math.Abs(got/carries(rate)-1) > 0.03 {
@@ -63,6 +64,7 @@ func TestSlowLink(t *testing.T) {
 // Behind a bucket of which a trial in slices never sees the end, the sustained rate is measured, and the shaper
 // named. The mode beside it stays in slices.
 func TestBurstIsNotGoodput(t *testing.T) {
+	t.Parallel()
 	const rate = 20e6
 	for kind, commands := range map[string][]string{
 		"tbf": {"qdisc replace dev eth0 root tbf rate 20mbit burst 64mb limit 128kb"},
@@ -70,6 +72,7 @@ func TestBurstIsNotGoodput(t *testing.T) {
 			"class add dev eth0 parent 1:1 classid 1:10 htb rate 20mbit ceil 20mbit burst 64mb cburst 64mb"},
 	} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			shape := func(l *lab.Lab) (err error) {
 				for _, c := range commands {
 					if strings.Contains(l.Spec.Label, "bridge") {
@@ -80,7 +83,7 @@ func TestBurstIsNotGoodput(t *testing.T) {
 			}
 			// What the receiver holds back until a lost packet has come again is at most 2.6 % of such a window.
 			long := bulk(func(s *study.Study) { s.Workloads[0].Duration = study.Duration(2 * time.Second) })
-			made, trials := runStudy(t.Context(), t, spoiled{spoil: shape}, []string{"host", "netns/bridge"}, long, nil)
+			made, trials := runBeside(t.Context(), t, spoiled{spoil: shape}, []string{"host", "netns/bridge"}, long, nil)
 			values, reasons := goodputs(trials)
 			if got := values["netns/bridge"]; math.Abs(got/carries(rate)-1) > 0.03 {
 				t.Errorf("%.4g bit/s, want %.4g\n%s", got, carries(rate), reasons)

@@ -35,11 +35,11 @@ func (d some) Modes() []driver.Mode {
 	return slices.DeleteFunc(d.Driver.Modes(), func(m driver.Mode) bool { return !slices.Contains(d.modes, m.ID) })
 }
 
-// conformance are the trials of a mode: each workload but grpc, whose packets are those of http2, and in as few trials as
-// possible both directions over both address families for TCP and for UDP.
+// conformance are the trials of a mode: each workload, and in as few trials as possible both
+// directions over both address families for TCP and for UDP.
 func conformance() []variation {
 	return []variation{
-		{"tcp_stream", false, false}, {"tcp_rr", true, true}, {"tcp_crr", true, false}, {"tcp_dns", false, true}, {"http", true, false}, {"http2", false, false},
+		{"tcp_stream", false, false}, {"tcp_rr", true, true}, {"tcp_crr", true, false}, {"tcp_dns", false, true}, {"http", true, false}, {"http2", false, false}, {"grpc", true, false},
 		{"udp_stream", true, false}, {"udp_stream", false, true}, {"udp_rr", true, true}, {"udp_dns", false, false},
 	}
 }

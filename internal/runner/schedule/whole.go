@@ -122,6 +122,16 @@ func (s Seen) bursts() bool {
 	return s.Rate > 0 && s.passed() > s.Rate*(1+shaperSlack)
 }
 
+// emptied reports whether the bucket of the shaper that bursts was empty in the second half of the window.
+func (s Seen) emptied() bool {
+	if len(s.Series) < 2 {
+		return false
+	}
+	halves := stats.Batches(s.Series, len(s.Series)/2)
+	first, second := halves[0], halves[1]
+	return s.passed()*2*second/(first+second) <= s.Rate*(1+shaperSlack)
+}
+
 // Judge decides whether a trial was long enough: by what its path held at the end, by the rate of a shaper on
 // the path, and by the series of its goodput, because a path whose burst is not over is faster at first.
 func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
@@ -143,9 +153,12 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 		if warmup >= longestWindow {
 			return t, Bursting
 		}
-		// The bucket empties by what passes above its rate.
+		// The bucket empties by what passes above its rate, or did within the window.
 		empties := s.Burst * 8 / (s.passed() - s.Rate)
 		more := time.Duration(min(empties, longestWindow.Seconds()) * float64(time.Second))
+		if s.emptied() {
+			more = min(more, now)
+		}
 		return t.InOnePiece(max(t.Held, 1), max(warmup, upTo(warmup+max(more, leastWarmup))), max(now, firstWindow)), StillBursting
 	}
 	series := s.Series

@@ -195,6 +195,30 @@ func TestGoodputAtRoundTrips(t *testing.T) {
 	}
 }
 
+// A bucket that is empty after the first part of a window needs that window as warm-up, not as long as the small excess
+// over the window would take to empty it whole.
+func TestBucketThatEmptiesInTheWindow(t *testing.T) {
+	trial := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Warmup: study.WaitOf(2 * time.Second), Duration: study.Duration(2 * time.Second)}}
+	for _, tt := range []struct {
+		name          string
+		first, second float64 // bit/s in the halves of the window
+		want          time.Duration
+	}{
+		{"empties at its beginning", 24e6, 20e6, 4 * time.Second},
+		{"is not empty at its end", 22e6, 22e6, time.Minute},
+		{"empties at its end", 20e6, 24e6, time.Minute},
+	} {
+		var series []float64
+		for i := range 20 {
+			series = append(series, []float64{tt.first, tt.second}[i/10])
+		}
+		next, judged := Judge(trial, Seen{Goodput: (tt.first + tt.second) / 2, Series: series, Rate: 20e6, Burst: 64 << 20})
+		if judged != StillBursting || next.Workload.Warmup.Std() != tt.want {
+			t.Errorf("a bucket that %s: %d, a warm-up of %s, want %s", tt.name, judged, next.Workload.Warmup.Std(), tt.want)
+		}
+	}
+}
+
 // A block whose trials were made longer, because their path is slow, does not lengthen the estimate of later blocks once more.
 func TestEstimateOfSlowPath(t *testing.T) {
 	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.Duration(50 * time.Millisecond), Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}

@@ -8,12 +8,11 @@ import (
 	"tare/internal/study"
 )
 
-// RequestsOf returns what the workloads of HTTP and gRPC send, in their order, without those that are sent by other programs. They are the
-// workloads that can be in TLS.
+// RequestsOf returns what the workloads of HTTP and gRPC send, in their order: these alone have keep_alive or tls.
 func RequestsOf(workloads []study.Workload) []result.Requests {
 	var out []result.Requests
 	for _, w := range workloads {
-		if w.KeepAlive == "" && w.TLS == "" && w.Kind != "http2" && w.Kind != "grpc" {
+		if w.KeepAlive == "" && w.TLS == "" {
 			continue
 		}
 		r := result.Requests{Workload: w.ID}

@@ -38,15 +38,15 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.purpose, "for", "", "traffic of an application instead of the study's workloads: "+suggest.Either(study.PurposeNames()))
 	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: record where losses happen and how CPU time is spent; stacks and drop reasons require privileges")
 	f.flags = c.Flags()
-	for _, f := range new(study.Study).Flags() {
-		name, help := f.Flag.Name, f.Flag.Help
-		switch value := f.Value.Get().(type) {
+	for _, field := range new(study.Study).Flags() {
+		name, help := field.Flag.Name, field.Flag.Help
+		switch value := field.Value.Get().(type) {
 		case uint64:
 			c.Flags().Uint64(name, value, help)
 		case study.Duration:
 			c.Flags().Duration(name, value.Std(), help)
 		default:
-			if f.Flag.Sets != "" {
+			if field.Flag.Sets != "" {
 				c.Flags().Bool(name, false, help)
 			} else {
 				c.Flags().String(name, "", help)

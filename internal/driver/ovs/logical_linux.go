@@ -30,23 +30,15 @@ type logical struct {
 	version                   string
 }
 
-// findLogical locates all of them. Its error says what is missing and how to install it.
-func findLogical(ctx context.Context) (l logical, err error) {
-	const install = "install OVN (Debian: apt-get install ovn-central ovn-host); its services do not have to run"
-	for name, at := range map[string]*string{"ovn-northd": &l.northd, "ovn-controller": &l.controller, "ovn-nbctl": &l.nbctl} {
-		if *at, err = daemon.Find(name); err != nil {
-			return l, fmt.Errorf("%s is not installed: %w; %s", name, err, install)
-		}
-	}
-	for name, at := range map[string]*string{"ovn-nb.ovsschema": &l.north, "ovn-sb.ovsschema": &l.south} {
-		if *at, err = findSchema("ovn", name); err != nil {
-			return l, fmt.Errorf("%w; %s", err, install)
-		}
-	}
-	if l.version, err = versionOf(ctx, l.controller, "ovn-controller "); err != nil {
-		return l, fmt.Errorf("%w; %s", err, install)
-	}
-	return l, nil
+// find locates OVN.
+func (l *logical) find(ctx context.Context) error {
+	return suite{
+		install:  "install OVN (Debian: apt-get install ovn-central ovn-host); its services do not have to run",
+		share:    "ovn",
+		programs: map[string]*string{"ovn-northd": &l.northd, "ovn-controller": &l.controller, "ovn-nbctl": &l.nbctl},
+		schemas:  map[string]*string{"ovn-nb.ovsschema": &l.north, "ovn-sb.ovsschema": &l.south},
+		version:  &l.version, says: "ovn-controller", words: "ovn-controller ",
+	}.find(ctx)
 }
 
 // central is what OVN has once for all hosts: both databases, and ovn-northd, which compiles logical switches and

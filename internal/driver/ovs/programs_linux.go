@@ -3,8 +3,10 @@ package ovs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +23,42 @@ type programs struct {
 	ofctl           string // ovs-ofctl
 	schema          string // schema file of the database
 	version         string
+}
+
+// suite is what one project installs: the places of its programs and schemas by their names, and of a version.
+type suite struct {
+	install           string // how, as the end of an error
+	share             string // the directory of the schemas
+	programs, schemas map[string]*string
+	version           *string
+	says              string // the program that tells the version, after these words on its first line
+	words             string
+}
+
+// find locates all of it. Its error says what is missing and how to install it.
+func (s suite) find(ctx context.Context) error {
+	err := s.locate()
+	if err == nil {
+		*s.version, err = versionOf(ctx, *s.programs[s.says], s.words)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; %s", err, s.install)
+	}
+	return nil
+}
+
+func (s suite) locate() (err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.programs)) {
+		if *s.programs[name], err = daemon.Find(name); err != nil {
+			return fmt.Errorf("%s is not installed: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.schemas)) {
+		if *s.schemas[name], err = findSchema(s.share, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findSchema locates a database's schema, where distributions and an installation from source put it.
@@ -47,25 +85,15 @@ func versionOf(ctx context.Context, program, words string) (string, error) {
 	return "", fmt.Errorf("read the version of %s: %w", program, err)
 }
 
-// findPrograms locates all of them. Its error says what is missing and how to install it.
-func findPrograms(ctx context.Context) (programs, error) {
-	const install = "install Open vSwitch (Debian: apt-get install openvswitch-switch); its service does not have to run"
-	var p programs
-	for name, at := range map[string]*string{"ovsdb-server": &p.server, "ovs-vswitchd": &p.switchd, "ovsdb-tool": &p.tool, "ovs-vsctl": &p.vsctl, "ovs-ofctl": &p.ofctl} {
-		path, err := daemon.Find(name)
-		if err != nil {
-			return p, fmt.Errorf("%s is not installed: %w; %s", name, err, install)
-		}
-		*at = path
-	}
-	var err error
-	if p.schema, err = findSchema("openvswitch", "vswitch.ovsschema"); err != nil {
-		return p, fmt.Errorf("%w; %s", err, install)
-	}
-	if p.version, err = versionOf(ctx, p.switchd, "ovs-vswitchd (Open vSwitch) "); err != nil {
-		return p, fmt.Errorf("%w; %s", err, install)
-	}
-	return p, nil
+// find locates Open vSwitch.
+func (p *programs) find(ctx context.Context) error {
+	return suite{
+		install:  "install Open vSwitch (Debian: apt-get install openvswitch-switch); its service does not have to run",
+		share:    "openvswitch",
+		programs: map[string]*string{"ovsdb-server": &p.server, "ovs-vswitchd": &p.switchd, "ovsdb-tool": &p.tool, "ovs-vsctl": &p.vsctl, "ovs-ofctl": &p.ofctl},
+		schemas:  map[string]*string{"vswitch.ovsschema": &p.schema},
+		version:  &p.version, says: "ovs-vswitchd", words: "ovs-vswitchd (Open vSwitch) ",
+	}.find(ctx)
 }
 
 // runTimeout limits one call of a program, on a real CPU. A call takes about 10 ms.

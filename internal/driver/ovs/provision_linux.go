@@ -38,21 +38,16 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if mtu < lab.MinMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
 	}
-	progs, err := findPrograms(ctx)
+	var progs programs
+	var ovn logical
+	if err = progs.find(ctx); err == nil && row.Build.logical {
+		err = ovn.find(ctx)
+	}
 	if err != nil && ctx.Err() != nil { // timed out, which does not tell what is installed
 		return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
-	}
-	var l logical
-	if row.Build.logical {
-		if l, err = findLogical(ctx); err != nil && ctx.Err() != nil {
-			return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
-		}
-		if err != nil {
-			return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
-		}
 	}
 	if err := checkRequirements(row.Build.process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
@@ -61,14 +56,14 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: base, way: row.Build, mtu: mtu, central: central{logical: l}}
+	p := &path{Path: base, way: row.Build, mtu: mtu, central: central{logical: ovn}}
 	if text := o.With[settingACLs]; text != "" {
 		if p.acls, err = strconv.Atoi(text); err != nil {
 			return nil, p.Failed(ctx, err)
 		}
 	}
 	if p.logical {
-		p.AddFact("OVN", l.version+" ("+l.controller+")")
+		p.AddFact("OVN", ovn.version+" ("+ovn.controller+")")
 	}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))

@@ -122,13 +122,18 @@ func (s Seen) bursts() bool {
 	return s.Rate > 0 && s.passed() > s.Rate*(1+shaperSlack)
 }
 
+// halves are the means of the goodput in both halves of the window, whose series has two values or more.
+func (s Seen) halves() (first, second float64) {
+	halves := stats.Batches(s.Series, len(s.Series)/2)
+	return halves[0], halves[1]
+}
+
 // emptied reports whether the bucket of the shaper that bursts was empty in the second half of the window.
 func (s Seen) emptied() bool {
 	if len(s.Series) < 2 {
 		return false
 	}
-	halves := stats.Batches(s.Series, len(s.Series)/2)
-	first, second := halves[0], halves[1]
+	first, second := s.halves()
 	return s.passed()*2*second/(first+second) <= s.Rate*(1+shaperSlack)
 }
 
@@ -166,8 +171,7 @@ func Judge(t plan.Trial, s Seen) (plan.Trial, Judged) {
 	if t.Held == 0 || len(series) < 2 || !holdsMore(h, t.Workload.Slice.Std()) {
 		return t, LongEnough
 	}
-	halves := stats.Batches(series, len(series)/2)
-	first, second := halves[0], halves[1]
+	first, second := s.halves()
 	switch {
 	case math.Abs(first-second) <= steadyWithin*(first+second)/2:
 		return t, LongEnough

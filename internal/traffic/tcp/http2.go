@@ -31,9 +31,9 @@ var tagField = strings.ToLower(http1.TagField) //nolint:gochecknoglobals // immu
 func (w http2Requests) Spec() traffic.Spec {
 	spec := httpRequests{}.Spec()
 	spec.ManyFlows, spec.FewFlows = false, true
-	spec.Params = append([]string{"streams"}, without(spec.Params, "keep_alive")...)
-	spec.Optional = without(spec.Optional, "resumption")
-	spec.Defaults.KeepAlive = ""
+	spec.Params = append([]string{"streams", "tls"}, without(spec.Params, "keep_alive")...)
+	spec.Optional = without(without(spec.Optional, "resumption"), "tls")
+	spec.Defaults.KeepAlive, spec.Defaults.TLS = "", study.Off
 	spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "http2", "HTTP/2 requests", "a web service or an API behind a proxy that speaks HTTP/2: several requests at once on a connection", 10
 	if w.grpc {
 		spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "grpc", "unary calls of gRPC", "services that call each other with gRPC", 1

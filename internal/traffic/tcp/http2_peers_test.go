@@ -102,25 +102,6 @@ func TestHTTP2ClientOfNetHTTP(t *testing.T) {
 	}
 }
 
-// http2Serving opens a trial's port. stop ends the trial as the client's report does.
-func http2Serving(t *testing.T, n path, p traffic.Params) (address string, stop func() traffic.Report) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(20*time.Second))
-	t.Cleanup(cancel)
-	s := must.Get(kindOf(over(n), p.Kind).Listen(p))(t)
-	end, peer := make(chan served, 1), make(chan traffic.Report, 1)
-	go func() {
-		r, err := s.Serve(ctx, peer)
-		end <- served{r, err}
-	}()
-	return fmt.Sprintf("127.0.0.1:%d", s.Port()), func() traffic.Report {
-		peer <- traffic.Report{}
-		r := <-end
-		must.Do(must.Named(t, n.name), r.err)
-		return r.Report
-	}
-}
-
 // The server answers net/http's client, in the clear and in TLS, several requests at once, and refuses who does not show the trial's tag.
 func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 	room(t)
@@ -129,7 +110,7 @@ func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 			p := http2Params("http2", 1, 1, 300_000, 3<<20)
 			p.TLS = secured
 			trial := trial2(t, p)
-			address, stop := http2Serving(t, n, p)
+			address, stop := httpServing(t, n, p)
 			transport := &http.Transport{Protocols: only2(), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 			ask := func(tag string, body string) (*http.Response, int) {
 				q := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, map[string]string{study.Off: "http", study.On: "https"}[secured]+"://"+address+"/any?x", io.MultiReader(strings.NewReader(body))))(t)
@@ -171,7 +152,7 @@ func TestHTTP2ServerOfCurl(t *testing.T) {
 	for _, n := range implementations() {
 		p := http2Params("http2", 1, 1, 5000, 3000)
 		trial := trial2(t, p)
-		address, stop := http2Serving(t, n, p)
+		address, stop := httpServing(t, n, p)
 		for _, args := range [][]string{{}, {"-d", strings.Repeat("x", 5000)}} {
 			args = append([]string{"-sSf", "--http2-prior-knowledge", "--noproxy", "*", "-m", "20", "-o", "/dev/null", "-w", "%{http_code} %{http_version} %{size_download} %{num_connects}\n", "-H", http1.TagField + ": " + trial.ask, "http://" + address}, args...)
 			out, err := exec.CommandContext(t.Context(), curl, args...).CombinedOutput()
@@ -196,7 +177,7 @@ func TestHTTP2ServerOfH2load(t *testing.T) {
 			p := http2Params("http2", 1, 1, 0, 3000)
 			p.TLS = secured
 			trial := trial2(t, p)
-			address, stop := http2Serving(t, n, p)
+			address, stop := httpServing(t, n, p)
 			out, err := exec.CommandContext(t.Context(), h2load, "-n", "2000", "-c", "3", "-m", "40", "-H", tagField+": "+trial.ask, map[string]string{study.Off: "http", study.On: "https"}[secured]+"://"+address+"/").CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "2000 succeeded, 0 failed, 0 errored, 0 timeout") {
 				t.Errorf("%s, TLS %s: %v, %s", n.name, secured, err, out)
@@ -214,7 +195,7 @@ func TestHTTP2ThroughProxy(t *testing.T) {
 	for _, on := range pairings() {
 		for _, kind := range []string{"http2", "grpc"} {
 			p := http2Params(kind, 2, 4, 700, 3000)
-			address, stop := http2Serving(t, on.server, p)
+			address, stop := httpServing(t, on.server, p)
 			to := must.Get(url.Parse("http://" + address))(t)
 			transport := &http.Transport{Protocols: only2()}
 			proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
@@ -391,13 +372,8 @@ func TestHTTP2ServerOfStrangers(t *testing.T) {
 	for _, n := range implementations() {
 		p := http2Params("http2", 1, 1, 10, 100)
 		trial := trial2(t, p)
-		address, stop := http2Serving(t, n, p)
-		dial := func() net.Conn {
-			c := must.Get(net.Dial("tcp", address))(t)
-			t.Cleanup(func() { c.Close() })
-			must.Do(t, c.SetDeadline(time.Now().Add(timelimit.Scaled(10*time.Second))))
-			return c
-		}
+		address, stop := httpServing(t, n, p)
+		dial := func() net.Conn { return strange(t, address) }
 		dial() // silent
 		const begin = http2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 		strangers := map[string]string{

@@ -10,7 +10,6 @@ import (
 
 	"tare/internal/traffic/http1"
 	"tare/internal/traffic/http2"
-	"tare/internal/traffic/secure"
 	"tare/internal/traffic/socket"
 )
 
@@ -50,16 +49,11 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 		s.mu.Unlock()
 		s.close(c, h.ours)
 	}()
-	if t.secured() {
-		in, err := t.server.Accept(ctx, c)
-		switch {
-		case errors.Is(err, secure.ErrNotTLS):
-			return s.refuse(ctx, c, refusal(http1.StatusBadRequest, "This port speaks TLS."), buf)
-		case err != nil:
-			return nil
-		}
-		c = in
+	in := s.within(ctx, c, buf)
+	if in == nil {
+		return nil
 	}
+	c = in
 	for {
 		if err := h.send(ctx, c); err != nil {
 			if _, counted := failureOf(err); counted || ctx.Err() != nil {

@@ -153,7 +153,7 @@ func httpServing(t *testing.T, n path, p traffic.Params) (address string, stop f
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(20*time.Second))
 	t.Cleanup(cancel)
-	s := must.Get(httpRequests{n}.Listen(p))(t)
+	s := must.Get(kindOf(over(n), p.Kind).Listen(p))(t)
 	end, peer := make(chan served, 1), make(chan traffic.Report, 1)
 	go func() {
 		r, err := s.Serve(ctx, peer)
@@ -165,6 +165,15 @@ func httpServing(t *testing.T, n path, p traffic.Params) (address string, stop f
 		must.Do(must.Named(t, n.name), r.err)
 		return r.Report
 	}
+}
+
+// strange is a connection of a program that is not part of the trial.
+func strange(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c := must.Get(net.Dial("tcp", address))(t)
+	t.Cleanup(func() { c.Close() })
+	must.Do(t, c.SetDeadline(time.Now().Add(timelimit.Scaled(10*time.Second))))
+	return c
 }
 
 // The server answers net/http's client and curl, and refuses who does not show the trial's tag.

@@ -25,7 +25,6 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/testkit/must"
-	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
 	"tare/internal/traffic/secure"
@@ -237,12 +236,7 @@ func TestHTTPTLSServerOfStrangers(t *testing.T) {
 		p := tlsParams(1, 0, 100, study.On)
 		trial := must.Get(newHTTPTrial(p))(t)
 		address, stop := httpServing(t, n, p)
-		dial := func() net.Conn {
-			c := must.Get(net.Dial("tcp", address))(t)
-			t.Cleanup(func() { c.Close() })
-			must.Do(t, c.SetDeadline(time.Now().Add(timelimit.Scaled(10*time.Second))))
-			return c
-		}
+		dial := func() net.Conn { return strange(t, address) }
 		dial() // silent
 		must.Get(dial().Write(hello[:len(hello)/2]))(t)
 		const alert = "\x15"

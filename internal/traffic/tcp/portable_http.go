@@ -262,20 +262,31 @@ type httpPortable struct {
 	end     context.CancelCauseFunc
 }
 
+// within returns a connection as its requests are sent, which is in TLS where the trial has it; nil if it is over, because its
+// peer left, or does not speak TLS and was told so.
+func (s *httpPortable) within(ctx context.Context, c socket.Stream, buf []byte) socket.Stream {
+	if !s.answers.t.secured() {
+		return c
+	}
+	in, err := s.answers.t.server.Accept(ctx, c)
+	if err == nil {
+		return in
+	}
+	if errors.Is(err, secure.ErrNotTLS) {
+		_ = s.refuse(ctx, c, refusal(http1.StatusBadRequest, "This port speaks TLS."), buf) // it may be gone
+	}
+	return nil
+}
+
 // serve answers the requests of a connection until it ends, and closes it. The error is of this host.
 func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) error {
 	h := httpConn{reader: http1.NewRequestReader(int64(s.answers.t.RequestSize))}
 	defer func() { s.close(c, h.ours) }()
-	if s.answers.t.secured() {
-		in, err := s.answers.t.server.Accept(ctx, c)
-		switch {
-		case errors.Is(err, secure.ErrNotTLS):
-			return s.refuse(ctx, c, refusal(http1.StatusBadRequest, "This port speaks TLS."), buf)
-		case err != nil:
-			return nil
-		}
-		c = in
+	in := s.within(ctx, c, buf)
+	if in == nil {
+		return nil
 	}
+	c = in
 	for {
 		n, err := c.Read(buf)
 		switch {

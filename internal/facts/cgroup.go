@@ -35,14 +35,14 @@ func (m *machine) cgroups() {
 	m.memoryLimited()
 }
 
-func (m *machine) cgroupVersion() (string, error) {
+func (sys files) cgroupVersion() (string, error) {
 	for _, mark := range []struct{ path, version string }{
 		{"sys/fs/cgroup/cgroup.controllers", "2"},
 		{"sys/fs/cgroup/unified/cgroup.controllers", "1, with 2 beside it"},
 		{"sys/fs/cgroup/cpu", "1"},
 		{"sys/fs/cgroup/memory", "1"},
 	} {
-		if _, err := fs.Stat(m.fsys, mark.path); err == nil {
+		if _, err := fs.Stat(sys.fsys, mark.path); err == nil {
 			return mark.version, nil
 		}
 	}
@@ -51,22 +51,22 @@ func (m *machine) cgroupVersion() (string, error) {
 
 // cpuQuota returns the CPU limit of this process's control group, in CPUs: the smallest of
 // its own and of the visible groups above it. It is false if there is none.
-func (m *machine) cpuQuota() (float64, bool, error) {
-	return m.smallestLimit("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
+func (sys files) cpuQuota() (float64, bool, error) {
+	return sys.smallestLimit("cpu", sys.quotaV2, sys.quotaV1, func(float64, string) {})
 }
 
 // memoryLimit returns the memory limit of this process's control group, in bytes: the
 // smallest of its own and of the visible groups above it. It is false if there is none.
 // dirs are all groups that have a limit.
-func (m *machine) memoryLimit() (bytes float64, dirs []string, limited bool, err error) {
-	bytes, limited, err = m.smallestLimit("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
+func (sys files) memoryLimit() (bytes float64, dirs []string, limited bool, err error) {
+	bytes, limited, err = sys.smallestLimit("memory", sys.memoryV2, sys.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
 	return bytes, dirs, limited, err
 }
 
 // smallestLimit reads a limit of this process's group and of those above it, and returns the
 // smallest. It calls each with every limit and its group's directory.
-func (m *machine) smallestLimit(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
-	text, err := m.readText("proc/self/cgroup")
+func (sys files) smallestLimit(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
+	text, err := sys.readText("proc/self/cgroup")
 	if err != nil {
 		return 0, false, err
 	}
@@ -104,8 +104,8 @@ func (m *machine) smallestLimit(controller string, v2, v1 func(dir string) (floa
 }
 
 // memoryV2 reads memory.max: bytes, or "max". 0 is no limit.
-func (m *machine) memoryV2(dir string) (float64, error) {
-	s, err := readFile(m.fsys, dir+"/memory.max")
+func (sys files) memoryV2(dir string) (float64, error) {
+	s, err := readFile(sys.fsys, dir+"/memory.max")
 	if err != nil || s == "max" {
 		return 0, err
 	}
@@ -114,8 +114,8 @@ func (m *machine) memoryV2(dir string) (float64, error) {
 
 // memoryV1 reads memory.limit_in_bytes, which is close to the largest 64-bit integer if
 // there is no limit. It returns 0 for no limit.
-func (m *machine) memoryV1(dir string) (float64, error) {
-	s, err := readFile(m.fsys, dir+"/memory.limit_in_bytes")
+func (sys files) memoryV1(dir string) (float64, error) {
+	s, err := readFile(sys.fsys, dir+"/memory.limit_in_bytes")
 	if err != nil {
 		return 0, err
 	}
@@ -140,8 +140,8 @@ func parseMemoryLimit(dir, s string) (float64, error) {
 // MemoryGroups lists the directories below root, normally "/", of those control groups of
 // this process that limit its memory. Unreadable groups are omitted; the facts say why.
 func MemoryGroups(root string) []string {
-	m := &machine{fsys: os.DirFS(root)}
-	_, dirs, _, err := m.memoryLimit()
+	sys := files{os.DirFS(root)}
+	_, dirs, _, err := sys.memoryLimit()
 	if err != nil {
 		return nil
 	}
@@ -165,8 +165,8 @@ func parentDirs(group string) []string {
 
 // quotaV2 reads cpu.max: "150000 100000" microseconds a period, or "max 100000".
 // 0 is no limit.
-func (m *machine) quotaV2(dir string) (float64, error) {
-	s, err := readFile(m.fsys, dir+"/cpu.max")
+func (sys files) quotaV2(dir string) (float64, error) {
+	s, err := readFile(sys.fsys, dir+"/cpu.max")
 	if err != nil || strings.HasPrefix(s, "max") {
 		return 0, err
 	}
@@ -176,12 +176,12 @@ func (m *machine) quotaV2(dir string) (float64, error) {
 
 // quotaV1 reads the two files of version 1; the quota is -1 if there is no limit. It
 // returns 0 for no limit.
-func (m *machine) quotaV1(dir string) (float64, error) {
-	quota, err := readFile(m.fsys, dir+"/cpu.cfs_quota_us")
+func (sys files) quotaV1(dir string) (float64, error) {
+	quota, err := readFile(sys.fsys, dir+"/cpu.cfs_quota_us")
 	if err != nil || strings.HasPrefix(quota, "-") {
 		return 0, err
 	}
-	period, err := readFile(m.fsys, dir+"/cpu.cfs_period_us")
+	period, err := readFile(sys.fsys, dir+"/cpu.cfs_period_us")
 	if err != nil {
 		return 0, err
 	}

@@ -61,8 +61,8 @@ func (m *machine) cpus() {
 
 // cpuModel returns the CPU's name. x86 has "model name"; other architectures have different
 // fields.
-func (m *machine) cpuModel() (string, error) {
-	text, err := m.readText("proc/cpuinfo")
+func (sys files) cpuModel() (string, error) {
+	text, err := sys.readText("proc/cpuinfo")
 	if err != nil {
 		return "", err
 	}
@@ -78,8 +78,8 @@ func (m *machine) cpuModel() (string, error) {
 	return "", errors.New("/proc/cpuinfo does not name it")
 }
 
-func (m *machine) cpuList(path string) ([]int, error) {
-	s, err := readFile(m.fsys, path)
+func (sys files) cpuList(path string) ([]int, error) {
+	s, err := readFile(sys.fsys, path)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (m *machine) cpuList(path string) ([]int, error) {
 }
 
 // allowedCPUs returns the affinity of this process.
-func (m *machine) allowedCPUs() ([]int, error) {
-	text, err := m.readText("proc/self/status")
+func (sys files) allowedCPUs() ([]int, error) {
+	text, err := sys.readText("proc/self/status")
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +100,10 @@ func (m *machine) allowedCPUs() ([]int, error) {
 }
 
 // cores counts the cores that cpus are threads of.
-func (m *machine) cores(cpus []int) (int, error) {
+func (sys files) cores(cpus []int) (int, error) {
 	seen := make(map[string]bool)
 	for _, cpu := range cpus {
-		siblings, err := readFile(m.fsys, fmt.Sprintf(sysCPU+"cpu%d/topology/thread_siblings_list", cpu))
+		siblings, err := readFile(sys.fsys, fmt.Sprintf(sysCPU+"cpu%d/topology/thread_siblings_list", cpu))
 		if err != nil {
 			return 0, err
 		}
@@ -171,13 +171,13 @@ func formatCPUList(cpus []int) string {
 // endpoints can be placed without sharing a core. If the core topology is unknown, each CPU
 // counts as a core.
 func CPUs(root string) ([]int, error) {
-	m := &machine{fsys: os.DirFS(root)}
-	allowed, err := m.allowedCPUs()
+	sys := files{os.DirFS(root)}
+	allowed, err := sys.allowedCPUs()
 	if err != nil {
 		return nil, fmt.Errorf("find the CPUs for trials: %w", err)
 	}
 	// The kernel also allows CPUs that are not there.
-	if online, err := m.cpuList(sysCPU + "online"); err == nil {
+	if online, err := sys.cpuList(sysCPU + "online"); err == nil {
 		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
 	}
 	if len(allowed) == 0 {
@@ -186,7 +186,7 @@ func CPUs(root string) ([]int, error) {
 	var cpus []int
 	seen := map[string]bool{}
 	for _, cpu := range allowed {
-		siblings, err := readFile(m.fsys, fmt.Sprintf(sysCPU+"cpu%d/topology/thread_siblings_list", cpu))
+		siblings, err := readFile(sys.fsys, fmt.Sprintf(sysCPU+"cpu%d/topology/thread_siblings_list", cpu))
 		if err == nil && seen[siblings] {
 			continue
 		}

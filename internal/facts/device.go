@@ -109,8 +109,8 @@ func factName(device string) string {
 
 // driverOf returns the name of a device's driver: that of its module, or of the directory
 // to which the kernel links.
-func (m *machine) driverOf(dir string) (string, error) {
-	text, err := readFile(m.fsys, dir+"device/uevent")
+func (sys files) driverOf(dir string) (string, error) {
+	text, err := readFile(sys.fsys, dir+"device/uevent")
 	if err != nil {
 		return "", err
 	}
@@ -124,10 +124,10 @@ func (m *machine) driverOf(dir string) (string, error) {
 
 // queues records the number of queues of a device and whether the kernel distributes
 // packets over further CPUs.
-func (m *machine) queues(dir string) string {
+func (sys files) queues(dir string) string {
 	count := map[string]int{}
 	steered := map[string]bool{}
-	entries, err := fs.ReadDir(m.fsys, path.Clean(dir+"queues"))
+	entries, err := fs.ReadDir(sys.fsys, path.Clean(dir+"queues"))
 	if err != nil {
 		return "queues unknown"
 	}
@@ -135,7 +135,7 @@ func (m *machine) queues(dir string) string {
 		kind, _, _ := strings.Cut(e.Name(), "-")
 		count[kind]++
 		for what, file := range map[string]string{"RPS": "rps_cpus", "XPS": "xps_cpus"} {
-			mask, err := readFile(m.fsys, dir+"queues/"+e.Name()+"/"+file)
+			mask, err := readFile(sys.fsys, dir+"queues/"+e.Name()+"/"+file)
 			steered[what] = steered[what] || err == nil && strings.Trim(mask, "0,") != ""
 		}
 	}
@@ -209,6 +209,6 @@ const conntrackNearlyFull = 0.8
 
 // warnExisting adds a warning that applies only to runs whose endpoints use this machine's
 // own network stack.
-func (m *machine) warnExisting(code warning.Code, format string, args ...any) {
-	m.report.Existing = append(m.report.Existing, warning.New(code, "run", format, args...))
+func (c *collected) warnExisting(code warning.Code, format string, args ...any) {
+	c.report.Existing = append(c.report.Existing, warning.New(code, "run", format, args...))
 }

@@ -62,7 +62,7 @@ func otherSystem() Report {
 }
 
 func machineOf(fsys fs.FS, ask kernelReader) Report {
-	m := &machine{fsys: fsys, reader: ask}
+	m := &machine{files: files{fsys}, reader: ask}
 	m.group("machine")
 	m.kernel()
 	m.virtualization()

@@ -73,8 +73,8 @@ func nameBySignature(signatures []string) (name, signature string) {
 
 // deviceTreeHypervisor returns the hypervisor that the device tree of a virtual machine has, and how
 // the tree calls it.
-func (m *machine) deviceTreeHypervisor() (name, compatible string) {
-	text, err := readFile(m.fsys, "proc/device-tree/hypervisor/compatible")
+func (sys files) deviceTreeHypervisor() (name, compatible string) {
+	text, err := readFile(sys.fsys, "proc/device-tree/hypervisor/compatible")
 	if err != nil {
 		return "", ""
 	}
@@ -94,7 +94,7 @@ func (m *machine) deviceTreeHypervisor() (name, compatible string) {
 }
 
 // firmwareHypervisor returns the hypervisor that the names in the firmware's tables (DMI) are of.
-func (m *machine) firmwareHypervisor(x86 bool) (name, by string, err error) {
+func (sys files) firmwareHypervisor(x86 bool) (name, by string, err error) {
 	known := []struct{ text, name string }{
 		{"KVM", "KVM"}, {"OpenStack", "KVM"}, {"KubeVirt", "KVM"}, {"Amazon EC2", "Amazon Nitro"}, {"Google Compute Engine", "Google Compute Engine"},
 		{"VMware", "VMware"}, {"innotek GmbH", "VirtualBox"}, {"VirtualBox", "VirtualBox"}, {"Xen", "Xen"}, {"Parallels", "Parallels"},
@@ -102,7 +102,7 @@ func (m *machine) firmwareHypervisor(x86 bool) (name, by string, err error) {
 	}
 	var dmi []string
 	for _, f := range []string{"product_name", "sys_vendor", "board_vendor", "bios_vendor"} {
-		text, err := readFile(m.fsys, "sys/class/dmi/id/"+f)
+		text, err := readFile(sys.fsys, "sys/class/dmi/id/"+f)
 		if text = bounded(text); err == nil && text != "" {
 			dmi = append(dmi, text)
 		}

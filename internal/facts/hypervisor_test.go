@@ -94,7 +94,7 @@ func TestHypervisor(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &machine{fsys: tree(tt.files), reader: answers{cpuid: tt.cpuid}}
+			m := &machine{files: files{tree(tt.files)}, reader: answers{cpuid: tt.cpuid}}
 			m.hypervisorName()
 			m.revision()
 			checkForm(t, m.report)
@@ -119,14 +119,14 @@ func TestHypervisorHostile(t *testing.T) {
 		cpus.WriteString("flags : hypervisor\nmicrocode : " + string(c) + long + "\ncpu family : " + string(c) + long + "\n\n")
 	}
 	const dmi = "sys/class/dmi/id/"
-	for name, files := range map[string]map[string]string{
+	for name, found := range map[string]map[string]string{
 		"x86":         {"proc/cpuinfo": cpus.String()},
 		"firmware":    {"proc/cpuinfo": altra, dmi + "sys_vendor": long, dmi + "product_name": "VMware" + long, dmi + "bios_vendor": long},
 		"unknown":     {"proc/cpuinfo": altra, dmi + "sys_vendor": long, dmi + "product_name": long, dmi + "board_vendor": long, dmi + "bios_vendor": long},
 		"device tree": {"proc/cpuinfo": altra, "proc/device-tree/hypervisor/compatible": long},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &machine{fsys: tree(files), reader: answers{cpuid: []string{long}}}
+			m := &machine{files: files{tree(found)}, reader: answers{cpuid: []string{long}}}
 			m.hypervisorName()
 			m.revision()
 			checkForm(t, m.report)

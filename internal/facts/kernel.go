@@ -20,10 +20,10 @@ func (m *machine) kernel() {
 }
 
 // distribution returns PRETTY_NAME of os-release(5).
-func (m *machine) distribution() (string, error) {
-	text, err := m.readText("etc/os-release")
+func (sys files) distribution() (string, error) {
+	text, err := sys.readText("etc/os-release")
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = m.readText("usr/lib/os-release")
+		text, err = sys.readText("usr/lib/os-release")
 	}
 	if err != nil {
 		return "", err
@@ -70,8 +70,8 @@ func (m *machine) accounting() {
 
 // kernelConfig reads the kernel's build configuration from where the distribution stores
 // it.
-func (m *machine) kernelConfig() (map[string]string, error) {
-	if f, err := m.fsys.Open("proc/config.gz"); err == nil {
+func (sys files) kernelConfig() (map[string]string, error) {
+	if f, err := sys.fsys.Open("proc/config.gz"); err == nil {
 		defer f.Close()
 		z, err := gzip.NewReader(f)
 		if err != nil {
@@ -79,12 +79,12 @@ func (m *machine) kernelConfig() (map[string]string, error) {
 		}
 		return parseConfig(z)
 	}
-	release, err := readFile(m.fsys, "proc/sys/kernel/osrelease")
+	release, err := readFile(sys.fsys, "proc/sys/kernel/osrelease")
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range []string{"boot/config-" + release, "lib/modules/" + release + "/config"} {
-		if f, err := m.fsys.Open(path); err == nil {
+		if f, err := sys.fsys.Open(path); err == nil {
 			defer f.Close()
 			return parseConfig(f)
 		}

@@ -13,39 +13,39 @@ type sysctls interface {
 }
 
 // mac records what macOS tells of the machine.
-func (m *machine) mac(s sysctls) {
+func (c *collected) mac(s sysctls) {
 	release, err := s.Text("kern.osrelease")
-	m.factOr("kernel", release, err)
+	c.factOr("kernel", release, err)
 	product, err := s.Text("kern.osproductversion")
 	if build, errBuild := s.Text("kern.osversion"); errBuild == nil {
 		product += " (" + build + ")"
 	}
-	m.factOr("distribution", "macOS "+product, err)
+	c.factOr("distribution", "macOS "+product, err)
 	model, err := s.Text("hw.model")
-	m.factOr("hardware_model", model, err)
+	c.factOr("hardware_model", model, err)
 	guest, err := s.Number("kern.hv_vmm_present")
 	hypervisor := noHypervisor + " (kern.hv_vmm_present)"
 	if guest != 0 {
 		hypervisor = "present, its name is not told (kern.hv_vmm_present)"
 	}
-	m.factOr("hypervisor", hypervisor, err)
-	m.group("CPUs")
+	c.factOr("hypervisor", hypervisor, err)
+	c.group("CPUs")
 	cpu, err := s.Text("machdep.cpu.brand_string")
-	m.factOr("cpu_model", cpu, err)
+	c.factOr("cpu_model", cpu, err)
 	logical, err := s.Number("hw.logicalcpu")
-	m.factOr("cpus_online", fmt.Sprint(logical), err)
+	c.factOr("cpus_online", fmt.Sprint(logical), err)
 	cores, err := s.Number("hw.physicalcpu")
-	m.factOr("cores_allowed", fmt.Sprint(cores), err)
-	m.fact("cpu_kinds", coreKinds(s))
-	m.group("memory and limits")
+	c.factOr("cores_allowed", fmt.Sprint(cores), err)
+	c.fact("cpu_kinds", coreKinds(s))
+	c.group("memory and limits")
 	memory, err := s.Number("hw.memsize")
-	m.factOr("memory", gib(float64(memory)), err)
-	m.group("network stack")
+	c.factOr("memory", gib(float64(memory)), err)
+	c.group("network stack")
 	for _, v := range macVariables() {
 		n, err := s.Number(v.sysctl)
-		m.factOr(v.fact, fmt.Sprint(n), err)
+		c.factOr(v.fact, fmt.Sprint(n), err)
 	}
-	m.fact("tcp_congestion_control", unknown(errors.New("macOS has no variable that names it")))
+	c.fact("tcp_congestion_control", unknown(errors.New("macOS has no variable that names it")))
 }
 
 // macVariables are the settings of the network stack that limit a transfer, by the names of

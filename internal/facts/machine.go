@@ -12,32 +12,38 @@ import (
 	"tare/internal/warning"
 )
 
-// machine collects a Report from a file system.
+// machine describes a machine: it reads its files and its kernel, and collects a Report.
 type machine struct {
-	fsys   fs.FS
+	files
+	collected
 	reader kernelReader // nil omits what is not in files
-	report Report
 }
 
-func (m *machine) fact(name, value string) {
+// files reads what the files of a system tell, below its root.
+type files struct{ fsys fs.FS }
+
+// collected is a Report in the making.
+type collected struct{ report Report }
+
+func (c *collected) fact(name, value string) {
 	f := result.Fact{Name: name, Value: value}
-	m.report.Facts = append(m.report.Facts, f)
-	if n := len(m.report.Groups); n > 0 {
-		m.report.Groups[n-1].Facts = append(m.report.Groups[n-1].Facts, f)
+	c.report.Facts = append(c.report.Facts, f)
+	if n := len(c.report.Groups); n > 0 {
+		c.report.Groups[n-1].Facts = append(c.report.Groups[n-1].Facts, f)
 	}
 }
 
 // group begins a group of facts.
-func (m *machine) group(title string) {
-	m.report.Groups = append(m.report.Groups, Group{Title: title})
+func (c *collected) group(title string) {
+	c.report.Groups = append(c.report.Groups, Group{Title: title})
 }
 
 // factOr adds a fact with value, or with the error if err is not nil.
-func (m *machine) factOr(name, value string, err error) {
+func (c *collected) factOr(name, value string, err error) {
 	if err != nil {
 		value = unknown(err)
 	}
-	m.fact(name, value)
+	c.fact(name, value)
 }
 
 // factFile adds a fact with the content of a one-line file.
@@ -56,8 +62,8 @@ func (m *machine) factFileIfAny(name, path string) {
 }
 
 // warn adds a warning for the whole run, because in a lab every host is this machine.
-func (m *machine) warn(code warning.Code, format string, args ...any) {
-	m.report.Warnings = append(m.report.Warnings, warning.New(code, "run", format, args...))
+func (c *collected) warn(code warning.Code, format string, args ...any) {
+	c.report.Warnings = append(c.report.Warnings, warning.New(code, "run", format, args...))
 }
 
 func unknown(err error) string { return "unknown: " + err.Error() }
@@ -124,8 +130,8 @@ func readCount(fsys fs.FS, path string) (uint64, error) {
 }
 
 // readText reads a text file unchanged.
-func (m *machine) readText(path string) (string, error) {
-	b, err := fs.ReadFile(m.fsys, path)
+func (sys files) readText(path string) (string, error) {
+	b, err := fs.ReadFile(sys.fsys, path)
 	if err != nil {
 		return "", plain(path, err)
 	}

@@ -128,7 +128,7 @@ func TestKernelConfigPacked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &machine{fsys: fstest.MapFS{"proc/config.gz": {Data: tt.file}}}
+			m := &machine{files: files{fstest.MapFS{"proc/config.gz": {Data: tt.file}}}}
 			m.accounting()
 			if d := cmp.Diff(tt.want, m.report.Facts[0].Value); d != "" {
 				t.Errorf("cpu_accounting (-want +got):\n%s", d)
@@ -176,7 +176,7 @@ func (a answers) Filters() ([]here.Filter, error)          { return a.filters, a
 func (a answers) HypervisorSignatures() []string           { return a.cpuid }
 
 func TestAsked(t *testing.T) {
-	files := tree(map[string]string{"sys/class/net/eth0/device/uevent": "DRIVER=e1000\n", "sys/class/net/eth0/mtu": "1500"})
+	eth0 := tree(map[string]string{"sys/class/net/eth0/device/uevent": "DRIVER=e1000\n", "sys/class/net/eth0/mtu": "1500"})
 	rule := here.Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 4, Docker: true}
 	old := here.Filter{Family: "ip6", Table: "nat", Rules: 2, All: 2}
 	tests := []struct {
@@ -202,7 +202,7 @@ func TestAsked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &machine{fsys: files, reader: tt.ask}
+			m := &machine{files: files{eth0}, reader: tt.ask}
 			m.filters()
 			m.devices()
 			checkForm(t, m.report)

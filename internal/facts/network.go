@@ -82,14 +82,14 @@ func (m *machine) flowSteering() {
 }
 
 // bridgeNetfilter records which packet filters see frames that a bridge forwards.
-func (m *machine) bridgeNetfilter() (string, error) {
+func (sys files) bridgeNetfilter() (string, error) {
 	const dir = "proc/sys/net"
-	if _, err := fs.Stat(m.fsys, dir); err != nil {
+	if _, err := fs.Stat(sys.fsys, dir); err != nil {
 		return "", plain(dir, err)
 	}
 	var on []string
 	for _, table := range []string{"iptables", "ip6tables", "arptables"} {
-		v, err := readFile(m.fsys, dir+"/bridge/bridge-nf-call-"+table)
+		v, err := readFile(sys.fsys, dir+"/bridge/bridge-nf-call-"+table)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return "not loaded", nil

@@ -72,8 +72,8 @@ func (m *machine) isolatedCPUs() {
 
 // bootParameters returns the kernel command line parameters that concern CPUs and timekeeping.
 // The others are private.
-func (m *machine) bootParameters() ([]string, error) {
-	text, err := readFile(m.fsys, "proc/cmdline")
+func (sys files) bootParameters() ([]string, error) {
+	text, err := readFile(sys.fsys, "proc/cmdline")
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (m *machine) bootParameters() ([]string, error) {
 
 // runs reports whether a process with that name exists. It fails if processes of other
 // users are hidden.
-func (m *machine) runs(name string) (bool, error) {
-	entries, err := fs.ReadDir(m.fsys, "proc")
+func (sys files) runs(name string) (bool, error) {
+	entries, err := fs.ReadDir(sys.fsys, "proc")
 	if err != nil {
 		return false, plain("proc", err)
 	}
@@ -106,7 +106,7 @@ func (m *machine) runs(name string) (bool, error) {
 		if e.Name() == "" || e.Name()[0] < '0' || e.Name()[0] > '9' {
 			continue
 		}
-		comm, err := readFile(m.fsys, "proc/"+e.Name()+"/comm")
+		comm, err := readFile(sys.fsys, "proc/"+e.Name()+"/comm")
 		if err != nil {
 			continue // it has exited
 		}

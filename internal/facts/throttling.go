@@ -13,9 +13,9 @@ import (
 // normally "/". known is false where no group counts that: without a CPU controller, or on another
 // system.
 func Throttling(root string) (periods uint64, stopped time.Duration, known bool) {
-	m := &machine{fsys: os.DirFS(root)}
+	sys := files{os.DirFS(root)}
 	read := func(dir string) (float64, error) {
-		text, err := m.readText(dir + "/cpu.stat")
+		text, err := sys.readText(dir + "/cpu.stat")
 		if err != nil {
 			return 0, err
 		}
@@ -26,7 +26,7 @@ func Throttling(root string) (periods uint64, stopped time.Duration, known bool)
 		periods, stopped, known = periods+n, stopped+took, true
 		return 0, nil
 	}
-	if _, _, err := m.smallestLimit("cpu", read, read, func(float64, string) {}); err != nil {
+	if _, _, err := sys.smallestLimit("cpu", read, read, func(float64, string) {}); err != nil {
 		return 0, 0, false
 	}
 	return periods, stopped, known

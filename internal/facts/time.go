@@ -29,18 +29,18 @@ func (m *machine) frequency() {
 }
 
 // governor returns the frequency governor, with counts if CPUs differ.
-func (m *machine) governor() (string, error) {
+func (sys files) governor() (string, error) {
 	const dir = "sys/devices/system/cpu"
-	if _, err := fs.Stat(m.fsys, dir); err != nil {
+	if _, err := fs.Stat(sys.fsys, dir); err != nil {
 		return "", plain(dir, err)
 	}
-	paths, err := fs.Glob(m.fsys, dir+"/cpufreq/policy*/scaling_governor")
+	paths, err := fs.Glob(sys.fsys, dir+"/cpufreq/policy*/scaling_governor")
 	if err != nil || len(paths) == 0 {
 		return "", errors.New("the kernel has no frequency driver here, as in most virtual machines")
 	}
 	count := make(map[string]int)
 	for _, p := range paths {
-		g, err := readFile(m.fsys, p)
+		g, err := readFile(sys.fsys, p)
 		if err != nil {
 			return "", err
 		}

@@ -25,16 +25,16 @@ func (m *machine) virtualization() {
 
 // virtual checks the flag that x86 CPUs have inside a virtual machine. CPUs without such
 // a flag leave only the firmware's name as a hint.
-func (m *machine) virtual() (string, error) {
-	text, err := m.readText("proc/cpuinfo")
+func (sys files) virtual() (string, error) {
+	text, err := sys.readText("proc/cpuinfo")
 	if err != nil {
 		return "", err
 	}
 	var hints []string
-	if s, err := readFile(m.fsys, "sys/hypervisor/type"); err == nil {
+	if s, err := readFile(sys.fsys, "sys/hypervisor/type"); err == nil {
 		hints = append(hints, s)
 	}
-	clocks, _ := readFile(m.fsys, sysClock+"available_clocksource")
+	clocks, _ := readFile(sys.fsys, sysClock+"available_clocksource")
 	switch {
 	case strings.Contains(clocks, "kvm-clock"):
 		hints = append(hints, "kvm")
@@ -42,7 +42,7 @@ func (m *machine) virtual() (string, error) {
 		hints = append(hints, "hyper-v")
 	}
 	for _, f := range []string{"sys_vendor", "product_name"} {
-		if s, err := readFile(m.fsys, "sys/class/dmi/id/"+f); err == nil {
+		if s, err := readFile(sys.fsys, "sys/class/dmi/id/"+f); err == nil {
 			hints = append(hints, s)
 		}
 	}
@@ -88,17 +88,17 @@ func (m *machine) container() {
 }
 
 // containerMark finds the file with which an engine marks its containers.
-func (m *machine) containerMark() string {
+func (sys files) containerMark() string {
 	for _, mark := range []struct{ path, kind string }{
 		{"run/.containerenv", "podman"},
 		{".dockerenv", "docker"},
 	} {
-		if _, err := fs.Stat(m.fsys, mark.path); err == nil {
+		if _, err := fs.Stat(sys.fsys, mark.path); err == nil {
 			return fmt.Sprintf("%s (/%s is there)", mark.kind, mark.path)
 		}
 	}
 	// systemd writes the kind there: docker, lxc, systemd-nspawn.
-	kind, _ := readFile(m.fsys, "run/systemd/container")
+	kind, _ := readFile(sys.fsys, "run/systemd/container")
 	return kind
 }
 

@@ -50,10 +50,10 @@ const (
 )
 
 // windows records what Windows tells of the machine.
-func (m *machine) windows(w windowsSystem, signatures []string) {
+func (c *collected) windows(w windowsSystem, signatures []string) {
 	kernel, distribution, err := windowsVersion(w)
-	m.factOr("kernel", kernel, err)
-	m.factOr("distribution", distribution, err)
+	c.factOr("kernel", kernel, err)
+	c.factOr("distribution", distribution, err)
 	name, by := noHypervisor, "CPUID"
 	if found, signature := nameBySignature(signatures); found != "" {
 		name, by = found, "CPUID signature "+signature
@@ -61,23 +61,23 @@ func (m *machine) windows(w windowsSystem, signatures []string) {
 			by += "; also where this Windows runs virtual machines itself"
 		}
 	}
-	m.fact("hypervisor", fmt.Sprintf("%s (%s)", name, by))
-	m.group("CPUs")
+	c.fact("hypervisor", fmt.Sprintf("%s (%s)", name, by))
+	c.group("CPUs")
 	model, err := w.Text(keyProcessor, "ProcessorNameString")
-	m.factOr("cpu_model", strings.Join(strings.Fields(model), " "), err)
+	c.factOr("cpu_model", strings.Join(strings.Fields(model), " "), err)
 	active, allowed := w.Processors()
-	m.fact("cpus_online", fmt.Sprint(active))
-	m.fact("cpus_allowed", fmt.Sprint(allowed))
+	c.fact("cpus_online", fmt.Sprint(active))
+	c.fact("cpus_allowed", fmt.Sprint(allowed))
 	plan, err := w.PowerPlan()
-	m.factOr("power_plan", powerPlan(plan), err)
-	m.group("memory and limits")
+	c.factOr("power_plan", powerPlan(plan), err)
+	c.group("memory and limits")
 	total, available, err := w.Memory()
-	m.factOr("memory", gib(float64(total)), err)
-	m.factOr("memory_available", gib(float64(available)), err)
-	m.group("network stack")
-	m.fact("tcp_congestion_control", unknown(errors.New("only PowerShell tells it: Get-NetTCPSetting")))
-	m.group("devices")
-	m.adapters(w)
+	c.factOr("memory", gib(float64(total)), err)
+	c.factOr("memory_available", gib(float64(available)), err)
+	c.group("network stack")
+	c.fact("tcp_congestion_control", unknown(errors.New("only PowerShell tells it: Get-NetTCPSetting")))
+	c.group("devices")
+	c.adapters(w)
 }
 
 // windowsVersion returns the kernel's version and the product. The registry of Windows 11
@@ -146,15 +146,15 @@ const maxAdapters = 64
 
 // adapters records the devices that are up, with the driver and the offloads that the
 // registry has for them. Those of Hyper-V's virtual switch are marked.
-func (m *machine) adapters(w windowsSystem) {
+func (c *collected) adapters(w windowsSystem) {
 	found, err := w.Adapters()
 	if err != nil {
-		m.fact("devices", unknown(err))
+		c.fact("devices", unknown(err))
 		return
 	}
 	found = slices.DeleteFunc(found, func(a adapter) bool { return a.Loopback })
 	if len(found) == 0 {
-		m.fact("devices", "none that is up")
+		c.fact("devices", "none that is up")
 		return
 	}
 	keys, names := adapterKeys(w), map[string]int{}
@@ -173,7 +173,7 @@ func (m *machine) adapters(w windowsSystem) {
 		if names[name]++; names[name] > 1 {
 			name += fmt.Sprintf("_%d", names[name]) // aliases may differ in other letters only
 		}
-		m.fact(name, printable.Prose(strings.Join(parts, ", ")))
+		c.fact(name, printable.Prose(strings.Join(parts, ", ")))
 	}
 }
 

@@ -45,26 +45,6 @@ func (sc *Schedule) lengthen() {
 	}
 }
 
-// next is the next trial of a workload.
-func (sc *Schedule) next(workload string) (plan.Trial, bool) {
-	for _, t := range sc.Todo[sc.Done:] {
-		if t.Workload.ID == workload && !t.Pilot() && t.Held == 0 {
-			return t, true
-		}
-	}
-	return plan.Trial{}, false
-}
-
-// resumedAt is the timed window that a run chose before it was interrupted.
-func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
-	for _, t := range sc.outcomes[:sc.earlier] {
-		if t.workload == workload && t.tailRate == 0 && t.block > lengthsAfter && t.window > 0 {
-			return duration(t.window), true
-		}
-	}
-	return 0, false
-}
-
 // window is the best timed window for the next trial's workload: the one at which a
 // longer trial and one more block reduce the spread equally. It is the same for all
 // modes. If the time limit is too short for it, the window stays unchanged.
@@ -101,17 +81,6 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 		return now, "" // the gain is too small
 	}
 	return best, why
-}
-
-// group is the group of a trial in its block.
-func (sc *Schedule) group(next plan.Trial) []plan.Trial {
-	var group []plan.Trial
-	for _, t := range sc.Todo[sc.Done:] {
-		if t.Block == next.Block && t.Workload.ID == next.Workload.ID {
-			group = append(group, t)
-		}
-	}
-	return group
 }
 
 // retimed returns a copy of trials with another timed window.

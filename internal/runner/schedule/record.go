@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"slices"
+	"time"
 
 	"tare/internal/analysis"
 	"tare/internal/plan"
@@ -29,6 +30,21 @@ func (o outcome) aside() bool { return o.pilot || o.paces || o.profiled || o.tai
 
 // Record adds a trial that ended. The schedule keeps what it decides by later.
 func (sc *Schedule) Record(t result.Trial) {
+	sc.add(t, t.Pilot || sc.cfg.Study.Stop != nil && t.Block <= lengthsAfter)
+	sc.recordForPass(t)
+}
+
+// history is the trials that ended, those of the resumed run first.
+type history struct {
+	outcomes []outcome
+	earlier  int                     // number of outcomes of the resumed run
+	values   analysis.Table          // of the trials so far
+	tallies  map[string]result.Tally // of each workload but the cost pass
+	searches map[cell]*result.Search
+}
+
+// add keeps a trial, with its series only if lengths are decided by it.
+func (h *history) add(t result.Trial, decides bool) {
 	o := outcome{
 		block: t.Block, mode: t.Mode, workload: t.Workload, status: t.Status, warmup: t.Warmup, window: t.Window, held: t.Held,
 		pilot: t.Pilot, profiled: t.Profiled, requeued: t.Requeued, void: t.Void,
@@ -40,20 +56,60 @@ func (sc *Schedule) Record(t result.Trial) {
 	if t.Pilot || t.Void {
 		o.reason = t.Reason
 	}
-	if t.Pilot || sc.cfg.Study.Stop != nil && t.Block <= lengthsAfter {
+	if decides {
 		o.series = t.Series
 	}
-	sc.outcomes = append(sc.outcomes, o)
-	sc.values.Add(t)
+	h.outcomes = append(h.outcomes, o)
+	h.values.Add(t)
 	if t.Workload != study.CostPassID && t.TailRate == 0 {
-		n := sc.tallies[t.Workload]
+		n := h.tallies[t.Workload]
 		n.Add(t.Status)
-		sc.tallies[t.Workload] = n
+		h.tallies[t.Workload] = n
 	}
 	if t.Search != nil && t.Status == result.TrialOK {
-		sc.searches[cell{t.Mode, t.Workload}] = t.Search
+		h.searches[cell{t.Mode, t.Workload}] = t.Search
 	}
-	sc.recordForPass(t)
+}
+
+// Recorded is the number of trials that ended, those of the resumed run included.
+func (h *history) Recorded() int { return len(h.outcomes) }
+
+// Reached returns what the first trial of a workload received, in bit/s, and of which mode it
+// was. ok is false if there is none.
+func (h *history) Reached(workload string) (mode string, reached float64, ok bool) {
+	for _, o := range h.outcomes {
+		if o.paces && o.workload == workload && o.reached > 0 {
+			return o.mode, o.reached, true
+		}
+	}
+	return "", 0, false
+}
+
+// Values are the values of the trials so far.
+func (h *history) Values() *analysis.Table { return &h.values }
+
+// LastSearch is the result of the last search of a mode that had one, nil without one.
+func (h *history) LastSearch(mode, workload string) *result.Search {
+	return h.searches[cell{mode, workload}]
+}
+
+// Void reports whether a trial of a mode was void, and why the first one was.
+func (h *history) Void(mode string) (why string, void bool) {
+	i := slices.IndexFunc(h.outcomes, func(o outcome) bool { return o.mode == mode && o.void })
+	if i < 0 {
+		return "", false
+	}
+	return h.outcomes[i].reason, true
+}
+
+// resumedAt is the timed window that a run chose before it was interrupted.
+func (h *history) resumedAt(workload string) (time.Duration, bool) {
+	for _, t := range h.outcomes[:h.earlier] {
+		if t.workload == workload && t.tailRate == 0 && t.block > lengthsAfter && t.window > 0 {
+			return duration(t.window), true
+		}
+	}
+	return 0, false
 }
 
 // cell is a mode with a workload.
@@ -77,35 +133,4 @@ func passFrom(s study.Study) []string {
 	}
 	p, _, _ := plan.CostPass(s)
 	return p.From
-}
-
-// Recorded is the number of trials that ended, those of the resumed run included.
-func (sc *Schedule) Recorded() int { return len(sc.outcomes) }
-
-// Reached returns what the first trial of a workload received, in bit/s, and of which mode it
-// was. ok is false if there is none.
-func (sc *Schedule) Reached(workload string) (mode string, reached float64, ok bool) {
-	for _, o := range sc.outcomes {
-		if o.paces && o.workload == workload && o.reached > 0 {
-			return o.mode, o.reached, true
-		}
-	}
-	return "", 0, false
-}
-
-// Values are the values of the trials so far.
-func (sc *Schedule) Values() *analysis.Table { return &sc.values }
-
-// LastSearch is the result of the last search of a mode that had one, nil without one.
-func (sc *Schedule) LastSearch(mode, workload string) *result.Search {
-	return sc.searches[cell{mode, workload}]
-}
-
-// Void reports whether a trial of a mode was void, and why the first one was.
-func (sc *Schedule) Void(mode string) (why string, void bool) {
-	i := slices.IndexFunc(sc.outcomes, func(o outcome) bool { return o.mode == mode && o.void })
-	if i < 0 {
-		return "", false
-	}
-	return sc.outcomes[i].reason, true
 }

@@ -33,8 +33,7 @@ type Config struct {
 // Schedule holds the trials that remain, and what the decisions need of those that have run.
 type Schedule struct {
 	Plan plan.Plan
-	Todo []plan.Trial // of the plan, without the trials of the resumed run
-	Done int          // number of trials of Todo that have run
+	queue
 	// Began is the start of the run, and Announced the estimated maximum duration.
 	Began     time.Time
 	Announced time.Duration
@@ -49,11 +48,7 @@ type Schedule struct {
 	sliced  map[string]time.Duration // by workload: the longer slices that its paths required
 	shifted map[string]bool          // workloads whose last group showed a transient
 
-	outcomes   []outcome
-	earlier    int                     // number of outcomes of the resumed run
-	values     analysis.Table          // of the trials so far
-	tallies    map[string]result.Tally // of each workload but the cost pass
-	searches   map[cell]*result.Search
+	history
 	passFrom   []string // see passFrom
 	passTrials []result.Trial
 }
@@ -67,7 +62,8 @@ type pace struct{ took, estimate time.Duration }
 
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
-	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, sliced: map[string]time.Duration{}, shifted: map[string]bool{}, searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}, passFrom: passFrom(cfg.Study)}
+	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, sliced: map[string]time.Duration{}, shifted: map[string]bool{}, passFrom: passFrom(cfg.Study)}
+	sc.history = history{searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}}
 	for _, t := range cfg.Earlier {
 		sc.Record(t)
 	}
@@ -114,11 +110,6 @@ func (sc *Schedule) Begin() {
 	sc.Todo, sc.Done = sc.Remaining(), 0
 }
 
-// Append adds trials after those that have run, replacing those that were left.
-func (sc *Schedule) Append(trials []plan.Trial) {
-	sc.Todo = append(sc.Todo[:sc.Done:sc.Done], trials...)
-}
-
 // UpdateEstimates updates the estimates of the remaining trials from the trials so far.
 func (sc *Schedule) UpdateEstimates() {
 	sc.warm()
@@ -146,18 +137,6 @@ func (sc *Schedule) RecordSearch(group []plan.Trial, took time.Duration) {
 // WithoutSearches are the trials that are no searches.
 func WithoutSearches(trials []plan.Trial) []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), plan.Trial.IsSearch)
-}
-
-// Rest lists the trials that have not run.
-func (sc *Schedule) Rest() []plan.Trial { return sc.Todo[min(sc.Done, len(sc.Todo)):] }
-
-// BlockTrials lists the remaining trials of a block, which are consecutive.
-func (sc *Schedule) BlockTrials(block int) []plan.Trial {
-	rest := sc.Todo[sc.Done:]
-	if i := slices.IndexFunc(rest, func(t plan.Trial) bool { return t.Block != block }); i >= 0 {
-		rest = rest[:i]
-	}
-	return rest
 }
 
 // Finished is the last block that has run completely.

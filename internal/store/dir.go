@@ -6,13 +6,11 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"tare/internal/result"
 )
@@ -41,13 +39,9 @@ var (
 	ErrInUse = errors.New("in use by another tare process")
 )
 
-// Dir is a run's directory. It is safe for concurrent use. All files are opened relative
-// to the directory: neither a name with .. nor a symbolic link can lead out of it,
-// whoever owns it.
+// Dir is a run's directory. It is safe for concurrent use.
 type Dir struct {
-	at     atomic.Pointer[string] // its path
-	root   *os.Root
-	owner  owner // of new files
+	folder
 	memory int64 // that the values of a file may take
 
 	mu     sync.Mutex
@@ -184,24 +178,9 @@ func open(path string) (*Dir, error) {
 }
 
 func newDir(path string, root *os.Root) *Dir {
-	d := &Dir{root: root, owner: ownerIn(root), memory: maxMemory}
+	d := &Dir{folder: folder{root: root, owner: ownerIn(root)}, memory: maxMemory}
 	d.at.Store(&path)
 	return d
-}
-
-// names lists the directory.
-func (d *Dir) names() ([]string, error) {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // isRun checks for the files that only a run has; study.yaml can belong to anything. A
@@ -218,9 +197,6 @@ func (d *Dir) isRun() error {
 	}
 	return ErrNotRun
 }
-
-// Path is the directory as it was given, or where it is since it was moved while trials were appended.
-func (d *Dir) Path() string { return *d.at.Load() }
 
 // Close ends appending and closes the directory. It may be called twice.
 func (d *Dir) Close() error {

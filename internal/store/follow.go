@@ -13,7 +13,7 @@ var ErrGone = errors.New("removed")
 
 // follow checks that what is written will be found: that the directory still has its path, or another one, which is
 // its path from now on. Errors: ErrGone.
-func (d *Dir) follow() error {
+func (d *folder) follow() error {
 	self, err := d.root.Stat(".")
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (d *Dir) followOpen() error {
 }
 
 // whereabouts is the path of a directory that no longer has the one that it was opened by. Only Linux tells.
-func (d *Dir) whereabouts(self fs.FileInfo) (string, error) {
+func (d *folder) whereabouts(self fs.FileInfo) (string, error) {
 	gone := fmt.Errorf("its directory was %w or moved while the run was under way: its trials would be lost", ErrGone)
 	if runtime.GOOS != "linux" {
 		return "", gone

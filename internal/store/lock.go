@@ -35,7 +35,7 @@ func (d *Dir) acquire() error {
 }
 
 // openLock opens the lock file, and creates it if necessary.
-func (d *Dir) openLock() (*os.File, error) {
+func (d *folder) openLock() (*os.File, error) {
 	f, err := d.openRegular(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return d.openRegular(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
@@ -48,7 +48,7 @@ func (d *Dir) openLock() (*os.File, error) {
 
 // hold locks f. If its previous holder removed the file meanwhile, current is false: the
 // lock excludes nobody.
-func (d *Dir) hold(f *os.File) (current bool, err error) {
+func (d *folder) hold(f *os.File) (current bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return false, err

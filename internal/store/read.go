@@ -4,16 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"syscall"
 )
-
-// errIrregular is the error for a pipe, a device or a directory, which could block a
-// reader forever.
-var errIrregular = errors.New("not a regular file")
 
 // ReadStudy reads the study.yaml of a run's directory, and no other file: it does not
 // follow a symbolic link out of the directory. Errors: there is none, or it is not a
@@ -29,59 +21,6 @@ func ReadStudy(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the study of %s: %w", path, err)
 	}
 	return data, nil
-}
-
-// read returns the content of a file of at most that many bytes.
-func (d *Dir) read(name string, most int64) ([]byte, error) {
-	f, size, err := d.openPlain(name, most)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, size) // a file that grows meanwhile is not read further
-	n, err := io.ReadFull(f, data)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil // it has become shorter
-	}
-	return data[:n], err
-}
-
-// openPlain opens a regular file of at most that many bytes for reading, and returns its
-// size.
-func (d *Dir) openPlain(name string, most int64) (*os.File, int64, error) {
-	f, err := d.openRegular(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() > most {
-		err = fmt.Errorf("%s: %w: it has %d bytes, more than the maximum of %d", name, errTooLarge, info.Size(), most)
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
-}
-
-// openRegular opens a regular file in the way of [os.OpenFile], and waits for nothing: a pipe would block until
-// somebody opens its other end. Errors: also errIrregular.
-func (d *Dir) openRegular(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	irregular := fmt.Errorf("%s: %w", name, errIrregular)
-	f, err := d.root.OpenFile(name, flag|syscall.O_NONBLOCK, perm)
-	if err != nil {
-		if info, other := d.root.Stat(name); other == nil && !info.Mode().IsRegular() {
-			return nil, irregular
-		}
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = irregular
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // unreadable is the error for a file of a run that cannot be read, with the fix.

@@ -3,15 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"math/rand/v2"
-	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"tare/internal/result"
 )
@@ -98,39 +93,6 @@ func (d *Dir) AppendFile(name string, data []byte) error {
 	return nil
 }
 
-func (d *Dir) add(name string, data []byte) error {
-	folder, _ := path.Split(name)
-	if err := d.makeFolder(folder); err != nil {
-		return err
-	}
-	f, err := d.openAdding(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
-}
-
-// openAdding opens an additional file for appending, and creates it if necessary.
-func (d *Dir) openAdding(name string) (*os.File, error) {
-	f, err := d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	}
-	if err == nil {
-		d.owner.giveFile(f)
-	}
-	return f, err
-}
-
-// makeFolder creates a subdirectory, unless there is one.
-func (d *Dir) makeFolder(folder string) error {
-	if folder == "" {
-		return nil
-	}
-	return d.owner.mkdir(d.root, path.Clean(folder))
-}
-
 func checkName(name string) error {
 	switch {
 	// path.Clean: a name has one spelling, so that the comparison below is valid.
@@ -155,53 +117,4 @@ func (d *Dir) write(name string, data []byte) error {
 		return fmt.Errorf("write %s: %w", filepath.Join(d.Path(), name), err)
 	}
 	return nil
-}
-
-func (d *Dir) replace(name string, data []byte) error {
-	folder, base := path.Split(name)
-	if err := d.makeFolder(folder); err != nil {
-		return err
-	}
-	// Not os.CreateTemp: its mode 0600 would prevent other users from reading a report
-	// that root created.
-	temp := fmt.Sprintf("%s.%s.%08x.tmp", folder, base, rand.Uint32())
-	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	d.owner.giveFile(f)
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = d.root.Rename(temp, name)
-	}
-	if err != nil {
-		return errors.Join(err, d.root.Remove(temp))
-	}
-	if folder != "" {
-		if err := d.sync(path.Clean(folder)); err != nil {
-			return err
-		}
-	}
-	return d.sync(".")
-}
-
-// sync makes new names in a directory survive a power failure. Some network and shared
-// file systems do not support that and are used without it. Windows does not flush
-// directories.
-func (d *Dir) sync(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := d.root.Open(folder)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
 }

@@ -85,7 +85,8 @@ func idling(t *testing.T, ms, busy int) *evidence.Observer {
 func TestTurnsAreMeteredApart(t *testing.T) {
 	cpu := &script{t: t, next: []string{"1000 50", "1100 51", "1100 51", "1200 61", "9000 700", "9100 704"}}
 	o := observer(cpu)
-	r := &run{observer: o}
+	r := &run{}
+	r.observer = o
 	sliced := func(w study.Workload) *trialRun {
 		w.Slice, w.Duration = study.Duration(100*time.Millisecond), study.Duration(time.Second)
 		return observed(o, &trialRun{Trial: plan.Trial{Workload: w}, work: must.Get(workloads.Named(w.Kind))(t)})
@@ -220,7 +221,8 @@ func TestNoBill(t *testing.T) {
 			c.change(tr)
 			dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 			defer dir.Close()
-			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}, Dir: dir}}
+			r := &run{}
+			r.observer, r.cfg = c.idle, Config{Listener: nobody{}, Dir: dir}
 			r.schedule = r.scheduling()
 			r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
 			must.Do(t, r.evaluate())

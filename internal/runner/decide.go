@@ -75,7 +75,7 @@ func (r *run) pace(ctx context.Context, s study.Study, w study.Workload) error {
 // paceModes lists the modes in the order in which they have first trials: baselines between two
 // hosts, because what is within one host is faster than what others share, other baselines, and
 // the rest.
-func (r *run) paceModes() []*modeUnderTest {
+func (r *testbed) paceModes() []*modeUnderTest {
 	rank := func(s *modeUnderTest) int {
 		switch {
 		case s.mode.Baseline != "":

@@ -28,7 +28,7 @@ func TestDrainTime(t *testing.T) {
 	} {
 		s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(c.rate)}}}
 		s.mode.ID = "host"
-		r := &run{tested: []*modeUnderTest{s}}
+		r := &measurement{testbed: testbed{tested: []*modeUnderTest{s}}}
 		got := r.drainLimit(plan.Trial{Mode: "host", Workload: c.w})
 		if d := got - c.want; d < -2*time.Millisecond || d > 2*time.Millisecond {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

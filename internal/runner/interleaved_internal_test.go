@@ -17,10 +17,10 @@ import (
 )
 
 // alone is a trial of a run with one mode, on an underlay of this rate.
-func alone(rate study.Rate, w study.Workload) (*run, *trialRun) {
+func alone(rate study.Rate, w study.Workload) (*measurement, *trialRun) {
 	s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
 	s.mode.ID = "host"
-	r := &run{tested: []*modeUnderTest{s}}
+	r := &measurement{testbed: testbed{tested: []*modeUnderTest{s}}}
 	t := plan.Trial{Mode: "host", Workload: w}
 	return r, &trialRun{Trial: t, tested: s, pairs: []*pair{{}}, budget: r.budget(t)}
 }

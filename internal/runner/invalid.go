@@ -24,7 +24,7 @@ import (
 // fixed rate: how many are lost depends on the moments at which an endpoint has no CPU,
 // which differ between modes. The steady-state rule detects a disturbance of one mode
 // within interleaved trials.
-func (r *run) markInvalid(group []*trialRun) {
+func (r *measurement) markInvalid(group []*trialRun) {
 	steady := steadyStates(group, r.cfg.Study.Invalid)
 	for i, tr := range group {
 		if tr.err != nil || tr.Block == 0 || tr.Profiled { // it counts in no cell

@@ -28,8 +28,10 @@ func trialWith(figures map[string]float64) *trialRun {
 	return tr
 }
 
-func runWith(r study.Invalid) *run {
-	return &run{cfg: Config{Study: study.Study{Invalid: r}, Machines: driver.HostInfo{Hosts: labdriver.Hosts()}}}
+func runWith(r study.Invalid) *measurement {
+	m := &measurement{}
+	m.cfg = Config{Study: study.Study{Invalid: r}, Machines: driver.HostInfo{Hosts: labdriver.Hosts()}}
+	return m
 }
 
 func TestRules(t *testing.T) {

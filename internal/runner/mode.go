@@ -58,8 +58,15 @@ func (s *modeUnderTest) result() result.Mode {
 	return m
 }
 
+// testbed is the modes of a run, which it sets up, recreates and takes down.
+type testbed struct {
+	state
+	tested     []*modeUnderTest
+	madeBefore map[string]int // the last set-up of each mode in the run that is resumed
+}
+
 // modes are the current results of the run's modes.
-func (r *run) modes() []result.Mode {
+func (r *testbed) modes() []result.Mode {
 	out := []result.Mode{}
 	for _, s := range r.tested {
 		out = append(out, s.result())
@@ -95,7 +102,7 @@ func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 	})
 }
 
-func (r *run) underTest(mode string) *modeUnderTest {
+func (r *testbed) underTest(mode string) *modeUnderTest {
 	i := slices.IndexFunc(r.tested, func(s *modeUnderTest) bool { return s.mode.ID == mode })
 	if i < 0 {
 		return nil
@@ -104,7 +111,7 @@ func (r *run) underTest(mode string) *modeUnderTest {
 }
 
 // settleMode sets the final status of a mode and reports it.
-func (r *run) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
+func (r *testbed) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
 	reason = oneLine(reason)
 	s.status, s.reason = status, reason
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
@@ -133,7 +140,7 @@ func setupTimeout(m driver.Mode, pairs int) time.Duration {
 
 // setUpAll sets up every mode of the plan. If a mode fails, it is recorded and the others
 // continue; only a cancelled context or an unknown mode ends the run.
-func (r *run) setUpAll(ctx context.Context) error {
+func (r *testbed) setUpAll(ctx context.Context) error {
 	for _, id := range r.schedule.Plan.Modes {
 		s, err := r.resolve(id)
 		if err != nil {
@@ -179,7 +186,7 @@ func lastSetups(trials []result.Trial) map[string]int {
 }
 
 // lonely returns an error if no mode can be compared with its baseline: trials of the rest would answer nothing.
-func (r *run) lonely() error {
+func (r *testbed) lonely() error {
 	// Void ones had trials before this run was resumed.
 	lives := func(id string) bool {
 		return slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool {
@@ -207,7 +214,7 @@ func (r *run) lonely() error {
 
 // dropUnsupported leaves out the workloads that the mode cannot carry. If none is left, the mode
 // is unsupported, and its path is closed with the others.
-func (r *run) dropUnsupported(s *modeUnderTest) (none bool) {
+func (r *testbed) dropUnsupported(s *modeUnderTest) (none bool) {
 	if s.mode.TCPOnly == "" {
 		return false
 	}
@@ -232,7 +239,7 @@ func (r *run) dropUnsupported(s *modeUnderTest) (none bool) {
 }
 
 // resolve finds a mode of the plan and its driver.
-func (r *run) resolve(id string) (*modeUnderTest, error) {
+func (r *testbed) resolve(id string) (*modeUnderTest, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
 	if err != nil {
@@ -247,7 +254,7 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 var ErrNothing = errors.New("nothing can be measured")
 
 // setUp sets up the path and the agents of one mode.
-func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
+func (r *testbed) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
 	wait := setupTimeout(s.mode, r.mostPairs())
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
@@ -296,7 +303,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 const emulatedTitle = " (emulated CPU)"
 
 // noteEmulation marks a mode that runs partly on an emulated CPU, and warns about it.
-func (r *run) noteEmulation(s *modeUnderTest) {
+func (r *testbed) noteEmulation(s *modeUnderTest) {
 	if s.path.Emulated == "" {
 		return
 	}
@@ -307,7 +314,7 @@ func (r *run) noteEmulation(s *modeUnderTest) {
 }
 
 // order is the request to the driver for a mode of the study.
-func (r *run) order(s *modeUnderTest) driver.Order {
+func (r *testbed) order(s *modeUnderTest) driver.Order {
 	return driver.Order{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
@@ -362,7 +369,7 @@ func label(name string, place int) string {
 }
 
 // mostPairs is the number of pairs of endpoints that the run's workloads need.
-func (r *run) mostPairs() int {
+func (r *testbed) mostPairs() int {
 	most := 1
 	for _, w := range r.schedule.Plan.Workloads {
 		most = max(most, pairsOf(w))
@@ -420,12 +427,12 @@ func teardownWait() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // teardown stops the agents and closes the paths of all modes in parallel. All agents
 // stop first, so that no path closes while agents of another mode still run.
-func (r *run) teardown() error {
+func (r *testbed) teardown() error {
 	return errors.Join(r.forEachMode((*modeUnderTest).stopAgents), r.forEachMode((*modeUnderTest).takeDown))
 }
 
 // forEachMode calls do for all modes in parallel.
-func (r *run) forEachMode(do func(*modeUnderTest) error) error {
+func (r *testbed) forEachMode(do func(*modeUnderTest) error) error {
 	errs := make([]error, len(r.tested))
 	var wg sync.WaitGroup
 	for i, s := range r.tested {
@@ -439,7 +446,7 @@ func (r *run) forEachMode(do func(*modeUnderTest) error) error {
 // addresses and agents. Properties that one set-up fixes at random, such as the hash of a
 // connection or the CPU of a process, then vary between blocks, and their variation is
 // part of the measured spread instead of a bias of the mode.
-func (r *run) recreateDue(ctx context.Context, block int) error {
+func (r *testbed) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
@@ -461,7 +468,7 @@ func (r *run) recreateDue(ctx context.Context, block int) error {
 
 // recreate takes a mode down and sets it up again, with a second attempt if the first
 // fails. If both fail, the mode has failed; only an interruption is an error.
-func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
+func (r *testbed) recreate(ctx context.Context, s *modeUnderTest) error {
 	err := s.takeDown()
 	if err != nil {
 		// Remaining resources would block a new set-up; the end of the run tries to
@@ -488,7 +495,7 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 
 // recreateLost recreates the modes of trials whose paths are lost, such as after the
 // connection to a host was cut: the next attempt then has a path.
-func (r *run) recreateLost(ctx context.Context, trials []plan.Trial) error {
+func (r *testbed) recreateLost(ctx context.Context, trials []plan.Trial) error {
 	for _, t := range trials {
 		s := r.underTest(t.Mode)
 		if s.status != result.ModeMeasured || s.path == nil || s.path.Lost == nil || s.path.Lost() == nil {

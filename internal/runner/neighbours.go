@@ -18,7 +18,7 @@ const neighboursOfPair = 4
 // warnNeighbours warns if the pairs of the modes that were set up need a larger neighbour table
 // than this machine has. Where the limit is not shown, as inside a network namespace, it is not
 // known.
-func (r *run) warnNeighbours() {
+func (r *testbed) warnNeighbours() {
 	if r.cfg.Machines.Apart() {
 		return
 	}

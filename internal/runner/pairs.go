@@ -161,7 +161,7 @@ const anyCPU = -1
 
 // pairs resolves a trial's workload for both endpoints of each pair. Each pair has its
 // own token.
-func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pair, error) {
+func (r *measurement) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pair, error) {
 	var all []*pair
 	for i, ends := range s.path.Pairs {
 		if i == pairsOf(t.Workload) {

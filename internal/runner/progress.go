@@ -41,7 +41,7 @@ func columns(s study.Study) []live.Column {
 
 // reportProgress registers the listeners for the progress of a pair that begins next, if
 // the run reports progress.
-func (r *run) reportProgress(tr *trialRun, i int) {
+func (r *measurement) reportProgress(tr *trialRun, i int) {
 	if r.cfg.Progress <= 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (r *run) reportProgress(tr *trialRun, i int) {
 	at.server.Watch(tr.progress.listenerOf(2*i + 1))
 }
 
-func (r *run) newProgressRate(tr *trialRun) *progressRate {
+func (r *measurement) newProgressRate(tr *trialRun) *progressRate {
 	p := &progressRate{ends: make([]endpointRate, 2*len(tr.pairs)), counted: len(tr.pairs)}
 	if tr.pairs[0].clientSide.Both() {
 		p.counted *= 2

@@ -28,7 +28,7 @@ const loadTicks = 2
 // awaitQuiet waits while the machine is too busy for a group of trials, as far as the run
 // has time. idle is what was observed during the last wait; again waits once more. It
 // returns early when ctx ends.
-func (r *run) awaitQuiet(ctx context.Context, group []*trialRun, idle observe.Window, again func() observe.Window) {
+func (r *measurement) awaitQuiet(ctx context.Context, group []*trialRun, idle observe.Window, again func() observe.Window) {
 	why := r.tooBusy(group, idle)
 	if why == "" || r.mayWait() < quietWindow {
 		return
@@ -50,7 +50,7 @@ func (r *run) awaitQuiet(ctx context.Context, group []*trialRun, idle observe.Wi
 }
 
 // mayWait is how much longer the run may wait for a quieter machine.
-func (r *run) mayWait() time.Duration {
+func (r *measurement) mayWait() time.Duration {
 	left := r.patience
 	if limit := r.schedule.Limit(); limit > 0 {
 		left = min(left, limit-time.Since(r.schedule.Began)-r.schedule.Estimate(r.schedule.Rest()))
@@ -61,7 +61,7 @@ func (r *run) mayWait() time.Duration {
 // tooBusy says which load of the machine would make trials of a group invalid, empty if
 // none would: other programs and the hypervisor, whose limits are lower for trials that run
 // alone.
-func (r *run) tooBusy(group []*trialRun, idle observe.Window) string {
+func (r *measurement) tooBusy(group []*trialRun, idle observe.Window) string {
 	rules := r.cfg.Study.Invalid
 	steal, others := rules.Steal, rules.Others
 	if len(group) > 1 {

@@ -53,7 +53,8 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) { return newRun(cf
 
 // newRun returns a run that has not begun.
 func newRun(cfg Config) *run {
-	r := &run{cfg: cfg, settings: plan.Settings(cfg.Study), last: cfg.Resumed.Last}
+	r := &run{}
+	r.cfg, r.settings, r.last = cfg, plan.Settings(cfg.Study), cfg.Resumed.Last
 	r.schedule, r.observer = r.scheduling(), r.observing()
 	r.schedule.Began = time.Now()
 	r.out = result.Run{
@@ -107,21 +108,24 @@ func (r *run) conclude() error {
 	return errors.Join(err, werr)
 }
 
+// run decides which trials run, and judges them.
 type run struct {
-	cfg        Config
-	schedule   *schedule.Schedule
-	observer   *evidence.Observer
-	tested     []*modeUnderTest
-	out        result.Run
-	settings   result.Settings // what decides the trials
-	last       int             // number of the last trial
-	invalid    string          // the first invalid trial and its reason
-	madeBefore map[string]int  // the last set-up of each mode in the run that is resumed
-	kept       string          // congestion control of the trials of the run that is resumed
+	measurement
+	invalid string // the first invalid trial and its reason
+	kept    string // congestion control of the trials of the run that is resumed
 	// measure runs a group of trials; tests replay recorded ones instead.
-	measure  func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
-	telling  sync.Mutex    // agents report progress concurrently
-	patience time.Duration // how much longer the run waits, in all, for a quieter machine
+	measure func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
+}
+
+// state is what all parts of a run use: what was asked and decided, and what it records and tells.
+type state struct {
+	cfg      Config
+	schedule *schedule.Schedule
+	observer *evidence.Observer
+	out      result.Run
+	settings result.Settings // what decides the trials
+	last     int             // number of the last trial
+	telling  sync.Mutex      // agents report progress concurrently
 }
 
 // scheduling creates the schedule, which decides between the run's blocks.
@@ -139,18 +143,18 @@ func (r *run) observing() *evidence.Observer {
 	})
 }
 
-func (r *run) tell(e live.Event) {
+func (r *state) tell(e live.Event) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.cfg.Listener.Handle(e)
 }
 
-func (r *run) warn(code warning.Code, scope, format string, args ...any) {
+func (r *state) warn(code warning.Code, scope, format string, args ...any) {
 	r.give(warning.New(code, scope, format, args...))
 }
 
 // give adds a warning that is not there yet.
-func (r *run) give(w result.Warning) {
+func (r *state) give(w result.Warning) {
 	if slices.Contains(r.out.Warnings, w) {
 		return
 	}
@@ -202,7 +206,7 @@ func (r *run) execute(ctx context.Context) error {
 
 // now is the time by the wall clock at the start of the run and the monotonic clock since: a wall clock that is set
 // meanwhile changes neither durations nor the order of trials.
-func (r *run) now() time.Time { return r.schedule.Began.Add(time.Since(r.schedule.Began)).UTC() }
+func (r *state) now() time.Time { return r.schedule.Began.Add(time.Since(r.schedule.Began)).UTC() }
 
 // describe completes what is known of the hosts by what can be read once modes are set up.
 func (r *run) describe(ctx context.Context) {

@@ -38,7 +38,7 @@ type search struct {
 // mode whose search has ended leaves the rounds.
 //
 // The path of each mode is checked against the total that its steps carried.
-func (r *run) searches(ctx context.Context, group []*trialRun) {
+func (r *measurement) searches(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
 	for _, tr := range group {
@@ -85,7 +85,7 @@ func pause(ctx context.Context, until time.Time) error {
 
 // beginSearch creates the search and reads the path's counters. The search starts near
 // the result of an earlier search of this mode.
-func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
+func (r *measurement) beginSearch(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = r.now()
 	w := tr.Workload
 	s := &search{config: plan.Search(w), payload: plan.PayloadBits(w), moved: driver.Counters{}}
@@ -103,7 +103,7 @@ func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
 
 // beginSegment begins a part of the search that is proven together: it starts missing
 // agents and reads the counters.
-func (r *run) beginSegment(ctx context.Context, tr *trialRun) (err error) {
+func (r *measurement) beginSegment(ctx context.Context, tr *trialRun) (err error) {
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (r *run) beginSegment(ctx context.Context, tr *trialRun) (err error) {
 }
 
 // earlierBrackets is the result of the last search of a mode that had one.
-func (r *run) earlierBrackets(mode, workload string) []ratesearch.Bracket {
+func (r *measurement) earlierBrackets(mode, workload string) []ratesearch.Bracket {
 	last := r.schedule.LastSearch(mode, workload)
 	if last == nil {
 		return nil
@@ -133,7 +133,7 @@ const stepAttempts = 2
 // searchStep runs one step and adds the result to the search. What a failed step has
 // carried is unknown: the steps before it are proven separately, and the step is repeated
 // with new agents.
-func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) error {
+func (r *measurement) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) error {
 	for attempt := 1; ; attempt++ {
 		t, backlog, err := r.measureStep(ctx, tr, req, quiet)
 		if err == nil {
@@ -156,7 +156,7 @@ func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Reque
 
 // measureStep offers a load for the given time. It returns the result and how long the
 // datagrams that were still queued took to arrive.
-func (r *run) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
+func (r *measurement) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
 	at := tr.Trial
 	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
 	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))

@@ -252,7 +252,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 
 // measureGroup runs a group of trials, computes their metrics and applies the rules that
 // make one invalid.
-func (r *run) measureGroup(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun {
+func (r *measurement) measureGroup(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun {
 	group := r.trialRuns(trials, attempt)
 	if r.waitBeforeGroup(ctx, group) == nil {
 		r.observer.ObserveGroup(ctx, observedTrials(group), func() {
@@ -279,7 +279,7 @@ func (r *run) measureGroup(ctx context.Context, trials []plan.Trial, attempt int
 }
 
 // drive runs the trials of a group as their traffic requires.
-func (r *run) drive(ctx context.Context, group []*trialRun) {
+func (r *measurement) drive(ctx context.Context, group []*trialRun) {
 	switch {
 	case group[0].IsSearch():
 		r.observer.Observe(observedTrials(group), func() { r.searches(ctx, group) })

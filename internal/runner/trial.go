@@ -42,7 +42,7 @@ type trialRun struct {
 	out           result.Trial
 	budget        time.Duration // maximum time of this trial, without the slices of others
 	limit         time.Duration // for all trials interleaved with this one: the sum of their budgets
-	drain         time.Duration // time for data in flight at the end of a window; see run.drainLimit
+	drain         time.Duration // time for data in flight at the end of a window; see measurement.drainLimit
 	elapsed       time.Duration // time of this trial, without the slices of others
 	search        *search       // nil for other workloads
 	err           error
@@ -62,7 +62,13 @@ var errNoRate = errors.New("the cost pass has no rate yet (a bug: the run must s
 // voidError means that the path was not proven.
 type voidError struct{ error }
 
-func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
+// measurement runs groups of trials.
+type measurement struct {
+	testbed
+	patience time.Duration // how much longer the run waits, in all, for a quieter machine
+}
+
+func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	limit := r.groupLimit(trials)
 	var group []*trialRun
 	for _, t := range trials {
@@ -84,7 +90,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 }
 
 // emptyRecord is the record of a trial that has not run.
-func (r *run) emptyRecord(t plan.Trial, attempt int) result.Trial {
+func (r *measurement) emptyRecord(t plan.Trial, attempt int) result.Trial {
 	return result.Trial{
 		Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Setup: r.underTest(t.Mode).setups, Requeued: t.Requeued,
 		Pilot: t.Pilot(), Paces: t.Paces, Profiled: t.Profiled, TailRate: t.TailRate(), Paced: !t.Aside() && r.out.PaceOf(t.Workload.ID) != nil,
@@ -123,12 +129,12 @@ const (
 const sliceTimeFactor = 5
 
 // budget is the maximum time of a trial, its set-up and its proof included.
-func (r *run) budget(t plan.Trial) time.Duration { return r.longest(t) + trialGrace() }
+func (r *measurement) budget(t plan.Trial) time.Duration { return r.longest(t) + trialGrace() }
 
 // groupLimit is the deadline that the trials of a group share: the sum of their budgets. A
 // mode whose slices are slow exhausts its own budget, and no other mode loses time because
 // of it.
-func (r *run) groupLimit(trials []plan.Trial) (limit time.Duration) {
+func (r *measurement) groupLimit(trials []plan.Trial) (limit time.Duration) {
 	for _, t := range trials {
 		limit += r.budget(t)
 	}
@@ -136,7 +142,7 @@ func (r *run) groupLimit(trials []plan.Trial) (limit time.Duration) {
 }
 
 // longest is the maximum time of a trial's traffic.
-func (r *run) longest(t plan.Trial) time.Duration {
+func (r *measurement) longest(t plan.Trial) time.Duration {
 	once := r.drainLimit(t)
 	if t.Sliced() {
 		return sliceTimeFactor*t.MaxTime() + time.Duration(t.Rounds()+1)*once
@@ -147,7 +153,7 @@ func (r *run) longest(t plan.Trial) time.Duration {
 // drainLimit is the extra time of a window on a slow underlay for data in flight at its
 // end. Bulk transfers leave full buffers, which the kernel makes twice as large as
 // requested, and those of fifty streams take seconds.
-func (r *run) drainLimit(t plan.Trial) time.Duration {
+func (r *measurement) drainLimit(t plan.Trial) time.Duration {
 	rate := r.underTest(t.Mode).underlay().Rate
 	if rate == 0 {
 		return min(2*t.Held, maxDrain)
@@ -163,7 +169,7 @@ func (r *run) drainLimit(t plan.Trial) time.Duration {
 // waitBeforeGroup waits before a group of trials and records the wait with the first
 // trial. The CPU use during the wait is the idle baseline: all modes are set up and none
 // has traffic.
-func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
+func (r *measurement) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 	began := time.Now()
 	for _, tr := range group {
 		if !r.cfg.Machines.Local() && tr.err == nil {
@@ -206,7 +212,7 @@ func bounded(ctx context.Context, tr *trialRun) (context.Context, context.Cancel
 }
 
 // runWhole runs one trial without slices.
-func (r *run) runWhole(ctx context.Context, tr *trialRun) {
+func (r *measurement) runWhole(ctx context.Context, tr *trialRun) {
 	ctx, cancel := bounded(ctx, tr)
 	defer cancel()
 	tr.unlessFailed(func() error { return r.begin(ctx, tr) })
@@ -223,7 +229,7 @@ func (r *run) runWhole(ctx context.Context, tr *trialRun) {
 }
 
 // begin reads the path's counters and opens the servers' ports.
-func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
+func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = r.now()
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
@@ -392,7 +398,7 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 // changes within seconds, as that of a virtual machine with busy neighbours does, it
 // changes for all modes alike; sequential trials would each see a different background
 // load. Only one mode has traffic at a time, on all its pairs at once.
-func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
+func (r *measurement) runInterleaved(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
 	for _, tr := range group {
@@ -437,7 +443,7 @@ func (tr *trialRun) enough() bool { return tr.exchanges() && tr.elapsed > tr.bud
 // runSlice runs one slice of a trial. The CPU time in it is attributed to the trial, so
 // it ends only when all data in flight has been processed; otherwise the next mode would
 // pay for it.
-func (r *run) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sampling) {
+func (r *measurement) runSlice(ctx context.Context, tr *trialRun, sampling *evidence.Sampling) {
 	if tr.err != nil || tr.enough() {
 		return // a long trial that failed has many more slices
 	}

@@ -73,7 +73,7 @@ func checkRoundTrips(group []*trialRun) {
 
 // checkTransients ends the trials of a group in slices if one of them shows that its transfers had not settled in the
 // uncounted part of a slice, and the group of their workload before showed that, too.
-func (r *run) checkTransients(group []*trialRun) {
+func (r *measurement) checkTransients(group []*trialRun) {
 	longer := longestSlice(group, func(tr *trialRun, slice time.Duration) (time.Duration, string) {
 		profile := tr.client.Window.Profile
 		if profile == nil {

@@ -43,7 +43,7 @@ type silentError struct{ after time.Duration }
 func (e *silentError) Error() string { return fmt.Sprintf("no complete answer within %s", e.after) }
 
 // withAnswerTimeout calls ask, which sends a request, with a limit on its time.
-func (c *Cluster) withAnswerTimeout(ctx context.Context, ask func(context.Context) error) error {
+func (c *client) withAnswerTimeout(ctx context.Context, ask func(context.Context) error) error {
 	limit := cmp.Or(c.answerLimit, answerLimit)
 	if c.late.Load() {
 		limit = min(limit, hurriedLimit)

@@ -81,7 +81,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // fail returns the error of an attempt.
-func (c *Cluster) fail(err error, format string, args ...any) error {
+func (c *client) fail(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}

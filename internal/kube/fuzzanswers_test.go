@@ -46,7 +46,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		var status metav1.Status
 		if json.Unmarshal(raw, &status) == nil {
-			c := &Cluster{Context: "here"}
+			c := &Cluster{client: client{Context: "here"}}
 			err := c.fail(&apierrors.StatusError{ErrStatus: status}, "look at pod %s", "a")
 			line("error", err.Error())
 			var one *Error

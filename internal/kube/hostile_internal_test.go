@@ -110,7 +110,7 @@ func TestRepeatedAnswers(t *testing.T) {
 func TestHurriedCluster(t *testing.T) {
 	refusal := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a")
 	synctest.Test(t, func(t *testing.T) {
-		c := &Cluster{late: new(atomic.Bool)}
+		c := &Cluster{client: client{late: new(atomic.Bool)}}
 		var took []time.Duration
 		for _, answer := range []error{context.DeadlineExceeded, context.DeadlineExceeded, nil, context.DeadlineExceeded, refusal, context.DeadlineExceeded} {
 			began := time.Now()

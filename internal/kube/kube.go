@@ -5,12 +5,10 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,8 +23,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-
-	"tare/internal/timelimit"
 )
 
 // Options say which cluster is meant and what its pods run. The zero Options are what kubectl
@@ -44,21 +39,11 @@ type Options struct {
 
 // Cluster is a Kubernetes cluster.
 type Cluster struct {
-	Context string // its name in the kubeconfig, or InCluster
-	Server  string // its address
-	Version string // of the API server
-	Image   string // of the pods
-	inject  bool
-
-	config  *rest.Config
-	rest    *rest.RESTClient
-	created *sync.Map // the paths of collections in which this client has created something
-	dryRun  bool
-	owner   *owner // of what this client creates, nil for none
-
-	answerLimit time.Duration // 0 for the usual
-	stuck       *atomic.Bool  // a namespace was not removed in time
-	late        *atomic.Bool  // the API server was late or away, and has not answered since
+	Server string // its address
+	Image  string // of the pods
+	inject bool
+	stuck  *atomic.Bool // a namespace was not removed in time
+	client
 }
 
 // DryRun returns the cluster for attempts: it says whether it would create something, and does not.
@@ -88,7 +73,7 @@ func Connect(ctx context.Context, o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	c := &Cluster{Context: o.Context, Image: o.Image, inject: o.Inject, answerLimit: o.answerLimit, late: new(atomic.Bool), stuck: new(atomic.Bool), created: &sync.Map{}}
+	c := &Cluster{Image: o.Image, inject: o.Inject, stuck: new(atomic.Bool), client: client{Context: o.Context, answerLimit: o.answerLimit, late: new(atomic.Bool), created: &sync.Map{}}}
 	if raw, err := loader.RawConfig(); err == nil && c.Context == "" {
 		c.Context = raw.CurrentContext
 	}
@@ -191,102 +176,4 @@ const (
 // in returns the path of objects, or of one, in a namespace.
 func in(group, namespace, resource string, name ...string) string {
 	return path.Join(append([]string{group, "namespaces", namespace, resource}, name...)...)
-}
-
-// patience is how long a request waits for an API server that has answered before: one that
-// restarts is back within seconds, and its modes are set up again then. retryInterval is the time
-// between attempts.
-const retryInterval = 200 * time.Millisecond
-
-func patience() time.Duration { return timelimit.Scaled(30 * time.Second) }
-
-// do sends a request, and repeats it while the API server does not answer, or has too many requests. Once it has not
-// answered for that long, requests are sent once until one is answered.
-func (c *Cluster) do(ctx context.Context, verb, at string, query url.Values, body, into any) error {
-	began, hurried := time.Now(), c.late.Load()
-	for again := false; ; again = true {
-		err := c.once(ctx, verb, at, query, body, into)
-		later := isAway(err) && c.Version != "" || apierrors.IsTooManyRequests(err)
-		switch {
-		case again && verb == "POST" && isExisting(err):
-			// An attempt whose answer was lost has created it.
-			return c.once(ctx, "GET", path.Join(at, nameOf(body)), nil, nil, into)
-		case !later || ctx.Err() != nil || hurried:
-			return err
-		case time.Since(began) > patience():
-			c.late.Store(true)
-			return err
-		}
-		select {
-		case <-time.After(retryInterval):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-// nameOf returns the name of an object of the API.
-func nameOf(body any) string {
-	var object struct{ Metadata struct{ Name string } }
-	if raw, err := json.Marshal(body); err == nil {
-		_ = json.Unmarshal(raw, &object) // it was encoded here
-	}
-	return object.Metadata.Name
-}
-
-func (c *Cluster) once(ctx context.Context, verb, path string, query url.Values, body, into any) error {
-	r := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", "application/json")
-	for name, values := range query {
-		for _, v := range values {
-			r = r.Param(name, v)
-		}
-	}
-	if body != nil {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		r = r.SetHeader("Content-Type", "application/json").Body(raw)
-	}
-	var answer rest.Result
-	// Error, unlike Raw, reads what the server says of the error. The server is not asked again by the library,
-	// which would wait for as long as the server says.
-	err := c.withAnswerTimeout(ctx, func(ctx context.Context) error {
-		answer = r.MaxRetries(0).Do(ctx)
-		return answer.Error()
-	})
-	if err != nil || into == nil {
-		return err
-	}
-	raw, err := answer.Raw()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("read the answer of the API server: %w", err)
-	}
-	return nil
-}
-
-func (c *Cluster) get(ctx context.Context, path string, query url.Values, into any) error {
-	return c.do(ctx, "GET", path, query, nil, into)
-}
-
-func (c *Cluster) post(ctx context.Context, path string, body, into any) error {
-	var query url.Values
-	if c.dryRun {
-		query = url.Values{"dryRun": {metav1.DryRunAll}}
-	}
-	c.created.Store(path, true)
-	return c.do(ctx, "POST", path, query, c.owned(body), into)
-}
-
-// remove deletes an object at once. It is no error if there is none.
-func (c *Cluster) remove(ctx context.Context, path string) error {
-	zero, policy := int64(0), metav1.DeletePropagationBackground
-	err := c.do(ctx, "DELETE", path, nil, metav1.DeleteOptions{GracePeriodSeconds: &zero, PropagationPolicy: &policy}, nil)
-	if isNotFound(err) {
-		return nil
-	}
-	return err
 }

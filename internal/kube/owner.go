@@ -33,7 +33,7 @@ func ownPod() *owner {
 
 // owned returns an object with its owner, which must be in its namespace. Other values are returned
 // as they are.
-func (c *Cluster) owned(body any) any {
+func (c *client) owned(body any) any {
 	if c.owner == nil || body == nil {
 		return body
 	}

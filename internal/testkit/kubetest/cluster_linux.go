@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +32,7 @@ type Cluster struct {
 	Image    string // of this test program, which both nodes have
 	Shell    string // of an image with nothing but a shell, which both have, too
 
+	addresses
 	options  Options
 	dir      string // of this cluster, removed with it
 	programs string
@@ -56,6 +56,7 @@ func Start(t testing.TB, o Options) *Cluster {
 	c := &Cluster{options: o, programs: programs(t), inits: map[string]*process.Process{}}
 	began := time.Now()
 	c.Lab = drivertest.Lab(t, nil)
+	c.addresses = addresses{c.Lab, o.IPv6}
 	run := c.Lab.Spec.Claim.ID
 	var err error
 	if c.dir, err = lab.MkdirTemp(run, "kube"); err != nil {
@@ -72,24 +73,6 @@ func Start(t testing.TB, o Options) *Cluster {
 	c.await(t)
 	t.Logf("a cluster (%s, kube-proxy %s) took %.1f s to start", o.CNI, o.Proxy, time.Since(began).Seconds())
 	return c
-}
-
-// The cluster's addresses, within those of its lab.
-func (c *Cluster) pods() netip.Prefix { return c.Lab.Pool(lab.PoolA) }
-
-// services returns the addresses of services: two pools, for two thousand of them.
-func (c *Cluster) services() netip.Prefix {
-	return netip.PrefixFrom(c.Lab.Pool(lab.PoolB).Addr(), 21)
-}
-
-// podsOf returns the addresses of a node's pods in a cluster without flannel, which assigns them
-// by itself.
-func (c *Cluster) podsOf(h *lab.Host) netip.Prefix {
-	raw := c.pods().Addr().As4()
-	if h == c.Lab.B {
-		raw[2]++
-	}
-	return netip.PrefixFrom(netip.AddrFrom4(raw), 24)
 }
 
 // OnNode runs a program on the network of a node and returns its output.
@@ -133,6 +116,28 @@ func (c *Cluster) network(t testing.TB) {
 		}
 		c.networkIPv6(t, h)
 	}
+}
+
+// networkIPv6 prepares a node for IPv6, as network does for IPv4.
+func (c *Cluster) networkIPv6(t testing.TB, h *lab.Host) {
+	t.Helper()
+	if !c.options.IPv6 {
+		return
+	}
+	if !c.Lab.IPv6 || c.options.CNI != Bridge {
+		t.Fatal("a cluster with IPv6 requires a kernel with IPv6 and the network bridge")
+	}
+	for _, s := range [][2]string{{"net/ipv6/conf/all/forwarding", "1"}, {"net/bridge/bridge-nf-call-ip6tables", "1"}} {
+		if err := h.NS.Sysctl(s[0], s[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := c.Lab.A
+	if h == other {
+		other = c.Lab.B
+	}
+	c.OnNode(t, h, "ip", "-6", "route", "add", c.services6().String(), "dev", lab.Underlay)
+	c.OnNode(t, h, "ip", "-6", "route", "add", c.PodsIPv6(other).String(), "via", other.Addr[1].String())
 }
 
 // images writes what both nodes import: the images of this test program, of a shell, and of a

@@ -1,5 +1,5 @@
 // Package traffic defines workloads, the parameters of an endpoint of a trial and its report. The
-// built-in workloads are in traffic/tcp and traffic/udp and listed in traffic/workloads.
+// built-in workloads are in traffic/tcp, traffic/web and traffic/udp, and listed in traffic/workloads.
 package traffic
 
 import (

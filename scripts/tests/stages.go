@@ -54,7 +54,7 @@ func whole() map[string][]string {
 func chains() []group {
 	return []group{
 		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser"),
-		chain("the workloads over loopback, and trials", "internal/traffic/tcp", "internal/traffic/udp", "internal/runner", "internal/agent", "internal/traffic/hostile"),
+		chain("the workloads over loopback, and trials", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp", "internal/runner", "internal/agent", "internal/traffic/hostile"),
 		{about: "labs and engines", parallel: 1, pkgs: labs},
 	}
 }

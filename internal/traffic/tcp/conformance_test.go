@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -63,7 +64,7 @@ func TestConformance(t *testing.T) {
 			}
 			for _, on := range on {
 				t.Run(fmt.Sprintf("%s/%s/sliced %t/%s", s.kind, s.what, sliced, on), func(t *testing.T) {
-					p := params(s.kind)
+					p := loopback.Params(s.kind)
 					s.change(&p)
 					if sliced {
 						p.Slice, p.Rounds = 40*time.Millisecond, 3
@@ -71,7 +72,7 @@ func TestConformance(t *testing.T) {
 					if p.CPU >= 0 && fastest().name == "portable" {
 						p.CPU = -1 // no CPU to pin to
 					}
-					p, client, server, err := grown(t.Context(), kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind), p)
+					p, client, server, err := loopback.Grown(t.Context(), loopback.KindOf(over(on.Client), p.Kind), loopback.KindOf(over(on.Server), p.Kind), p)
 					must.Do(t, err)
 					agree(t, p, client, server)
 					checkMetrics(t, p, client, server)
@@ -128,7 +129,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	if p.Rounds > 0 {
 		intervals, interval = p.Rounds, p.Slice-p.Slice/traffic.SliceWarmup
 	}
-	w := kindOf(All(), p.Kind)
+	w := loopback.KindOf(All(), p.Kind)
 	m, series := w.Metrics(p, client, server)
 	if len(series.Values) != intervals || math.Abs(series.Interval-interval.Seconds()) > interval.Seconds()/1000 {
 		t.Fatalf("series %+v, want %d values of %s", series, intervals, interval)
@@ -182,23 +183,23 @@ func TestForeignConnections(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.what, on), func(t *testing.T) {
 				t.Parallel()
-				p := params(s.kind)
+				p := loopback.Params(s.kind)
 				s.change(&p)
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				far := kindOf(over(on.server), s.kind)
-				address, end := serve(ctx, t, far, p)
+				far := loopback.KindOf(over(on.Server), s.kind)
+				address, end := loopback.Serve(ctx, t, far, p)
 				for _, sent := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
 					c := must.Get(net.Dial("tcp", address))(t)
 					must.Get(c.Write([]byte(sent)))(t)
 					defer c.Close() // the silent one stays, and must not delay the trial
 				}
 				p.Address = address
-				w := kindOf(over(on.client), s.kind)
+				w := loopback.KindOf(over(on.Client), s.kind)
 				client := must.Get(w.Dial(ctx, p, nil))(t)
 				a := <-end
-				if a.err != nil || a.Refused != 3 || a.Received != client.Sent {
-					t.Errorf("%v: refused %d, received %d of %d", a.err, a.Refused, a.Received, client.Sent)
+				if a.Err != nil || a.Refused != 3 || a.Received != client.Sent {
+					t.Errorf("%v: refused %d, received %d of %d", a.Err, a.Refused, a.Received, client.Sent)
 				}
 			})
 		}
@@ -216,21 +217,21 @@ func TestCancelledTrial(t *testing.T) {
 			{"tcp_rr", "", func(*traffic.Params) {}},
 		} {
 			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.what, on), func(t *testing.T) {
-				p := params(s.kind)
+				p := loopback.Params(s.kind)
 				p.Duration = time.Minute
 				s.change(&p)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				far := kindOf(over(on.server), s.kind)
-				address, end := serve(ctx, t, far, p)
+				far := loopback.KindOf(over(on.Server), s.kind)
+				address, end := loopback.Serve(ctx, t, far, p)
 				time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 				p.Address = address
-				w := kindOf(over(on.client), s.kind)
+				w := loopback.KindOf(over(on.Client), s.kind)
 				_, err := w.Dial(ctx, p, nil)
 				a := <-end
 				// One endpoint may find the other closed before it is cancelled itself. To the
 				// server of tcp_rr, a cancelled client has simply finished.
-				if err == nil || a.err == nil && s.kind != "tcp_rr" || !strings.Contains(fmt.Sprint(err, a.err), "enough") {
-					t.Errorf("cancelled, but the client returned %v and the server %v", err, a.err)
+				if err == nil || a.Err == nil && s.kind != "tcp_rr" || !strings.Contains(fmt.Sprint(err, a.Err), "enough") {
+					t.Errorf("cancelled, but the client returned %v and the server %v", err, a.Err)
 				}
 			})
 		}
@@ -244,16 +245,16 @@ func TestSilentConnections(t *testing.T) {
 	for _, on := range pairings() {
 		for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_crr"} {
 			t.Run(fmt.Sprintf("%s/%s", kind, on), func(t *testing.T) {
-				p := params(kind)
+				p := loopback.Params(kind)
 				p.Slice, p.Rounds = 40*time.Millisecond, 2
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				address, end := serve(ctx, t, kindOf(over(on.server), kind), p)
+				address, end := loopback.Serve(ctx, t, loopback.KindOf(over(on.Server), kind), p)
 				p.Address = address
 				silence(t, address, before)
-				session, err := kindOf(over(on.client), kind).(traffic.Sliced).Open(ctx, p)
+				session, err := loopback.KindOf(over(on.Client), kind).(traffic.Sliced).Open(ctx, p)
 				if err != nil {
-					t.Fatal(err, (<-end).err)
+					t.Fatal(err, (<-end).Err)
 				}
 				silence(t, address, during)
 				for range p.Rounds {
@@ -261,8 +262,8 @@ func TestSilentConnections(t *testing.T) {
 				}
 				client := session.Close()
 				a := <-end
-				if a.err != nil || a.Refused != before+during || a.Received != client.Sent {
-					t.Errorf("%v: refused %d, want %d; received %d of %d", a.err, a.Refused, before+during, a.Received, client.Sent)
+				if a.Err != nil || a.Refused != before+during || a.Received != client.Sent {
+					t.Errorf("%v: refused %d, want %d; received %d of %d", a.Err, a.Refused, before+during, a.Received, client.Sent)
 				}
 			})
 		}

@@ -11,6 +11,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -70,7 +71,7 @@ func newCRRTrial(p traffic.Params) (crrTrial, error) {
 
 // options returns the socket options of the data connections.
 func (t crrTrial) options() socket.TCPOptions {
-	o := optionsOf(t.Params)
+	o := connection.Options(t.Params)
 	o.Reset = t.Close == study.RST
 	return o
 }
@@ -116,7 +117,7 @@ func (w crr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, 
 		s.restore()
 		return nil, err
 	}
-	s.kernel = readKernelTCP()
+	s.kernel = connection.ReadKernel()
 	return s, nil
 }
 
@@ -155,17 +156,17 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	defer c.close()
-	start, kernel := clock.Now(), readKernelTCP()
+	defer c.Close()
+	start, kernel := clock.Now(), connection.ReadKernel()
 	n, err := s.path.serveCRR(ctx, s.listener, c[0], s.t)
 	if err != nil {
-		return traffic.Report{}, tooManyFiles(err, s.t.Params)
+		return traffic.Report{}, connection.TooManyFiles(err, s.t.Params)
 	}
 	s.listener.CountQueued()
 	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n.messages,
 		End: result.End{CPU: s.t.Pinned(), Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}}
-	c.fillReport(&r)
+	c.FillReport(&r)
 	r.Connections, r.Refused = int(n.connections), s.listener.Refused
-	s.t.estimate(&r, n.connections, int(s.t.ResponseSize), s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)
+	connection.Estimate(&r, n.connections, int(s.t.ResponseSize), s.t.requestBytes(), connection.ReadKernel().Retransmits-kernel.Retransmits)
 	return r, nil
 }

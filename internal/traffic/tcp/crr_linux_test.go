@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
+	"tare/internal/traffic/connection"
 )
 
 // helperEnv makes the test binary run one trial with both endpoints and print the result, in its
@@ -45,7 +47,7 @@ func TestHelper(t *testing.T) {
 	if text == "" {
 		return
 	}
-	room(t)
+	loopback.Room(t)
 	var task helperTask
 	must.Do(t, json.Unmarshal([]byte(text), &task))
 	if task.Files > 0 {
@@ -55,18 +57,18 @@ func TestHelper(t *testing.T) {
 	if task.Portable {
 		n = implementations()[1]
 	}
-	w := kindOf(over(n), task.Params.Kind)
+	w := loopback.KindOf(over(n), task.Params.Kind)
 	var (
 		r   helperResult
 		err error
 	)
-	r.Client, r.Server, err = between(t.Context(), w, w, task.Params)
+	r.Client, r.Server, err = loopback.Between(t.Context(), w, w, task.Params)
 	if err != nil {
 		r.Error = err.Error()
 	}
 	snmp, _ := os.ReadFile("/proc/net/snmp")
-	r.Active, r.Passive = protocolCounter(string(snmp), "Tcp", "ActiveOpens"), protocolCounter(string(snmp), "Tcp", "PassiveOpens")
-	r.Segments = uint64(protocolCounter(string(snmp), "Tcp", "OutSegs"))
+	r.Active, r.Passive = connection.ProtocolCounter(string(snmp), "Tcp", "ActiveOpens"), connection.ProtocolCounter(string(snmp), "Tcp", "PassiveOpens")
+	r.Segments = uint64(connection.ProtocolCounter(string(snmp), "Tcp", "OutSegs"))
 	r.TimeWait, r.TimeWaitServer = timeWaits()
 	out := must.Get(json.Marshal(r))(t)
 	_, _ = os.Stdout.WriteString("\nresult " + hex.EncodeToString(out) + "\n")
@@ -136,7 +138,7 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		for _, flows := range []int{1, 8} {
 			for _, reset := range []bool{false, true} {
-				p := params("tcp_crr")
+				p := loopback.Params("tcp_crr")
 				p.Streams, p.Close, p.RequestSize, p.ResponseSize = flows, closing(reset), 1, 1
 				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
 				r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{
@@ -170,7 +172,7 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 func TestCRRPortsExhausted(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		for _, flows := range []int{1, 4} {
-			p := params("tcp_crr")
+			p := loopback.Params("tcp_crr")
 			p.Streams, p.Warmup, p.Duration = flows, 0, 500*time.Millisecond
 			r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{"net/ipv4/ip_local_port_range": "40000 40009", "net/ipv4/tcp_tw_reuse": "0"})
 			if r.Error != "" {
@@ -190,7 +192,7 @@ func TestCRRPortsExhausted(t *testing.T) {
 
 // A full TIME_WAIT table is reported.
 func TestCRRTimeWaitFull(t *testing.T) {
-	p := params("tcp_crr")
+	p := loopback.Params("tcp_crr")
 	p.Duration = 200 * time.Millisecond
 	r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/tcp_max_tw_buckets": "3"})
 	if r.Error != "" {
@@ -205,7 +207,7 @@ func TestCRRTimeWaitFull(t *testing.T) {
 func TestTooManyFlows(t *testing.T) {
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for _, portable := range []bool{false, true} {
-			p := params(kind)
+			p := loopback.Params(kind)
 			p.Streams, p.Limit = 100_000, 5*time.Second
 			p.Warmup, p.Duration = 0, time.Second
 			r := helper(t, helperTask{Params: p, Portable: portable, Files: 200}, (*exec.Cmd).Start)

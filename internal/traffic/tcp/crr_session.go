@@ -2,14 +2,16 @@ package tcp
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
 
 	"tare/internal/result"
-	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/warning"
 )
 
@@ -27,21 +29,21 @@ type crrWindow struct {
 	bins       traffic.LoopCounter
 	connect    *traffic.Distribution
 	firstByte  *traffic.Distribution
-	made       int64         // connections in this window and before
-	portMisses int64         // connection attempts without a free source port
-	stalled    time.Duration // time without a source port in the timed part, sum of all flows
-	searching  time.Duration // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
-	before     int64         // exchanges before this window
-	failed     tally         // connections of the timed part
-	tried      tries         // connections in this window and before
-	inRow      tally         // connections since the last that succeeded
-	searched   bool          // opening the last connection took longer
+	made       int64            // connections in this window and before
+	portMisses int64            // connection attempts without a free source port
+	stalled    time.Duration    // time without a source port in the timed part, sum of all flows
+	searching  time.Duration    // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
+	before     int64            // exchanges before this window
+	failed     connection.Tally // connections of the timed part
+	tried      connection.Tries // connections in this window and before
+	inRow      connection.Tally // connections since the last that succeeded
+	searched   bool             // opening the last connection took longer
 }
 
 // done counts a connection by the times at which it was begun, was connected, had its first byte
 // and was closed. late says that its handshake lost a packet.
 func (w *crrWindow) done(begun, connected, first, closed time.Duration, late bool) {
-	w.inRow = tally{}
+	w.inRow = connection.Tally{}
 	if late {
 		w.tried.Late++
 	}
@@ -66,23 +68,17 @@ func (w *crrWindow) countSearch(timed time.Duration) {
 	w.searched = timed > slowPortSearch
 }
 
-// noPortTimeout is how long a flow waits before it tries again to get a source port.
-const noPortTimeout = 10 * time.Millisecond
-
 // slowPortSearch is much longer than opening a connection takes, unless the kernel searches all
 // source ports for a free one.
 const slowPortSearch = time.Millisecond
-
-// serverReplyTimeout bounds the time from the start of a connection to its response.
-func serverReplyTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
 // crrSession is the client, which measures the time.
 type crrSession struct {
 	path           path
 	t              crrTrial
 	addr           netip.AddrPort
-	control        conns
-	kernel         kernelTCP
+	control        connection.List
+	kernel         connection.Kernel
 	connect, first *traffic.Distribution
 	made, total    int64 // connections and exchanges
 	portMisses     int64
@@ -90,8 +86,8 @@ type crrSession struct {
 	stalled        time.Duration
 	driven         time.Duration
 	window         traffic.Window
-	failed, inRow  tally
-	tried          tries
+	failed, inRow  connection.Tally
+	tried          connection.Tries
 	restore        func()
 }
 
@@ -107,7 +103,7 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 	s.total += w.bins.Total
 	s.tried.Tried = s.total + s.tried.Failed()
 	if err != nil {
-		return traffic.WithAttempts(tooManyFiles(err, t.Params), s.tried.Attempts)
+		return traffic.WithAttempts(connection.TooManyFiles(err, t.Params), s.tried.Attempts)
 	}
 	s.portMisses += w.portMisses
 	s.searching += w.searching
@@ -127,17 +123,17 @@ func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) err
 }
 
 // RTT is that of the control connection, over the same path.
-func (s *crrSession) RTT() time.Duration { return s.control.leastRTT() }
+func (s *crrSession) RTT() time.Duration { return s.control.LeastRTT() }
 
 func (s *crrSession) Close() traffic.Report {
 	defer s.restore()
-	defer s.control.close()
+	defer s.control.Close()
 	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
 		End: result.End{CPU: s.t.Pinned(), Sent: s.made * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}}
-	s.control.fillReport(&r)
-	kernel := readKernelTCP()
+	s.control.FillReport(&r)
+	kernel := connection.ReadKernel()
 	r.Connections = int(s.made)
-	s.t.estimate(&r, s.made, s.t.requestBytes(), int(s.t.ResponseSize), kernel.retransmits-s.kernel.retransmits)
+	connection.Estimate(&r, s.made, s.t.requestBytes(), int(s.t.ResponseSize), kernel.Retransmits-s.kernel.Retransmits)
 	w := &r.Window
 	w.Sent, w.Received = w.Messages*int64(s.t.RequestSize), w.Messages*int64(s.t.ResponseSize)
 	w.Connect, w.FirstByte = s.connect, s.first
@@ -150,7 +146,7 @@ func (s *crrSession) Close() traffic.Report {
 }
 
 // notes reports which resources ran out.
-func (s *crrSession) notes(now kernelTCP) []result.Note {
+func (s *crrSession) notes(now connection.Kernel) []result.Note {
 	var notes []result.Note
 	if n := s.window.Failed; n > 0 {
 		notes = append(notes, warning.NewNote(warning.LostExchanges, "%d of %d connections failed: %s", n, n+s.window.Messages, s.failed))
@@ -162,12 +158,12 @@ func (s *crrSession) notes(now kernelTCP) []result.Note {
 			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one. %d connections were opened in total, and the connection rate is that of the remaining time; %s",
 			s.window.Seconds, s.stalled.Seconds(), s.made, advice))
 	// The kernel assigns every other port first, so it becomes slow at half of them.
-	case s.searching*searchingShare > s.driven && now.timeWait*5 > now.sourcePorts*2:
+	case s.searching*searchingShare > s.driven && now.TimeWait*5 > now.SourcePorts*2:
 		notes = append(notes, warning.NewNote(warning.PortsExhausted,
 			"source ports were nearly used up: %d sockets in TIME_WAIT at the end, of %d ports, and the search for a free one took %.3g s of %.3g s. This lowers the connection rate of the %d connections; %s",
-			now.timeWait, now.sourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice))
+			now.TimeWait, now.SourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice))
 	}
-	if n := now.timeWaitOverflows - s.kernel.timeWaitOverflows; n > 0 {
+	if n := now.TimeWaitOverflows - s.kernel.TimeWaitOverflows; n > 0 {
 		notes = append(notes, warning.NewNote(warning.TimeWaitFull,
 			"the kernel's table of TIME_WAIT sockets was full: connections closed without TIME_WAIT, which is cheaper: %d; raise net.ipv4.tcp_max_tw_buckets", n))
 	}
@@ -178,19 +174,39 @@ func (s *crrSession) notes(now kernelTCP) []result.Note {
 // reported.
 const searchingShare = 20
 
-// estimate adds an upper bound of what the data connections put on the wire at one endpoint.
-// Reading it from the kernel for each connection would cost more than the connection. Besides the
-// segments of payload (including the tag) and one acknowledgement for each received, an endpoint
-// sends at most five: SYN, the acknowledgement of the other SYN, FIN or RST, the acknowledgement of
-// the other FIN, and a window update. The retransmissions of the whole namespace are added.
-func (t crrTrial) estimate(r *traffic.Report, connections int64, out, in int, resent int64) {
-	const frame = 5
-	// No path has a smaller MTU than 576 bytes (IPv4; here without headers, RFC 9293, 3.7.1).
-	mss := 536
-	if r.MSS > 0 {
-		mss = r.MSS
+// fail counts a connection that ended with err, after which its flow opens the next. It returns err if that ends the
+// trial: if it is of this host, if no flow has had any answer, or if so many in a row failed that the server has gone.
+func (w *crrWindow) fail(err error, begun, at time.Duration) error {
+	f, counted := connection.FailureOf(err)
+	if !counted {
+		return err
 	}
-	each := frame + (out+mss-1)/mss + (in+mss-1)/mss
-	r.TCP.Segments += uint64(connections)*uint64(each) + uint64(resent)
-	r.TCP.Wire += uint64(connections)*uint64(out) + uint64(resent)*uint64(mss)
+	w.tried.Add(f)
+	if w.bins.Add(begun, at, false) {
+		w.failed[f]++
+	}
+	most := connection.MostRefused
+	if f == connection.Unanswered {
+		most = connection.MostUnanswered + w.Streams
+	}
+	w.inRow[f]++
+	switch {
+	case f == connection.Unanswered && w.bins.Total == 0 && w.before == 0 && w.inRow[f] >= int64(w.Streams):
+		return err
+	case w.inRow[f] > int64(most):
+		return fmt.Errorf("%w, as did %d before it", err, w.inRow[f]-1)
+	}
+	return nil
+}
+
+// ownTime is [traffic.OwnTime] of tcp_crr, which reads its clock when a connection is opened, connected, answered and closed.
+func (t crrTrial) ownTime() *float64 {
+	t.Params, _ = exchange.OwnParams(t.Params)
+	w := &crrWindow{crrTrial: t, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(t.Params), Flows: t.Streams},
+		connect: traffic.NewDistribution(), firstByte: traffic.NewDistribution()}
+	start := clock.Now()
+	return traffic.OwnTime(start.Since, func(from, at time.Duration) {
+		w.countSearch(start.Since() - from)
+		w.done(from, start.Since(), start.Since(), at, false)
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
@@ -19,13 +20,13 @@ import (
 
 // Both endpoints count the same for any implementations, flows, sizes and ways to close.
 func TestCRRConformance(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
 		name := fmt.Sprintf("%s, reset %t", x, x.other)
-		p := params("tcp_crr")
+		p := loopback.Params("tcp_crr")
 		p.Streams, p.RequestSize, p.ResponseSize, p.Close = x.flows, study.Size(x.request), study.Size(x.response), closing(x.other)
 		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
-		p, c, s, err := grown(t.Context(), crr{x.on.client}, crr{x.on.server}, p)
+		p, c, s, err := loopback.Grown(t.Context(), crr{x.on.Client}, crr{x.on.Server}, p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -41,12 +42,12 @@ func TestCRRConformance(t *testing.T) {
 
 // Slices use one control connection, and nothing between them is lost.
 func TestCRRSlices(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
-			p := params("tcp_crr")
+			p := loopback.Params("tcp_crr")
 			p.Streams, p.RequestSize, p.ResponseSize, p.Slice, p.Rounds = flows, 1, 1, 50*time.Millisecond, 4
-			c, s := must.Get2(between(t.Context(), crr{path.client}, crr{path.server}, p))(must.Named(t, path))
+			c, s := must.Get2(loopback.Between(t.Context(), crr{path.Client}, crr{path.Server}, p))(must.Named(t, path))
 			c.Notes = nil
 			rrAgree(t, path.String(), p, c, s)
 			if len(c.Window.Series) != 4 || !(c.Window.Seconds > 0) { // it follows the connections that began in the slices
@@ -62,14 +63,14 @@ func TestCRRSlices(t *testing.T) {
 // Foreign connections during the trial, silent or not, are refused, do not stop the trial and are
 // not counted.
 func TestCRRForeignConnections(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
-			p := params("tcp_crr")
+			p := loopback.Params("tcp_crr")
 			p.Streams, p.Slice, p.Rounds = flows, 100*time.Millisecond, 2
-			address, end := serve(t.Context(), t, crr{path.server}, p)
+			address, end := loopback.Serve(t.Context(), t, crr{path.Server}, p)
 			p.Address = address
-			session, err := crr{path.client}.Open(t.Context(), p)
+			session, err := crr{path.Client}.Open(t.Context(), p)
 			if err != nil {
 				t.Fatalf("%s, %d flows: %v", path, flows, err)
 			}
@@ -80,7 +81,7 @@ func TestCRRForeignConnections(t *testing.T) {
 			err = errors.Join(err, session.Slice(t.Context(), p.Slice))
 			c := session.Close()
 			s := <-end
-			must.Do(must.Named(t, fmt.Sprintf("%s, %d flows", path, flows)), errors.Join(err, s.err))
+			must.Do(must.Named(t, fmt.Sprintf("%s, %d flows", path, flows)), errors.Join(err, s.Err))
 			must.EqualFor(t, fmt.Sprintf("%s, %d flows", path, flows), 4, s.Refused)
 			s.Refused, c.Notes = 0, nil
 			rrAgree(t, path.String(), p, c, s.Report)
@@ -111,7 +112,7 @@ func foreign(t *testing.T, address string) error {
 // A server that closes, hangs or exits ends the trial with a reason, before its deadline.
 func TestCRRBadServer(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1") // one of them waits for a limit
-	room(t)
+	loopback.Room(t)
 	for name, test := range map[string]struct {
 		serve func(net.Conn)
 		want  []string
@@ -124,7 +125,7 @@ func TestCRRBadServer(t *testing.T) {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
-					p := params("tcp_crr")
+					p := loopback.Params("tcp_crr")
 					p.Streams, p.Duration = flows, time.Minute
 					p.Address = crrFakeServer(t, p, test.serve)
 					_, err := crr{n}.Dial(t.Context(), p, nil)
@@ -139,12 +140,12 @@ func TestCRRBadServer(t *testing.T) {
 
 // Connections that a server, or what is before it, ends are counted beside the others.
 func TestCRRSomeFail(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, flows := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%T/%d", n, flows), func(t *testing.T) {
 				t.Parallel()
-				p := params("tcp_crr")
+				p := loopback.Params("tcp_crr")
 				p.Streams, p.Duration = flows, 300*time.Millisecond
 				var taken, ended atomic.Int64
 				p.Address = crrFakeServer(t, p, func(c net.Conn) {
@@ -211,12 +212,12 @@ func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 // An endpoint that exits or is cancelled ends the other one. A client without the token is never
 // served.
 func TestCRRPeerExits(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, path := range pairings() {
-		p := params("tcp_crr")
+		p := loopback.Params("tcp_crr")
 		p.Streams, p.Duration = 2, time.Minute
 		serve := func(ctx context.Context) (string, chan error) {
-			srv := must.Get(crr{path.server}.Listen(p))(t)
+			srv := must.Get(crr{path.Server}.Listen(p))(t)
 			served := make(chan error, 1)
 			go func() {
 				_, err := srv.Serve(ctx, nil)
@@ -230,7 +231,7 @@ func TestCRRPeerExits(t *testing.T) {
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q := p
 		q.Address = addr
-		_, err := crr{path.client}.Dial(t.Context(), q, nil)
+		_, err := crr{path.Client}.Dial(t.Context(), q, nil)
 		if serr := <-served; err == nil || serr == nil || !strings.Contains(serr.Error(), "enough") {
 			t.Errorf("%s: server cancelled: client %v, server %v", path, err, serr)
 		}
@@ -241,7 +242,7 @@ func TestCRRPeerExits(t *testing.T) {
 		addr, served = serve(bounded)
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q.Address = addr
-		_, err = crr{path.client}.Dial(ctx, q, nil)
+		_, err = crr{path.Client}.Dial(ctx, q, nil)
 		must.FailFor(t, path, err, "enough")
 		if err := <-served; err != nil {
 			t.Logf("%s: client cancelled: server %v", path, err)
@@ -251,35 +252,24 @@ func TestCRRPeerExits(t *testing.T) {
 		// The client is cancelled before it begins.
 		gone, give := context.WithCancelCause(t.Context())
 		give(errors.New("enough"))
-		must.FailFor(t, fmt.Sprintf("%s: cancelled before it began", path), must.Err(crr{path.client}.Dial(gone, q, nil)), "enough")
+		must.FailFor(t, fmt.Sprintf("%s: cancelled before it began", path), must.Err(crr{path.Client}.Dial(gone, q, nil)), "enough")
 
 		// The client has another token.
 		ctx, cancel = context.WithCancelCause(t.Context())
 		addr, served = serve(ctx)
 		q.Address, q.Token = addr, strings.Repeat("x", len(p.Token))
-		_, err = crr{path.client}.Dial(t.Context(), q, nil)
+		_, err = crr{path.Client}.Dial(t.Context(), q, nil)
 		must.FailFor(t, path, err, "wait for the server")
 		cancel(errors.New("enough"))
 		must.FailFor(t, fmt.Sprintf("%s: a client without the token was served", path), <-served)
 	}
 }
 
-// The kernel's tables are parsed correctly.
-func TestReadKernelTables(t *testing.T) {
-	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 23 4\n"
-	must.EqualFor(t, "RetransSegs", int64(23), protocolCounter(snmp, "Tcp", "RetransSegs"))
-	const sockstat = "sockets: used 18\nTCP: inuse 1 orphan 0 tw 77 alloc 18 mem 1676\n"
-	must.EqualFor(t, "tw", int64(77), socketCount(sockstat, "TCP:", "tw"))
-	for _, text := range []string{"", "Tcp:", "Tcp: a\n", "Tcp: a\nTcp:\n", "TCP: tw"} {
-		must.EqualFor(t, fmt.Sprintf("%q gave a number", text), []int64{0, 0}, []int64{protocolCounter(text, "Tcp", "a"), socketCount(text, "TCP:", "tw")})
-	}
-}
-
 // A server that stops to listen refuses all further connections, which ends the trial with the reason, not with the first one.
 func TestCRRRefused(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, n := range implementations() {
-		p := params("tcp_crr")
+		p := loopback.Params("tcp_crr")
 		p.Streams, p.Duration = 1, time.Minute
 		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		p.Address = l.Addr().String()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
@@ -17,9 +18,9 @@ import (
 // Every pair of implementations answers every query on every flow, with and without a schedule and
 // slices, and both endpoints count the same.
 func TestDNSConformance(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{0, 0}, {0, 0}}) { // the sizes follow from the zone
-		p := params("tcp_dns")
+		p := loopback.Params("tcp_dns")
 		p.Streams = x.flows
 		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 		if x.other {
@@ -28,7 +29,7 @@ func TestDNSConformance(t *testing.T) {
 			p.Slice, p.Rounds = 20*time.Millisecond, 3
 		}
 		name := fmt.Sprintf("%s, rate %d, %d slices", x, p.TransactionRate, p.Rounds)
-		p, c, s, err := grown(t.Context(), dnsQueries{rr{x.on.client}}, dnsQueries{rr{x.on.server}}, p)
+		p, c, s, err := loopback.Grown(t.Context(), dnsQueries{rr{x.on.Client}}, dnsQueries{rr{x.on.Server}}, p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -45,12 +46,12 @@ func TestDNSConformance(t *testing.T) {
 
 // A message that is sent in pieces is answered whole.
 func TestDNSInPieces(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, n := range implementations() {
-		p := params("tcp_dns")
+		p := loopback.Params("tcp_dns")
 		p.Streams = 2
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
+		address, end := loopback.Serve(ctx, t, dnsQueries{rr{n}}, p)
 		var all []net.Conn
 		for range p.Streams {
 			c := must.Get(net.Dial("tcp", address))(t)
@@ -74,8 +75,8 @@ func TestDNSInPieces(t *testing.T) {
 		for _, c := range all {
 			c.Close()
 		}
-		if a := <-end; a.err != nil || a.Messages != 1 {
-			t.Errorf("%s: %d answered, %v", n.name, a.Messages, a.err)
+		if a := <-end; a.Err != nil || a.Messages != 1 {
+			t.Errorf("%s: %d answered, %v", n.name, a.Messages, a.Err)
 		}
 		cancel()
 	}
@@ -84,10 +85,10 @@ func TestDNSInPieces(t *testing.T) {
 // A server that answers something else, and a client that sends something else, end the trial with a
 // reason.
 func TestDNSBadPeers(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, flows := range []int{1, 3} {
-			p := params("tcp_dns")
+			p := loopback.Params("tcp_dns")
 			p.Streams = flows
 			sized, _, err := dnsParams(p)
 			must.Do(t, err)
@@ -100,13 +101,13 @@ func TestDNSBadPeers(t *testing.T) {
 			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), err, "receive response: it is not the answer to the query")
 
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			address, end := serve(ctx, t, dnsQueries{rr{n}}, p)
+			address, end := loopback.Serve(ctx, t, dnsQueries{rr{n}}, p)
 			for range flows {
 				c := must.Get(net.Dial("tcp", address))(t)
 				defer c.Close()
 				must.Get(c.Write([]byte(p.Token + strings.Repeat("x", int(sized.RequestSize)))))(t)
 			}
-			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), (<-end).err, "receive request: it is not a query of this trial")
+			must.FailFor(t, fmt.Sprintf("%s, %d flows", n.name, flows), (<-end).Err, "receive request: it is not a query of this trial")
 			cancel()
 		}
 	}

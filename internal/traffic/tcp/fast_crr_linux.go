@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -57,7 +59,7 @@ func runCRRFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 			request: make([]byte, min(w.requestBytes(), maxMessageCall)), response: make([]byte, min(w.ResponseSize, maxMessageCall))}
 		err := c.prepare()
 		if err == nil {
-			err = withCause(ctx, c.run())
+			err = exchange.WithCause(ctx, c.run())
 		}
 		c.close()
 		return err
@@ -99,7 +101,7 @@ func (c *crrClient) run() error {
 	}
 	for {
 		if c.over.Load() {
-			return errCancelled
+			return exchange.ErrCancelled
 		}
 		at = c.since()
 		ended := at >= c.bins.End
@@ -121,7 +123,7 @@ func (c *crrClient) run() error {
 func (c *crrClient) wait() error {
 	timeout := socket.PollTimeout
 	if c.flowsWithoutPort > 0 {
-		timeout = noPortTimeout
+		timeout = connection.PortRetry
 	}
 	if c.poll == nil && c.busy > 0 {
 		f := &c.flows[0]
@@ -136,7 +138,7 @@ func (c *crrClient) wait() error {
 		return c.check(err)
 	}
 	if c.busy == 0 {
-		socket.Sleep(noPortTimeout)
+		socket.Sleep(connection.PortRetry)
 		return nil
 	}
 	events, err := c.poll.Wait(timeout)
@@ -156,10 +158,10 @@ func (c *crrClient) check(err error) error {
 	at := c.since()
 	for i := range c.flows {
 		f := &c.flows[i]
-		if err != nil || f.state == crrIdle || at-f.begun <= serverReplyTimeout() {
+		if err != nil || f.state == crrIdle || at-f.begun <= connection.ReplyTimeout() {
 			continue
 		}
-		err = c.lose(i, noReplyError(c.addr, c.made-1))
+		err = c.lose(i, connection.NoReplyError(c.addr, c.made-1))
 	}
 	return err
 }
@@ -208,7 +210,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 		c.portMisses++
 		c.flowsWithoutPort++
 		f.withoutPortSince = max(at, 1)
-		c.retry = at + noPortTimeout
+		c.retry = at + connection.PortRetry
 		return nil
 	}
 	if err != nil { // of this host: what the other one does comes later
@@ -257,7 +259,7 @@ func (c *crrClient) advance(i int) error {
 	if f.state == crrAsking {
 		if f.left == c.requestBytes() {
 			f.connected = c.since()
-			f.late = isLate(f.connected-f.begun, func() int64 { return socket.FastStream(f.fd).Info().Retransmits })
+			f.late = connection.Late(f.connected-f.begun, func() int64 { return socket.FastStream(f.fd).Info().Retransmits })
 		}
 		if err := c.ask(f); err != nil { // its response is a separate event
 			return c.lose(i, err)
@@ -270,7 +272,7 @@ func (c *crrClient) advance(i int) error {
 			return nil
 		}
 		if err == nil && n == 0 {
-			err = errPeerClosed
+			err = connection.ErrPeerClosed
 		}
 		if err != nil {
 			return c.lose(i, fmt.Errorf("receive response from %s after %d connections: %w", c.addr, c.made, err))

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -41,10 +42,6 @@ type crrServerLoop struct {
 	crrServed
 }
 
-// crrPollTimeout bounds one wait for a connection or its request. A silent foreign connection
-// delays the others once, by no more than this.
-const crrPollTimeout = 20 * time.Millisecond
-
 // listenerID identifies the listening socket in the poller.
 const listenerID = -1
 
@@ -60,13 +57,13 @@ func serveCRRFast(ctx context.Context, l *admitter, control socket.Stream, t crr
 			return err
 		}
 		defer s.close()
-		if err := socket.SetTimeout(s.listenFD, crrPollTimeout); err != nil {
+		if err := socket.SetTimeout(s.listenFD, exchange.AcceptTimeout); err != nil {
 			return err
 		}
 		if err := s.poll.Add(s.listenFD, listenerID, unix.EPOLLIN); err != nil {
 			return err
 		}
-		return withCause(ctx, s.run())
+		return exchange.WithCause(ctx, s.run())
 	})
 	return s.crrServed, err
 }
@@ -90,7 +87,7 @@ const controlCheckInterval = 256
 func (s *crrServerLoop) run() error {
 	for round := 1; ; round++ {
 		if s.over.Load() {
-			return errCancelled
+			return exchange.ErrCancelled
 		}
 		idle, err := s.step()
 		if err != nil {
@@ -131,7 +128,7 @@ func (s *crrServerLoop) step() (idle bool, err error) {
 			return false, err
 		}
 		if s.pollsAccept {
-			if ready, err := socket.PollFD(s.listenFD, unix.POLLIN, crrPollTimeout); !ready || err != nil {
+			if ready, err := socket.PollFD(s.listenFD, unix.POLLIN, exchange.AcceptTimeout); !ready || err != nil {
 				return !ready, err
 			}
 		}
@@ -215,7 +212,7 @@ func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 		}
 		if err != nil {
 			socket.CloseNow(c.fd)
-			if _, counted := failureOf(err); counted { // by the client
+			if _, counted := connection.FailureOf(err); counted { // by the client
 				return true, nil
 			}
 			return true, fmt.Errorf("send response after %d others: %w", s.messages, err)
@@ -251,7 +248,7 @@ func (s *crrServerLoop) hasTag(b []byte, at int) bool {
 func (s *crrServerLoop) refuse(fd, got int, err error) error {
 	socket.CloseNow(fd)
 	if got >= len(s.tag) {
-		if _, counted := failureOf(err); err == nil || counted { // by the client
+		if _, counted := connection.FailureOf(err); err == nil || counted { // by the client
 			return nil
 		}
 		return fmt.Errorf("receive request after %d others: %w", s.connections, err)
@@ -262,9 +259,9 @@ func (s *crrServerLoop) refuse(fd, got int, err error) error {
 
 // park adds a connection to the poller.
 func (s *crrServerLoop) park(c crrConn) error {
-	if s.waiting >= s.Streams+maxRefused {
+	if s.waiting >= s.Streams+connection.MaxRefused {
 		socket.CloseNow(c.fd)
-		return tooManySilent(s.waiting+1, s.Streams)
+		return connection.TooManySilent(s.waiting+1, s.Streams)
 	}
 	id := len(s.parked)
 	if n := len(s.free); n > 0 {

@@ -8,7 +8,6 @@ import (
 
 func fastest() path {
 	return path{name: "fast", net: socket.Fast{}, request: requestFast, respond: respondFast, runCRR: runCRRFast, serveCRR: serveCRRFast,
-		requestHTTP: requestHTTPFast, serveHTTP: serveHTTPFast,
 		threads: &threads{threadedStream: threadedStream, driveGroup: driveGroup}}
 }
 

@@ -2,15 +2,13 @@ package tcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tare/internal/traffic"
-	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 )
@@ -19,8 +17,8 @@ import (
 const maxMessageCall = readSize
 
 // requestFast runs one flow with blocking calls, or several with epoll, on one thread.
-func requestFast(ctx context.Context, c conns, w *rrWindow) error {
-	return w.p.Threading().Run(1, func(int) error {
+func requestFast(ctx context.Context, c connection.List, w *rrWindow) error {
+	return w.Params.Threading().Run(1, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var err error
@@ -31,54 +29,42 @@ func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 		} else {
 			err = requestMany(over, c, w)
 		}
-		return withCause(ctx, err)
+		return exchange.WithCause(ctx, err)
 	})
-}
-
-// errCancelled is returned by an endpoint whose context has ended; withCause adds the cause.
-var errCancelled = errors.New("cancelled")
-
-// withCause adds why the context ended to the error of an endpoint that ended with it. The error need not be
-// errCancelled: the peer may have been cancelled first, and then it has gone.
-func withCause(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 }
 
 // requestAlone is the loop of a single flow. It bypasses the Go scheduler's system call entry and
 // exit, which would take a third of the transaction rate, and allocates nothing after set-up.
 func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
-	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
-	slot, limit := w.firstSlot(0)
-	clock := newPreciseClock(w)
-	quiet := peerSilence{}
+	request, response := make([]byte, min(w.Params.RequestSize, maxMessageCall)), make([]byte, min(w.Params.ResponseSize, maxMessageCall))
+	slot, limit := w.FirstSlot(0)
+	clock := exchange.NewClock(w.Window)
+	quiet := connection.PeerSilence{}
 	from, at := time.Duration(0), time.Duration(0)
 	for {
-		if w.open() {
-			if slot >= limit || at > w.lastSend() {
-				w.skipSlots(0, slot, limit)
+		if w.Open() {
+			if slot >= limit || at > w.LastSend() {
+				w.SkipSlots(0, slot, limit)
 				return nil
 			}
-			from = w.schedule.due(slot)
+			from = w.Schedule.Due(slot)
 			slot++
-			if err := clock.sleepUntil(from, over); err != nil {
+			if err := clock.SleepUntil(from, over); err != nil {
 				return err
 			}
-		} else if from >= w.bins.End {
+		} else if from >= w.Bins.End {
 			return nil
 		}
 		if w.content != nil {
 			w.content.request(0, request)
 		}
-		if err := sendAll(over, fd, request, int(w.p.RequestSize), &quiet); err != nil {
+		if err := sendAll(over, fd, request, int(w.Params.RequestSize), &quiet); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		more, err := recvAll(over, fd, response, int(w.p.ResponseSize), &quiet)
+		more, err := recvAll(over, fd, response, int(w.Params.ResponseSize), &quiet)
 		switch {
 		case err == nil && !more:
-			err = errPeerClosed
+			err = connection.ErrPeerClosed
 		case err == nil && w.content != nil:
 			err = w.content.response(0, response)
 		}
@@ -86,23 +72,23 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 			w.unread++
 			return fmt.Errorf("receive response: %w", err)
 		}
-		at = clock.since()
-		w.done(0, from, at)
+		at = clock.Since()
+		w.Done(0, from, at)
 		// In the closed loop the next request follows at once, so one clock reading ends an
 		// exchange and starts the next.
 		from = at
 		if over.Load() {
-			return errCancelled
+			return exchange.ErrCancelled
 		}
 	}
 }
 
 // sendAll sends a message of n bytes from buf. It fails after a silence of the peer that is too long, unless that is nil.
-func sendAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) error {
+func sendAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *connection.PeerSilence) error {
 	for n > 0 {
-		sent, err := socket.Send(fd, rest(buf, n))
-		if quiet != nil && (err != nil || quiet.waiting) {
-			err = quiet.check(sent, err)
+		sent, err := socket.Send(fd, connection.Rest(buf, n))
+		if quiet != nil && (err != nil || quiet.Waiting) {
+			err = quiet.Check(sent, err)
 		}
 		switch {
 		case err == nil:
@@ -110,18 +96,18 @@ func sendAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) e
 		case err != socket.ErrAgain: //nolint:errorlint // send returns it unwrapped, and this is the hot loop
 			return err
 		case over.Load():
-			return errCancelled
+			return exchange.ErrCancelled
 		}
 	}
 	return nil
 }
 
 // recvAll receives a message of n bytes into buf, as sendAll sends one. It reports whether the peer is still connected.
-func recvAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) (bool, error) {
+func recvAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *connection.PeerSilence) (bool, error) {
 	for n > 0 {
-		got, err := socket.Recv(fd, rest(buf, n))
-		if quiet != nil && (err != nil || quiet.waiting) {
-			err = quiet.check(got, err)
+		got, err := socket.Recv(fd, connection.Rest(buf, n))
+		if quiet != nil && (err != nil || quiet.Waiting) {
+			err = quiet.Check(got, err)
 		}
 		switch {
 		case err == nil && got == 0:
@@ -131,14 +117,14 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int, quiet *peerSilence) (
 		case err != socket.ErrAgain: //nolint:errorlint // recv returns it unwrapped, and this is the hot loop
 			return false, err
 		case over.Load():
-			return false, errCancelled
+			return false, exchange.ErrCancelled
 		}
 	}
 	return true, nil
 }
 
 // respondFast answers one flow with blocking calls, or several with epoll, on one thread.
-func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n int64, err error) {
+func respondFast(ctx context.Context, c connection.List, p traffic.Params, in content) (n int64, err error) {
 	err = p.Threading().Run(1, func(int) (err error) {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
@@ -147,7 +133,7 @@ func respondFast(ctx context.Context, c conns, p traffic.Params, in content) (n 
 		} else {
 			n, err = respondMany(over, c, p, in)
 		}
-		return withCause(ctx, err)
+		return exchange.WithCause(ctx, err)
 	})
 	return n, err
 }
@@ -156,7 +142,7 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for {
 		more, err := recvAll(over, fd, request, int(p.RequestSize), nil)
-		if _, failed := failureOf(err); failed {
+		if _, failed := connection.FailureOf(err); failed {
 			return n, nil // the client counts it
 		}
 		if err == nil && more && in != nil {
@@ -169,56 +155,14 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n in
 			return n, nil
 		}
 		if err := sendAll(over, fd, response, int(p.ResponseSize), nil); err != nil {
-			if _, failed := failureOf(err); failed {
+			if _, failed := connection.FailureOf(err); failed {
 				return n, nil
 			}
 			return n, fmt.Errorf("send response: %w", err)
 		}
 		n++
 		if over.Load() {
-			return n, errCancelled
+			return n, exchange.ErrCancelled
 		}
-	}
-}
-
-// preciseClock measures the time since its creation, with the clock that it also sleeps by.
-type preciseClock struct {
-	start clock.Instant
-	mono  int64 // CLOCK_MONOTONIC at start, ns
-
-	spin bool
-}
-
-// newPreciseClock starts the clock of a window. If it is used to sleep, the thread gets the smallest
-// timer slack: the default delays every wake-up by 50 us.
-func newPreciseClock(w *rrWindow) preciseClock {
-	if w.open() {
-		// If it fails, sends are later, which the round trips show.
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	}
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
-	return preciseClock{clock.Now(), ts.Nano(), w.p.Spins()}
-}
-
-func (c preciseClock) since() time.Duration { return c.start.Since() }
-
-// sleepUntil returns at or after a time. It polls the clock only if the trial asks for that: if both
-// endpoints share a CPU, that takes time from the server.
-func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
-	for {
-		now := c.since()
-		if now >= at {
-			return nil
-		}
-		if over.Load() {
-			return errCancelled
-		}
-		if c.spin {
-			thread.Yield()
-			continue
-		}
-		// A raw call blocks the Go runtime, so it lasts no longer than PollTimeout.
-		socket.SleepUntil(c.mono + int64(min(at, now+socket.PollTimeout)))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/socket"
 )
 
@@ -28,7 +30,7 @@ type rrFlow struct {
 }
 
 // flowsOf adds connections to a poller. Each flow first has left bytes to transfer.
-func flowsOf(c conns, left int, p traffic.Params, in content) (*socket.Poller, []rrFlow, error) {
+func flowsOf(c connection.List, left int, p traffic.Params, in content) (*socket.Poller, []rrFlow, error) {
 	poll, err := socket.NewPoller()
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +54,7 @@ func flowsOf(c conns, left int, p traffic.Params, in content) (*socket.Poller, [
 // push continues sending until the message is sent; more is false when it would block.
 func (f *rrFlow) push(buf []byte) (done bool, err error) {
 	for f.left > 0 {
-		n, err := socket.SendNow(f.fd, rest(buf, f.left))
+		n, err := socket.SendNow(f.fd, connection.Rest(buf, f.left))
 		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
@@ -67,12 +69,12 @@ func (f *rrFlow) push(buf []byte) (done bool, err error) {
 // pull continues receiving until the message is complete.
 func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 	for f.left > 0 {
-		n, err := socket.RecvNow(f.fd, rest(buf, f.left))
+		n, err := socket.RecvNow(f.fd, connection.Rest(buf, f.left))
 		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
 		if err == nil && n == 0 {
-			err = errPeerClosed
+			err = connection.ErrPeerClosed
 		}
 		if err != nil {
 			return false, err
@@ -84,45 +86,45 @@ func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 
 // rrMany is the client's loop over several flows.
 type rrMany struct {
-	rotation
+	*rrWindow
+	due   exchange.Rotation
 	poll  *socket.Poller
 	flows []rrFlow
 	busy  int
 }
 
-func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
-	poll, flows, err := flowsOf(c, 0, w.p, w.content)
+func requestMany(over *atomic.Bool, c connection.List, w *rrWindow) error {
+	poll, flows, err := flowsOf(c, 0, w.Params, w.content)
 	if err != nil {
 		return err
 	}
 	defer poll.Close()
-	m := &rrMany{rotation: rotation{rrWindow: w}, poll: poll, flows: flows}
-	m.next = w.schedule.first(0)
+	m := &rrMany{rrWindow: w, poll: poll, flows: flows}
 	for i := range flows {
-		flows[i].slot, m.limit = w.firstSlot(i)
+		flows[i].slot, _ = w.FirstSlot(i)
 	}
-	m.clock = newPreciseClock(w)
+	m.due = exchange.NewRotation(w.Window)
 	return m.run(over)
 }
 
 func (m *rrMany) run(over *atomic.Bool) error {
-	if !m.open() {
+	if !m.Open() {
 		for i := range m.flows {
-			if m.broken[i] {
+			if m.Broken[i] {
 				continue
 			}
-			if err := m.begin(&m.flows[i], m.clock.since()); err != nil {
+			if err := m.begin(&m.flows[i], m.due.Clock.Since()); err != nil {
 				return err
 			}
 		}
 	}
 	for {
-		wait, err := m.sendDue(func(flow int, at time.Duration) error { return m.beginDue(&m.flows[flow], at) })
+		wait, err := m.due.SendDue(func(flow int, at time.Duration) error { return m.beginDue(&m.flows[flow], at) })
 		if err != nil {
 			return err
 		}
 		if over.Load() {
-			return errCancelled
+			return exchange.ErrCancelled
 		}
 		if m.busy == 0 && m.ended() {
 			break
@@ -142,9 +144,9 @@ func (m *rrMany) run(over *atomic.Bool) error {
 			}
 		}
 	}
-	if m.open() {
+	if m.Open() {
 		for i, f := range m.flows {
-			m.skipSlots(i, f.slot, m.limit)
+			m.SkipSlots(i, f.slot, m.due.Limit)
 		}
 	}
 	return nil
@@ -153,15 +155,15 @@ func (m *rrMany) run(over *atomic.Bool) error {
 // failSilent ends the connections of flows whose peer has been silent for too long. It looks when nothing has arrived
 // for a while: a flow that alone has no answer is found when the others have ended.
 func (m *rrMany) failSilent() error {
-	at := m.clock.since()
+	at := m.due.Clock.Since()
 	for i := range m.flows {
 		f := &m.flows[i]
 		switch {
 		case !f.busy:
 		case f.left != f.seenLeft || f.from != f.seenFrom || f.seenAt == 0:
 			f.seenLeft, f.seenFrom, f.seenAt = f.left, f.from, at
-		case at-f.seenAt > serverReplyTimeout():
-			if err := m.lose(f, fmt.Errorf("receive response: %w within %s", errNoReply, serverReplyTimeout())); err != nil {
+		case at-f.seenAt > connection.ReplyTimeout():
+			if err := m.lose(f, fmt.Errorf("receive response: %w within %s", connection.ErrNoReply, connection.ReplyTimeout())); err != nil {
 				return err
 			}
 		}
@@ -183,19 +185,19 @@ func (m *rrMany) lose(f *rrFlow, err error) error {
 
 // ended reports whether no more requests may start.
 func (m *rrMany) ended() bool {
-	at := m.clock.since()
-	if !m.open() {
-		return at >= m.bins.End
+	at := m.due.Clock.Since()
+	if !m.Open() {
+		return at >= m.Bins.End
 	}
-	return m.next >= m.limit && at >= m.bins.End || at > m.lastSend()
+	return m.due.AllGiven() && at >= m.Bins.End || at > m.LastSend()
 }
 
 // beginDue starts a flow's next request if it is due.
 func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
-	if f.busy || m.broken[f.no] {
+	if f.busy || m.Broken[f.no] {
 		return nil
 	}
-	due, ok := m.take(&f.slot, at)
+	due, ok := m.due.Take(&f.slot, at)
 	if !ok {
 		return nil
 	}
@@ -203,7 +205,7 @@ func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
 }
 
 func (m *rrMany) begin(f *rrFlow, from time.Duration) error {
-	f.from, f.busy, f.sending, f.left = from, true, true, int(m.p.RequestSize)
+	f.from, f.busy, f.sending, f.left = from, true, true, int(m.Params.RequestSize)
 	f.seenAt = 0
 	m.busy++
 	if m.content != nil {
@@ -218,7 +220,7 @@ func (m *rrMany) send(f *rrFlow) error {
 		return m.lose(f, fmt.Errorf("send request: %w", err))
 	}
 	if done {
-		f.sending, f.left = false, int(m.p.ResponseSize)
+		f.sending, f.left = false, int(m.Params.ResponseSize)
 	}
 	return nil
 }
@@ -226,11 +228,11 @@ func (m *rrMany) send(f *rrFlow) error {
 // advance handles an event of a flow.
 func (m *rrMany) advance(i int) error {
 	f := &m.flows[i]
-	if m.broken[i] {
+	if m.Broken[i] {
 		return nil
 	}
 	if f.busy && f.sending {
-		if err := m.send(f); err != nil || f.sending || m.broken[i] {
+		if err := m.send(f); err != nil || f.sending || m.Broken[i] {
 			return err
 		}
 	}
@@ -252,21 +254,21 @@ func (m *rrMany) advance(i int) error {
 			return fmt.Errorf("receive response: %w", err)
 		}
 	}
-	at := m.clock.since()
-	m.done(i, f.from, at)
+	at := m.due.Clock.Since()
+	m.Done(i, f.from, at)
 	f.busy = false
 	m.busy--
 	switch {
-	case !m.open() && at < m.bins.End:
+	case !m.Open() && at < m.Bins.End:
 		return m.begin(f, at)
-	case m.open() && at <= m.lastSend():
+	case m.Open() && at <= m.LastSend():
 		return m.beginDue(f, at)
 	}
 	return nil
 }
 
 // respondMany is the server's loop over several flows.
-func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n int64, err error) {
+func respondMany(over *atomic.Bool, c connection.List, p traffic.Params, in content) (n int64, err error) {
 	poll, flows, err := flowsOf(c, int(p.RequestSize), p, in)
 	if err != nil {
 		return 0, err
@@ -286,7 +288,7 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n in
 			if answered {
 				n++
 			}
-			_, failed := failureOf(err)
+			_, failed := connection.FailureOf(err)
 			switch {
 			case failed: // the client closed it, or counts what broke it
 				f.fd = -1
@@ -296,7 +298,7 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params, in content) (n in
 			}
 		}
 		if over.Load() {
-			return n, errCancelled
+			return n, exchange.ErrCancelled
 		}
 	}
 	return n, nil
@@ -310,7 +312,7 @@ func (f *rrFlow) answer(p traffic.Params, in content) (bool, error) {
 		if done && in != nil {
 			err = in.answer(f.request, f.reply)
 		}
-		if err != nil && !errors.Is(err, errPeerClosed) {
+		if err != nil && !errors.Is(err, connection.ErrPeerClosed) {
 			err = fmt.Errorf("receive request: %w", err)
 		}
 		if !done || err != nil {

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 )
 
@@ -24,7 +26,7 @@ func TestKernelAgrees(t *testing.T) {
 	for _, on := range pairings() {
 		for _, both := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
-				p := params("tcp_stream")
+				p := loopback.Params("tcp_stream")
 				p.Streams, p.Direction, p.Threads, p.WriteSize = 3, towards(both), threads, 64<<10
 				client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 				n := int64(connections(p))
@@ -56,7 +58,7 @@ func TestKernelAgrees(t *testing.T) {
 // A congestion control that the kernel lacks is refused with a list of what it has.
 func TestUnknownCongestion(t *testing.T) {
 	for _, n := range implementations() {
-		p := params("tcp_stream")
+		p := loopback.Params("tcp_stream")
 		p.Congestion = "nonesuch"
 		w := stream{n}
 		_, lerr := w.Listen(p)
@@ -73,7 +75,7 @@ func TestUnknownCongestion(t *testing.T) {
 func TestSocketOptions(t *testing.T) {
 	for _, on := range pairings() {
 		for _, size := range []study.Size{32 << 10, math.MaxInt32, 1 << 40} {
-			p := params("tcp_stream")
+			p := loopback.Params("tcp_stream")
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", study.Buffer(size), study.Buffer(size)
 			client, server := must.Get2(pair(t, on, p))(must.Named(t, fmt.Sprintf("%s, buffers of %d", on, size)))
 			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
@@ -115,11 +117,11 @@ func TestStreamAllocatesNothing(t *testing.T) {
 // connected returns both sockets of a connection over loopback.
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
-	p := params("tcp_stream")
-	l := must.Get(socket.Fast{}.ListenTCP(p.Address, optionsOf(p)))(t)
+	p := loopback.Params("tcp_stream")
+	l := must.Get(socket.Fast{}.ListenTCP(p.Address, connection.Options(p)))(t)
 	defer l.Close()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.Port())}
-	c := must.Get(socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p)))(t)
+	c := must.Get(socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), connection.Options(p)))(t)
 	t.Cleanup(c.Close)
 	s := must.Get(l.Accept(nil))(t)
 	t.Cleanup(s.Close)
@@ -132,13 +134,13 @@ func TestRawCalls(t *testing.T) {
 	defer runtime.GOMAXPROCS(old)
 	for _, rate := range []study.Load{0, 50e6} {
 		for _, both := range []bool{false, true} {
-			p := params("tcp_stream")
+			p := loopback.Params("tcp_stream")
 			p.Rate, p.Direction = rate, towards(both)
 			a, _ := connected(t)
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("raw system calls were not used")
 			}
-			client, server := must.Get2(pair(t, pairing{fastest(), fastest()}, p))(t)
+			client, server := must.Get2(pair(t, loopback.Pairing[path]{Server: fastest(), Client: fastest()}, p))(t)
 			agree(t, p, client, server)
 		}
 	}

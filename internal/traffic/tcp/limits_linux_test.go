@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
@@ -48,14 +49,14 @@ func eachLimit(t *testing.T, check func(what string, share float64)) {
 		{"little to send", func(p *traffic.Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l traffic.Limits) float64 { return l.Application }},
 	} {
 		for row, on := range append(covering(i), covering(i + 1)[0]) {
-			p := params("tcp_stream")
+			p := loopback.Params("tcp_stream")
 			p.Warmup, p.Duration, p.Congestion = 50*time.Millisecond, 300*time.Millisecond, "reno"
 			c.change(&p)
 			if row == 2 { // slices do not depend on the implementation
 				p.Slice, p.Rounds = 150*time.Millisecond, 2
 			}
 			what := fmt.Sprintf("%s, %s, %d slices", c.what, on, p.Rounds)
-			_, client, server, err := grown(t.Context(), stream{on.client}, stream{on.server}, p)
+			_, client, server, err := loopback.Grown(t.Context(), stream{on.Client}, stream{on.Server}, p)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}

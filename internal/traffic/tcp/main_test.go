@@ -1,163 +1,25 @@
 package tcp
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
 
 	"tare/internal/study"
-	"tare/internal/testkit/must"
-	"tare/internal/testkit/nstest"
-	"tare/internal/timelimit"
+	"tare/internal/testkit/loopback"
 	"tare/internal/traffic"
 )
 
-func TestMain(m *testing.M) {
-	nstest.Enter()
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // in a user namespace one waits for the end of the parent
-}
+func TestMain(m *testing.M) { loopback.Main(m) }
 
-// pairing is a pair of implementations for the two endpoints of a trial.
-type pairing struct{ server, client path }
+func (n path) String() string { return n.name }
 
-func (w pairing) String() string { return w.server.name + " server, " + w.client.name + " client" }
+func pairings() []loopback.Pairing[path] { return loopback.Pairs(implementations()) }
 
-// pairings returns all pairs of this system's implementations.
-func pairings() []pairing {
-	all := implementations()
-	f, p := all[0], all[len(all)-1]
-	if f.name == p.name {
-		return []pairing{{p, p}}
-	}
-	return []pairing{{f, f}, {f, p}, {p, f}, {p, p}}
-}
-
-// covering returns two of the pairings for each of many cases, in which each endpoint is once fast
-// and once portable. Adjacent cases get the other two, so that the cases together cover every
-// pathway.
-func covering(i int) []pairing {
-	all := pairings()
-	if len(all) == 1 {
-		return all
-	}
-	if i%2 == 0 {
-		return []pairing{all[0], all[3]}
-	}
-	return []pairing{all[1], all[2]}
-}
-
-// params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
-// tests on this machine, may dial a port that the kernel has given away again.
-func params(kind string) traffic.Params {
-	return traffic.Params{
-		Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 1400, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
-		Address:  "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
-	}
-}
-
-// kindOf returns the workload of a kind.
-func kindOf(all []traffic.Workload, kind string) traffic.Workload {
-	return all[slices.IndexFunc(all, func(w traffic.Workload) bool { return w.Spec().Kind == kind })]
-}
-
-// served is the result of a server.
-type served struct {
-	traffic.Report
-	err error
-}
-
-// serve opens a trial's port and serves it in the background.
-func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Params) (address string, end <-chan served) {
-	t.Helper()
-	s := must.Get(w.Listen(p))(t)
-	ch := make(chan served, 1)
-	go func() {
-		r, err := s.Serve(ctx, nil)
-		ch <- served{r, err}
-	}()
-	return fmt.Sprintf("127.0.0.1:%d", s.Port()), ch
-}
+func covering(i int) []loopback.Pairing[path] { return loopback.Cover(implementations(), i) }
 
 // pair runs both endpoints of a trial, in slices if it has any.
-func pair(t *testing.T, on pairing, p traffic.Params) (client, server traffic.Report, err error) {
+func pair(t *testing.T, on loopback.Pairing[path], p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
-	return between(t.Context(), kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind), p)
-}
-
-// between is pair for any two endpoints. A trial that hangs fails after a while.
-func between(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(30*time.Second))
-	defer cancel()
-	srv, err := server.Listen(p)
-	if err != nil {
-		return c, s, err
-	}
-	p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
-	served, peer := make(chan error, 1), make(chan traffic.Report, 1)
-	sctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	go func() {
-		var err error
-		s, err = srv.Serve(sctx, peer)
-		served <- err
-	}()
-	if c, err = runClient(ctx, client, p); err != nil {
-		// As the controller does, but the server may have ended already.
-		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
-	} else {
-		peer <- c
-	}
-	return c, s, errors.Join(err, <-served)
-}
-
-// grown is between with a timed window, or a number of slices, that doubles until the window has traffic, and
-// returns what it was in the end: a process that is not scheduled carries nothing for a while.
-func grown(ctx context.Context, client, server traffic.Workload, p traffic.Params) (used traffic.Params, c, s traffic.Report, err error) {
-	for {
-		c, s, err = between(ctx, client, server, p)
-		if err != nil || carries(p, c, s) || p.Duration > 5*time.Second {
-			return p, c, s, err
-		}
-		p.Duration, p.Rounds = 2*p.Duration, 2*p.Rounds
-	}
-}
-
-// carries reports whether the timed window has traffic, in both directions if it should.
-func carries(p traffic.Params, client, server traffic.Report) bool {
-	if p.Kind != "tcp_stream" {
-		return client.Window.Messages > 0
-	}
-	c, s := client.Window, server.Window
-	forward, reverse := c.Sent > 0 && s.Received > 0, s.Sent > 0 && c.Received > 0
-	switch {
-	case p.Both():
-		return forward && reverse
-	case p.Reverse():
-		return reverse
-	}
-	return forward
-}
-
-func runClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traffic.Report, error) {
-	if p.Rounds == 0 {
-		return w.Dial(ctx, p, nil)
-	}
-	session, err := w.(traffic.Sliced).Open(ctx, p)
-	if err != nil {
-		return traffic.Report{}, err
-	}
-	for range p.Rounds {
-		if err := session.Slice(ctx, p.Slice); err != nil {
-			return session.Close(), err
-		}
-	}
-	return session.Close(), nil
+	return loopback.Between(t.Context(), loopback.KindOf(over(on.Client), p.Kind), loopback.KindOf(over(on.Server), p.Kind), p)
 }
 
 // closing is how a connection ends.

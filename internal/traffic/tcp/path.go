@@ -1,4 +1,4 @@
-// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr, tcp_dns, http, http2 and grpc. Their inner loops
+// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr, tcp_crr and tcp_dns. Their inner loops
 // run on locked threads with their own sockets, allocate nothing, and count in preallocated memory.
 package tcp
 
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 )
 
@@ -20,10 +21,10 @@ type path struct {
 	net  socket.TCP
 
 	// request runs the client's flows of tcp_rr for one window.
-	request func(ctx context.Context, c conns, w *rrWindow) error
+	request func(ctx context.Context, c connection.List, w *rrWindow) error
 	// respond answers on all flows of tcp_rr until the client has closed them, and returns the
 	// number of requests it answered. Content may be nil.
-	respond func(ctx context.Context, c conns, p traffic.Params, in content) (int64, error)
+	respond func(ctx context.Context, c connection.List, p traffic.Params, in content) (int64, error)
 
 	// runCRR runs the client's flows of tcp_crr for one window, each with one connection to addr at
 	// a time.
@@ -31,11 +32,6 @@ type path struct {
 	// serveCRR serves the connections of tcp_crr with the right tag until the control connection
 	// ends.
 	serveCRR func(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error)
-
-	// requestHTTP runs the client's flows of http for one window.
-	requestHTTP func(ctx context.Context, w *httpWindow) error
-	// serveHTTP answers the requests of http until ctx ends. Its cause is errClientEnded at the end of a trial.
-	serveHTTP func(ctx context.Context, l socket.Listener, t httpTrial) (httpServed, error)
 
 	// threads drives the connections of tcp_stream with operating system threads. Nil gives each
 	// connection a goroutine.
@@ -60,18 +56,12 @@ type threadStream interface {
 
 // portablePath has the loops of goroutines over any sockets.
 func portablePath(name string, over socket.TCP) path {
-	return path{name: name, net: over, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(over), serveCRR: serveCRRPortable,
-		requestHTTP: requestHTTPPortable(over), serveHTTP: serveHTTPPortable}
-}
-
-// optionsOf returns the socket options of an endpoint.
-func optionsOf(p traffic.Params) socket.TCPOptions {
-	return socket.TCPOptions{NoDelay: p.DisablesNagle(), Congestion: p.Congestion, SendBuffer: p.SendBuffer.Socket(), ReceiveBuffer: p.ReceiveBuffer.Socket()}
+	return path{name: name, net: over, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable(over), serveCRR: serveCRRPortable}
 }
 
 // All returns the workloads over TCP with the fastest implementation on this system.
 func All() []traffic.Workload { return over(fastest()) }
 
 func over(n path) []traffic.Workload {
-	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}, httpRequests{n}, http2Requests{path: n}, http2Requests{path: n, grpc: true}}
+	return []traffic.Workload{stream{n}, rr{n}, crr{n}, dnsQueries{rr{n}}}
 }

@@ -8,10 +8,11 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/socket"
 )
 
@@ -27,7 +28,7 @@ func runCRRFlows(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *c
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := clock.Now()
-	return firstOf(ctx, eachFlow(w.Params, func(int) error {
+	return exchange.FirstOf(ctx, exchange.EachFlow(w.Params, func(int) error {
 		err := runCRRFlow(ctx, over, addr, w, start)
 		if err != nil {
 			fail(err)
@@ -44,8 +45,8 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 			return context.Cause(ctx)
 		}
 		s, err := over.DialTCP(ctx, addr, w.options())
-		if isNoSourcePort(err) {
-			err = pause(ctx, noPortTimeout)
+		if connection.NoSourcePort(err) {
+			err = exchange.Pause(ctx, connection.PortRetry)
 			w.mu.Lock()
 			w.portMisses++
 			w.stall(at, start.Since())
@@ -61,13 +62,13 @@ func runCRRFlow(ctx context.Context, over socket.TCP, addr netip.AddrPort, w *cr
 			late  bool
 		)
 		if err == nil {
-			late = isLate(connected-at, func() int64 { return s.Info().Retransmits })
+			late = connection.Late(connected-at, func() int64 { return s.Info().Retransmits })
 			first, err = exchangeOnce(ctx, addr, s, w, request, response, start)
 			s.Close()
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return firstOf(ctx, err)
+				return exchange.FirstOf(ctx, err)
 			}
 			w.mu.Lock()
 			err = w.fail(err, at, start.Since())
@@ -91,13 +92,13 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 	w.made++
 	made := w.made
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout(), noReplyError(addr, made-1))
+	ctx, cancel := context.WithTimeoutCause(ctx, connection.ReplyTimeout(), connection.NoReplyError(addr, made-1))
 	defer cancel()
-	err := writeFull(ctx, s, request)
+	err := connection.WriteFull(ctx, s, request)
 	var first time.Duration
-	read := readSome(s)
+	read := connection.ReadSome(s)
 	if err == nil {
-		err = moveAll(ctx, func(b []byte) (int, error) {
+		err = connection.MoveAll(ctx, func(b []byte) (int, error) {
 			n, err := read(b)
 			if n > 0 && first == 0 {
 				first = start.Since()
@@ -109,16 +110,6 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 		return 0, fmt.Errorf("exchange with %s after %d connections: %w", addr, made, err)
 	}
 	return first, nil
-}
-
-// isNoSourcePort reports whether a connection failed for lack of a source port. Windows has its own
-// error numbers (WSAEADDRINUSE, WSAEADDRNOTAVAIL).
-func isNoSourcePort(err error) bool {
-	var errno syscall.Errno
-	if !errors.As(err, &errno) {
-		return false
-	}
-	return errno == syscall.EADDRNOTAVAIL || errno == 10048 || errno == 10049
 }
 
 // serveCRRPortable serves each connection in its own goroutine.
@@ -133,12 +124,12 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 		untagged atomic.Int64 // connections whose tag is awaited
 	)
 	wg.Go(func() {
-		err := moveAll(ctx, readSome(control), make([]byte, 1), 1)
+		err := connection.MoveAll(ctx, connection.ReadSome(control), make([]byte, 1), 1)
 		if err == nil {
 			err = errors.New("the client sent unexpected data")
 		}
 		mu.Lock()
-		isEnd = errors.Is(err, errPeerClosed)
+		isEnd = errors.Is(err, connection.ErrPeerClosed)
 		mu.Unlock()
 		end(fmt.Errorf("control connection: %w", err))
 	})
@@ -151,9 +142,9 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 			end(fmt.Errorf("accept connection: %w", err))
 			break
 		}
-		if open := untagged.Add(1); int(open) > t.Streams+maxRefused {
+		if open := untagged.Add(1); int(open) > t.Streams+connection.MaxRefused {
 			s.Close()
-			end(tooManySilent(int(open), t.Streams))
+			end(connection.TooManySilent(int(open), t.Streams))
 			break
 		}
 		wg.Go(func() {
@@ -185,25 +176,25 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 // serveCRROnce serves one connection until the client closes it. It calls tried when the tag has
 // arrived or will not.
 func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial, tried func()) (tagged, answered bool, err error) {
-	read := readSome(s)
+	read := connection.ReadSome(s)
 	var tag crrTag
-	received := readFull(ctx, s, tag[:]) == nil
+	received := connection.ReadFull(ctx, s, tag[:]) == nil
 	tried()
 	if !received || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
 		return false, false, nil // not of this trial
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
-	err = moveAll(ctx, read, buf, int(t.RequestSize))
+	err = connection.MoveAll(ctx, read, buf, int(t.RequestSize))
 	if err == nil {
-		err = moveAll(ctx, s.Write, buf, int(t.ResponseSize))
+		err = connection.MoveAll(ctx, s.Write, buf, int(t.ResponseSize))
 	}
-	if _, counted := failureOf(err); counted && ctx.Err() == nil { // by the client
+	if _, counted := connection.FailureOf(err); counted && ctx.Err() == nil { // by the client
 		return true, false, nil
 	}
 	if err != nil {
 		return true, false, fmt.Errorf("serve a connection: %w", err)
 	}
 	// The client closes first. Whether it does so with FIN or RST does not matter.
-	_ = moveAll(ctx, read, buf, 1)
+	_ = connection.MoveAll(ctx, read, buf, 1)
 	return true, true, nil
 }

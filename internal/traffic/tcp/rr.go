@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
+	"tare/internal/traffic/exchange"
 	"tare/internal/traffic/thread"
 	"tare/internal/warning"
 )
@@ -19,9 +20,6 @@ import (
 // does. In the closed loop a flow sends its next request as soon as the response arrives; in the
 // open loop requests have a schedule.
 type rr struct{ path path }
-
-// errPeerClosed means that the peer has closed the connection.
-var errPeerClosed = errors.New("the peer closed the connection")
 
 func (rr) Spec() traffic.Spec {
 	return traffic.Spec{Title: "TCP request/response", StandsFor: "a cache, a database or HTTP keep-alive: requests over open connections", WorkloadSpec: study.WorkloadSpec{
@@ -55,7 +53,7 @@ func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
 func (w rr) listen(p traffic.Params, in content) (traffic.Server, error) {
 	// Its slices share their connections, and the server cannot distinguish them.
 	p.Rounds = 0
-	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+	s, err := listen(w.path, p, func(ctx context.Context, c connection.List, p traffic.Params) (traffic.Report, error) {
 		return w.serve(ctx, c, p, in)
 	})
 	if err != nil {
@@ -70,40 +68,24 @@ type rrServer struct {
 	p traffic.Params
 }
 
-// errClientEnded is why a server ends that its client does not tell: the client has reported.
-var errClientEnded = errors.New("the client has ended")
-
 func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
-	ctx, end := untilReported(ctx, peer)
+	ctx, end := exchange.UntilReported(ctx, peer)
 	defer end()
 	r, err := s.Server.Serve(ctx, peer)
-	return r, tooManyFiles(err, s.p)
-}
-
-// untilReported returns a context that ends with errClientEnded when peer has the client's report, or with end.
-func untilReported(ctx context.Context, peer traffic.Peer) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-peer:
-			cancel(errClientEnded)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
+	return r, connection.TooManyFiles(err, s.p)
 }
 
 // serve runs the server's part after the handshake.
-func (w rr) serve(ctx context.Context, c conns, p traffic.Params, in content) (traffic.Report, error) {
-	defer c.close()
+func (w rr) serve(ctx context.Context, c connection.List, p traffic.Params, in content) (traffic.Report, error) {
+	defer c.Close()
 	start := clock.Now()
 	n, err := w.path.respond(ctx, c, p, in)
-	if err != nil && !errors.Is(err, errClientEnded) {
+	if err != nil && !errors.Is(err, exchange.ErrClientEnded) {
 		return traffic.Report{}, err
 	}
 	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n,
 		End: result.End{CPU: p.Pinned(), Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}}
-	c.fillReport(&r)
+	c.FillReport(&r)
 	return r, nil
 }
 
@@ -129,19 +111,16 @@ func (w rr) connect(ctx context.Context, p traffic.Params, in content) (traffic.
 	s := &rrSession{path: w.path, p: p, content: in, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), broken: make([]bool, p.Streams), restore: thread.PauseGC()}
 	if s.c, s.tried, err = connect(ctx, w.path, p); err != nil {
 		s.restore()
-		return nil, tooManyFiles(err, p)
+		return nil, connection.TooManyFiles(err, p)
 	}
 	return s, nil
 }
 
-// maxTransactionRate is the highest rate of a schedule: one slot per nanosecond.
-const maxTransactionRate = 1e9
-
 // rrParams checks the parameters of an endpoint and sets what is not a parameter.
 func rrParams(p traffic.Params) (traffic.Params, error) {
 	p.NoDelay = new(true)
-	if p.TransactionRate > maxTransactionRate {
-		return p, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
+	if p.TransactionRate > exchange.MaxRate {
+		return p, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(exchange.MaxRate))
 	}
 	return exchangeParams(p)
 }
@@ -158,44 +137,33 @@ func exchangeParams(p traffic.Params) (traffic.Params, error) {
 	return p, nil
 }
 
-// tooManyFiles adds what to do if the process may not open as many sockets.
-func tooManyFiles(err error, p traffic.Params) error {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("%s: %d flows need more open files than this process may have; raise ulimit -n or use fewer flows: %w", p.Kind, p.Streams, err)
-	}
-	return err
+func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
+	return exchange.Metrics(client)
 }
 
-func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
-	w := client.Window
-	m := map[string]float64{"transaction_rate": 0}
-	if w.Seconds > 0 {
-		m["transaction_rate"] = float64(w.Messages) / w.Seconds
-	}
-	// Without an exchange in the window the round trip is unknown, not 0.
-	if w.RTT.Count() > 0 {
-		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
-			m[name] = w.RTT.Quantile(q)
-		}
-	}
-	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
+// rrWindow is one window of a trial at the client, and what its messages hold.
+type rrWindow struct {
+	*exchange.Window
+	unread  int64                           // requests over connections that failed before the response
+	content content                         // nil for zeros
+	fail    func(flow int, err error) error // see rrSession.fail
 }
 
 // rrSession is the client, which measures the time.
 type rrSession struct {
 	path    path
-	c       conns
+	c       connection.List
 	p       traffic.Params
 	content content // nil for zeros
 	hist    *traffic.Distribution
-	streams []int64       // exchanges counted, by flow
-	broken  []bool        // whether its connection failed, by flow
-	failed  tally         // of the connections of flows
-	tried   tries         // connections
-	total   int64         // exchanges, counted or not
-	unread  int64         // requests over connections that failed before the response
-	driven  time.Duration // time with traffic
-	planned time.Duration // traffic time of the schedule so far
+	streams []int64          // exchanges counted, by flow
+	broken  []bool           // whether its connection failed, by flow
+	failed  connection.Tally // of the connections of flows
+	tried   connection.Tries // connections
+	total   int64            // exchanges, counted or not
+	unread  int64            // requests over connections that failed before the response
+	driven  time.Duration    // time with traffic
+	planned time.Duration    // traffic time of the schedule so far
 	window  traffic.Window
 	restore func()
 }
@@ -213,13 +181,13 @@ func (s *rrSession) brokenFlows() (n int) {
 // fail counts the connection of a flow that ended with err, after which the others go on. It returns err if that ends
 // the trial: if it is of this host, or if no flow has a connection left.
 func (s *rrSession) fail(flow int, err error) error {
-	f, counted := failureOf(err)
+	f, counted := connection.FailureOf(err)
 	if !counted {
 		return err
 	}
 	s.broken[flow] = true
 	s.failed[f]++
-	s.tried.add(f)
+	s.tried.Add(f)
 	switch n := s.brokenFlows(); {
 	case n < len(s.broken):
 		return nil
@@ -234,8 +202,8 @@ func (s *rrSession) fail(flow int, err error) error {
 func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := s.p
 	p.Warmup, p.Duration = warmup, timed
-	w := newRRWindow(p, s.planned, s.hist, s.streams)
-	w.content, w.broken, w.fail = s.content, s.broken, s.fail
+	w := &rrWindow{Window: exchange.NewWindow(p, s.planned, s.hist, s.streams), content: s.content, fail: s.fail}
+	w.Broken = s.broken
 	began := clock.Now()
 	err := s.path.request(ctx, s.c, w)
 	s.driven += began.Since()
@@ -243,20 +211,20 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 		return traffic.WithAttempts(err, s.tried.Attempts)
 	}
 	s.planned += warmup + timed
-	s.total += w.bins.Total
+	s.total += w.Bins.Total
 	s.unread += w.unread
-	w.addTo(&s.window)
+	w.AddTo(&s.window)
 	return nil
 }
 
-func (s *rrSession) RTT() time.Duration { return s.c.leastRTT() }
+func (s *rrSession) RTT() time.Duration { return s.c.LeastRTT() }
 
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()
-	defer s.c.close()
+	defer s.c.Close()
 	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
 		End: result.End{CPU: s.p.Pinned(), Sent: (s.total + s.unread) * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
-	s.c.fillReport(&r)
+	s.c.FillReport(&r)
 	r.Window.RTT = s.hist
 	if s.content == nil {
 		r.OwnTime = ownTime(s.p)
@@ -271,6 +239,19 @@ func (s *rrSession) Close() traffic.Report {
 		r.Notes = append(r.Notes, warning.NewNote(warning.LostExchanges,
 			"%d of %d connections failed, and carried no exchange from then on: %s. The rate is what the others added", n, s.p.Streams, s.failed))
 	}
-	r.Notes = append(r.Notes, missedNotes(s.p, s.window, "round trips")...)
+	r.Notes = append(r.Notes, exchange.MissedNotes(s.p, s.window, "round trips")...)
 	return r
+}
+
+// ownTime is [traffic.OwnTime] of tcp_rr.
+func ownTime(p traffic.Params) *float64 {
+	p, ok := exchange.OwnParams(p)
+	if !ok {
+		return nil
+	}
+	w, flow := exchange.NewWindow(p, 0, traffic.NewDistribution(), make([]int64, p.Streams)), 0
+	return traffic.OwnTime(clock.Now().Since, func(from, at time.Duration) {
+		w.Done(flow, from, at)
+		flow = (flow + 1) % p.Streams
+	})
 }

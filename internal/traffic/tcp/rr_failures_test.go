@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
@@ -73,7 +74,7 @@ func TestRRSomeFail(t *testing.T) {
 }
 
 func rrSomeFail(t *testing.T, n path, rate int, sliced bool) {
-	p := params("tcp_rr")
+	p := loopback.Params("tcp_rr")
 	p.Streams, p.TransactionRate, p.Duration = 4, rate, 2*time.Second
 	if sliced {
 		p.Warmup, p.Slice, p.Rounds = 10*time.Millisecond, 30*time.Millisecond, 8
@@ -94,7 +95,7 @@ func rrSomeFail(t *testing.T, n path, rate int, sliced bool) {
 			answer(c, p, -1)
 		}
 	})
-	got, err := runClient(t.Context(), rr{n}, p)
+	got, err := loopback.RunClient(t.Context(), rr{n}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,35 +108,22 @@ func rrSomeFail(t *testing.T, n path, rate int, sliced bool) {
 	}
 }
 
-// The slots of a schedule that belong to a flow without a connection are not missed: no generator could send them.
-func TestBrokenFlowsMissNothing(t *testing.T) {
-	p := params("tcp_rr")
-	p.Streams, p.TransactionRate, p.Warmup, p.Duration = 4, 1000, 0, time.Second
-	w := newRRWindow(p, 0, traffic.NewDistribution(), make([]int64, 4))
-	w.broken[1], w.broken[2] = true, true
-	for flow := range p.Streams {
-		slot, limit := w.firstSlot(flow)
-		w.skipSlots(flow, slot, limit)
-	}
-	must.EqualFor(t, "missed slots of two flows of four", int64(500), w.missed)
-}
-
 // A server that ends in the middle of a trial ends it, when no flow has a connection left. What was tried is known.
 func TestRRServerGone(t *testing.T) {
 	for _, on := range pairings() {
 		for _, flows := range []int{1, 4} {
-			p := params("tcp_rr")
+			p := loopback.Params("tcp_rr")
 			p.Streams, p.Duration = flows, time.Minute
 			ctx, kill := context.WithCancelCause(t.Context())
 			began := make(chan struct{})
 			p.Meter = nil
-			address, end := serve(ctx, t, rr{on.server}, p)
+			address, end := loopback.Serve(ctx, t, rr{on.Server}, p)
 			p.Address = address
 			go func() {
 				<-began
 				kill(errors.New("killed"))
 			}()
-			client, err := rr{on.client}.dial(t.Context(), p)
+			client, err := rr{on.Client}.dial(t.Context(), p)
 			must.Do(t, err)
 			must.Do(t, client.Drive(t.Context(), 0, 20*time.Millisecond))
 			close(began)
@@ -155,7 +143,7 @@ func TestRRServerGone(t *testing.T) {
 // A connection that is refused at the start of a trial is attempted once more, and both attempts count.
 func TestDialAttempts(t *testing.T) {
 	for _, n := range implementations() {
-		p := params("tcp_stream")
+		p := loopback.Params("tcp_stream")
 		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		p.Address = l.Addr().String()
 		l.Close()

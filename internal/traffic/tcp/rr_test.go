@@ -14,20 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
+	"tare/internal/traffic/exchange"
 )
-
-// room raises GOMAXPROCS for threads in raw system calls, as an agent does.
-func room(t testing.TB) {
-	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
-	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
-}
 
 // rrAgree checks two reports against each other and against the sizes of the messages.
 func rrAgree(t *testing.T, name string, p traffic.Params, c, s traffic.Report) {
@@ -46,25 +40,25 @@ func rrAgree(t *testing.T, name string, p traffic.Params, c, s traffic.Report) {
 	}
 }
 
-// exchange is one row of a table of trials of tcp_rr and tcp_crr.
-type exchange struct {
-	on                pairing
+// sizing is one row of a table of trials of tcp_rr and tcp_crr.
+type sizing struct {
+	on                loopback.Pairing[path]
 	flows             int
 	request, response int
 	other             bool // a parameter of the workload
 }
 
-func (x exchange) String() string {
+func (x sizing) String() string {
 	return fmt.Sprintf("%s, %d flows, %d/%d bytes", x.on, x.flows, x.request, x.response)
 }
 
 // exchanges covers every pair of parameter values, and every triple of flows, sizes and the
 // workload's own parameter, in a quarter of all possible rows.
-func exchanges(sizes [][2]int) (out []exchange) {
+func exchanges(sizes [][2]int) (out []sizing) {
 	for f, flows := range []int{1, 3, 32} {
 		for s, size := range sizes {
 			for r, on := range covering(f + s) {
-				out = append(out, exchange{on, flows, size[0], size[1], (f+s)/2%2 != r})
+				out = append(out, sizing{on, flows, size[0], size[1], (f+s)/2%2 != r})
 			}
 		}
 	}
@@ -78,7 +72,7 @@ func TestExchangesCoverPairs(t *testing.T) {
 	}
 	pairs := map[string]bool{}
 	for _, x := range exchanges([][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}}) {
-		row := []string{"client " + x.on.client.name, "server " + x.on.server.name, fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
+		row := []string{"client " + x.on.Client.name, "server " + x.on.Server.name, fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
 		for i, a := range row {
 			for _, b := range row[i+1:] {
 				pairs[a+", "+b] = true
@@ -94,17 +88,17 @@ func TestExchangesCoverPairs(t *testing.T) {
 // Both endpoints count the same for any implementations, flows and sizes, with and without a
 // schedule.
 func TestRRConformance(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
 		rate := 0
 		if x.other {
 			rate = 500
 		}
 		name := fmt.Sprintf("%s, rate %d", x, rate)
-		p := params("tcp_rr")
+		p := loopback.Params("tcp_rr")
 		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, study.Size(x.request), study.Size(x.response), rate
 		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
-		p, c, s, err := grown(t.Context(), rr{x.on.client}, rr{x.on.server}, p)
+		p, c, s, err := loopback.Grown(t.Context(), rr{x.on.Client}, rr{x.on.Server}, p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -127,13 +121,13 @@ func TestRRConformance(t *testing.T) {
 
 // The schedule continues from slice to slice: a rate below one per slice is kept.
 func TestRRScheduleOverSlices(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 3} {
-			p := params("tcp_rr")
+			p := loopback.Params("tcp_rr")
 			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, 40, 0, 10*time.Millisecond, 25
 			p.RequestSize, p.ResponseSize = 1, 1
-			c, s := must.Get2(between(t.Context(), rr{path.client}, rr{path.server}, p))(must.Named(t, path))
+			c, s := must.Get2(loopback.Between(t.Context(), rr{path.Client}, rr{path.Server}, p))(must.Named(t, path))
 			// 250 ms at 40/s are 10 slots, one every 25 ms: at 0, 5, 0, 5, ... of a slice, of which
 			// the first 2 ms do not count.
 			if c.Window.Slots != 5 || c.Messages+c.Window.Missed < 5 || c.Messages > 10 || c.Messages != s.Messages {
@@ -145,13 +139,13 @@ func TestRRScheduleOverSlices(t *testing.T) {
 
 // A schedule that cannot be kept still ends in time, and what was not sent is reported.
 func TestRROverload(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 2} {
-			p := params("tcp_rr")
-			p.Streams, p.TransactionRate = flows, maxTransactionRate
+			p := loopback.Params("tcp_rr")
+			p.Streams, p.TransactionRate = flows, exchange.MaxRate
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			c, _, err := between(ctx, rr{path.client}, rr{path.server}, p)
+			c, _, err := loopback.Between(ctx, rr{path.Client}, rr{path.Server}, p)
 			cancel()
 			if err != nil {
 				t.Fatalf("%s, %d flows: %v", path, flows, err)
@@ -195,10 +189,10 @@ func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address st
 // A server that stalls delays every request that was due meanwhile, and each of them shows it:
 // there is no coordinated omission.
 func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	const hang = 100 * time.Millisecond
 	for _, n := range implementations() {
-		p := params("tcp_rr")
+		p := loopback.Params("tcp_rr")
 		p.TransactionRate, p.Warmup, p.Duration = 1000, 0, 300*time.Millisecond
 		p.Address = fakeServer(t, p, func(c net.Conn) {
 			b := make([]byte, 1)
@@ -224,7 +218,7 @@ func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 
 // A server that never answers, closes or sends too much ends the trial with a reason.
 func TestRRBadServer(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	cases := map[string]struct {
 		serve func(net.Conn)
 		want  string
@@ -239,7 +233,7 @@ func TestRRBadServer(t *testing.T) {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
-					p := params("tcp_rr")
+					p := loopback.Params("tcp_rr")
 					p.Streams, p.Duration = flows, time.Minute
 					p.Address = "127.0.0.1:1"
 					limit := time.Minute
@@ -272,14 +266,14 @@ func TestRRBadParams(t *testing.T) {
 			"not an ip:port":         func(p *traffic.Params) { p.Address = "nowhere" },
 			"transactions/s: use at": func(p *traffic.Params) { p.TransactionRate = math.MaxInt },
 		} {
-			p := params(kind)
+			p := loopback.Params(kind)
 			p.Streams = 1
 			change(&p)
 			if kind == "tcp_crr" && p.TransactionRate > 0 {
 				continue // not a parameter of it
 			}
 			for _, n := range implementations() {
-				w := kindOf(over(n), kind)
+				w := loopback.KindOf(over(n), kind)
 				if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s, %s: listen: %v", kind, want, err)
 				}
@@ -291,66 +285,9 @@ func TestRRBadParams(t *testing.T) {
 	}
 }
 
-// The schedule assigns each slot to exactly one flow, and the skipped slots are exactly those not
-// sent.
-func TestScheduleAssignsSlots(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := traffic.Params{
-			Workload: study.Workload{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: int(rapid.Uint64Range(1, 5000).Draw(t, "rate"))},
-			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "duration")),
-		}
-		base := time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "base"))
-		w := newRRWindow(p, base, nil, nil)
-		first, limit := w.schedule.first(0), w.schedule.first(p.Warmup+p.Duration)
-		owner, timed := map[uint64]int{}, int64(0)
-		for flow := range p.Streams {
-			slot, l := w.firstSlot(flow)
-			if l != limit {
-				t.Fatalf("limit %d, want %d", l, limit)
-			}
-			for ; slot < limit; slot += uint64(p.Streams) {
-				if was, taken := owner[slot]; taken {
-					t.Fatalf("slot %d is of flows %d and %d", slot, was, flow)
-				}
-				owner[slot] = flow
-				due := w.schedule.due(slot)
-				if due < 0 || due >= p.Warmup+p.Duration {
-					t.Fatalf("slot %d is due at %s", slot, due)
-				}
-				if due >= p.Warmup {
-					timed++
-				}
-			}
-		}
-		if uint64(len(owner)) != limit-first || timed != w.slots() {
-			t.Fatalf("%d slots assigned of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
-		}
-		for flow := range p.Streams {
-			slot, _ := w.firstSlot(flow)
-			w.skipSlots(flow, slot, limit)
-		}
-		if w.missed != timed {
-			t.Fatalf("skipped %d of %d", w.missed, timed)
-		}
-	})
-}
-
-// Extreme values neither overflow nor crash.
-func TestScheduleExtremes(t *testing.T) {
-	for _, rate := range []uint64{1, 999_999_937, maxTransactionRate} {
-		s := rrSchedule{rate, 1 << 62}
-		if k := s.first(1 << 61); s.due(k) < 0 && s.due(k) > 1<<62 {
-			t.Errorf("rate %d: slot %d is due at %s", rate, k, s.due(k))
-		}
-		if got := s.due(1<<64 - 1); got < 0 {
-			t.Errorf("rate %d: the last slot is due at %s", rate, got)
-		}
-	}
-}
-
 // The fast implementations allocate nothing per exchange, query or connection after set-up.
 func TestRRAllocatesNothing(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for what, c := range map[string]struct {
 		w      traffic.Workload
 		setUp  int64 // allocations
@@ -362,12 +299,12 @@ func TestRRAllocatesNothing(t *testing.T) {
 		"tcp_dns, with its 2 zones": {dnsQueries{rr{fastest()}}, 40 * dns.Names, func(*traffic.Params) {}},
 	} {
 		for _, flows := range []int{1, 8} {
-			p := params(c.w.Spec().Kind)
+			p := loopback.Params(c.w.Spec().Kind)
 			p.Streams, p.Warmup, p.Slice, p.Rounds = flows, 0, 150*time.Millisecond, 2
 			c.change(&p)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			client, _ := must.Get2(between(t.Context(), c.w, c.w, p))(must.Named(t, what))
+			client, _ := must.Get2(loopback.Between(t.Context(), c.w, c.w, p))(must.Named(t, what))
 			runtime.ReadMemStats(&after)
 			got := int64(after.Mallocs - before.Mallocs)
 			t.Logf("%s, %d flows: %d allocations in %d exchanges", what, flows, got, client.Messages)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"tare/internal/traffic"
 	"tare/internal/traffic/admission"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
 	"tare/internal/unit"
@@ -27,10 +27,6 @@ const (
 	roleReverse = 'R' // the server sends
 )
 
-// maxRefused is how many peers without the token are refused before the server fails, because
-// something else is using the port.
-const maxRefused = 100
-
 // admitter is an open port that accepts the peers of one trial.
 type admitter struct{ *admission.Gate }
 
@@ -38,17 +34,17 @@ type admitter struct{ *admission.Gate }
 // it passes on the first token.
 func newAdmitter(l socket.Listener, p traffic.Params) *admitter {
 	roles := len(handshakeBytes(p, roleForward)) - len(p.Token)
-	return &admitter{admission.New(l, p.Token, roles, connections(p)+maxRefused)}
+	return &admitter{admission.New(l, p.Token, roles, connections(p)+connection.MaxRefused)}
 }
 
 // admit accepts the connections of a trial, which send the token. It returns those with payload
 // from the client first.
-func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err error) {
-	var reverse conns
+func (l *admitter) admit(ctx context.Context, p traffic.Params) (c connection.List, err error) {
+	var reverse connection.List
 	defer func() {
 		l.Finish() // all that still wait are not of this trial
 		if err != nil {
-			append(c, reverse...).close()
+			append(c, reverse...).Close()
 			c = nil
 		}
 	}()
@@ -74,7 +70,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 	}
 	c, reverse = append(c, reverse...), nil
 	for _, s := range c {
-		if err := writeFull(ctx, s, []byte{goByte}); err != nil {
+		if err := connection.WriteFull(ctx, s, []byte{goByte}); err != nil {
 			return c, fmt.Errorf("start the trial: %w", err)
 		}
 	}
@@ -84,15 +80,10 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 // tooMany returns an error if so many peers came without the token that something else uses the
 // port.
 func (l *admitter) tooMany() error {
-	if l.Refused < maxRefused {
+	if l.Refused < connection.MaxRefused {
 		return nil
 	}
 	return fmt.Errorf("%d peers connected without the trial's token", l.Refused)
-}
-
-// tooManySilent returns the error for more open connections without a request than a trial can have.
-func tooManySilent(open, flows int) error {
-	return fmt.Errorf("%d connections without a request are open, but the trial has %s", open, unit.Count(flows, "flow", "flows"))
 }
 
 // refusals returns how many peers were refused, to append to an error; empty for none.
@@ -115,37 +106,37 @@ func handshakeBytes(p traffic.Params, role byte) []byte {
 const dialAttempts = 2
 
 // dial opens a connection of a trial, and counts its attempts.
-func dial(ctx context.Context, n path, to netip.AddrPort, p traffic.Params, tried *tries) (s socket.Stream, err error) {
+func dial(ctx context.Context, n path, to netip.AddrPort, p traffic.Params, tried *connection.Tries) (s socket.Stream, err error) {
 	for range dialAttempts {
 		began := clock.Now()
-		s, err = n.net.DialTCP(ctx, to, optionsOf(p))
-		f, failed := failureOf(err)
+		s, err = n.net.DialTCP(ctx, to, connection.Options(p))
+		f, failed := connection.FailureOf(err)
 		switch {
 		case err == nil:
-			tried.open(isLate(began.Since(), func() int64 { return s.Info().Retransmits }))
+			tried.Open(connection.Late(began.Since(), func() int64 { return s.Info().Retransmits }))
 			return s, nil
 		case !failed || ctx.Err() != nil:
 			return nil, err
 		}
-		tried.open(false)
-		tried.add(f)
+		tried.Open(false)
+		tried.Add(f)
 	}
 	return nil, err
 }
 
 // connect opens the connections of a trial, in the order of admit, and waits for the server's go. tried is what it
 // attempted, which an error has, too.
-func connect(ctx context.Context, n path, p traffic.Params) (c conns, tried tries, err error) {
+func connect(ctx context.Context, n path, p traffic.Params) (c connection.List, tried connection.Tries, err error) {
 	c, err = open(ctx, n, p, &tried)
 	return c, tried, traffic.WithAttempts(err, tried.Attempts)
 }
 
-func open(ctx context.Context, n path, p traffic.Params, tried *tries) (conns, error) {
+func open(ctx context.Context, n path, p traffic.Params, tried *connection.Tries) (connection.List, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %q: %w", p.Address, err)
 	}
-	var c conns
+	var c connection.List
 	for len(c) < connections(p) {
 		role := byte(roleForward)
 		if len(c) >= p.Streams {
@@ -154,106 +145,37 @@ func open(ctx context.Context, n path, p traffic.Params, tried *tries) (conns, e
 		s, err := dial(ctx, n, addr, p, tried)
 		if err == nil {
 			c = append(c, s)
-			err = writeFull(ctx, s, handshakeBytes(p, role))
+			err = connection.WriteFull(ctx, s, handshakeBytes(p, role))
 		}
 		if err != nil {
-			c.close()
+			c.Close()
 			return nil, err
 		}
 	}
 	for _, s := range c {
 		var got [1]byte
-		err := readFull(ctx, s, got[:])
+		err := connection.ReadFull(ctx, s, got[:])
 		if err == nil && got[0] != goByte {
 			err = errors.New("unexpected reply: it is not the trial's server")
 		}
 		if err != nil {
-			c.close()
+			c.Close()
 			return nil, fmt.Errorf("wait for the server at %s to start the trial: %w", addr, err)
 		}
 	}
 	return c, nil
 }
 
-// conns are the connections of one trial.
-type conns []socket.Stream
-
-func (c conns) close() {
-	for _, s := range c {
-		s.Close()
-	}
-}
-
-// leastRTT returns the least round trip of the first connection, as its kernel knows it; 0 if it does not.
-func (c conns) leastRTT() time.Duration {
-	if len(c) == 0 {
-		return 0
-	}
-	return time.Duration(c[0].Info().MinRTT * float64(time.Second))
-}
-
-// fillReport adds what the kernel reports about the connections.
-func (c conns) fillReport(r *traffic.Report) {
-	r.Connections = len(c)
-	for i, s := range c {
-		st := s.Info()
-		r.TCP.Wire += st.Sent
-		r.TCP.Resent += st.Resent
-		r.TCP.Received += st.Received
-		r.TCP.Segments += st.Segments
-		if i > 0 {
-			continue
-		}
-		r.MSS, r.Congestion = st.MSS, st.Congestion
-		if st.RTT > 0 {
-			r.RTT = &st.RTT
-		}
-		r.SendBuffer, r.ReceiveBuffer = st.SendBuffer, st.ReceiveBuffer
-	}
-}
-
-// readFull fills b or fails. It is for handshakes, not for payload.
-func readFull(ctx context.Context, s socket.Stream, b []byte) error {
-	return moveFull(ctx, b, func(b []byte) (int, error) {
-		n, err := s.Read(b)
-		if err == nil && n == 0 {
-			err = errors.New("the peer closed the connection")
-		}
-		return n, err
-	})
-}
-
-// writeFull sends all of b or fails. It is for handshakes, not for payload.
-func writeFull(ctx context.Context, s socket.Stream, b []byte) error {
-	return moveFull(ctx, b, s.Write)
-}
-
-// moveFull repeats a call that transfers a part of b until all of it is transferred.
-func moveFull(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
-	for len(b) > 0 {
-		n, err := move(b)
-		switch {
-		case err == nil:
-			b = b[n:]
-		case !socket.IsAgain(err):
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
 // server is the listening endpoint of a TCP workload.
 type server struct {
 	listener *admitter
 	p        traffic.Params
-	serve    func(context.Context, conns, traffic.Params) (traffic.Report, error)
+	serve    func(context.Context, connection.List, traffic.Params) (traffic.Report, error)
 }
 
 // listen opens the port of a TCP workload.
-func listen(n path, p traffic.Params, serve func(context.Context, conns, traffic.Params) (traffic.Report, error)) (traffic.Server, error) {
-	a, err := n.net.ListenTCP(p.Address, optionsOf(p))
+func listen(n path, p traffic.Params, serve func(context.Context, connection.List, traffic.Params) (traffic.Report, error)) (traffic.Server, error) {
+	a, err := n.net.ListenTCP(p.Address, connection.Options(p))
 	if err != nil {
 		return nil, err
 	}

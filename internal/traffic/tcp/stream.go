@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/thread"
 )
 
@@ -94,7 +95,7 @@ func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
 		return nil, err
 	}
 	own := new(buffers)
-	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+	s, err := listen(w.path, p, func(ctx context.Context, c connection.List, p traffic.Params) (traffic.Report, error) {
 		return own.transfer(ctx, w.path, c, p, false)
 	})
 	if err != nil {
@@ -141,8 +142,8 @@ func (w stream) once(ctx context.Context, own *buffers, p traffic.Params) (traff
 		return traffic.Report{}, err
 	}
 	r, err := own.transfer(ctx, w.path, c, p, true)
-	if f, failed := failureOf(err); failed && ctx.Err() == nil {
-		tried.add(f)
+	if f, failed := connection.FailureOf(err); failed && ctx.Err() == nil {
+		tried.Add(f)
 	}
 	r.Attempts = &tried.Attempts
 	return r, traffic.WithAttempts(err, tried.Attempts)

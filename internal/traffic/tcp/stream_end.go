@@ -10,6 +10,7 @@ import (
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 )
 
@@ -267,7 +268,7 @@ func (e *streamEnd) delivered() int64 {
 
 // heldNow is what is known of the path when a window of that length ends, but for what it holds.
 func (e *streamEnd) heldNow(delivered int64, window time.Duration) *traffic.Held {
-	return &traffic.Held{Streams: 1, Delivered: max(0, delivered), Elapsed: window, RTT: conns{e}.leastRTT()}
+	return &traffic.Held{Streams: 1, Delivered: max(0, delivered), Elapsed: window, RTT: connection.List{e}.LeastRTT()}
 }
 
 // DrainTimeout is how long the drain of a transfer may go without progress. How much data is in

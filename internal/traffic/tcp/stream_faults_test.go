@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 	"tare/internal/timelimit"
@@ -33,16 +34,16 @@ func TestStreamRefuses(t *testing.T) {
 			"fewer threads":     {func(p *traffic.Params) { p.Threads = -1 }, "-1 threads"},
 			"a window of less":  {func(p *traffic.Params) { p.Duration = -time.Second }, "a window of -1s"},
 		} {
-			p := params("tcp_stream")
+			p := loopback.Params("tcp_stream")
 			c.change(&p)
 			refused(t, w, p, n.name+", "+what, c.says)
 		}
-		p := params("tcp_stream")
+		p := loopback.Params("tcp_stream")
 		p.Streams = 100_000_000
 		if runtime.GOOS != "windows" {
 			refused(t, w, p, n.name+", 100 000 000 streams", "100000000 connections need one open file each, and this process may open")
 		}
-		p = params("tcp_stream")
+		p = loopback.Params("tcp_stream")
 		p.Address = "nowhere"
 		refused(t, w, p, n.name+", no address", "nowhere")
 	}
@@ -128,7 +129,7 @@ func TestStreamBadServer(t *testing.T) {
 		for _, n := range implementations() {
 			t.Run(c.what+"/"+n.name, func(t *testing.T) {
 				t.Parallel()
-				p := params("tcp_stream")
+				p := loopback.Params("tcp_stream")
 				p.Direction = studytest.Direction(c.reverse)
 				if strings.Contains(c.what, "mid-trial") {
 					p.Duration = time.Minute
@@ -145,13 +146,13 @@ func TestStreamBadServer(t *testing.T) {
 // A client without the token is refused, and its own error says so.
 func TestStreamWrongToken(t *testing.T) {
 	for _, on := range pairings() {
-		p := params("tcp_stream")
+		p := loopback.Params("tcp_stream")
 		ctx, cancel := context.WithCancel(t.Context())
-		address, end := serve(ctx, t, stream{on.server}, p)
+		address, end := loopback.Serve(ctx, t, stream{on.Server}, p)
 		p.Address, p.Token = address, "fedcba9876543210"
-		must.FailFor(t, on, must.Err(stream{on.client}.Dial(ctx, p, nil)), "start the trial: ")
+		must.FailFor(t, on, must.Err(stream{on.Client}.Dial(ctx, p, nil)), "start the trial: ")
 		cancel()
-		must.FailFor(t, fmt.Sprintf("%s: server gave", on), (<-end).err, "0 of 1 connections arrived")
+		must.FailFor(t, fmt.Sprintf("%s: server gave", on), (<-end).Err, "0 of 1 connections arrived")
 	}
 }
 
@@ -161,11 +162,11 @@ func TestStreamClientExits(t *testing.T) {
 	for _, n := range implementations() {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
-				p := params("tcp_stream")
+				p := loopback.Params("tcp_stream")
 				p.Duration, p.Direction, p.Streams, p.Threads = time.Minute, studytest.Direction(reverse), 3, threads
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				address, end := serve(ctx, t, stream{n}, p)
+				address, end := loopback.Serve(ctx, t, stream{n}, p)
 				var c []net.Conn
 				for range p.Streams {
 					s := must.Get(net.Dial("tcp", address))(t)
@@ -181,7 +182,7 @@ func TestStreamClientExits(t *testing.T) {
 				if reverse {
 					says = "tcp_stream: send: "
 				}
-				must.FailFor(t, fmt.Sprintf("%s, reverse %t, %d threads", n.name, reverse, threads), (<-end).err, says)
+				must.FailFor(t, fmt.Sprintf("%s, reverse %t, %d threads", n.name, reverse, threads), (<-end).Err, says)
 			}
 		}
 	}
@@ -191,7 +192,7 @@ func TestStreamClientExits(t *testing.T) {
 func TestStreamRateTooHigh(t *testing.T) {
 	for _, on := range pairings() {
 		for _, threads := range []int{0, 1} {
-			p := params("tcp_stream")
+			p := loopback.Params("tcp_stream")
 			p.Rate, p.WriteSize, p.Threads, p.Streams, p.Duration = 1e15, 1400, threads, 2, 300*time.Millisecond
 			client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
 			w := client.Window
@@ -209,10 +210,10 @@ func TestStreamRateTooHigh(t *testing.T) {
 // Threads that an implementation does not have are reported as missing.
 func TestStreamThreadsNote(t *testing.T) {
 	for _, on := range pairings() {
-		p := params("tcp_stream")
+		p := loopback.Params("tcp_stream")
 		p.Streams, p.Threads = 2, 1
 		client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
-		if noted(client, "threads_not_set") != (on.client.name == "portable") || noted(server, "threads_not_set") != (on.server.name == "portable") {
+		if noted(client, "threads_not_set") != (on.Client.name == "portable") || noted(server, "threads_not_set") != (on.Server.name == "portable") {
 			t.Errorf("%s: %v and %v", on, client.Notes, server.Notes)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/thread"
 )
 
@@ -37,8 +38,8 @@ func (b *buffers) received(i, size int) []byte {
 }
 
 // transfer runs one endpoint of the trial, sending or receiving on all connections.
-func (b *buffers) transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
-	defer c.close()
+func (b *buffers) transfer(ctx context.Context, n path, c connection.List, p traffic.Params, client bool) (traffic.Report, error) {
+	defer c.Close()
 	ends := streamEnds(n, c, p, client, b)
 	if err := driveStreams(ctx, n, ends, p); err != nil {
 		return traffic.Report{}, fmt.Errorf("tcp_stream: %w", err)
@@ -47,7 +48,7 @@ func (b *buffers) transfer(ctx context.Context, n path, c conns, p traffic.Param
 }
 
 // streamEnds prepares everything that a transfer needs, and starts its clock.
-func streamEnds(n path, c conns, p traffic.Params, client bool, b *buffers) []*streamEnd {
+func streamEnds(n path, c connection.List, p traffic.Params, client bool, b *buffers) []*streamEnd {
 	ends := make([]*streamEnd, len(c))
 	gauges := p.Meter.Begin(receiverCount(p, len(c), client))
 	for i, s := range c {
@@ -162,9 +163,9 @@ func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 }
 
 // streamReport returns the report of an endpoint.
-func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
+func streamReport(c connection.List, ends []*streamEnd, p traffic.Params) traffic.Report {
 	r := traffic.Report{End: result.End{CPU: p.Pinned()}, Traffic: ends[0].start.Since().Seconds()}
-	c.fillReport(&r)
+	c.FillReport(&r)
 	r.Window = traffic.Window{Seconds: p.Duration.Seconds(), Interval: min(traffic.SeriesInterval, p.Duration).Seconds()}
 	var got, sent []*traffic.BinCounter
 	var resent int64

@@ -8,10 +8,11 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/tcp"
 	"tare/internal/traffic/udp"
+	"tare/internal/traffic/web"
 )
 
 // All returns the workloads with the fastest implementation on this system.
-func All() []traffic.Workload { return slices.Concat(tcp.All(), udp.All()) }
+func All() []traffic.Workload { return slices.Concat(tcp.All(), web.All(), udp.All()) }
 
 // Named finds a workload by its kind.
 func Named(kind string) (traffic.Workload, error) {

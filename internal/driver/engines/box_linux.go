@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,54 +44,6 @@ type box struct {
 	sandbox        *sandbox        // nil for a container whose processes are the host's
 }
 
-// run starts the container of one endpoint. spec selects its network; the rest is the same
-// for all.
-func (p *path) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
-	name := containers.ContainerName(role, pair)
-	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
-	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
-	spec.Limit, spec.Unfiltered = containers.RoleLimit(p.order.Limits, role), p.order.Without(partSeccomp)
-	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
-	b.Place = pathspec.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
-	if b.own {
-		spec.Sysctls, b.device = containers.Sysctls(p.lab.Settings()), eth
-	}
-	if s.podman != nil && !s.podman.Rootless {
-		spec.CgroupParent = s.engine.CgroupParent()
-	}
-	start := p.startContainer
-	if start == nil {
-		start = func(ctx context.Context, s *side, spec engine.ContainerSpec) (*engine.Container, error) {
-			return s.engine.Run(ctx, spec)
-		}
-	}
-	c, err := start(ctx, s, spec)
-	if err != nil {
-		return nil, s.engine.Explain(err)
-	}
-	b.container, b.ns, b.leaveGroups = c, s.ns, p.order.Without(partCgroup)
-	if b.own {
-		ns, err := c.Namespace()
-		if err != nil {
-			return nil, err
-		}
-		b.ns, b.Stack = ns, pathspec.NamespaceStack{NS: ns}
-	}
-	if p.config.Sandboxed() {
-		err = p.enclose(b)
-	}
-	p.mu.Lock()
-	p.boxes = append(p.boxes, b)
-	p.mu.Unlock()
-	if err != nil || !b.own {
-		return b, err
-	}
-	if err := p.segmentation(b); err != nil || s.podman == nil {
-		return b, err
-	}
-	return b, b.findOnlyDevice()
-}
-
 // findOnlyDevice finds the device of a container of Podman, which has its only address besides the loopback one.
 func (b *box) findOnlyDevice() error {
 	devices, err := b.ns.Links().Devices()
@@ -116,32 +67,6 @@ func (b *box) findOnlyDevice() error {
 	return nil
 }
 
-// discard removes a container of the path.
-func (p *path) discard(ctx context.Context, b *box) error {
-	p.mu.Lock()
-	p.boxes = slices.DeleteFunc(p.boxes, func(o *box) bool { return o == b })
-	p.mu.Unlock()
-	err := b.container.Remove(ctx)
-	if b.own {
-		err = errors.Join(err, b.ns.Close())
-	}
-	return err
-}
-
-// segmentation applies the lab's offload settings to every device of a container.
-func (p *path) segmentation(b *box) error {
-	devices, err := b.ns.Links().Devices()
-	if err != nil {
-		return err
-	}
-	for _, d := range devices {
-		if err := b.ns.Tuning().Segmentation(d, p.lab.Spec.Offload); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // end returns the endpoint of the container's agent.
 func (b *box) end() pathspec.Endpoint {
 	if b.sandbox != nil {
@@ -156,14 +81,6 @@ func (b *box) end() pathspec.Endpoint {
 		launcher.leave = b.ns
 	}
 	return pathspec.Endpoint{Place: b.Place, Launcher: launcher}
-}
-
-// who returns what the engine of a host is called in messages.
-func (s *side) who() string {
-	if s.podman != nil {
-		return "Podman"
-	}
-	return "the engine"
 }
 
 // addr returns the container's IPv4 address on its first network.
@@ -186,26 +103,6 @@ func (b *box) findDevice() (err error) {
 		b.device, err = b.deviceWith(b.address)
 	}
 	return err
-}
-
-// plugged is run, and finds the host's end of the container's veth.
-func (p *path) plugged(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
-	b, err := p.run(ctx, s, role, pair, spec)
-	if err == nil {
-		err = p.plug(b, s.Place, s.ns)
-	}
-	return b, err
-}
-
-// plug finds the other end of the container's device in a namespace, with the container's role as its
-// name, and applies the lab's offload settings to it.
-func (p *path) plug(b *box, at pathspec.Place, in *linuxnet.NS) error {
-	name, err := b.ns.Links().PeerIn(in, b.device)
-	if err != nil {
-		return err
-	}
-	b.veth, b.vethAt = pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, at
-	return in.Tuning().Segmentation(name, p.lab.Spec.Offload)
 }
 
 // listens returns the address that the container's server listens on.

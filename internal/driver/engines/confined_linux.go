@@ -67,14 +67,14 @@ func leaveGroups(ns *linuxnet.NS, args []string) (bool, error) {
 	return false, err
 }
 
-// unconfined adds the conditions of containers without seccomp profile or control groups.
-func (p *path) unconfined() error {
+// confinement adds the conditions of containers without seccomp profile or control groups.
+func (p *omissions) confinement(boxes []*box) error {
 	seccomp, cgroup := p.order.Without(partSeccomp), p.order.Without(partCgroup)
 	if !seccomp && !cgroup {
 		return nil
 	}
 	var spaces []*linuxnet.NS
-	for _, b := range p.boxes {
+	for _, b := range boxes {
 		if !slices.Contains(spaces, b.ns) {
 			spaces = append(spaces, b.ns)
 		}
@@ -85,12 +85,12 @@ func (p *path) unconfined() error {
 				return err
 			}
 		}
-		p.leftOut(partSeccomp, "Seccomp: 0 in /proc/PID/status of the containers' processes")
-		p.checks = append(p.checks, func() error { return each(spaces, unfiltered) })
+		p.note(partSeccomp, "Seccomp: 0 in /proc/PID/status of the containers' processes")
+		p.AddCheck(func() error { return each(spaces, unfiltered) })
 	}
 	if cgroup {
-		p.leftOut(partCgroup, "/proc/PID/cgroup of the containers' agents is that of tare")
-		p.checks = append(p.checks, func() error { return each(spaces, leftGroups) })
+		p.note(partCgroup, "/proc/PID/cgroup of the containers' agents is that of tare")
+		p.AddCheck(func() error { return each(spaces, leftGroups) })
 	}
 	return nil
 }

@@ -16,47 +16,37 @@ import (
 	"tare/internal/study"
 )
 
-// gatewayNAT is the default gateway mode: published ports are translated, and outgoing connections
-// masqueraded.
-const gatewayNAT = "nat"
-
 // optionTrusted names the devices of a host from which its engine lets packets to the own addresses of
 // containers pass, separated by colons. Engines from 28.2 on know it.
 const optionTrusted = "com.docker.network.bridge.trusted_host_interfaces"
 
-// nat: process on a, underlay, DNAT on b, bridge of a user-defined network, container on b.
-func (p *path) nat(ctx context.Context) error {
-	return p.direct(ctx, gateway{mode: gatewayNAT, translated: true})
-}
-
-// directRouting: process on a to a container's own address on b, over a network whose published ports
-// are translated. An engine from 28 on drops such packets, unless a setting of the engine allows them
-// or an option of the network trusts the device on which they arrive.
-func (p *path) directRouting(ctx context.Context) error {
+// directly dials the servers' own addresses over a network whose published ports are translated. An engine
+// from 28 on drops such packets, unless a setting of the engine allows them or an option of the network
+// trusts the device on which they arrive.
+func (p *gatewayPath) directly(ctx context.Context) error {
 	allowed, wait := p.config.DirectRouting == study.On, joinWait()
-	g := gateway{mode: gatewayNAT, trusted: !allowed && !p.order.Without(settingTrusted)}
-	if !allowed && !g.trusted {
+	p.trusted = !allowed && !p.order.Without(settingTrusted)
+	if !allowed && !p.trusted {
 		wait = unsupportedWait
 	}
-	err := p.direct(ctx, g)
+	err := p.toServers(ctx)
 	if err == nil {
-		err = p.reachable(ctx, p.Pairs(), wait)
-		p.reached = err == nil
+		err = p.reach.all(ctx, wait)
 	}
 	if !remote.IsUnreachable(err) {
 		return err
 	}
-	return p.explainDropped(ctx, g, err)
+	return p.explainDropped(ctx, err)
 }
 
 // explainDropped names the rule by which the engine of host b dropped packets to a container's own
 // address, if there is one.
-func (p *path) explainDropped(ctx context.Context, g gateway, cause error) error {
+func (p *gatewayPath) explainDropped(ctx context.Context, cause error) error {
 	fix := fmt.Sprintf("allow them with engine: {direct_routing: on}, or with the setting %s: on, which trusts the device %s", settingTrusted, eth)
-	if g.trusted { // 28.0 and 28.1 have the rule and do not know the option
+	if p.trusted { // 28.0 and 28.1 have the rule and do not know the option
 		fix = fmt.Sprintf("the network trusts the device %s, which engines before 28.2 ignore; name a newer one in engine: lab", eth)
 	}
-	for _, at := range p.servers() {
+	for _, at := range p.addresses() {
 		rules, err := p.b.dropRules(ctx, at)
 		if err != nil {
 			return errors.Join(cause, err)
@@ -69,12 +59,10 @@ func (p *path) explainDropped(ctx context.Context, g gateway, cause error) error
 	return cause
 }
 
-// servers returns the own addresses of the servers.
-func (p *path) servers() (all []netip.Addr) {
-	for _, pair := range p.Pairs() {
-		for _, at := range pair.Server.Listen {
-			all = append(all, at.Addr())
-		}
+// addresses returns the own addresses of the servers.
+func (p *gatewayPath) addresses() (all []netip.Addr) {
+	for _, s := range p.servers {
+		all = append(all, s.to...)
 	}
 	return all
 }
@@ -93,10 +81,10 @@ func (s *side) dropRules(ctx context.Context, at netip.Addr) ([]firewall.Rule, e
 // watchDirect requires what lets packets to the servers' own addresses pass: no rule of the engine that
 // drops them, or one that exempts a trusted device and has dropped nothing. The rules of the published
 // ports must not match.
-func (p *path) watchDirect(ctx context.Context, g gateway) error {
+func (p *gatewayPath) watchDirect(ctx context.Context) error {
 	const dropped = "direct.dropped"
 	counter := pathspec.CounterName(p.b.At, dropped, "packets")
-	servers := p.servers()
+	servers := p.addresses()
 	read := func(ctx context.Context, into driver.Counters) error {
 		into[counter] = 0
 		for _, at := range servers {
@@ -108,7 +96,7 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 			switch known := p.b.engine.KnowsGateway(gatewayUnprotected); {
 			case p.config.DirectRouting == study.On && len(rules) > 0:
 				return fmt.Errorf("%s of host %s has a rule that drops packets to %s, although the engine allows direct routing", p.b.firewall().Table(firewall.FamilyOf(at), "raw"), p.b.At, at)
-			case g.trusted && known && len(rules) == 0:
+			case p.trusted && known && len(rules) == 0:
 				return fmt.Errorf("find the rule that exempts %s from dropping packets to %s on host %s: %s has none; name an engine of version 28.2 or later", eth, at, p.b.At, p.b.firewall().Table(firewall.FamilyOf(at), "raw"))
 			}
 		}
@@ -118,11 +106,11 @@ func (p *path) watchDirect(ctx context.Context, g gateway) error {
 	switch {
 	case p.config.DirectRouting == study.On:
 		how = "no rule drops packets to " + join(servers) + " (--allow-direct-routing)"
-	case g.trusted && p.b.engine.KnowsGateway(gatewayUnprotected):
+	case p.trusted && p.b.engine.KnowsGateway(gatewayUnprotected):
 		how = "the rules that drop packets exempt those from " + eth + ": " + p.b.firewall().Tables(servers, "raw")
 	}
-	p.facts = append(p.facts, result.Fact{Name: p.b.At + " direct routing", Value: how})
-	return p.watch(ctx, read, driver.Rule{Counter: counter, Expect: driver.NoMatch})
+	p.AddFacts(result.Fact{Name: p.b.At + " direct routing", Value: how})
+	return p.Watch(ctx, read, driver.Rule{Counter: counter, Expect: driver.NoMatch})
 }
 
 func join(all []netip.Addr) string {
@@ -135,9 +123,9 @@ func join(all []netip.Addr) string {
 
 // watchPublished reads the rules of both families that translate published ports of host b before and
 // after each trial. They must match the connections, or none if the servers' own addresses are dialled.
-func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) error {
+func (p *gatewayPath) watchPublished(ctx context.Context) error {
 	read := func(ctx context.Context, into driver.Counters) error {
-		for _, s := range servers {
+		for _, s := range p.servers {
 			into[dnatCounter(p.b, s.port)] = 0
 			for _, at := range s.to {
 				rules, err := p.b.firewall().Rules(ctx, firewall.FamilyOf(at), "nat")
@@ -154,15 +142,15 @@ func (p *path) watchPublished(ctx context.Context, g gateway, servers []portTo) 
 		return nil
 	}
 	var rules []driver.Rule
-	for i, s := range servers {
+	for i, s := range p.servers {
 		rule := driver.Rule{Counter: dnatCounter(p.b, s.port), Expect: driver.NoMatch}
-		if g.translated {
+		if p.translated {
 			rule.Expect, rule.Pair = driver.Connections, i+1
 		}
 		rules = append(rules, rule)
 	}
-	p.facts = append(p.facts, result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.firewall().Tables(servers[0].to, "nat")})
-	return p.watch(ctx, read, rules...)
+	p.AddFacts(result.Fact{Name: p.b.At + " DNAT rules", Value: p.b.firewall().Tables(p.servers[0].to, "nat")})
+	return p.Watch(ctx, read, rules...)
 }
 
 // portTo is a published port and the addresses of the container behind it.

@@ -15,7 +15,7 @@ import (
 func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 	on := p.Internal.(*path)
 	from, to = on.a.ns, on.a.ns
-	for _, b := range on.boxes {
+	for _, b := range on.boxes.all {
 		if b.pair == 1 && b.role == containers.Client {
 			from = b.ns
 		}
@@ -43,6 +43,6 @@ func MeshNamespace(p *driver.Path) (*linuxnet.NS, error) {
 
 // ServerNamespace returns the namespace of the first server of Podman, and its device.
 func ServerNamespace(p *driver.Path) (*linuxnet.NS, string) {
-	b := p.Internal.(*path).boxes[0]
+	b := p.Internal.(*path).boxes.all[0]
 	return b.ns, b.device
 }

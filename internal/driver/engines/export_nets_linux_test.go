@@ -34,7 +34,7 @@ func (p *path) staged() Stage { return Stage{p.lab, p.a.engine, p.b.engine} }
 
 // Ends returns the containers of a path's first pair, with their namespaces.
 func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
-	for _, b := range p.Internal.(*path).boxes {
+	for _, b := range p.Internal.(*path).boxes.all {
 		switch {
 		case b.pair != 1:
 		case b.role == "client":
@@ -49,7 +49,7 @@ func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS)
 // Encrypted applies the rules of an encrypted overlay to any other path.
 func Encrypted(p *driver.Path) error {
 	on := p.Internal.(*path)
-	err := on.encrypted()
+	err := on.mustEncrypt()
 	*p = *on.DriverPath(*p)
 	return err
 }

@@ -23,13 +23,6 @@ import (
 // gatewayBridge is the bridge of a network with a gateway mode.
 const gatewayBridge = "gateway0"
 
-// The gateway modes of Docker's bridge driver, by which the modes of this file are named.
-const (
-	gatewayRouted      = "routed"
-	gatewayUnprotected = "nat-unprotected"
-	gatewayIsolated    = "isolated"
-)
-
 // The options of Docker's bridge driver.
 const (
 	optionPrefix       = "com.docker.network."
@@ -57,134 +50,139 @@ func checkGatewayOptions(m mode, o driver.Order) error {
 	return nil
 }
 
-// gateway is how the host of a network connects it to the outside.
-type gateway struct {
-	mode       string // one of Docker's gateway modes
-	translated bool   // the client dials published ports, else the servers' own addresses
-	trusted    bool   // the engine lets packets from the underlay to the servers' own addresses pass
+// gatewayPath is a path over a network with a gateway mode.
+type gatewayPath struct {
+	*path
+	gateway
+	trusted bool // the engine lets packets from the underlay to the servers' own addresses pass
+	servers []portTo
+	accepts []acceptRule
 }
 
 // publishes reports whether each server has a published port: the engine accepts connections to these
 // only.
-func (g gateway) publishes() bool { return g.mode == gatewayRouted || g.mode == gatewayNAT }
+func (p *gatewayPath) publishes() bool { return p.mode == gatewayRouted || p.mode == gatewayNAT }
 
-// gatewayNetwork creates the network of a mode on a host, with both address families if the kernel
-// has them and the engine connects both.
-func (p *path) gatewayNetwork(ctx context.Context, s *side, g gateway) (engine.Network, error) {
+// network creates the network on a host, with both address families if the kernel has them and the
+// engine connects both.
+func (p *gatewayPath) network(ctx context.Context, s *side) (engine.Network, error) {
 	spec := engine.NetworkSpec{
-		Run: p.lab.Spec.Claim.ID, Driver: "bridge", Internal: g.mode == gatewayIsolated,
+		Run: p.lab.Spec.Claim.ID, Driver: "bridge", Internal: p.mode == gatewayIsolated,
 		Options: map[string]string{optionBridge: gatewayBridge, optionMTU: strconv.Itoa(p.lab.Spec.MTU)},
 	}
 	spec.Name = engine.Name(spec.Run, "gateway")
 	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0))
-	if g.trusted {
+	if p.trusted {
 		spec.Options[optionTrusted] = eth
 	}
-	switch known := s.engine.KnowsGateway(g.mode); {
+	switch known := s.engine.KnowsGateway(p.mode); {
 	case known:
-		spec.Options[optionGateway4] = g.mode
+		spec.Options[optionGateway4] = p.mode
 		if spec.Subnet6.IsValid() {
-			spec.Options[optionGateway6] = g.mode
+			spec.Options[optionGateway6] = p.mode
 		}
-	case g.mode == gatewayNAT: // the only one of older engines, by default for IPv4 only
+	case p.mode == gatewayNAT: // the only one of older engines, by default for IPv4 only
 		spec.Subnet6 = netip.Prefix{}
 	default: // older engines accept the option and ignore it
 		return engine.Network{}, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("Docker Engine %s has no gateway mode %s (API %s; %s is required); name a newer one in the mode's engine: {lab: current}",
-			s.engine.Versions.Engine, g.mode, s.engine.Versions.API, engine.GatewayAPI(g.mode))}
+			s.engine.Versions.Engine, p.mode, s.engine.Versions.API, engine.GatewayAPI(p.mode))}
 	}
 	maps.Copy(spec.Options, p.order.Options)
 	n, err := s.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		return n, err
 	}
-	p.facts = append(p.facts, result.Fact{Name: s.At + " gateway mode", Value: cmp.Or(n.Options[optionGateway4], gatewayNAT)})
+	p.AddFacts(result.Fact{Name: s.At + " gateway mode", Value: cmp.Or(n.Options[optionGateway4], gatewayNAT)})
 	for _, name := range slices.Sorted(maps.Keys(p.order.Options)) {
-		p.facts = append(p.facts, result.Fact{Name: s.At + " option " + name, Value: n.Options[name]})
+		p.AddFacts(result.Fact{Name: s.At + " option " + name, Value: n.Options[name]})
 	}
 	return n, s.ns.Tuning().Segmentation(gatewayBridge, p.lab.Spec.Offload)
 }
 
-// routed: process on a to a container's own address on b, over a network whose host routes to it and
-// translates nothing. The engine's rules accept published ports only.
-func (p *path) routed(ctx context.Context) error { return p.direct(ctx, gateway{mode: gatewayRouted}) }
-
-// natUnprotected: the same over a network whose host masquerades outgoing connections and accepts
-// all incoming ones.
-func (p *path) natUnprotected(ctx context.Context) error {
-	return p.direct(ctx, gateway{mode: gatewayUnprotected})
+func (m gateway) build(ctx context.Context, on *path) error {
+	p := &gatewayPath{path: on, gateway: m}
+	switch {
+	case m.mode == gatewayIsolated:
+		return p.isolated(ctx)
+	case m.direct:
+		return p.directly(ctx)
+	}
+	return p.toServers(ctx)
 }
 
-func (p *path) direct(ctx context.Context, g gateway) error {
-	n, err := p.gatewayNetwork(ctx, p.b, g)
+// toServers starts the servers on host b, and requires what the gateway does with connections to them.
+func (p *gatewayPath) toServers(ctx context.Context) error {
+	n, err := p.network(ctx, p.b)
 	if err != nil {
 		return err
 	}
-	var accepts []acceptRule
-	var ports []portTo
-	err = p.ForEachPair(func(pair int) error {
-		spec, port := engine.ContainerSpec{Network: n.Name}, uint16(pathspec.ServerChoosesPort)
-		if g.publishes() {
-			port = portOf(pair)
-			spec.Publish = publish(port)
-		}
-		b, err := p.plugged(ctx, p.b, containers.Server, pair, spec)
-		if err != nil {
-			return err
-		}
-		b.port = port
-		at := b.container.Addresses()
-		dial := at
-		if g.translated {
-			dial = p.b.host.Addr[:len(at)]
-		}
-		p.AddPair(p.a.end(), b.end(), at, dial, port)
-		p.MustCarry(pair, p.b.Place, b.veth, pathspec.Transmits)
-		accept := acceptRule{side: p.b, pair: pair, port: port, to: at}
-		if g.publishes() || pair == 1 {
-			accepts = append(accepts, accept)
-		}
-		if g.mode == gatewayNAT {
-			ports = append(ports, portTo{port, at})
-			if err := p.idleProxies(port); err != nil {
-				return err
-			}
-		}
-		if pair == 1 {
-			steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth)}
-			if g.translated {
-				steps = append(steps, b.dnatStep())
-			}
-			p.SetSteps(append(steps, accept.step(), p.b.device(gatewayBridge), b.vethStep(), b.ethStep(), b.process())...)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := p.ForEachPair(func(pair int) error { return p.startServer(ctx, pair, n.Name) }); err != nil {
 		return err
 	}
-	if err := p.routeTo(g); err != nil {
+	if err := p.route(); err != nil {
 		return err
 	}
 	p.MustCarry(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: gatewayBridge}, pathspec.Transmits)
 	p.idle(p.b.Place, docker0, lo)
 	p.underlay()
-	for _, a := range accepts {
-		if err := p.watchAccept(ctx, a); err != nil {
+	for _, a := range p.accepts {
+		if err := a.watch(ctx, &p.Path); err != nil {
 			return err
 		}
 	}
-	if g.mode != gatewayNAT {
-		return p.untranslated(accepts)
+	if p.mode != gatewayNAT {
+		return p.untranslated()
 	}
-	if err := p.watchPublished(ctx, g, ports); err != nil || g.translated {
+	if err := p.watchPublished(ctx); err != nil || p.translated {
 		return err
 	}
-	return p.watchDirect(ctx, g)
+	return p.watchDirect(ctx)
 }
 
-// routeTo makes host b a router, and gives host a a route to the network unless it dials published
+// startServer starts the server of a pair on a network.
+func (p *gatewayPath) startServer(ctx context.Context, pair int, network string) error {
+	spec, port := engine.ContainerSpec{Network: network}, uint16(pathspec.ServerChoosesPort)
+	if p.publishes() {
+		port = portOf(pair)
+		spec.Publish = publish(port)
+	}
+	b, err := p.boxes.plugged(ctx, p.b, containers.Server, pair, spec)
+	if err != nil {
+		return err
+	}
+	b.port = port
+	at := b.container.Addresses()
+	dial := at
+	if p.translated {
+		dial = p.b.host.Addr[:len(at)]
+	}
+	p.AddPair(p.a.end(), b.end(), at, dial, port)
+	p.MustCarry(pair, p.b.Place, b.veth, pathspec.Transmits)
+	p.servers = append(p.servers, portTo{port, at})
+	accept := acceptRule{side: p.b, pair: pair, port: port, to: at}
+	if p.publishes() || pair == 1 {
+		p.accepts = append(p.accepts, accept)
+	}
+	if p.mode == gatewayNAT {
+		if err := p.idleProxies(port); err != nil {
+			return err
+		}
+	}
+	if pair > 1 {
+		return nil
+	}
+	steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth)}
+	if p.translated {
+		steps = append(steps, b.dnatStep())
+	}
+	p.SetSteps(append(steps, accept.step(), p.b.device(gatewayBridge), b.vethStep(), b.ethStep(), b.process())...)
+	return nil
+}
+
+// route makes host b a router, and gives host a a route to the network unless it dials published
 // ports.
-func (p *path) routeTo(g gateway) error {
-	if err := p.lab.EnableForwarding(p.b.ns); err != nil || g.translated {
+func (p *gatewayPath) route() error {
+	if err := p.lab.EnableForwarding(p.b.ns); err != nil || p.translated {
 		return err
 	}
 	for i, subnet := range p.lab.Addresses(lab.NetOverlay, 0) {
@@ -197,12 +195,12 @@ func (p *path) routeTo(g gateway) error {
 
 // idleProxies requires that the processes docker-proxy of a published port of host b forward nothing,
 // or that there are none if the engine runs without.
-func (p *path) idleProxies(port uint16) error {
-	if p.config.NoProxy {
-		return p.withoutProxies(p.b, port)
+func (p *gatewayPath) idleProxies(port uint16) error {
+	x := proxies{p.b, port}
+	if !p.config.NoProxy {
+		p.AddRules(driver.Rule{Counter: x.counter(), Expect: driver.ProcessIdle})
 	}
-	p.AddRules(driver.Rule{Counter: runTimeCounter(p.b, port), Expect: driver.ProcessIdle})
-	return p.watchProxies(p.b, port)
+	return x.watch(p.path)
 }
 
 // acceptRule is the rule by which a host's engine lets connections into a container, or into all
@@ -245,9 +243,9 @@ func (a acceptRule) is(r firewall.Rule) bool {
 	}
 }
 
-// watchAccept reads the packets of the rule before and after each trial, and checks that it exists
+// watch reads the packets of the rule before and after each trial, and checks that it exists
 // now for each family.
-func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
+func (a acceptRule) watch(ctx context.Context, p *pathspec.Path) error {
 	read := func(ctx context.Context, into driver.Counters) error {
 		into[a.counter()] = 0
 		for _, at := range a.to {
@@ -267,19 +265,19 @@ func (p *path) watchAccept(ctx context.Context, a acceptRule) error {
 	if a.port == 0 {
 		pair = pathspec.AllPairs
 	}
-	return p.watch(ctx, read, driver.Rule{Counter: a.counter(), Expect: driver.Connections, Pair: pair})
+	return p.Watch(ctx, read, driver.Rule{Counter: a.counter(), Expect: driver.Connections, Pair: pair})
 }
 
 // untranslated requires after every trial that no rule translates an address to that of a server.
-func (p *path) untranslated(accepts []acceptRule) error {
+func (p *gatewayPath) untranslated() error {
 	var at []string
-	for _, a := range accepts {
+	for _, a := range p.accepts {
 		for _, to := range a.to {
 			at = append(at, to.String())
 		}
 	}
-	p.facts = append(p.facts, result.Fact{Name: p.b.At + " address translation", Value: "no DNAT rule to " + strings.Join(at, ", ")})
-	return p.check(func() error {
+	p.AddFacts(result.Fact{Name: p.b.At + " address translation", Value: "no DNAT rule to " + strings.Join(at, ", ")})
+	return p.Check(func() error {
 		for _, f := range []firewall.Family{firewall.IPv4, firewall.IPv6} {
 			rules, err := p.b.firewall().Rules(context.Background(), f, "nat")
 			if err != nil {
@@ -296,18 +294,18 @@ func (p *path) untranslated(accepts []acceptRule) error {
 }
 
 // isolated: two containers for each pair on a bridge of a on which the host has no address.
-func (p *path) isolated(ctx context.Context) error {
-	n, err := p.gatewayNetwork(ctx, p.a, gateway{mode: gatewayIsolated})
+func (p *gatewayPath) isolated(ctx context.Context) error {
+	n, err := p.network(ctx, p.a)
 	if err != nil {
 		return err
 	}
 	err = p.bothOn(ctx, p.a.device(gatewayBridge), engine.ContainerSpec{Network: n.Name}, gatewayBridge, docker0, eth, lo)
-	return errors.Join(err, p.check(p.unaddressed))
+	return errors.Join(err, p.Check(p.unaddressed))
 }
 
 // unaddressed requires that the host has no address on the bridge, by which a container could reach
 // it.
-func (p *path) unaddressed() error {
+func (p *gatewayPath) unaddressed() error {
 	own, err := p.a.ns.Routes().Addresses(gatewayBridge)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
@@ -17,43 +18,52 @@ import (
 	"tare/internal/result"
 )
 
-// network: containers on an existing network.
-func (p *path) network(ctx context.Context) error {
+// networkPath is a path over a network of the engines: one that both share, or two that their driver joins.
+type networkPath struct {
+	*path
+	near, far engine.Network
+	// fixed returns the addresses of a container; nil for those that the engines choose.
+	fixed func(role string, pair int) []netip.Addr
+}
+
+func (existingNetwork) build(ctx context.Context, on *path) error {
+	p := &networkPath{path: on}
 	name := containers.Parameter(p.Mode)
-	on, err := p.a.engine.Network(ctx, name)
-	if err != nil {
+	var err error
+	if p.near, err = p.a.engine.Network(ctx, name); err != nil {
 		return err
 	}
-	if err := checkJoinable(on); err != nil {
+	if err := checkJoinable(p.near); err != nil {
 		return err
 	}
-	if on.Scope == engine.ScopeSwarm { // a worker knows it only while it has a container on it
+	if p.near.Scope == engine.ScopeSwarm { // a worker knows it only while it has a container on it
 		// An engine would retry for 20 seconds. Each engine takes an address too.
-		if err := p.checkFreeAddresses(on, on, 2*p.PairCount+len(p.sides())); err != nil {
+		p.far = p.near
+		if err := p.checkFree(2*p.PairCount + len(p.sides())); err != nil {
 			return err
 		}
-		return p.onNetworks(ctx, on, on, func(string, int) []netip.Addr { return nil })
+		return p.join(ctx)
 	}
-	far, err := p.b.engine.Network(ctx, name)
-	if err != nil {
+	if p.far, err = p.b.engine.Network(ctx, name); err != nil {
 		return err
 	}
-	if far.Driver != on.Driver {
-		return fmt.Errorf("join network %s: its driver is %s on engine a and %s on engine b; create it with the same driver on both", name, on.Driver, far.Driver)
+	if p.far.Driver != p.near.Driver {
+		return fmt.Errorf("join network %s: its driver is %s on engine a and %s on engine b; create it with the same driver on both", name, p.near.Driver, p.far.Driver)
 	}
-	free, shared := containers.FreeAddresses(on, far, 2*p.PairCount)
+	free, shared := containers.FreeAddresses(p.near, p.far, 2*p.PairCount)
 	if !shared { // whether they can communicate depends on the driver
-		return p.onNetworks(ctx, on, far, func(string, int) []netip.Addr { return nil })
+		return p.join(ctx)
 	}
-	if err := p.checkFreeAddresses(on, far, 2*p.PairCount); err != nil {
+	if err := p.checkFree(2 * p.PairCount); err != nil {
 		return err
 	}
-	return p.onNetworks(ctx, on, far, func(role string, pair int) []netip.Addr {
+	p.fixed = func(role string, pair int) []netip.Addr {
 		if role == containers.Client {
 			return free[2*pair-2 : 2*pair-1]
 		}
 		return free[2*pair-1 : 2*pair]
-	})
+	}
+	return p.join(ctx)
 }
 
 // checkJoinable returns why no container can be measured on a network.
@@ -67,18 +77,16 @@ func checkJoinable(on engine.Network) error {
 	return nil
 }
 
-// checkFreeAddresses returns an error if a network, which may be the same one on both
-// engines, has too few free addresses.
-func (p *path) checkFreeAddresses(a, b engine.Network, wanted int) error {
-	if free, known := containers.FreeAddresses(a, b, wanted); known && len(free) < wanted {
-		return fmt.Errorf("join network %s: %d addresses are required and %d are free; remove containers from it, or create it with a larger subnet", a.Name, wanted, len(free))
+// checkFree returns an error if the network has too few free addresses.
+func (p *networkPath) checkFree(wanted int) error {
+	if free, known := containers.FreeAddresses(p.near, p.far, wanted); known && len(free) < wanted {
+		return fmt.Errorf("join network %s: %d addresses are required and %d are free; remove containers from it, or create it with a larger subnet", p.near.Name, wanted, len(free))
 	}
 	return nil
 }
 
-// networkWithDriver: containers on a network created with the requested driver and options. It is
-// removed with the engines.
-func (p *path) networkWithDriver(ctx context.Context) error {
+func (createdNetwork) build(ctx context.Context, on *path) error {
+	p := &networkPath{path: on}
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: containers.Parameter(p.Mode), Options: maps.Clone(p.order.Options)}
 	spec.Name = engine.Name(spec.Run, "driver")
 	if err := containers.ExtractIPAM(&spec); err != nil {
@@ -87,23 +95,24 @@ func (p *path) networkWithDriver(ctx context.Context) error {
 	if !spec.Subnet.IsValid() {
 		spec.Subnet, _ = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0))
 	}
-	on, err := p.a.engine.CreateNetwork(ctx, spec)
+	var err error
+	p.near, err = p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil && strings.Contains(err.Error(), "not a swarm manager") {
 		// Networks of this driver belong to a Swarm.
 		if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 			return err
 		}
 		spec.Attachable = true
-		on, err = p.a.engine.CreateNetwork(ctx, spec)
+		p.near, err = p.a.engine.CreateNetwork(ctx, spec)
 	}
 	if err != nil {
 		return err
 	}
-	if on.Scope == engine.ScopeSwarm {
-		return p.onNetworks(ctx, on, on, func(string, int) []netip.Addr { return nil })
+	if p.near.Scope == engine.ScopeSwarm {
+		p.far = p.near
+		return p.join(ctx)
 	}
-	far, err := p.b.engine.CreateNetwork(ctx, spec)
-	if err != nil {
+	if p.far, err = p.b.engine.CreateNetwork(ctx, spec); err != nil {
 		return err
 	}
 	from := spec.Subnet
@@ -113,32 +122,20 @@ func (p *path) networkWithDriver(ctx context.Context) error {
 	if at := containers.NthAddress(from, 2*p.PairCount+1); !from.Contains(at) || at == containers.LastAddress(from) {
 		return fmt.Errorf("create a network with driver %s: subnet %s is too small for %d containers; use a larger one", spec.Driver, from, 2*p.PairCount)
 	}
-	return p.onNetworks(ctx, on, far, func(role string, pair int) []netip.Addr {
+	p.fixed = func(role string, pair int) []netip.Addr {
 		number := 2 * pair // the first one is the gateway's by default
 		if role == containers.Server {
 			number++
 		}
 		return []netip.Addr{containers.NthAddress(from, number)}
-	})
+	}
+	return p.join(ctx)
 }
 
-// onNetworks connects the endpoints to one network, or to two that their driver joins, and adds
-// the rules that apply to any network: what the containers' own interfaces must show, and
-// that the hosts of a lab have one link between them.
-func (p *path) onNetworks(ctx context.Context, near, far engine.Network, fixed func(role string, pair int) []netip.Addr) error {
-	start := func() ([]containerPair, error) {
-		return p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
-			on := near
-			if role == containers.Server {
-				on = far
-			}
-			return engine.ContainerSpec{Network: on.Name, Addresses: fixed(role, pair)}
-		})
-	}
-	if near.Scope == engine.ScopeSwarm {
-		start = func() ([]containerPair, error) { return p.onSwarm(ctx, near, containers.GossipTimeout) }
-	}
-	all, err := start()
+// join connects the endpoints, and adds the rules that apply to any network: what the containers' own
+// interfaces must show, and that the hosts of a lab have one link between them.
+func (p *networkPath) join(ctx context.Context) error {
+	all, err := p.start(ctx, containers.GossipTimeout)
 	if err != nil {
 		return err
 	}
@@ -148,27 +145,78 @@ func (p *path) onNetworks(ctx context.Context, near, far engine.Network, fixed f
 		}
 		p.AddPair(c.from.end(), c.to.end(), c.to.listens(), c.to.listens(), pathspec.ServerChoosesPort)
 		if i == 0 {
-			p.SetSteps(c.from.process(), c.from.ethStep(), driverStep(p.a, near), p.a.device(eth),
-				p.b.device(eth), driverStep(p.b, far), c.to.ethStep(), c.to.process())
+			p.SetSteps(c.from.process(), c.from.ethStep(), driverStep(p.a, p.near), p.a.device(eth),
+				p.b.device(eth), driverStep(p.b, p.far), c.to.ethStep(), c.to.process())
 		}
 	}
-	if near.Scope == engine.ScopeSwarm {
+	if p.near.Scope == engine.ScopeSwarm {
 		p.sharedUnderlay()
 	} else {
 		p.underlay()
 	}
-	p.facts = append(p.facts, result.Fact{Name: "network driver", Value: near.Driver}, result.Fact{Name: "network scope", Value: near.Scope})
+	p.AddFacts(result.Fact{Name: "network driver", Value: p.near.Driver}, result.Fact{Name: "network scope", Value: p.near.Scope})
 	return nil
+}
+
+// container returns the specification of a container on the network.
+func (p *networkPath) container(role string, pair int) (spec engine.ContainerSpec) {
+	spec.Network = p.near.Name
+	if role == containers.Server {
+		spec.Network = p.far.Name
+	}
+	if p.fixed != nil {
+		spec.Addresses = p.fixed(role, pair)
+	}
+	return spec
+}
+
+// start starts the containers of all pairs. On a Swarm's network it waits until the engines have told each
+// other about them.
+func (p *networkPath) start(ctx context.Context, within time.Duration) ([]containerPair, error) {
+	all, err := p.boxes.pairs(ctx, p.container)
+	if err != nil || p.near.Scope != engine.ScopeSwarm {
+		return all, err
+	}
+	meet := func(ctx context.Context, wait time.Duration) error {
+		pairs, err := pairsOf(all)
+		if err != nil {
+			return err
+		}
+		return p.reach.pairs(ctx, pairs, wait)
+	}
+	again := func(ctx context.Context) error {
+		e, err := containers.EngineNotHeard(ctx, p.near.ID, p.a.engine.Engine, p.b.engine.Engine)
+		if err != nil {
+			return err
+		}
+		s, role := p.a, containers.Client
+		if e == p.b.engine.Engine {
+			s, role = p.b, containers.Server
+		}
+		for i := range all {
+			if err := p.boxes.discard(ctx, *all[i].end(role)); err != nil {
+				return err
+			}
+		}
+		if err := e.LeaveNetwork(ctx, p.near.ID); err != nil {
+			return err
+		}
+		return p.boxes.startRole(ctx, s, role, all, p.container)
+	}
+	times, err := containers.AwaitGossip(ctx, within, meet, again)
+	p.AddFacts(containers.RejoinFacts(times)...)
+	p.reach.done = err == nil
+	return all, err
 }
 
 // onlyDevice requires that a container's traffic uses the device with its address on the network
 // and no other.
-func (p *path) onlyDevice(b *box, forward pathspec.Direction) error {
+func (p *networkPath) onlyDevice(b *box, forward pathspec.Direction) error {
 	if err := b.findDevice(); err != nil {
 		return err
 	}
 	p.MustCarry(b.pair, b.Place, b.eth(), forward)
-	return p.mustBypassOthers(b, b.device)
+	return p.bypassOthers(b, b.device)
 }
 
 // driverStep returns the step for what a network's driver has created on a host, which is

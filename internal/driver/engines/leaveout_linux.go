@@ -3,6 +3,7 @@ package engines
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -10,9 +11,7 @@ import (
 	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine/private"
-	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/unit"
 )
@@ -44,29 +43,15 @@ func checkParts(m mode, o driver.Order) error {
 	return err
 }
 
-// leftOut adds to the fact on a part that was left out: what was read back.
-func (p *path) leftOut(part, format string, args ...any) {
-	f := result.Fact{Name: "without " + part, Value: fmt.Sprintf(format, args...)}
-	i := slices.IndexFunc(p.facts, func(have result.Fact) bool { return have.Name == f.Name })
-	if i < 0 {
-		p.facts = append(p.facts, f)
-		return
-	}
-	p.facts[i].Value += "; " + f.Value
+// omissions takes parts off a path, and proves that they are off.
+type omissions struct {
+	*pathspec.Path
+	order driver.Order
 }
 
-// watch reads further counters before and after each trial, with rules for them, and reads them now: what
-// cannot be read means that the mode is not what it claims to be.
-func (p *path) watch(ctx context.Context, read pathspec.CounterReader, rules ...driver.Rule) error {
-	p.AddReader(read)
-	p.AddRules(rules...)
-	return read(ctx, driver.Counters{})
-}
-
-// check adds a condition that must hold after every trial, and checks it now.
-func (p *path) check(holds func() error) error {
-	p.checks = append(p.checks, holds)
-	return holds()
+// note adds to the fact on a part that was left out: what was read back.
+func (p *omissions) note(part, format string, args ...any) {
+	p.AddToFact("without "+part, fmt.Sprintf(format, args...))
 }
 
 // untrackTable is the nftables table of the packets that connection tracking skips.
@@ -87,9 +72,9 @@ func sends(device string, expect driver.Expect) untracked {
 	return untracked{linuxnet.Untracked{Name: device + "_out", Device: device, Sent: true}, expect}
 }
 
-// withoutConntrack exempts the path's packets on a host from connection tracking. The rules must
+// conntrack exempts the path's packets on a host from connection tracking. The rules must
 // see all of the traffic.
-func (p *path) withoutConntrack(s *side, packets ...untracked) error {
+func (p *omissions) conntrack(s *side, packets ...untracked) error {
 	if !p.order.Without(partConntrack) {
 		return nil
 	}
@@ -109,18 +94,18 @@ func (p *path) withoutConntrack(s *side, packets ...untracked) error {
 		}
 		return err
 	})
-	p.leftOut(partConntrack, "%s with notrack on host %s, before connection tracking", unit.Count(len(rules), "rule", "rules"), s.At)
+	p.note(partConntrack, "%s with notrack on host %s, before connection tracking", unit.Count(len(rules), "rule", "rules"), s.At)
 	return nil
 }
 
-// withoutResolver removes the rules of the engine's DNS server from the containers' namespaces.
+// resolver removes the rules of the engine's DNS server from the containers' namespaces.
 // With them ends connection tracking there, of which nothing else makes use.
-func (p *path) withoutResolver(ctx context.Context) error {
+func (p *omissions) resolver(ctx context.Context, boxes []*box) error {
 	if !p.order.Without(partResolver) {
 		return nil
 	}
 	var at []string
-	for _, b := range p.boxes {
+	for _, b := range boxes {
 		gone, err := resolverGone(b.ns)
 		if err != nil {
 			return err
@@ -144,19 +129,19 @@ func (p *path) withoutResolver(ctx context.Context) error {
 		}
 	}
 	slices.Sort(at)
-	p.leftOut(partResolver, "no rule in table nat and no tracked connection in %s", strings.Join(at, ", "))
+	p.note(partResolver, "no rule in table nat and no tracked connection in %s", strings.Join(at, ", "))
 	return nil
 }
 
 // checkUntracked requires that a container has no nat rules after any trial, and tracks no
 // connections beyond those that it tracks now.
-func (p *path) checkUntracked(ctx context.Context, b *box) error {
+func (p *omissions) checkUntracked(ctx context.Context, b *box) error {
 	stack := pathspec.NamespaceStack{NS: b.ns}
 	start, _, err := stack.ReadTracked(ctx)
 	if err != nil {
 		return err
 	}
-	return p.check(func() error {
+	return p.Check(func() error {
 		gone, err := resolverGone(b.ns)
 		if err == nil && !gone {
 			err = fmt.Errorf("container %s has rules in its table nat: the engine has put them back, or iptables does not remove them", b.At)
@@ -181,13 +166,9 @@ func resolverGone(ns *linuxnet.NS) (bool, error) {
 	}), err
 }
 
-// withoutDNAT removes the rules of a host's published ports. The client then dials the
+// dnat removes the rules of a host's published ports. The client then dials the
 // containers' own addresses, over a route to their host.
-func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*box) error {
-	var ports []publishedPort
-	for _, b := range servers {
-		ports = append(ports, b.publishedPort())
-	}
+func (p *omissions) dnat(ctx context.Context, s *side, ports []publishedPort) error {
 	n, err := s.firewall().Remove(ctx, "nat", func(r firewall.Rule) bool {
 		return slices.ContainsFunc(ports, func(w publishedPort) bool { return len(firewall.Published([]firewall.Rule{r}, w.port, w.to)) > 0 })
 	})
@@ -195,13 +176,13 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*box) error {
 		return err
 	}
 	if n == 0 {
-		return p.noneToLeaveOut(partDNAT, s)
+		return p.none(partDNAT, s)
 	}
 	if err := s.allowDirect(ctx, ports); err != nil {
 		return err
 	}
-	p.leftOut(partDNAT, "%s removed from %s of host %s; dialled at %s", unit.Count(n, "rule", "rules"), s.firewall().Table(firewall.IPv4, "nat"), s.At, ports[0].to)
-	return p.check(func() error {
+	p.note(partDNAT, "%s removed from %s of host %s; dialled at %s", unit.Count(n, "rule", "rules"), s.firewall().Table(firewall.IPv4, "nat"), s.At, ports[0].to)
+	return p.Check(func() error {
 		rules, err := s.firewall().Rules(context.Background(), firewall.IPv4, "nat")
 		for _, w := range ports {
 			if found := firewall.Published(rules, w.port, w.to); len(found) > 0 {
@@ -210,11 +191,6 @@ func (p *path) withoutDNAT(ctx context.Context, s *side, servers []*box) error {
 		}
 		return err
 	})
-}
-
-// noneToLeaveOut returns the error that an engine has written no such rule.
-func (p *path) noneToLeaveOut(part string, s *side) error {
-	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("there is no %s to leave out: %s of host %s has no such rule", part, s.firewall().Table(firewall.IPv4, "nat"), s.At)}
 }
 
 // allowDirect removes the rules with which engines from 28 on drop packets to a container's own
@@ -230,21 +206,26 @@ func (s *side) allowDirect(ctx context.Context, ports []publishedPort) error {
 	return err
 }
 
-// withoutMasquerade removes the masquerade rule of a host's default bridge. The other host then
-// has a route to its containers.
-func (p *path) withoutMasquerade(ctx context.Context, s, other *side) error {
+// none returns the error that an engine has written no such rule.
+func (p *omissions) none(part string, s *side) error {
+	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("there is no %s to leave out: %s of host %s has no such rule", part, s.firewall().Table(firewall.IPv4, "nat"), s.At)}
+}
+
+// masquerade removes the masquerade rule of a host's default bridge, which has a subnet. The other host
+// then has a route to its containers.
+func (p *omissions) masquerade(ctx context.Context, s, other *side, subnet netip.Prefix) error {
 	n, err := s.firewall().Remove(ctx, "nat", func(r firewall.Rule) bool { return len(firewall.Masquerading([]firewall.Rule{r}, docker0)) > 0 })
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return p.noneToLeaveOut(partMasquerade, s)
+		return p.none(partMasquerade, s)
 	}
-	p.leftOut(partMasquerade, "%d rule removed from %s of host %s", n, s.firewall().Table(firewall.IPv4, "nat"), s.At)
-	if err := other.ns.Routes().Route(p.lab.Addresses(s.bridgeNet(), 0)[0].Masked(), s.host.Addr[0], ""); err != nil {
+	p.note(partMasquerade, "%d rule removed from %s of host %s", n, s.firewall().Table(firewall.IPv4, "nat"), s.At)
+	if err := other.ns.Routes().Route(subnet, s.host.Addr[0], ""); err != nil {
 		return err
 	}
-	return p.check(func() error {
+	return p.Check(func() error {
 		rules, err := s.firewall().Rules(context.Background(), firewall.IPv4, "nat")
 		if len(firewall.Masquerading(rules, docker0)) > 0 {
 			return fmt.Errorf("the engine has put back the masquerade rule of %s of host %s", docker0, s.At)
@@ -253,17 +234,9 @@ func (p *path) withoutMasquerade(ctx context.Context, s, other *side) error {
 	})
 }
 
-// bridgeNet returns the network of a host's default bridge.
-func (s *side) bridgeNet() lab.Net {
-	if s.At == "a" {
-		return lab.NetA
-	}
-	return lab.NetB
-}
-
-// withoutChains bypasses the engine's chains of a host, by a rule before them that accepts all that
+// chains bypasses the engine's chains of a host, by a rule before them that accepts all that
 // is forwarded. That rule must see all of the traffic, and every other rule of FORWARD none.
-func (p *path) withoutChains(ctx context.Context, s *side) error {
+func (p *omissions) chains(ctx context.Context, s *side) error {
 	if !p.order.Without(partChains) {
 		return nil
 	}
@@ -277,6 +250,6 @@ func (p *path) withoutChains(ctx context.Context, s *side) error {
 		into[accepted], into[others], err = s.firewall().Bypassed(ctx)
 		return err
 	}
-	p.leftOut(partChains, "the first rule of %s on host %s accepts all packets", chain, s.At)
-	return p.watch(ctx, read, driver.Rule{Counter: accepted, Expect: driver.Both}, driver.Rule{Counter: others, Expect: driver.NoMatch})
+	p.note(partChains, "the first rule of %s on host %s accepts all packets", chain, s.At)
+	return p.Watch(ctx, read, driver.Rule{Counter: accepted, Expect: driver.Both}, driver.Rule{Counter: others, Expect: driver.NoMatch})
 }

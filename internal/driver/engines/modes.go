@@ -34,7 +34,12 @@ type mode struct {
 	gateway             bool     // the server is on a network that tare creates with Docker's bridge driver
 	options, mtu        bool     // as in driver.Mode
 	headers             int      // as in driver.Mode
-	build               func(*path, context.Context) error
+	build               builder
+}
+
+// builder builds the path of a mode on its hosts, whose engines run.
+type builder interface {
+	build(ctx context.Context, p *path) error
 }
 
 // hostSet is a set of hosts of a lab.

@@ -15,8 +15,8 @@ func TestOutside(t *testing.T) {
 		sealed              bool
 	}{{0, 1500, 1500, false}, {0, 9000, 9000, true}, {1400, 1500, 1450, false}, {1400, 1500, 1476, true}, {1450, 1500, 1500, false},
 		{1451, 1500, 0, false}, {1428, 1500, 0, true}, {1402, 1500, 0, true}} {
-		p := &path{order: driver.Order{MTU: tt.mtu}, lab: &lab.Lab{Spec: lab.Spec{MTU: tt.underlay}}, encryptedOverlay: tt.sealed}
-		got, err := p.underlayMTU()
+		on := &path{order: driver.Order{MTU: tt.mtu}, hosts: hosts{lab: &lab.Lab{Spec: lab.Spec{MTU: tt.underlay}}}}
+		got, err := (&overlayPath{path: on, overlay: overlay{encrypted: tt.sealed}}).underlayMTU()
 		if got != tt.want || (err == nil) != (tt.want > 0) {
 			t.Errorf("%+v: %d, %v", tt, got, err)
 		}

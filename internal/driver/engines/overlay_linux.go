@@ -33,8 +33,18 @@ const (
 	optionEncrypted = "encrypted"
 )
 
-// overlay: containers on an attachable overlay of a Swarm of the two engines.
-func (p *path) overlay(ctx context.Context) error {
+// overlayPath is a path over an overlay of a Swarm of the two engines.
+type overlayPath struct {
+	*path
+	overlay
+	near, far *namespace // each host's part
+}
+
+func (m overlay) build(ctx context.Context, on *path) error {
+	p := &overlayPath{path: on, overlay: m}
+	if m.encrypted {
+		return p.buildEncrypted(ctx)
+	}
 	if err := p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout); err != nil {
 		return err
 	}
@@ -43,8 +53,8 @@ func (p *path) overlay(ctx context.Context) error {
 		return u
 	}
 	return errors.Join(
-		p.withoutConntrack(p.a, tunnel(sends(eth, driver.Forward)), tunnel(receives(eth, driver.Reverse))),
-		p.withoutConntrack(p.b, tunnel(receives(eth, driver.Forward)), tunnel(sends(eth, driver.Reverse))))
+		p.without.conntrack(p.a, tunnel(sends(eth, driver.Forward)), tunnel(receives(eth, driver.Reverse))),
+		p.without.conntrack(p.b, tunnel(receives(eth, driver.Forward)), tunnel(sends(eth, driver.Reverse))))
 }
 
 // vxlanPort is the UDP port of a Swarm's tunnels.
@@ -52,7 +62,7 @@ const vxlanPort = 4789
 
 // buildOverlay builds an overlay with the driver's options, waits until its endpoints reach
 // each other, and adds the rules that apply to every overlay, encrypted or not.
-func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
+func (p *overlayPath) buildOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
 	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
@@ -71,16 +81,15 @@ func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait
 	if err != nil {
 		return err
 	}
-	all, err := p.onSwarm(ctx, net, wait)
+	network := networkPath{path: p.path, near: net, far: net}
+	all, err := network.start(ctx, wait)
 	if err != nil {
 		return err
 	}
-	near, err := p.openOverlayNamespace(p.a, net.ID)
-	if err != nil {
+	if p.near, err = p.openOverlay(p.a, net.ID); err != nil {
 		return err
 	}
-	far, err := p.openOverlayNamespace(p.b, net.ID)
-	if err != nil {
+	if p.far, err = p.openOverlay(p.b, net.ID); err != nil {
 		return err
 	}
 	// The bridge to the outside comes first: if a published port is used, that is the
@@ -89,14 +98,14 @@ func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait
 		p.idle(s.Place, gwbridge, docker0)
 	}
 	for i, c := range all {
-		if err := p.join(i+1, c, near, far); err != nil {
+		if err := p.join(i+1, c); err != nil {
 			return err
 		}
 	}
 	p.sharedUnderlay()
-	p.MustCarry(pathspec.AllPairs, near.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
-	p.MustCarry(pathspec.AllPairs, far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
-	for _, s := range []*namespace{near, far} {
+	p.MustCarry(pathspec.AllPairs, p.near.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
+	p.MustCarry(pathspec.AllPairs, p.far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
+	for _, s := range []*namespace{p.near, p.far} {
 		p.idle(s.Place, overlayBridge)
 	}
 	return nil
@@ -108,9 +117,9 @@ const espAlignment = 4
 
 // underlayMTU returns the underlay's MTU, or the one that makes the driver set the requested
 // MTU inside the overlay.
-func (p *path) underlayMTU() (int, error) {
+func (p *overlayPath) underlayMTU() (int, error) {
 	room := driver.VXLANHeaders
-	if p.encryptedOverlay {
+	if p.encrypted {
 		room += driver.OverlayESPHeaders
 	}
 	want := p.order.MTU
@@ -119,32 +128,30 @@ func (p *path) underlayMTU() (int, error) {
 		return p.lab.Spec.MTU, nil
 	case want+room > p.lab.Spec.MTU:
 		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
-	case p.encryptedOverlay && want%espAlignment != 0:
+	case p.encrypted && want%espAlignment != 0:
 		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: an encrypted overlay requires a multiple of %d", want, espAlignment)
 	}
 	return want + room, nil
 }
 
-// openOverlayNamespace opens one host's part of an overlay: the namespace with its bridge, its tunnel and the
+// openOverlay opens one host's part of an overlay: the namespace with its bridge, its tunnel and the
 // host's ends of the containers' devices. It exists once a container on that host
 // has joined.
-func (p *path) openOverlayNamespace(s *side, id string) (*namespace, error) {
+func (h *hosts) openOverlay(s *side, id string) (*namespace, error) {
 	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
 	if err != nil {
 		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
 	}
-	ns, err := linuxnet.OpenNS(s.At+"/overlay", file)
+	n, err := h.open(s, "overlay", file)
 	if err != nil {
 		return nil, err
 	}
-	p.spaces = append(p.spaces, ns)
 	for _, device := range []string{overlayBridge, overlayTunnel} {
-		if err := ns.Tuning().Segmentation(device, p.lab.Spec.Offload); err != nil {
+		if err := n.ns.Tuning().Segmentation(device, h.lab.Spec.Offload); err != nil {
 			return nil, err
 		}
 	}
-	n := namespaceOf(ns.Name(), s.Host, ns)
-	return &n, nil
+	return n, nil
 }
 
 // overlaySpace finds the namespace of an overlay in an engine's directory. Its name is a
@@ -164,34 +171,34 @@ func overlaySpace(dir, id string) (string, error) {
 }
 
 // join adds one pair of containers on the overlay.
-func (p *path) join(pair int, c containerPair, near, far *namespace) error {
-	for b, in := range map[*box]*namespace{c.from: near, c.to: far} {
+func (p *overlayPath) join(pair int, c containerPair) error {
+	for b, in := range map[*box]*namespace{c.from: p.near, c.to: p.far} {
 		if err := b.findDevice(); err != nil {
 			return err
 		}
-		if err := p.plug(b, in.Place, in.ns); err != nil {
+		if err := p.boxes.plug(b, in.Place, in.ns); err != nil {
 			return err
 		}
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.mustBypassOthers(b, b.device); err != nil {
+		if err := p.bypassOthers(b, b.device); err != nil {
 			return err
 		}
 	}
 	at := c.to.container.Addresses()
 	p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
-	p.MustCarry(pair, near.Place, c.from.veth, pathspec.Receives)
-	p.MustCarry(pair, far.Place, c.to.veth, pathspec.Transmits)
+	p.MustCarry(pair, p.near.Place, c.from.veth, pathspec.Receives)
+	p.MustCarry(pair, p.far.Place, c.to.veth, pathspec.Transmits)
 	if pair > 1 {
 		return nil
 	}
 	steps := []pathspec.Step{c.from.process(), c.from.ethStep(), c.from.vethStep(),
-		near.device(overlayBridge), near.device(overlayTunnel)}
-	if p.encryptedOverlay {
+		p.near.device(overlayBridge), p.near.device(overlayTunnel)}
+	if p.encrypted {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
 	} else {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
 	}
-	p.SetSteps(append(steps, far.device(overlayTunnel), far.device(overlayBridge),
+	p.SetSteps(append(steps, p.far.device(overlayTunnel), p.far.device(overlayBridge),
 		c.to.vethStep(), c.to.ethStep(), c.to.process())...)
 	return nil
 }
@@ -203,8 +210,8 @@ const tapTable = "tare"
 // what the engine requires for it.
 const unsupportedWait = time.Second
 
-// overlayEncrypted: the same with IPsec ESP between the hosts.
-func (p *path) overlayEncrypted(ctx context.Context) error {
+// buildEncrypted builds the overlay with IPsec ESP between the hosts.
+func (p *overlayPath) buildEncrypted(ctx context.Context) error {
 	// An engine starts containers on an encrypted network even if the kernel rejects its
 	// security associations. Only traffic shows the failure; the kernel's error is the
 	// reason.
@@ -212,7 +219,6 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	if refused != nil {
 		wait = unsupportedWait
 	}
-	p.encryptedOverlay = true
 	err := p.buildOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
 	if remote.IsUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
@@ -221,12 +227,12 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.encrypted()
+	return p.mustEncrypt()
 }
 
-// encrypted requires that all traffic on the underlay goes through security associations
+// mustEncrypt requires that all traffic on the underlay goes through security associations
 // and that no tunnel packet crosses it unencrypted.
-func (p *path) encrypted() error {
+func (p *path) mustEncrypt() error {
 	for _, s := range p.sides() {
 		if err := s.ns.Rules().CountIngress(tapTable, eth); err != nil {
 			return err

@@ -4,109 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/containers"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
-	"tare/internal/engine"
+	"tare/internal/driver/setting"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
-// path is a mode in a lab, with its specification.
+// path is a mode in a lab, with its specification: the hosts with their engines, the containers on them,
+// what the engines' rules and the parts left out must show, and whether the endpoints reach each other.
 type path struct {
 	pathspec.Path
-	order            driver.Order
-	config           private.Config // of Docker Engines
-	parallel         int            // pairs that may be tried for reachability at the same time; 0 is all
-	patience         time.Duration  // how long the endpoints may take to reach each other
-	lab              *lab.Lab
-	a, b             *side
-	inner            *side      // the network namespace of a rootless engine; nil without one
-	mu               sync.Mutex // guards boxes while they are started in parallel
-	boxes            []*box
-	spaces           []*linuxnet.NS // opened for reading, in addition to those of boxes
-	facts            []result.Fact  // in addition to those of engines and limits
-	checks           []func() error // conditions that must hold after a trial
-	encryptedOverlay bool           // the overlay must be encrypted
-	// startContainer starts a container on a host in another way than by its engine alone; nil for that.
-	startContainer func(context.Context, *side, engine.ContainerSpec) (*engine.Container, error)
-	reached        bool // client and server reached each other while the path was built
+	hosts
+	order   driver.Order
+	boxes   boxes
+	without omissions
+	reach   reach
 }
 
-// side is a host of the lab with its engine.
-type side struct {
-	namespace
-	host   *lab.Host
-	engine *private.Engine     // nil if the mode needs none
-	bridge string              // the default bridge of its engine
-	podman *private.PodmanInfo // of a Podman, nil for a Docker Engine
+// recipe is a part of all recipes, for systems other than Linux.
+type recipe struct{}
+
+// newPath returns a path that has nothing yet.
+func newPath(o labdriver.Order, config private.Config, parallel int, patience time.Duration) *path {
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, hosts: hosts{config: config}, order: o.Order}
+	p.boxes = boxes{hosts: &p.hosts, order: o.Order}
+	p.without = omissions{Path: &p.Path, order: o.Order}
+	p.reach = reach{spec: &p.Path, run: o.Lab.Claim.ID, parallel: parallel, patience: patience}
+	return p
 }
 
-// namespace is a network namespace on the path: a host's, or one that an engine has created there.
-type namespace struct {
-	pathspec.Place
-	ns *linuxnet.NS
-}
-
-func namespaceOf(at, host string, ns *linuxnet.NS) namespace {
-	return namespace{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
-}
-
-func hostOf(h *lab.Host) *side {
-	return &side{namespace: namespaceOf(h.Name, h.Name, h.NS), host: h, bridge: docker0}
-}
-
-// device returns the step for one of its devices.
-func (n namespace) device(name string) pathspec.Step {
-	return pathspec.DeviceStep(n.Place, pathspec.Device{Name: name})
-}
-
-// sides returns the hosts that have an engine.
-func (p *path) sides() (with []*side) {
-	for _, s := range []*side{p.a, p.b} {
-		if s.engine != nil {
-			with = append(with, s)
-		}
+// provision builds the mode in a lab of its own on the engines that start starts. On error nothing of it
+// is left.
+func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start func() error) (_ *driver.Path, err error) {
+	if p.lab, err = lab.Up(o.Lab); err != nil {
+		return nil, err
 	}
-	return with
+	p.a, p.b = hostOf(p.lab.A), hostOf(p.lab.B)
+	if err = start(); err == nil {
+		err = m.build.build(ctx, p)
+	}
+	var facts []result.Fact
+	if err == nil {
+		err = errors.Join(p.proveSandboxes(), p.without.resolver(ctx, p.boxes.all), p.without.confinement(p.boxes.all))
+	}
+	if err == nil {
+		versions, runtimes := p.hosts.facts(ctx)
+		facts = append(versions, p.boxes.limitFacts()...)
+		p.AddFacts(runtimes...)
+		err = setting.Apply(&p.Path, o.With)
+	}
+	if err == nil && !p.reach.done {
+		err = p.reach.all(ctx, p.reach.patience)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
+	}
+	return p.DriverPath(driver.Path{
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Close: p.close, Internal: p,
+	}), nil
 }
 
 // Lab returns the lab of the path, for tests that interrupt the path.
 func (p *path) Lab() *lab.Lab { return p.lab }
-
-// versionFacts returns the versions of the engines and the limits they apply, as read back.
-func (p *path) versionFacts() []result.Fact {
-	var facts []result.Fact
-	for _, s := range p.sides() {
-		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
-		if s.podman != nil {
-			for _, f := range s.podman.Facts() {
-				facts = append(facts, result.Fact{Name: s.At + " " + f.Name, Value: f.Value})
-			}
-		}
-		facts = append(facts, result.Fact{Name: s.At + " engine program", Value: s.engine.Program})
-	}
-	for _, b := range p.boxes {
-		if b.pair == 1 {
-			facts = append(facts, containers.LimitFact(b.role, b.container.Limit)...)
-		}
-	}
-	return append(facts, p.facts...)
-}
-
-// processes returns the init processes of the engines.
-func (p *path) processes() []int {
-	var roots []int
-	for _, s := range p.sides() {
-		roots = append(roots, s.engine.Root())
-	}
-	return roots
-}
 
 // snapshot reads all counters. If it fails because an engine or a container has exited, the
 // error says so.
@@ -115,18 +81,9 @@ func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	return c, p.explainError(ctx, err)
 }
 
-// flushConnections flushes the connection tracking of both hosts.
-func (p *path) flushConnections(ctx context.Context) error {
-	all := p.sides()
-	if p.inner != nil {
-		all = append(all, p.inner)
-	}
-	for _, s := range all {
-		if err := s.ns.Rules().FlushConntrack(); err != nil {
-			return p.explainError(ctx, err)
-		}
-	}
-	return nil
+// flush flushes the connection tracking of both hosts.
+func (p *path) flush(ctx context.Context) error {
+	return p.explainError(ctx, p.flushConnections())
 }
 
 // explainError prepends the exit reason of an engine or a container to an error that it caused.
@@ -134,12 +91,10 @@ func (p *path) explainError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, s := range p.sides() {
-		if reason := s.engine.ExitReason(); reason != "" {
-			return fmt.Errorf("%s (%w)", reason, err)
-		}
+	if reason := p.exitReason(); reason != "" {
+		return fmt.Errorf("%s (%w)", reason, err)
 	}
-	for _, b := range p.boxes {
+	for _, b := range p.boxes.all {
 		if reason := b.exitReason(ctx); reason != "" {
 			return fmt.Errorf("the container of %s has ended%s (%w)", b.At, reason, err)
 		}
@@ -150,16 +105,20 @@ func (p *path) explainError(ctx context.Context, err error) error {
 // close stops the engines with everything that runs on them, and removes the lab with
 // everything that the engines created on its hosts.
 func (p *path) close(context.Context) error {
-	errs := []error{private.CloseAll(p.a.engine, p.b.engine)}
-	for _, b := range p.boxes {
-		if b.own {
-			errs = append(errs, b.ns.Close())
+	return errors.Join(private.CloseAll(p.a.engine, p.b.engine), p.boxes.close(), p.closeSpaces(), p.lab.Close())
+}
+
+// proveSandboxes adds what proves that the sandboxes carry the traffic of their pairs.
+func (p *path) proveSandboxes() error {
+	for _, b := range p.boxes.all {
+		if b.sandbox == nil {
+			continue
+		}
+		if err := b.proveSandbox(&p.Path); err != nil {
+			return err
 		}
 	}
-	for _, ns := range p.spaces {
-		errs = append(errs, ns.Close())
-	}
-	return errors.Join(append(errs, p.lab.Close())...)
+	return nil
 }
 
 // underlay requires that the traffic of all pairs crosses the underlay.
@@ -168,11 +127,18 @@ func (p *path) underlay() {
 	p.MustCarry(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 }
 
-// sharedUnderlay is underlay without an upper bound, because a Swarm's managers communicate
-// over it all the time.
+// sharedUnderlay is underlay without an upper bound: because a Swarm's managers communicate over it all
+// the time, or because a process on the path has connections of its own, so that only the payload is known.
 func (p *path) sharedUnderlay() {
 	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
 	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
+}
+
+// relayedUnderlay requires that the traffic crosses the underlay and no loopback device of the hosts.
+func (p *path) relayedUnderlay() {
+	p.sharedUnderlay()
+	p.idle(p.a.Place, lo)
+	p.idle(p.b.Place, lo)
 }
 
 // idle requires that no traffic crosses devices.
@@ -182,8 +148,42 @@ func (p *path) idle(at pathspec.Place, devices ...string) {
 	}
 }
 
+// bypassOthers requires that no traffic of the trials uses any device of a container except the given one.
+func (p *path) bypassOthers(b *box, but string) error {
+	devices, err := b.ns.Links().Devices()
+	if err != nil {
+		return err
+	}
+	p.idle(b.Place, slices.DeleteFunc(devices, func(d string) bool { return d == but })...)
+	return nil
+}
+
+// steps returns the steps up to a rule, the rule unless it was left out, and the steps after it.
+func (p *path) steps(before []pathspec.Step, part string, rule pathspec.Step, after ...pathspec.Step) []pathspec.Step {
+	if p.order.Without(part) {
+		return append(before, after...)
+	}
+	return append(append(before, rule), after...)
+}
+
 // proven returns the step for a rule or a process that a counter proves.
 func proven(at pathspec.Place, kind, label, counter string) pathspec.Step {
 	of, _ := result.Of(counter)
 	return pathspec.ProvenBy(pathspec.RuleStep(at, kind, label), of)
+}
+
+// readRunTime reads the CPU time of processes, together, before and after each trial. what names them in errors.
+func readRunTime(p *pathspec.Path, counter, what string, pids ...int) {
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		var sum uint64
+		for _, pid := range pids {
+			n, err := linuxnet.CPUTime(pid)
+			if err != nil {
+				return fmt.Errorf("read the CPU time of %s: %w", what, err)
+			}
+			sum += n
+		}
+		into[counter] = sum
+		return nil
+	})
 }

@@ -48,7 +48,7 @@ func (Podman) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, err
 	}
-	p := &path{parallel: parallelExchanges, patience: joinWait()}
+	p := newPath(o, private.Config{}, parallelExchanges, joinWait())
 	return p.provision(ctx, m, o, func() error { return p.startPodmans(ctx, m.engines, c) })
 }
 
@@ -96,27 +96,30 @@ func podmanFor(ctx context.Context, m mode, o labdriver.Order) (private.Podman, 
 	return c, nil
 }
 
-// startPodmans starts Podmans.
-func (p *path) startPodmans(ctx context.Context, need hostSet, c private.Podman) error {
-	return p.start(ctx, need, func(ctx context.Context, s *side) error {
-		engine, info, err := c.Start(ctx, p.lab, s.host)
-		s.engine, s.podman, s.bridge = engine, &info, info.BridgeName()
-		return err
-	})
-}
-
 // parallelExchanges is the maximum number of pairs whose agents start at the same time: Podman starts
 // several programs for each agent, and with more of them agents would exceed the time limits of their
 // start.
 const parallelExchanges = 8
 
-// slirp: process on a, underlay, rootlessport on b, which connects to the server over the loopback
-// device of its container. slirp4netns, which connects the container to the outside, sees nothing of
-// that.
-func (p *path) slirp(ctx context.Context) error {
+// userModePath is a path whose servers are behind a process on host b.
+type userModePath struct {
+	*path
+	program string // that listens at the published ports
+}
+
+func (m userMode) build(ctx context.Context, on *path) error {
+	if m.program == pastaProgram {
+		return (&userModePath{on, pastaProgram}).pasta(ctx)
+	}
+	return (&userModePath{on, rootlessport}).slirp(ctx)
+}
+
+// slirp: rootlessport connects to the server over the loopback device of its container. slirp4netns, which
+// connects the container to the outside, sees nothing of that.
+func (p *userModePath) slirp(ctx context.Context) error {
 	subnet := p.lab.Addresses(lab.NetB, 0)[0].Masked()
 	var known []int // of the containers before
-	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), rootlessport, func(s *box) error {
+	return p.behindProcess(ctx, "slirp4netns:cidr="+subnet.String(), func(s *box) error {
 		p.MustCarryBothAtLeast(s.pair, s.Place, pathspec.Device{Name: lo})
 		p.MustBeIdle(s.Place, s.eth())
 		all, err := p.helpers(s, slirp4netns)
@@ -132,35 +135,34 @@ func (p *path) slirp(ctx context.Context) error {
 	})
 }
 
-// pasta: process on a, underlay, pasta on b, which listens there and sends packets to the container's
-// device. Its defaults are the address and the gateway of the host's default route, which a lab's host
+// pasta sends packets to the container's device. Its defaults are the address and the gateway of the host's default route, which a lab's host
 // does not have.
-func (p *path) pasta(ctx context.Context) error {
+func (p *userModePath) pasta(ctx context.Context) error {
 	own, gateway := p.lab.Addresses(lab.NetB, 15)[0], p.lab.Addresses(lab.NetB, 2)[0].Addr()
 	network := fmt.Sprintf("pasta:--ipv4-only,--interface,%s,--address,%s,--netmask,%d,--gateway,%s", eth, own.Addr(), own.Bits(), gateway)
-	return p.behindProcess(ctx, network, pastaProgram, func(s *box) error {
+	return p.behindProcess(ctx, network, func(s *box) error {
 		p.MustCarryAtLeast(s.pair, s.Place, s.eth(), pathspec.Receives)
 		p.idle(s.Place, lo)
 		return nil
 	})
 }
 
-// behindProcess starts the servers on host b on a network, each with a published port at which a
+// behindProcess starts the servers on host b on a network, each with a published port at which the
 // program listens. inside adds what a container's devices must show.
-func (p *path) behindProcess(ctx context.Context, network, program string, inside func(*box) error) error {
+func (p *userModePath) behindProcess(ctx context.Context, network string, inside func(*box) error) error {
 	p.relayedUnderlay()
 	return p.ForEachPair(func(pair int) error {
-		s, err := p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Network: network, Publish: publish(portOf(pair))})
+		s, err := p.boxes.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Network: network, Publish: publish(portOf(pair))})
 		if err != nil {
 			return err
 		}
 		s.port = portOf(pair)
-		listener, err := p.podmanListener(s, program)
+		listener, err := p.listener(s)
 		if err != nil {
 			return err
 		}
 		p.AddPair(p.a.end(), s.end(), s.listens(), p.b.address(), s.port)
-		counter := p.watchHelper(s, program, listener)
+		counter := p.watchHelper(s, p.program, listener)
 		p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
 		if err := inside(s); err != nil {
 			return err
@@ -169,9 +171,9 @@ func (p *path) behindProcess(ctx context.Context, network, program string, insid
 			return nil
 		}
 		steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth),
-			pathspec.PerPair(proven(p.b.Place, "process", program, counter))}
+			pathspec.PerPair(proven(p.b.Place, "process", p.program, counter))}
 		last := s.ethStep()
-		if program == rootlessport {
+		if p.program == rootlessport {
 			last = pathspec.PerPair(pathspec.DeviceStep(s.Place, pathspec.Device{Name: lo}))
 		}
 		p.SetSteps(append(steps, last, s.process())...)
@@ -179,10 +181,10 @@ func (p *path) behindProcess(ctx context.Context, network, program string, insid
 	})
 }
 
-// podmanListener returns the process that listens at the published port of a container, which must be the
-// given program, started by this Podman.
-func (p *path) podmanListener(s *box, program string) (int, error) {
-	own, err := p.helpers(s, program)
+// listener returns the process that listens at the published port of a container, which must be the
+// program, started by this Podman.
+func (p *userModePath) listener(s *box) (int, error) {
+	own, err := p.helpers(s, p.program)
 	if err != nil {
 		return 0, err
 	}
@@ -195,11 +197,11 @@ func (p *path) podmanListener(s *box, program string) (int, error) {
 			return pid, nil
 		}
 	}
-	return 0, fmt.Errorf("find %s at port %d of host %s: it does not listen there", program, s.port, s.Host)
+	return 0, fmt.Errorf("find %s at port %d of host %s: it does not listen there", p.program, s.port, s.Host)
 }
 
 // helpers returns the processes of a program that Podman has started for its containers.
-func (p *path) helpers(s *box, program string) (pids []int, err error) {
+func (p *userModePath) helpers(s *box, program string) (pids []int, err error) {
 	all, err := linuxnet.Descendants(s.side.engine.Root())
 	if err != nil {
 		return nil, err
@@ -223,8 +225,8 @@ func (p *path) helpers(s *box, program string) (pids []int, err error) {
 
 // watchHelper reads the CPU time of processes of a program that serve a container before and after each
 // trial. It returns the name of the counter.
-func (p *path) watchHelper(s *box, program string, pids ...int) (counter string) {
+func (p *userModePath) watchHelper(s *box, program string, pids ...int) (counter string) {
 	counter = pathspec.CounterName(p.b.At, fmt.Sprintf("%s:%d", program, s.port), "run_ns")
-	p.readRunTime(counter, fmt.Sprintf("%s of port %d on host %s", program, s.port, p.b.At), pids...)
+	readRunTime(&p.Path, counter, fmt.Sprintf("%s of port %d on host %s", program, s.port, p.b.At), pids...)
 	return counter
 }

@@ -26,14 +26,14 @@ func podmanModes() []mode {
 	both, onB, client := hostSet{a: true, b: true}, hostSet{b: true}, study.Ends{Client: true}
 	const far = containers.Host
 	return []mode{
-		{id: "podman/host", title: "both endpoints in Podman containers on the host network", baseline: far, podman: true, engines: both, build: (*path).host},
+		{id: "podman/host", title: "both endpoints in Podman containers on the host network", baseline: far, podman: true, engines: both, build: hostNetwork{}},
 		{id: "podman/published", title: "raw client, server in a Podman container with a published port", baseline: far, podman: true,
-			engines: onB, raw: client, options: true, programs: []string{"iptables"}, build: (*path).published},
+			engines: onB, raw: client, options: true, programs: []string{"iptables"}, build: published{}},
 		{id: "podman/bridge", title: "both endpoints in Podman containers on the default bridge, masqueraded and published", baseline: far, podman: true,
-			engines: both, options: true, programs: []string{"iptables"}, build: (*path).bridge},
+			engines: both, options: true, programs: []string{"iptables"}, build: published{masqueraded: true}},
 		{id: "podman/rootless-slirp4netns", title: "raw client, server in a container of an ordinary user's Podman, port published by rootlessport", baseline: far, podman: true,
-			engines: onB, raw: client, rootless: true, programs: []string{slirp4netns, rootlessport}, build: (*path).slirp},
+			engines: onB, raw: client, rootless: true, programs: []string{slirp4netns, rootlessport}, build: userMode{program: slirp4netns}},
 		{id: "podman/rootless-pasta", title: "raw client, server in a container of an ordinary user's Podman, port published by pasta", baseline: far, podman: true,
-			engines: onB, raw: client, rootless: true, programs: []string{pastaProgram}, build: (*path).pasta},
+			engines: onB, raw: client, rootless: true, programs: []string{pastaProgram}, build: userMode{program: pastaProgram}},
 	}
 }

@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/pathspec"
-	"tare/internal/driver/setting"
 	"tare/internal/engine/private"
-	"tare/internal/lab"
 	"tare/internal/study"
 )
 
@@ -42,7 +38,7 @@ func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	p := &path{config: config, patience: cmp.Or(d.join, joinWait())}
+	p := newPath(o, config, 0, cmp.Or(d.join, joinWait()))
 	return p.provision(ctx, m, o, func() error {
 		err := errors.Join(p.forward(m.engines), p.defaultRoutes(m.engines), p.startDocker(ctx, m.engines))
 		if err == nil && d.ready != nil {
@@ -50,32 +46,6 @@ func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		}
 		return err
 	})
-}
-
-// provision builds the mode in a lab of its own on the engines that start starts. On error nothing of it
-// is left.
-func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start func() error) (_ *driver.Path, err error) {
-	if p.lab, err = lab.Up(o.Lab); err != nil {
-		return nil, err
-	}
-	p.Path, p.order = pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, o.Order
-	p.a, p.b = hostOf(p.lab.A), hostOf(p.lab.B)
-	if err = start(); err == nil {
-		err = m.build(p, ctx)
-	}
-	if err == nil {
-		err = errors.Join(p.proveSandboxes(), p.withoutResolver(ctx), p.unconfined(), setting.Apply(&p.Path, o.With))
-	}
-	if err == nil && !p.reached {
-		err = p.reachable(ctx, p.Pairs(), p.patience)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
-	}
-	return p.DriverPath(driver.Path{
-		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: append(p.versionFacts(), p.runtimeFacts(ctx)...), Processes: p.processes,
-		Checks: p.checks, Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
-	}), nil
 }
 
 // checkLimits rejects limits on an endpoint that is not in a container.
@@ -90,62 +60,6 @@ func checkLimits(m mode, o driver.Order) error {
 		}
 	}
 	return nil
-}
-
-// forward makes the hosts of engines with the nftables backend routers: these require that, where
-// others do it themselves.
-func (p *path) forward(need hostSet) error {
-	if p.config.Firewall != study.FirewallNftables {
-		return nil
-	}
-	var errs []error
-	for _, s := range p.on(need) {
-		errs = append(errs, p.lab.EnableForwarding(s.ns))
-	}
-	return errors.Join(errs...)
-}
-
-// on returns some hosts of the lab.
-func (p *path) on(need hostSet) (on []*side) {
-	if need.a {
-		on = append(on, p.a)
-	}
-	if need.b {
-		on = append(on, p.b)
-	}
-	return on
-}
-
-// startDocker starts Docker Engines.
-func (p *path) startDocker(ctx context.Context, need hostSet) error {
-	return p.start(ctx, need, func(ctx context.Context, s *side) (err error) {
-		s.engine, err = p.config.Start(ctx, p.lab, s.host)
-		return err
-	})
-}
-
-// start starts the required engines in parallel, each with one, and loads the containers' image into
-// them, so that no container waits for it.
-func (p *path) start(ctx context.Context, need hostSet, one func(context.Context, *side) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var errs [2]error
-	var wg sync.WaitGroup
-	for i, s := range p.on(need) {
-		wg.Go(func() {
-			if errs[i] = one(ctx, s); errs[i] == nil {
-				_, errs[i] = s.engine.Image(ctx, p.lab.Spec.Claim.ID)
-			}
-			if errs[i] != nil {
-				cancel() // the other is of no use alone
-			}
-		})
-	}
-	wg.Wait()
-	if errs[1] != nil && errors.Is(errs[0], context.Canceled) {
-		return errs[1] // one was cancelled because the other failed
-	}
-	return cmp.Or(errs[0], errs[1])
 }
 
 // engineFor returns the configuration of a mode's engines.

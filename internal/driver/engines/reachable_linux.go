@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/timelimit"
 )
@@ -37,12 +38,28 @@ func eventually(ctx context.Context, within time.Duration, find func() error) er
 	}
 }
 
-// reachable waits until all pairs have exchanged a few bytes. It returns a
-// *remote.Unreachable if agents ran and nothing arrived.
-func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
-	watch := driver.WatchStacks(ctx, p.Stacks(), pairs)
+// reach finds out whether the endpoints of a path reach each other.
+type reach struct {
+	spec     *pathspec.Path
+	run      string
+	parallel int           // pairs that may be tried at the same time; 0 is all
+	patience time.Duration // how long the endpoints of a path that is built may take
+	done     bool          // they have reached each other while the path was built
+}
+
+// all waits until all pairs of the path have exchanged a few bytes.
+func (r *reach) all(ctx context.Context, wait time.Duration) error {
+	err := r.pairs(ctx, r.spec.Pairs(), wait)
+	r.done = err == nil
+	return err
+}
+
+// pairs waits until pairs have exchanged a few bytes. It returns a *remote.Unreachable if agents ran and
+// nothing arrived.
+func (r *reach) pairs(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
+	watch := driver.WatchStacks(ctx, r.spec.Stacks(), pairs)
 	errs := make([]error, len(pairs))
-	free := make(chan struct{}, cmp.Or(p.parallel, len(pairs)))
+	free := make(chan struct{}, cmp.Or(r.parallel, len(pairs)))
 	var wg sync.WaitGroup
 	var failed atomic.Bool // those that would have to wait need not be tried
 	for i, pair := range pairs {
@@ -50,8 +67,8 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 			break
 		}
 		wg.Go(func() {
-			if errs[i] = p.exchange(ctx, pair, wait); errs[i] != nil {
-				failed.Store(p.parallel > 0)
+			if errs[i] = r.exchange(ctx, pair, wait); errs[i] != nil {
+				failed.Store(r.parallel > 0)
 			}
 			<-free
 		})
@@ -65,8 +82,8 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	return nil
 }
 
-func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) error {
-	return p.withAgents(ctx, pair, func(client, server *agent.Client) error {
+func (r *reach) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) error {
+	return r.withAgents(ctx, pair, func(client, server *agent.Client) error {
 		for i, dial := range pair.Server.Dial {
 			if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
 				return err
@@ -77,14 +94,13 @@ func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duratio
 }
 
 // withAgents calls do with agents at the endpoints of a pair.
-func (p *path) withAgents(ctx context.Context, pair driver.Pair, do func(client, server *agent.Client) error) (err error) {
-	run := p.lab.Spec.Claim.ID
-	client, err := agent.Start(ctx, pair.Client.Launcher, run, pair.Client.Name)
+func (r *reach) withAgents(ctx context.Context, pair driver.Pair, do func(client, server *agent.Client) error) (err error) {
+	client, err := agent.Start(ctx, pair.Client.Launcher, r.run, pair.Client.Name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	server, err := agent.Start(ctx, pair.Server.Launcher, run, pair.Server.Name)
+	server, err := agent.Start(ctx, pair.Server.Launcher, r.run, pair.Server.Name)
 	if err != nil {
 		return err
 	}

@@ -47,99 +47,88 @@ func rootlessConfig(config *private.Config, m mode, o labdriver.Order) (err erro
 	return err
 }
 
-// defaultRoutes gives the hosts of rootless engines a default route over the underlay, by which pasta
-// chooses the device that it works on.
-func (p *path) defaultRoutes(need hostSet) error {
-	switch {
-	case p.config.Rootless == nil:
-		return nil
-	case need.a:
-		return p.a.ns.Routes().DefaultRoute(p.b.host.Addr[0])
-	default:
-		return p.b.ns.Routes().DefaultRoute(p.a.host.Addr[0])
-	}
+// rootlessPath is a path through the network of an ordinary user's engine.
+type rootlessPath struct {
+	*path
+	in     *side // the network namespace of the engine
+	driver *private.Rootless
 }
 
-// userNetwork returns the network namespace of a host's rootless engine as a host of its own: the
-// engine's bridge, rules and proxies are there.
-func (p *path) userNetwork(s *side) (*side, error) {
+// enter takes the network namespace of a host's rootless engine as a host of its own: the engine's bridge,
+// rules and proxies are there.
+func (p *rootlessPath) enter(s *side) error {
 	ns, err := s.engine.RootlessNetwork()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.spaces = append(p.spaces, ns)
-	p.inner = &side{namespace: namespaceOf(s.At+"/rootless", s.Host, ns), host: s.host, engine: s.engine, bridge: docker0}
+	p.in = &side{namespace: namespaceOf(s.At+"/rootless", s.Host, ns), host: s.host, engine: s.engine, bridge: docker0}
+	p.inner = p.in
 	if err := errors.Join(p.lab.Prepare(ns), ns.Tuning().Segmentation(tap, p.lab.Spec.Offload)); err != nil {
-		return nil, err
+		return err
 	}
-	r := p.config.Rootless
-	p.facts = append(p.facts, result.Fact{Name: s.At + " network driver", Value: r.Net}, result.Fact{Name: s.At + " port driver", Value: r.Port},
-		result.Fact{Name: s.At + " rootless MTU", Value: strconv.Itoa(r.MTU)})
-	return p.inner, nil
+	p.AddFacts(result.Fact{Name: s.At + " network driver", Value: p.driver.Net}, result.Fact{Name: s.At + " port driver", Value: p.driver.Port},
+		result.Fact{Name: s.At + " rootless MTU", Value: strconv.Itoa(p.driver.MTU)})
+	return nil
 }
 
-// rootless: process on a, a published port of b at which RootlessKit or its network driver listens, and
-// behind it the engine's network namespace with the container.
-func (p *path) rootless(ctx context.Context) error {
-	in, err := p.userNetwork(p.b)
+func (m rootless) build(ctx context.Context, on *path) error {
+	p := &rootlessPath{path: on, driver: on.config.Rootless}
+	if m.out {
+		return p.outwards(ctx)
+	}
+	return p.inwards(ctx)
+}
+
+// inwards builds the path to servers in containers.
+func (p *rootlessPath) inwards(ctx context.Context) error {
+	if err := p.enter(p.b); err != nil {
+		return err
+	}
+	to, err := behindPorts(ctx, p.path, p.in)
 	if err != nil {
 		return err
 	}
-	servers, err := p.behindPorts(ctx, in)
-	if err != nil {
-		return err
-	}
-	for _, s := range servers {
+	for _, s := range to.all {
 		p.AddPair(p.a.end(), s.end(), s.listens(), p.b.address(), s.port)
-		p.MustCarryAtLeast(s.pair, in.Place, s.veth, pathspec.Transmits)
+		p.MustCarryAtLeast(s.pair, p.in.Place, s.veth, pathspec.Transmits)
 	}
 	p.relayedUnderlay()
-	p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
-	listener, err := p.portDriver(ctx, servers)
+	p.MustCarryAtLeast(pathspec.AllPairs, p.in.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
+	listener, err := p.portDriver(ctx, to.all)
 	if err != nil {
 		return err
 	}
-	inward, err := p.intoContainers(ctx, in, servers)
+	inward, err := p.intoContainers(ctx, to)
 	if err != nil {
 		return err
 	}
-	s := servers[0]
+	s := to.all[0]
 	p.SetSteps(slices.Concat([]pathspec.Step{pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth), listener}, inward,
-		[]pathspec.Step{in.bridgeStep(), s.vethStep(), s.ethStep(), s.process()})...)
+		[]pathspec.Step{p.in.bridgeStep(), s.vethStep(), s.ethStep(), s.process()})...)
 	return p.seenByServers(ctx)
-}
-
-// relayedUnderlay requires that the traffic crosses the underlay and no loopback device of the hosts.
-// A process on the path has connections of its own, so that only the payload is known.
-func (p *path) relayedUnderlay() {
-	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
-	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
-	p.idle(p.a.Place, lo)
-	p.idle(p.b.Place, lo)
 }
 
 // intoContainers requires what the port driver does inside: builtin connects to the loopback address
 // there, which docker-proxy serves or, without it, a rule translates; the others' packets arrive from the
 // network driver's device and are translated.
-func (p *path) intoContainers(ctx context.Context, in *side, servers []*box) ([]pathspec.Step, error) {
-	builtin := p.config.Rootless.Port == study.RootlessBuiltin
+func (p *rootlessPath) intoContainers(ctx context.Context, to *portServers) ([]pathspec.Step, error) {
+	in, builtin := p.in, p.driver.Port == study.RootlessBuiltin
 	proxied := builtin && !p.config.NoProxy
-	t := translation{side: in}
-	for _, s := range servers {
-		t.ports = append(t.ports, s.publishedPort())
+	for _, s := range to.all {
 		matches, proxy := driver.Connections, driver.ProcessIdle
 		if proxied {
 			matches, proxy = driver.NoMatch, driver.ProcessBusy
 		}
 		p.AddRules(driver.Rule{Counter: dnatCounter(in, s.port), Expect: matches, Pair: s.pair})
 		if !p.config.NoProxy {
-			p.AddRules(driver.Rule{Counter: runTimeCounter(in, s.port), Expect: proxy, Pair: s.pair})
+			p.AddRules(driver.Rule{Counter: proxies{in, s.port}.counter(), Expect: proxy, Pair: s.pair})
 		}
 	}
-	if err := p.watchNAT(ctx, t); err != nil {
+	if err := (translation{side: in, ports: to.ports()}).watch(ctx, p.path); err != nil {
 		return nil, err
 	}
-	s := servers[0]
+	s := to.all[0]
 	switch {
 	case !builtin:
 		p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: tap}, pathspec.Receives)
@@ -155,15 +144,15 @@ func (p *path) intoContainers(ctx context.Context, in *side, servers []*box) ([]
 	}
 }
 
-// rootlessOut: container in the engine's network namespace on a, the network driver, process on b.
-func (p *path) rootlessOut(ctx context.Context) error {
-	in, err := p.userNetwork(p.a)
-	if err != nil {
+// outwards builds the path from clients in containers.
+func (p *rootlessPath) outwards(ctx context.Context) error {
+	if err := p.enter(p.a); err != nil {
 		return err
 	}
+	in := p.in
 	var clients []*box
-	err = p.ForEachPair(func(pair int) error {
-		c, err := p.onBridge(ctx, in, containers.Client, pair, engine.ContainerSpec{})
+	err := p.ForEachPair(func(pair int) error {
+		c, err := p.boxes.onBridge(ctx, in, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
@@ -180,11 +169,11 @@ func (p *path) rootlessOut(ctx context.Context) error {
 	p.MustCarryAtLeast(pathspec.AllPairs, in.Place, pathspec.Device{Name: tap}, pathspec.Transmits)
 	p.idle(in.Place, lo)
 	p.AddRules(driver.Rule{Counter: masqueradeCounter(in), Expect: driver.Connections})
-	if err := p.watchNAT(ctx, translation{side: in, masquerade: clients}); err != nil {
+	if err := (translation{side: in, masquerade: clients}).watch(ctx, p.path); err != nil {
 		return err
 	}
-	name := netProgram(p.config.Rootless.Net)
-	pid, err := p.processNamed(p.a, name)
+	name := netProgram(p.driver.Net)
+	pid, err := p.a.processNamed(name)
 	if err != nil {
 		return err
 	}
@@ -219,9 +208,9 @@ const listenWait = 5 * time.Second
 
 // portDriver requires that the process of the port driver listens on the published ports of host b and
 // passes their traffic, and that the network driver's process, if it is another one, does not.
-func (p *path) portDriver(ctx context.Context, servers []*box) (pathspec.Step, error) {
+func (p *rootlessPath) portDriver(ctx context.Context, servers []*box) (pathspec.Step, error) {
 	var none pathspec.Step
-	name := portProgram(p.config.Rootless)
+	name := portProgram(p.driver)
 	pid := 0
 	for _, s := range servers {
 		err := eventually(ctx, listenWait, func() (err error) {
@@ -238,7 +227,7 @@ func (p *path) portDriver(ctx context.Context, servers []*box) (pathspec.Step, e
 			return none, err
 		}
 	}
-	p.checks = append(p.checks, func() error {
+	p.AddCheck(func() error {
 		for _, s := range servers {
 			if _, err := p.listener(s.port, name); err != nil {
 				return err
@@ -246,8 +235,8 @@ func (p *path) portDriver(ctx context.Context, servers []*box) (pathspec.Step, e
 		}
 		return nil
 	})
-	if other := netProgram(p.config.Rootless.Net); other != name {
-		idle, err := p.processNamed(p.b, other)
+	if other := netProgram(p.driver.Net); other != name {
+		idle, err := p.b.processNamed(other)
 		if err != nil {
 			return none, err
 		}
@@ -257,7 +246,7 @@ func (p *path) portDriver(ctx context.Context, servers []*box) (pathspec.Step, e
 }
 
 // listener returns the process that listens on a port of host b, if it is the named one of its engine.
-func (p *path) listener(port uint16, name string) (int, error) {
+func (p *rootlessPath) listener(port uint16, name string) (int, error) {
 	who, err := p.b.ns.Sockets().Listeners(port)
 	if err != nil {
 		return 0, err
@@ -275,7 +264,7 @@ func (p *path) listener(port uint16, name string) (int, error) {
 }
 
 // processNamed finds a process of RootlessKit on a host.
-func (p *path) processNamed(s *side, name string) (int, error) {
+func (s *side) processNamed(name string) (int, error) {
 	family, err := linuxnet.Descendants(s.engine.Root())
 	if err != nil {
 		return 0, err
@@ -301,40 +290,39 @@ func isNamed(pid int, name string) bool {
 
 // busyStep reads the CPU time of a process before and after each trial, requires it to be busy or idle,
 // and returns its step.
-func (p *path) busyStep(s *side, name string, pid int, expect driver.Expect) pathspec.Step {
+func (p *rootlessPath) busyStep(s *side, name string, pid int, expect driver.Expect) pathspec.Step {
 	counter := pathspec.CounterName(s.At, name, "run_ns")
-	p.readRunTime(counter, name+" on host "+s.At, pid)
+	readRunTime(&p.Path, counter, name+" on host "+s.At, pid)
 	p.AddRules(driver.Rule{Counter: counter, Expect: expect})
 	return proven(s.Place, "process", name, counter)
 }
 
 // seenByServers waits until all pairs have exchanged a few bytes, and adds the fact which address of the
 // client the first server sees: a process on the path may connect from its own.
-func (p *path) seenByServers(ctx context.Context) error {
-	pairs := p.Pairs()
-	if err := p.reachable(ctx, pairs, joinWait()); err != nil {
+func (p *rootlessPath) seenByServers(ctx context.Context) error {
+	if err := p.reach.all(ctx, joinWait()); err != nil {
 		return err
 	}
-	p.reached = true
-	return p.withAgents(ctx, pairs[0], func(client, server *agent.Client) error {
-		at := pairs[0].Server
+	first := p.Pairs()[0]
+	return p.reach.withAgents(ctx, first, func(client, server *agent.Client) error {
+		at := first.Server
 		met, err := agent.CheckReachability(ctx, client, server, "tcp", at.Listen[0], at.Dial[0], joinWait())
 		if err == nil {
-			p.facts = append(p.facts, result.Fact{Name: "client address that the server sees", Value: p.ownerOf(met.Seen.Addr(), met.From.Addr())})
+			p.AddFacts(result.Fact{Name: "client address that the server sees", Value: p.ownerOf(met.Seen.Addr(), met.From.Addr())})
 		}
 		return err
 	})
 }
 
 // ownerOf describes an address by what has it.
-func (p *path) ownerOf(seen, client netip.Addr) string {
+func (p *rootlessPath) ownerOf(seen, client netip.Addr) string {
 	text := seen.String()
 	switch {
 	case seen == client:
 		text += " (the client's own)"
-	case p.inner.hasAddress(docker0, seen):
+	case p.in.hasAddress(docker0, seen):
 		text += " (" + docker0 + " of the engine)"
-	case p.inner.hasAddress(tap, seen):
+	case p.in.hasAddress(tap, seen):
 		text += " (" + tap + " of the engine)"
 	case p.lab.Addresses(lab.NetOverlay, 0)[0].Masked().Contains(seen):
 		text += " (RootlessKit's network driver)"

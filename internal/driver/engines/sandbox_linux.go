@@ -16,7 +16,6 @@ import (
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
 	"tare/internal/observe/netstack"
-	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -37,12 +36,12 @@ type sandbox struct {
 const largestSegment = 64 << 10
 
 // enclose finds the sandbox of a container, and checks that it is one of the runtime that was asked for.
-func (p *path) enclose(b *box) error {
+func (b *box) enclose(runtime string) error {
 	pids, err := b.side.engine.Processes(b.container)
 	if err != nil {
 		return err
 	}
-	b.sandbox = &sandbox{runtime: p.config.Runtime, netstack: p.config.Runtime == study.RuntimeRunsc}
+	b.sandbox = &sandbox{runtime: runtime, netstack: runtime == study.RuntimeRunsc}
 	for _, pid := range pids {
 		is, err := b.side.engine.Sentry(pid)
 		if exited(err) {
@@ -60,7 +59,7 @@ func (p *path) enclose(b *box) error {
 		if b.sandbox.pid == 0 && len(args) > 0 && args[0] == "runsc-sandbox" {
 			b.sandbox.pid = pid
 			if host := slices.Contains(args, "--network=host"); host == b.sandbox.netstack {
-				return fmt.Errorf("the sandbox of container %s was started with another network than that of the runtime %s", b.At, p.config.Runtime)
+				return fmt.Errorf("the sandbox of container %s was started with another network than that of the runtime %s", b.At, runtime)
 			}
 		}
 	}
@@ -73,25 +72,12 @@ func (p *path) enclose(b *box) error {
 	return nil
 }
 
-// proveSandboxes adds what proves that the sandboxes carry the traffic of their pairs: the sentries
-// work, and the sockets of their namespaces have no part in it with netstack, and carry all of it
-// without.
-func (p *path) proveSandboxes() error {
-	for _, b := range p.boxes {
-		if b.sandbox == nil {
-			continue
-		}
-		if err := p.proveSandbox(b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // sentryCounter returns the name of the counter of the CPU time of a container's sandbox.
 func (b *box) sentryCounter() string { return pathspec.CounterName(b.At, "sentry", "run_ns") }
 
-func (p *path) proveSandbox(b *box) error {
+// proveSandbox adds what proves that the sandbox carries the traffic of its pair: the sentry works, and the
+// sockets of its namespace have no part in it with netstack, and carry all of it without.
+func (b *box) proveSandbox(p *pathspec.Path) error {
 	busy := b.sentryCounter()
 	sockets := pathspec.CounterName(b.At, "kernel_sockets", "packets")
 	read := func(_ context.Context, into driver.Counters) (err error) {
@@ -108,7 +94,7 @@ func (p *path) proveSandbox(b *box) error {
 	} else {
 		p.AddRules(driver.Rule{Counter: sockets, Expect: driver.BothPackets, Pair: b.pair, Size: largestSegment})
 	}
-	return p.check(func() error { return outside(b) })
+	return p.Check(func() error { return outside(b) })
 }
 
 // outside returns an error if this program runs in the namespace of a sandboxed container without
@@ -174,17 +160,6 @@ func checkRuntime(o driver.Order, c private.Config) error {
 		return unsupported("%s: off has no effect with runtime: %s, whose own network stack does not pass the rules of the container's namespace", partResolver, c.Runtime)
 	}
 	return nil
-}
-
-// runtimeFacts returns which runtime the containers of a host have, with its version.
-func (p *path) runtimeFacts(ctx context.Context) (facts []result.Fact) {
-	if !p.config.Sandboxed() {
-		return nil
-	}
-	for _, s := range p.sides() {
-		facts = append(facts, result.Fact{Name: s.At + " runtime", Value: p.config.RuntimeVersion(ctx)})
-	}
-	return facts
 }
 
 // deviceWith returns the container's device with an address of the engine. A sandbox with its own

@@ -37,12 +37,17 @@ type mesh struct {
 	network, networkVeth pathspec.Device // on the network ingress
 }
 
-// ingress: process on a, underlay, DNAT on b, docker_gwbridge, load balancer in the namespace of the
-// mesh, network ingress, container of a service's task on b. If the endpoint is another node, the
-// client dials the node that it runs on, whose load balancer forwards over the VXLAN of the network
-// ingress to the task on b.
-func (p *path) ingress(ctx context.Context) error {
-	if err := p.checkMesh(ctx); err != nil {
+// meshPath is a path through the routing mesh.
+type meshPath struct {
+	*path
+	servers []*box
+	near    *mesh      // of the node that is dialled
+	far     *namespace // that of the network ingress on host b, where the tasks run
+}
+
+func (routingMesh) build(ctx context.Context, on *path) error {
+	p := &meshPath{path: on}
+	if err := p.checkKernel(ctx); err != nil {
 		return err
 	}
 	dialled, nodes := p.b, []*side{p.b}
@@ -55,29 +60,28 @@ func (p *path) ingress(ctx context.Context) error {
 	if err := p.startAsTasks(dialled, true); err != nil {
 		return err
 	}
-	servers, err := p.behindMesh(ctx)
+	err := p.startServers(ctx)
 	if err != nil {
 		return err
 	}
-	near, err := p.openMesh(ctx, dialled)
-	if err != nil {
+	if p.near, err = p.openMesh(ctx, dialled); err != nil {
 		return err
 	}
-	far := near.overlay
+	p.far = p.near.overlay
 	if dialled != p.b {
-		if far, err = p.openMeshNetwork(ctx, p.b); err != nil {
+		if p.far, err = p.openMeshNetwork(ctx, p.b); err != nil {
 			return err
 		}
 	}
-	return p.proveMesh(ctx, near, far, servers)
+	return p.prove(ctx)
 }
 
 // endpointOther reports whether the task runs on another node than the one that is dialled.
-func (p *path) endpointOther() bool { return p.order.With[settingEndpoint] == endpointOther }
+func (p *meshPath) endpointOther() bool { return p.order.With[settingEndpoint] == endpointOther }
 
-// checkMesh returns an *Unsupported if the kernel lacks what the routing mesh requires. The engine
+// checkKernel returns an *Unsupported if the kernel lacks what the routing mesh requires. The engine
 // starts such tasks nevertheless, and their ports are not reached.
-func (p *path) checkMesh(ctx context.Context) error {
+func (p *meshPath) checkKernel(ctx context.Context) error {
 	lacks := func(err error) error {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks what the routing mesh of a Swarm requires: %v", err)}
 	}
@@ -101,18 +105,17 @@ func (p *path) checkMesh(ctx context.Context) error {
 	return nil
 }
 
-// behindMesh starts the servers on host b, each as a task with its own published port.
-func (p *path) behindMesh(ctx context.Context) (servers []*box, err error) {
-	err = p.ForEachPair(func(pair int) error {
-		s, err := p.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: publish(portOf(pair))})
+// startServers starts the servers on host b, each as a task with its own published port.
+func (p *meshPath) startServers(ctx context.Context) error {
+	return p.ForEachPair(func(pair int) error {
+		s, err := p.boxes.run(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: publish(portOf(pair))})
 		if err != nil {
 			return err
 		}
 		s.port = portOf(pair)
-		servers = append(servers, s)
+		p.servers = append(p.servers, s)
 		return s.findDevice()
 	})
-	return servers, err
 }
 
 // meshTimeout bounds how long an engine may take for each step of setting up its part of the mesh,
@@ -121,19 +124,19 @@ func (p *path) behindMesh(ctx context.Context) (servers []*box, err error) {
 const meshTimeout = 90 * time.Second
 
 // openMeshNetwork opens a node's namespace of the network ingress.
-func (p *path) openMeshNetwork(ctx context.Context, s *side) (*namespace, error) {
+func (h *hosts) openMeshNetwork(ctx context.Context, s *side) (*namespace, error) {
 	n, err := s.engine.Network(ctx, meshNetwork)
 	if err != nil {
 		return nil, err
 	}
-	return p.openOverlayNamespace(s, n.ID)
+	return h.openOverlay(s, n.ID)
 }
 
 // findMesh finds a node's namespace with the load balancer, and its devices. Engines create it in the
 // background when they have joined a Swarm.
-func (p *path) findMesh(ctx context.Context, s *side, within time.Duration) (m *mesh, err error) {
+func (h *hosts) findMesh(ctx context.Context, s *side, within time.Duration) (m *mesh, err error) {
 	m = &mesh{side: s}
-	if m.sandbox, err = p.openMeshSandbox(ctx, s, within); err != nil {
+	if m.sandbox, err = h.openMeshSandbox(ctx, s, within); err != nil {
 		return nil, err
 	}
 	return m, eventually(ctx, within, func() (err error) {
@@ -145,14 +148,14 @@ func (p *path) findMesh(ctx context.Context, s *side, within time.Duration) (m *
 }
 
 // openMesh opens the part of the mesh of the node that is dialled.
-func (p *path) openMesh(ctx context.Context, s *side) (*mesh, error) {
-	m, err := p.findMesh(ctx, s, meshTimeout)
+func (h *hosts) openMesh(ctx context.Context, s *side) (*mesh, error) {
+	m, err := h.findMesh(ctx, s, meshTimeout)
 	if err != nil {
 		return nil, err
 	}
 	m.gatewayVeth, m.networkVeth = pathspec.Device{Role: "mesh.gateway.veth"}, pathspec.Device{Role: "mesh.veth"}
 	ns := m.sandbox.ns
-	if m.overlay, err = p.openMeshNetwork(ctx, s); err != nil {
+	if m.overlay, err = h.openMeshNetwork(ctx, s); err != nil {
 		return nil, err
 	}
 	if m.gatewayVeth.Name, err = ns.Links().PeerIn(s.ns, m.gateway.Name); err != nil {
@@ -163,8 +166,8 @@ func (p *path) openMesh(ctx context.Context, s *side) (*mesh, error) {
 	}
 	// A new namespace forwards if the machine's first one does, where an engine otherwise runs and sees
 	// to that. The engine created the devices without offload settings.
-	offload := p.lab.Spec.Offload
-	return m, errors.Join(p.lab.EnableForwarding(ns), ns.Tuning().Segmentation(m.gateway.Name, offload), ns.Tuning().Segmentation(m.network.Name, offload), s.ns.Tuning().Segmentation(gwbridge, offload),
+	offload := h.lab.Spec.Offload
+	return m, errors.Join(h.lab.EnableForwarding(ns), ns.Tuning().Segmentation(m.gateway.Name, offload), ns.Tuning().Segmentation(m.network.Name, offload), s.ns.Tuning().Segmentation(gwbridge, offload),
 		s.ns.Tuning().Segmentation(m.gatewayVeth.Name, offload), m.overlay.ns.Tuning().Segmentation(m.networkVeth.Name, offload))
 }
 
@@ -193,20 +196,16 @@ func (m *mesh) deviceOn(ctx context.Context, network string) (device string, at 
 }
 
 // openMeshSandbox opens a node's namespace of the mesh.
-func (p *path) openMeshSandbox(ctx context.Context, s *side, within time.Duration) (*namespace, error) {
-	at, file := s.At+"/mesh", filepath.Join(s.engine.Exec(), "netns", meshSandbox)
-	var ns *linuxnet.NS
+func (h *hosts) openMeshSandbox(ctx context.Context, s *side, within time.Duration) (found *namespace, err error) {
 	// Until it refers to the namespace, the file does not exist, or is an empty one.
-	err := eventually(ctx, within, func() (err error) {
-		ns, err = linuxnet.OpenNS(at, file)
+	err = eventually(ctx, within, func() (err error) {
+		found, err = h.open(s, "mesh", filepath.Join(s.engine.Exec(), "netns", meshSandbox))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find the namespace of the routing mesh on host %s: %w", s.At, err)
 	}
-	p.spaces = append(p.spaces, ns)
-	n := namespaceOf(at, s.Host, ns)
-	return &n, nil
+	return found, nil
 }
 
 // balancerCounter and snatCounter name what the mesh's namespace counts: what its load balancer has
@@ -216,17 +215,17 @@ func (m *mesh) balancerCounter(what string) string {
 }
 func (m *mesh) snatCounter() string { return pathspec.CounterName(m.sandbox.At, "snat", "packets") }
 
-// proveMesh adds the pairs, the rules and the steps of a path through the mesh. far is the namespace of
-// the network ingress on host b.
-func (p *path) proveMesh(ctx context.Context, m *mesh, far *namespace, servers []*box) error {
-	for _, s := range servers {
-		if err := p.plug(s, far.Place, far.ns); err != nil {
+// prove adds the pairs, the rules and the steps of the path.
+func (p *meshPath) prove(ctx context.Context) error {
+	m, far := p.near, p.far
+	for _, s := range p.servers {
+		if err := p.boxes.plug(s, far.Place, far.ns); err != nil {
 			return err
 		}
 		p.AddPair(p.a.end(), s.end(), s.listens(), m.side.address(), s.port)
 		p.MustCarry(s.pair, far.Place, s.veth, pathspec.Transmits)
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.mustBypassOthers(s, s.device); err != nil {
+		if err := p.bypassOthers(s, s.device); err != nil {
 			return err
 		}
 		p.AddRules(driver.Rule{Counter: dnatCounter(m.side, s.port), Expect: driver.Connections, Pair: s.pair})
@@ -265,18 +264,17 @@ func (p *path) proveMesh(ctx context.Context, m *mesh, far *namespace, servers [
 	}
 	// A flow that uses the port of an ended one would otherwise match no rule.
 	p.AfterFlush(func(context.Context) error { return m.sandbox.ns.Rules().FlushConntrack() })
-	p.meshSteps(m, far, servers[0])
-	if err := p.watchMesh(ctx, m, servers); err != nil {
+	p.setSteps()
+	if err := p.watchMesh(ctx); err != nil {
 		return err
 	}
 	// The engines program their load balancers when they have heard of the task.
-	err := p.reachable(ctx, p.Pairs(), containers.GossipTimeout)
-	p.reached = err == nil
-	return err
+	return p.reach.all(ctx, containers.GossipTimeout)
 }
 
-// meshSteps sets the steps of a path through the mesh.
-func (p *path) meshSteps(m *mesh, far *namespace, s *box) {
+// setSteps sets the steps of the path.
+func (p *meshPath) setSteps() {
+	m, far, s := p.near, p.far, p.servers[0]
 	steps := []pathspec.Step{pathspec.ProcessStep(p.a.Place)}
 	if far == m.overlay {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
@@ -294,9 +292,10 @@ func (p *path) meshSteps(m *mesh, far *namespace, s *box) {
 
 // watchMesh reads before and after each trial what the rules of the mesh have matched and what its load
 // balancer has carried, and checks that they exist now.
-func (p *path) watchMesh(ctx context.Context, m *mesh, servers []*box) error {
+func (p *meshPath) watchMesh(ctx context.Context) error {
+	m := p.near
 	t := translation{side: m.side}
-	for _, s := range servers {
+	for _, s := range p.servers {
 		t.ports = append(t.ports, publishedPort{s.port, m.at})
 	}
 	// The engine writes the rules when it has heard of the task.
@@ -314,7 +313,7 @@ func (p *path) watchMesh(ctx context.Context, m *mesh, servers []*box) error {
 		return err
 	}
 	p.AddReader(m.read)
-	return p.watchNAT(ctx, t)
+	return t.watch(ctx, p.path)
 }
 
 // read reads the counters of the mesh's namespace.
@@ -338,18 +337,6 @@ func (m *mesh) read(ctx context.Context, into driver.Counters) error {
 	return err
 }
 
-// serviceHostPort: as published, with a task of a service as server, whose port is published in mode
-// host. Such a task is on the default bridge, like any container.
-func (p *path) serviceHostPort(ctx context.Context) error {
-	if err := p.swarm(ctx, p.b); err != nil {
-		return err
-	}
-	if err := p.startAsTasks(p.b, false); err != nil {
-		return err
-	}
-	return p.published(ctx)
-}
-
 // settleTimeout bounds the wait for a Swarm's engines to finish what they do in the background, on a
 // real CPU. It takes a fraction of a second.
 func settleTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
@@ -357,16 +344,16 @@ func settleTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 // swarm creates a Swarm of the engines of hosts, the first of which is its manager. It waits until they
 // have set up the routing mesh, whose devices appear on the hosts and move to other namespaces. An
 // engine that cannot set it up, because the kernel lacks VXLAN, runs tasks nevertheless.
-func (p *path) swarm(ctx context.Context, nodes ...*side) error {
+func (h *hosts) swarm(ctx context.Context, nodes ...*side) error {
 	var workers []*private.Engine
 	for _, s := range nodes[1:] {
 		workers = append(workers, s.engine)
 	}
-	if err := private.Swarm(ctx, p.lab, nodes[0].engine, workers...); err != nil {
+	if err := private.Swarm(ctx, h.lab, nodes[0].engine, workers...); err != nil {
 		return err
 	}
 	for _, s := range nodes {
-		if _, err := p.findMesh(ctx, s, settleTimeout()); err != nil && ctx.Err() != nil {
+		if _, err := h.findMesh(ctx, s, settleTimeout()); err != nil && ctx.Err() != nil {
 			return err
 		}
 	}
@@ -378,7 +365,7 @@ func (p *path) startAsTasks(manager *side, ingress bool) error {
 	if err := manager.engine.CheckUnfilteredService(); p.order.Without(partSeccomp) && err != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: err.Error()}
 	}
-	p.startContainer = func(ctx context.Context, s *side, spec engine.ContainerSpec) (*engine.Container, error) {
+	p.boxes.start = func(ctx context.Context, s *side, spec engine.ContainerSpec) (*engine.Container, error) {
 		return manager.engine.RunService(ctx, engine.ServiceSpec{ContainerSpec: spec, Node: s.engine.Engine, Ingress: ingress})
 	}
 	return nil

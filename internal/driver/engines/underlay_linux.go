@@ -14,13 +14,6 @@ import (
 	"tare/internal/study"
 )
 
-// macvlan: containers on a network of the macvlan driver, whose parent is their host's
-// underlay device.
-func (p *path) macvlan(ctx context.Context) error { return p.onUnderlay(ctx, "macvlan") }
-
-// ipvlan: the same with the ipvlan driver in its default mode, l2.
-func (p *path) ipvlan(ctx context.Context) error { return p.onUnderlay(ctx, "ipvlan") }
-
 // firstOnUnderlay is the first host number of containers on the underlay's subnet, and
 // unusedGateway that of an unused gateway: both networks are one segment without a router,
 // and the engine would otherwise reserve host a's address for it.
@@ -29,19 +22,19 @@ const (
 	unusedGateway   = 254
 )
 
-func (p *path) onUnderlay(ctx context.Context, kind string) error {
+func (m onUnderlay) build(ctx context.Context, p *path) error {
 	spec := engine.NetworkSpec{
-		Run: p.lab.Spec.Claim.ID, Driver: kind, Options: map[string]string{"parent": eth},
+		Run: p.lab.Spec.Claim.ID, Driver: m.kind, Options: map[string]string{"parent": eth},
 		Gateway: p.lab.Addresses(lab.NetUnderlay, unusedGateway)[0].Addr(),
 	}
-	spec.Name = engine.Name(spec.Run, kind)
+	spec.Name = engine.Name(spec.Run, m.kind)
 	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.underlayAddresses(0))
 	for _, s := range p.sides() {
 		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
-			return p.explainMissingType(kind, err)
+			return m.explainMissing(p.Mode, err)
 		}
 	}
-	all, err := p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
+	all, err := p.boxes.pairs(ctx, func(role string, pair int) engine.ContainerSpec {
 		number := firstOnUnderlay + 2*(pair-1)
 		if role == containers.Server {
 			number++
@@ -49,7 +42,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		return engine.ContainerSpec{Network: spec.Name, Addresses: prefixAddresses(p.underlayAddresses(number))}
 	})
 	if err != nil {
-		return p.explainMissingType(kind, err)
+		return m.explainMissing(p.Mode, err)
 	}
 	for i, c := range all {
 		for _, b := range []*box{c.from, c.to} {
@@ -60,7 +53,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 			if on != eth {
 				return fmt.Errorf("%s in %s has parent %s, not the underlay device %s", eth, b.At, on, eth)
 			}
-			if err := p.mustBypassOthers(b, eth); err != nil {
+			if err := p.bypassOthers(b, eth); err != nil {
 				return err
 			}
 		}
@@ -81,20 +74,20 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 // underlayAddresses returns the addresses of a host number on the underlay. With the network stack of a
 // sandbox they are IPv4 only: such a device passes only the multicast groups that the kernel has
 // joined on it, so neighbour solicitations for the addresses of the sandbox do not arrive.
-func (p *path) underlayAddresses(number int) []netip.Prefix {
-	all := p.lab.Addresses(lab.NetUnderlay, number)
-	if p.config.Runtime == study.RuntimeRunsc {
+func (h *hosts) underlayAddresses(number int) []netip.Prefix {
+	all := h.lab.Addresses(lab.NetUnderlay, number)
+	if h.config.Runtime == study.RuntimeRunsc {
 		return all[:1]
 	}
 	return all
 }
 
-// explainMissingType recognises from the engine's error a kernel without such devices.
-func (p *path) explainMissingType(kind string, err error) error {
+// explainMissing recognises from the engine's error a kernel without such devices.
+func (m onUnderlay) explainMissing(mode string, err error) error {
 	if !strings.Contains(err.Error(), "operation not supported") {
 		return err
 	}
-	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", kind, strings.ToUpper(kind), err)}
+	return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", m.kind, strings.ToUpper(m.kind), err)}
 }
 
 // prefixAddresses returns the addresses of prefixes.

@@ -51,6 +51,15 @@ func (p *Path) Translating() map[string]bool {
 // AddFacts adds facts about the mode.
 func (p *Path) AddFacts(facts ...result.Fact) { p.facts = append(p.facts, facts...) }
 
+// AddToFact adds a value to the fact of that name, after a semicolon, or adds the fact.
+func (p *Path) AddToFact(name, value string) {
+	if i := slices.IndexFunc(p.facts, func(f result.Fact) bool { return f.Name == name }); i >= 0 {
+		p.facts[i].Value += "; " + value
+		return
+	}
+	p.AddFacts(result.Fact{Name: name, Value: value})
+}
+
 // AfterFlush calls restore each time after the state of ended connections was removed.
 func (p *Path) AfterFlush(restore func(ctx context.Context) error) {
 	p.restore = append(p.restore, restore)

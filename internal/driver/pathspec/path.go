@@ -33,6 +33,7 @@ type Path struct {
 	rules     []driver.Rule
 	steps     []Step
 	facts     []result.Fact
+	checks    []func() error
 	restore   []func(context.Context) error
 }
 
@@ -142,6 +143,7 @@ func (p *Path) DriverPath(own driver.Path) *driver.Path {
 		own.Snapshot = p.Snapshot
 	}
 	own.Facts = append(own.Facts[:len(own.Facts):len(own.Facts)], p.facts...)
+	own.Checks = slices.Concat(own.Checks, p.checks)
 	own.FlushConnections = p.flush(own.FlushConnections)
 	return &own
 }

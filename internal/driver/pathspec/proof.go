@@ -75,6 +75,23 @@ func (p *Path) ReadDevice(at Place, dev Device) {
 // AddReader reads further counters before and after each trial.
 func (p *Path) AddReader(w CounterReader) { p.readers = append(p.readers, w) }
 
+// Watch is AddReader and AddRules, and reads the counters now: what cannot be read means that the mode is
+// not what it claims to be.
+func (p *Path) Watch(ctx context.Context, read CounterReader, rules ...driver.Rule) error {
+	p.AddReader(read)
+	p.AddRules(rules...)
+	return read(ctx, driver.Counters{})
+}
+
+// AddCheck adds a condition that must hold after every trial.
+func (p *Path) AddCheck(holds func() error) { p.checks = append(p.checks, holds) }
+
+// Check is AddCheck, and checks the condition now.
+func (p *Path) Check(holds func() error) error {
+	p.AddCheck(holds)
+	return holds()
+}
+
 // AddRules adds rules.
 func (p *Path) AddRules(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
 

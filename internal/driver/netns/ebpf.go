@@ -33,32 +33,32 @@ func (p *path) connect(host *linuxnet.Links, port linuxnet.Device, sandbox *linu
 // installPrograms loads the programs that redirect packets between a host's sandboxes and
 // the underlay, past the host's IP stack. It returns the step of the path that they are, if
 // the path has them.
-func (p *path) installPrograms(s *side) ([]pathspec.Step, error) {
-	if !s.boxed || !p.parts[partPrograms] {
+func (s *side) installPrograms() ([]pathspec.Step, error) {
+	if !s.boxed || !s.parts[partPrograms] {
 		return nil, nil
 	}
 	r, err := redirect.New(s.ns, s.host.Underlay)
 	if err != nil {
 		return nil, err
 	}
-	p.routers = append(p.routers, r)
-	p.AtClose(r.Close)
+	s.routers = append(s.routers, r)
+	s.AtClose(r.Close)
 	for i, box := range s.ends {
-		if err := p.addRedirected(r, s, box, p.port(i)); err != nil {
+		if err := s.addRedirected(r, box, s.port(i)); err != nil {
 			return nil, err
 		}
-		p.mustRedirect(r, s, i+1, p.port(i))
-		p.mustAvoidHost(s, i+1, box, p.port(i))
+		s.mustRedirect(r, i+1, s.port(i))
+		s.mustAvoidHost(i+1, box, s.port(i))
 	}
 	program := func(name, device string) result.Fact {
 		return result.Fact{Name: name, Value: r.Hook(device) + " of " + device}
 	}
-	step := pathspec.RuleStep(s.Place, "ebpf", "redirect", program("tare_from_sandbox", p.port(0)), program("tare_to_sandbox", s.host.Underlay))
-	return []pathspec.Step{perPair(pathspec.ProvenBy(step, s.At+"/"+programs(p.port(0))))}, nil
+	step := pathspec.RuleStep(s.Place, "ebpf", "redirect", program("tare_from_sandbox", s.port(0)), program("tare_to_sandbox", s.host.Underlay))
+	return []pathspec.Step{perPair(pathspec.ProvenBy(step, s.At+"/"+programs(s.port(0))))}, nil
 }
 
 // addRedirected adds a sandbox to those whose packets a host redirects.
-func (p *path) addRedirected(r *redirect.Router, s *side, box sandboxAddrs, port string) error {
+func (s *side) addRedirected(r *redirect.Router, box sandboxAddrs, port string) error {
 	host, err := s.ns.Links().HardwareAddr(port)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (p *path) addRedirected(r *redirect.Router, s *side, box sandboxAddrs, port
 		return err
 	}
 	sandbox := redirect.Sandbox{Device: port, Host: host, Inside: inside, Addrs: box.own}
-	if p.netkit {
+	if s.netkit {
 		return r.AddNetkit(sandbox)
 	}
 	return r.AddVeth(sandbox)
@@ -79,9 +79,9 @@ func programs(port string) string { return "ebpf:" + port }
 
 // mustRedirect requires that the programs of a host redirected the traffic of a pair, both
 // ways.
-func (p *path) mustRedirect(r *redirect.Router, s *side, pair int, port string) {
+func (s *side) mustRedirect(r *redirect.Router, pair int, port string) {
 	counter := func(what string) string { return pathspec.CounterName(s.At, programs(port), what) }
-	p.AddReader(func(_ context.Context, c driver.Counters) error {
+	s.AddReader(func(_ context.Context, c driver.Counters) error {
 		n, err := r.Counts(port)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (p *path) mustRedirect(r *redirect.Router, s *side, pair int, port string) 
 		return nil
 	})
 	out, in := s.expectations()
-	p.AddRules(
+	s.AddRules(
 		driver.Rule{Counter: counter("out_bytes"), Expect: out, Pair: pair},
 		driver.Rule{Counter: counter("in_bytes"), Expect: in, Pair: pair})
 }
@@ -108,15 +108,15 @@ func (s *side) expectations() (out, in driver.Expect) {
 // let it cross. What is redirected to a sandbox continues at the sandbox's end, so the
 // host's end sends nothing. The other way, what a sandbox sends over a veth arrives at the
 // host's end; over netkit it is redirected before that.
-func (p *path) mustAvoidHost(s *side, pair int, box sandboxAddrs, port string) {
-	if p.netkit {
-		p.mustBeIdle(s.place, port)
-		p.mustCarry(pair, box.place, eth, !s.forward())
+func (s *side) mustAvoidHost(pair int, box sandboxAddrs, port string) {
+	if s.netkit {
+		s.mustBeIdle(s.place, port)
+		s.mustCarry(pair, box.place, eth, !s.forward())
 		return
 	}
 	out, _ := s.expectations()
-	p.ReadDevice(s.Place, pathspec.Device{Name: port})
-	p.AddRules(
+	s.ReadDevice(s.Place, pathspec.Device{Name: port})
+	s.AddRules(
 		driver.Rule{Counter: pathspec.CounterName(s.At, port, "rx_bytes"), Expect: out, Pair: pair},
 		driver.Rule{Counter: pathspec.CounterName(s.At, port, "tx_bytes"), Expect: driver.NoTraffic})
 }

@@ -14,8 +14,8 @@ import (
 // MissingPrograms returns the error of a mode whose rules need programs of iptables that no
 // machine has.
 func MissingPrograms(ctx context.Context) error {
-	p := &path{Path: labdriver.Path{Path: pathspec.Path{Mode: "netns/published"}}}
-	_, err := p.iptablesRules(ctx, nil, "iptables-absent")
+	b := gateway{path: &path{Path: labdriver.Path{Path: pathspec.Path{Mode: "netns/published"}}}}
+	_, err := b.iptablesRules(ctx, "iptables-absent")
 	return err
 }
 

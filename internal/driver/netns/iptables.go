@@ -30,9 +30,10 @@ const iptablesTimeout = 60 * time.Second
 
 // iptablesRules prepares rules of a kind that the programs of iptables install. The error says
 // if the programs are missing, or what the kernel lacks of what they need.
-func (p *path) iptablesRules(ctx context.Context, ns *linuxnet.NS, kind string) (rules, error) {
+func (b gateway) iptablesRules(ctx context.Context, kind string) (rules, error) {
+	ns := b.ns
 	lacks := func(err error) (rules, error) {
-		return rules{}, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("%s %s: %v", settingRulesKind, kind, err)}
+		return rules{}, &driver.Unsupported{Mode: b.Mode, Reason: fmt.Sprintf("%s %s: %v", settingRulesKind, kind, err)}
 	}
 	t, err := findIPTables(ns, kind)
 	if err != nil {

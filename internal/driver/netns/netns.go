@@ -41,39 +41,39 @@ const needsNAT = "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONF
 func rows() labdriver.Rows[recipe] {
 	return labdriver.Rows[recipe]{
 		{Mode: driver.Mode{ID: Host, Title: "process on a to process on b", Split: driver.SplitNever, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: clientsOnHost}},
+			Build: recipe{build: crossing{}.build}},
 		{Mode: driver.Mode{ID: HostLocal, Title: "two processes on a, through the address of a", Split: driver.SplitNever},
 			Build: recipe{build: hostLocal}},
 		{Mode: driver.Mode{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host, Like: "docker/published", Explains: true,
 			Parts: engineParts("the server"), Own: ruleSettings()},
-			Build: recipe{build: clientsOnHost, needs: needsNAT}},
+			Build: recipe{build: crossing{}.build, needs: needsNAT}},
 		{Mode: driver.Mode{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host, Like: "docker/bridge", Explains: true,
 			Parts: engineParts("each endpoint"), Own: ruleSettings()},
-			Build: recipe{build: clientsInSandboxes, needs: needsNAT}},
+			Build: recipe{build: crossing{clients: true}.build, needs: needsNAT}},
 		{Mode: driver.Mode{ID: "netns/ptp", Title: "both endpoints on veth devices of their host, routed without a bridge or address translation", Baseline: Host,
 			Parts: []driver.Part{namespacePart("each endpoint")}, Detour: "a/veth0.rx_bytes"},
-			Build: recipe{build: clientsInSandboxes}},
+			Build: recipe{build: crossing{clients: true}.build}},
 		{Mode: driver.Mode{ID: "netns/routed", Title: "both endpoints behind bridges, routed without address translation", Baseline: Host, Like: "docker/routed",
 			Parts: []driver.Part{namespacePart("each endpoint"), bridgePart()}, Detour: "a/br0.rx_bytes"},
-			Build: recipe{build: clientsInSandboxes, needs: "bridge (CONFIG_BRIDGE)"}},
+			Build: recipe{build: crossing{clients: true}.build, needs: "bridge (CONFIG_BRIDGE)"}},
 		{Mode: driver.Mode{ID: "netns/colocated", Title: "two sandboxes on one bridge", Baseline: HostLocal, Like: "docker/colocated", Explains: true,
 			Parts: colocatedParts(), Split: driver.SplitAlone, Detour: "a/veth0"},
 			Build: recipe{build: colocated, oneSubnet: true, needs: "bridge (CONFIG_BRIDGE)", mtu: colocatedMTU}},
 		{Mode: driver.Mode{ID: "netns/macvlan", Title: "both endpoints on macvlan devices of the underlay", Baseline: Host, Like: "docker/macvlan", Explains: true,
 			Split: driver.SplitOnCard, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: macvlan, oneSubnet: true, needs: "macvlan (CONFIG_MACVLAN)"}},
+			Build: recipe{build: onUnderlay{kind: kindMacvlan}.build, oneSubnet: true, needs: "macvlan (CONFIG_MACVLAN)"}},
 		{Mode: driver.Mode{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host, Like: "docker/ipvlan", Explains: true,
 			Split: driver.SplitOnCard, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: ipvlan, oneSubnet: true, needs: "ipvlan (CONFIG_IPVLAN)"}},
+			Build: recipe{build: onUnderlay{kind: kindIPVlan}.build, oneSubnet: true, needs: "ipvlan (CONFIG_IPVLAN)"}},
 		{Mode: driver.Mode{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, Like: "docker/overlay", Explains: true,
 			MTU: true, Headers: driver.VXLANHeaders, Parts: vxlanParts(), Detour: "a/eth0.tx_bytes"},
 			Build: recipe{build: vxlan, oneSubnet: true, needs: "bridge and VXLAN (CONFIG_BRIDGE, CONFIG_VXLAN)", mtu: vxlanMTU}},
 		{Mode: driver.Mode{ID: "netns/ebpf", Title: "both endpoints behind veths, redirected past the host's IP stack by eBPF programs", Baseline: Host,
 			Parts: []driver.Part{namespacePart("each endpoint"), programsPart()}, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: clientsInSandboxes}},
+			Build: recipe{build: crossing{clients: true}.build}},
 		{Mode: driver.Mode{ID: "netns/netkit", Title: "both endpoints on netkit devices, redirected past the host's IP stack by eBPF programs", Baseline: Host,
 			Parts: netkitParts(), Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: onNetkit, needs: "netkit devices (CONFIG_NETKIT, Linux 6.7 or newer)"}},
+			Build: recipe{build: crossing{clients: true, netkit: true}.build, needs: "netkit devices (CONFIG_NETKIT, Linux 6.7 or newer)"}},
 	}
 }
 
@@ -86,24 +86,25 @@ func (Driver) Modes() []driver.Mode {
 	return modes
 }
 
-// clientsOnHost: clients are processes of a, servers are behind the mode's parts on b. Without parts it is host.
-func clientsOnHost(p *path) error { return p.crossing(false) }
-
-// clientsInSandboxes: clients are behind the mode's parts on a, too.
-func clientsInSandboxes(p *path) error { return p.crossing(true) }
-
-// onNetkit is clientsInSandboxes with netkit devices in place of veths.
-func onNetkit(p *path) error {
-	p.netkit = true
-	return p.crossing(true)
+// crossing: clients on a, underlay, servers on b. Each host is a router with the mode's parts between its
+// sandboxes and the underlay: a mode without parts is host.
+type crossing struct {
+	onLinux
+	clients bool // the clients are in sandboxes as the servers are, else processes of a
+	netkit  bool // sandboxes have netkit devices in place of veths
 }
 
-// vxlan: each host has a namespace with a bridge and the tunnel's device. Without the tunnel the hosts route.
+// overlays: on each host a separate namespace has the bridge and the tunnel device, as with Docker's overlay
+// driver; the outer packets are in the host's namespace. All forwarding entries are static; nothing is
+// learned. Without the bridge that namespace routes, and without sandboxes the tunnel's device is the host's.
+type overlays struct{ onLinux }
+
+// vxlan is overlays. Without the tunnel the hosts route.
 func vxlan(p *path) error {
 	if !p.parts[partTunnel] {
-		return p.crossing(true)
+		return crossing{clients: true}.build(p)
 	}
-	return p.overlays()
+	return overlays{}.build(p)
 }
 
 // vxlanMTU returns the MTU inside the tunnel: the requested one, or the maximum. Without the
@@ -200,32 +201,27 @@ func colocated(p *path) error {
 	})
 }
 
-// The kinds of devices of the underlay.
+// The kinds of devices of the underlay; ipvlan in L2 mode.
 const (
 	kindMacvlan = "macvlan"
 	kindIPVlan  = "ipvlan"
 )
 
-// macvlan: a macvlan device of each host's underlay link, in a sandbox. In a split lab that
-// link is a macvlan device itself, and the kernel attaches the sandbox's device beside it to
-// the machine's network card.
-func macvlan(p *path) error { return p.onUnderlay(kindMacvlan, p.OnLab.Split()) }
-
-// ipvlan: the same with ipvlan in L2 mode.
-func ipvlan(p *path) error { return p.onUnderlay(kindIPVlan, false) }
+// onUnderlay: a device of each host's underlay link, in a sandbox. In a split lab that link is a macvlan
+// device itself, and the kernel attaches a further one beside it to the machine's network card.
+type onUnderlay struct{ kind string }
 
 // firstOnUnderlay is the first host number of sandboxes on the underlay's subnet.
 const firstOnUnderlay = 11
 
-// onUnderlay builds endpoints on child devices of the hosts' underlay devices, or beside
-// these.
-func (p *path) onUnderlay(kind string, beside bool) error {
-	build := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
+func (m onUnderlay) build(p *path) error {
+	beside := m.kind == kindMacvlan && p.OnLab.Split()
+	sandbox := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
 		in, err := p.sandboxPlace(h, name)
 		if err != nil {
 			return sandboxAddrs{}, err
 		}
-		if err := p.child(kind, h, in); err != nil {
+		if err := p.child(m.kind, h, in); err != nil {
 			return sandboxAddrs{}, err
 		}
 		own := p.OnLab.Addresses(lab.NetUnderlay, number)
@@ -240,11 +236,11 @@ func (p *path) onUnderlay(kind string, beside bool) error {
 	}
 	return p.ForEachPair(func(pair int) error {
 		number := firstOnUnderlay + 2*(pair-1)
-		client, err := build(p.OnLab.A, lab.PairName("client", pair), number)
+		client, err := sandbox(p.OnLab.A, lab.PairName("client", pair), number)
 		if err != nil {
 			return err
 		}
-		server, err := build(p.OnLab.B, lab.PairName("server", pair), number+1)
+		server, err := sandbox(p.OnLab.B, lab.PairName("server", pair), number+1)
 		if err != nil {
 			return err
 		}

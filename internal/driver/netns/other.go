@@ -15,10 +15,9 @@ import (
 // lets the rows name what would build them.
 type path struct {
 	pathspec.Path
-	OnLab  *lab.Lab
-	parts  labdriver.PartSet
-	mtu    int
-	netkit bool
+	OnLab *lab.Lab
+	parts labdriver.PartSet
+	mtu   int
 }
 
 func (*path) hostPlace(*lab.Host) place                       { return place{} }
@@ -30,9 +29,12 @@ func (*path) setMTU(place, string) error                      { return linuxnet.
 func (*path) veth(place, string, place, string) error         { return linuxnet.ErrSystem }
 func (*path) child(string, *lab.Host, place) error            { return linuxnet.ErrSystem }
 func (*path) addPair(_, _ place, _, _ []netip.Addr, _ uint16) {}
-func (*path) crossing(bool) error                             { return linuxnet.ErrSystem }
-func (*path) overlays() error                                 { return linuxnet.ErrSystem }
 
 func (*path) addSandbox(place, *lab.Host, string, string, lab.Net, int) (sandboxAddrs, error) {
 	return sandboxAddrs{}, linuxnet.ErrSystem
 }
+
+// onLinux is a part of what only Linux builds.
+type onLinux struct{}
+
+func (onLinux) build(*path) error { return linuxnet.ErrSystem }

@@ -15,13 +15,15 @@ import (
 type path struct {
 	labdriver.Path
 	parts  labdriver.PartSet
-	mtu    int            // of the sandboxes' devices
-	tables []place        // namespaces with a nftables table of this path
-	checks []func() error // further conditions of the proof
-	netkit bool           // sandboxes have netkit devices in place of veths
+	mtu    int     // of the sandboxes' devices
+	tables []place // namespaces with a nftables table of this path
+	netkit bool    // sandboxes have netkit devices in place of veths
 
 	routers []*redirect.Router // of hosts that redirect
 }
+
+// onLinux is a part of what only Linux builds, for other systems.
+type onLinux struct{}
 
 // readTableCounters adds the counters of the path's nftables table in a namespace.
 func (p *path) readTableCounters(w place) {

@@ -27,8 +27,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	build, err := withRules(ctx, row.Build.build, o.Order)
-	if err != nil {
+	if err := checkRules(o.Order); err != nil {
 		return nil, err
 	}
 	check := o.CheckManyPairs
@@ -53,11 +52,14 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		return nil, err
 	}
 	p := &path{Path: base, parts: parts, mtu: mtu}
-	if err = build(p); err == nil {
+	if err = row.Build.build(p); err == nil {
+		err = addRules(ctx, p, o.With)
+	}
+	if err == nil {
 		err = setting.Apply(&p.Path.Path, o.With)
 	}
 	if err != nil {
 		return nil, p.Failed(ctx, err)
 	}
-	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, Checks: p.checks}, p), nil
+	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
 }

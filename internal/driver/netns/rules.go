@@ -18,49 +18,50 @@ import (
 	"tare/internal/result"
 )
 
-// withRules returns the function that builds a mode, with the rules of its settings on the server's host.
-func withRules(ctx context.Context, build func(*path) error, o driver.Order) (func(*path) error, error) {
-	if o.With[settingRules] == "" && o.With[settingNoopRules] == "" {
-		return build, nil
-	}
+// checkRules rejects settings that need a part that is off.
+func checkRules(o driver.Order) error {
 	if o.With[settingRules] != "" && o.Without(partConntrack) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "the setting " + settingRules + " needs the part " + partConntrack + ", which is off: the rules translate addresses, which is a property of a tracked connection"}
+		return &driver.Unsupported{Mode: o.Mode, Reason: "the setting " + settingRules + " needs the part " + partConntrack + ", which is off: the rules translate addresses, which is a property of a tracked connection"}
 	}
-	return func(p *path) error {
-		if err := build(p); err != nil {
-			return err
-		}
-		return p.addRules(ctx, o.With)
-	}, nil
+	return nil
 }
 
-// addRules installs the rules of the settings.
-func (p *path) addRules(ctx context.Context, with map[string]string) error {
-	b := p.hostPlace(p.OnLab.B)
+// gateway is the server's host, with the rules of other services.
+type gateway struct {
+	*path
+	place
+}
+
+// addRules installs the rules of the settings, if there are any.
+func addRules(ctx context.Context, p *path, with map[string]string) error {
+	if with[settingRules] == "" && with[settingNoopRules] == "" {
+		return nil
+	}
+	b := gateway{p, p.hostPlace(p.OnLab.B)}
 	if text := with[settingRules]; text != "" {
 		kind := cmp.Or(with[settingRulesKind], kindNftChain)
-		r, err := p.serviceRules(ctx, b.ns, kind)
+		r, err := b.serviceRules(ctx, kind)
 		if err != nil {
 			return err
 		}
-		if err := p.install(settingRules, text, r); err != nil {
+		if err := b.install(settingRules, text, r); err != nil {
 			return err
 		}
 		p.AddFacts(result.Fact{Name: "with " + settingRulesKind, Value: r.title})
-		p.mustPass(b, linuxnet.CountDecoys+"_packets", driver.Connections)
+		b.mustPass(linuxnet.CountDecoys+"_packets", driver.Connections)
 	}
 	if text := with[settingNoopRules]; text != "" {
-		err := p.install(settingNoopRules, text, rules{
+		err := b.install(settingNoopRules, text, rules{
 			install: func(n int) error { return b.ns.Decoys().AddNoopRules(n, lab.Underlay) },
 			count:   b.ns.Decoys().NoopRules,
 		})
 		if err != nil {
 			return err
 		}
-		p.mustPass(b, linuxnet.CountNoopIn+"_bytes", driver.Forward)
-		p.mustPass(b, linuxnet.CountNoopOut+"_bytes", driver.Reverse)
+		b.mustPass(linuxnet.CountNoopIn+"_bytes", driver.Forward)
+		b.mustPass(linuxnet.CountNoopOut+"_bytes", driver.Reverse)
 	}
-	p.readDecoyCounters(b)
+	b.readCounters()
 	return nil
 }
 
@@ -72,7 +73,7 @@ type rules struct {
 }
 
 // install installs as many rules as a setting says, and reads back how many there are.
-func (p *path) install(setting, text string, r rules) error {
+func (b gateway) install(setting, text string, r rules) error {
 	if !validRules(text) {
 		return fmt.Errorf("%s: %q is not a whole number from 1 to %d", setting, text, maxRules)
 	}
@@ -92,28 +93,28 @@ func (p *path) install(setting, text string, r rules) error {
 	if got != want {
 		return fmt.Errorf("%s: %d rules were installed, and %d are read back", setting, want, got)
 	}
-	p.AddFacts(result.Fact{Name: "with " + setting, Value: strconv.Itoa(got)},
+	b.AddFacts(result.Fact{Name: "with " + setting, Value: strconv.Itoa(got)},
 		result.Fact{Name: setting + " installed in", Value: fmt.Sprintf("%.3f s", took.Seconds())})
 	return nil
 }
 
-// serviceRules prepares rules of one kind in the namespace of a gateway: everything but the
+// serviceRules prepares rules of one kind: everything but the
 // rules themselves, so that the time to install is theirs.
-func (p *path) serviceRules(ctx context.Context, ns *linuxnet.NS, kind string) (rules, error) {
+func (b gateway) serviceRules(ctx context.Context, kind string) (rules, error) {
 	switch kind {
 	case kindNftChain:
-		return rules{title: kind, install: ns.Decoys().AddDecoyChain, count: ns.Decoys().DecoyChainRules}, nil
+		return rules{title: kind, install: b.ns.Decoys().AddDecoyChain, count: b.ns.Decoys().DecoyChainRules}, nil
 	case kindNftMap:
-		return rules{title: kind, install: func(n int) error { return ns.Decoys().AddDecoyMap(n, p.dialled()) }, count: ns.Decoys().DecoyMapServices}, nil
+		return rules{title: kind, install: func(n int) error { return b.ns.Decoys().AddDecoyMap(n, b.dialled()) }, count: b.ns.Decoys().DecoyMapServices}, nil
 	case kindLegacy, kindNft, kindIPSet:
-		return p.iptablesRules(ctx, ns, kind)
+		return b.iptablesRules(ctx, kind)
 	}
 	return rules{}, fmt.Errorf("%s: %q is none of %v", settingRulesKind, kind, ruleKinds())
 }
 
 // dialled lists the IPv4 addresses and ports that the clients dial.
-func (p *path) dialled() (out []netip.AddrPort) {
-	for _, pair := range p.Pairs() {
+func (b gateway) dialled() (out []netip.AddrPort) {
+	for _, pair := range b.Pairs() {
 		for _, a := range pair.Server.Dial {
 			if a.Addr().Is4() {
 				out = append(out, a)
@@ -124,20 +125,20 @@ func (p *path) dialled() (out []netip.AddrPort) {
 }
 
 // mustPass adds a rule for a counter behind the installed rules.
-func (p *path) mustPass(at place, counter string, e driver.Expect) {
-	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at.At, linuxnet.DecoyName, counter), Expect: e})
+func (b gateway) mustPass(counter string, e driver.Expect) {
+	b.AddRules(driver.Rule{Counter: pathspec.CounterName(b.At, linuxnet.DecoyName, counter), Expect: e})
 }
 
-// readDecoyCounters adds these counters.
-func (p *path) readDecoyCounters(at place) {
-	if !slices.ContainsFunc(p.tables, func(w place) bool { return w.ns == at.ns }) {
-		p.tables = append(p.tables, at) // translation tracks connections
+// readCounters adds these counters.
+func (b gateway) readCounters() {
+	if !slices.ContainsFunc(b.tables, func(w place) bool { return w.ns == b.ns }) {
+		b.tables = append(b.tables, b.place) // translation tracks connections
 	}
-	p.AddReader(func(_ context.Context, c driver.Counters) error {
-		counts, err := at.ns.Decoys().DecoyCounts()
+	b.AddReader(func(_ context.Context, c driver.Counters) error {
+		counts, err := b.ns.Decoys().DecoyCounts()
 		for name, n := range counts {
-			c[pathspec.CounterName(at.At, linuxnet.DecoyName, name+"_packets")] = n.Packets
-			c[pathspec.CounterName(at.At, linuxnet.DecoyName, name+"_bytes")] = n.Bytes
+			c[pathspec.CounterName(b.At, linuxnet.DecoyName, name+"_packets")] = n.Packets
+			c[pathspec.CounterName(b.At, linuxnet.DecoyName, name+"_bytes")] = n.Bytes
 		}
 		return err
 	})

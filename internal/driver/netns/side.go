@@ -16,6 +16,7 @@ import (
 // side is a host with the endpoints of one role, and what connects these with the underlay.
 type side struct {
 	place
+	*path
 	host    *lab.Host
 	role    string // client or server
 	net     lab.Net
@@ -28,11 +29,9 @@ type side struct {
 // clients send.
 func (s *side) forward() pathspec.Direction { return pathspec.Direction(s.role == "server") }
 
-// crossing: clients on a, underlay, servers on b; with clientBoxes the clients are in
-// sandboxes as the servers are. Each host is a router with the mode's parts between its
-// sandboxes and the underlay: a mode without parts is host.
-func (p *path) crossing(clientBoxes bool) error {
-	a, err := p.addSide(p.OnLab.A, "client", lab.NetA, clientBoxes)
+func (m crossing) build(p *path) error {
+	p.netkit = m.netkit
+	a, err := p.addSide(p.OnLab.A, "client", lab.NetA, m.clients)
 	if err != nil {
 		return err
 	}
@@ -51,18 +50,18 @@ func (p *path) crossing(clientBoxes bool) error {
 		}
 		p.addPair(client.place, server.place, server.own, dial, port)
 	}
-	if err := p.routes(a, b); err != nil {
+	if err := routes(a, b); err != nil {
 		return err
 	}
 	p.underlay()
 	var steps []pathspec.Step
 	for _, s := range []*side{a, b} {
-		rule, err := p.installRules(s)
+		rule, err := s.installRules()
 		if err != nil {
 			return err
 		}
 		p.mustBeIdle(s.place, lo)
-		own := slices.Concat(p.inner(s), rule, []pathspec.Step{deviceStep(s.place, eth)})
+		own := slices.Concat(s.inner(), rule, []pathspec.Step{deviceStep(s.place, eth)})
 		if s == b {
 			slices.Reverse(own)
 		}
@@ -74,7 +73,7 @@ func (p *path) crossing(clientBoxes bool) error {
 
 // addSide creates the endpoints of one host.
 func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side, error) {
-	s := &side{place: p.hostPlace(h), host: h, role: role, net: net, gateway: boxes, boxed: boxes && p.parts[partNamespace]}
+	s := &side{place: p.hostPlace(h), path: p, host: h, role: role, net: net, gateway: boxes, boxed: boxes && p.parts[partNamespace]}
 	if !s.boxed {
 		return s, p.ForEachPair(func(int) error {
 			s.ends = append(s.ends, sandboxAddrs{s.place, h.Addr})
@@ -108,21 +107,21 @@ func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side
 }
 
 // routes adds routes to those sandboxes that the other host reaches by their own addresses.
-func (p *path) routes(a, b *side) error {
-	if b.boxed && !p.parts[partDNAT] {
-		if err := p.routeTo(a, b); err != nil {
+func routes(a, b *side) error {
+	if b.boxed && !b.parts[partDNAT] {
+		if err := a.routeTo(b); err != nil {
 			return err
 		}
 	}
-	if a.boxed && !p.parts[partMasquerade] {
-		return p.routeTo(b, a)
+	if a.boxed && !a.parts[partMasquerade] {
+		return b.routeTo(a)
 	}
 	return nil
 }
 
 // routeTo routes the other side's subnets through its host.
-func (p *path) routeTo(s, other *side) error {
-	for i, subnet := range p.OnLab.Addresses(other.net, 0) {
+func (s *side) routeTo(other *side) error {
+	for i, subnet := range s.OnLab.Addresses(other.net, 0) {
 		if err := s.ns.Routes().Route(subnet.Masked(), other.host.Addr[i], ""); err != nil {
 			return err
 		}
@@ -132,18 +131,18 @@ func (p *path) routeTo(s, other *side) error {
 
 // rules returns the rules of a host: those of the mode's parts, and if connections are to be
 // tracked and none of these shows that they are, the rule that does only that.
-func (p *path) rules(s *side) (rules linuxnet.GatewayRules) {
+func (s *side) rules() (rules linuxnet.GatewayRules) {
 	if !s.gateway {
 		return 0
 	}
 	client := s.role == "client"
-	shown := p.parts[partFilter] || p.parts[partMasquerade] && client || p.parts[partDNAT] && !client
+	shown := s.parts[partFilter] || s.parts[partMasquerade] && client || s.parts[partDNAT] && !client
 	for rule, kept := range map[linuxnet.GatewayRules]bool{
-		linuxnet.RuleFilter:        p.parts[partFilter],
-		linuxnet.RuleMasquerade:    p.parts[partMasquerade],
-		linuxnet.RuleDNAT:          p.parts[partDNAT],
-		linuxnet.RuleTrackLeaving:  p.parts[partConntrack] && !shown && client,
-		linuxnet.RuleTrackArriving: p.parts[partConntrack] && !shown && !client,
+		linuxnet.RuleFilter:        s.parts[partFilter],
+		linuxnet.RuleMasquerade:    s.parts[partMasquerade],
+		linuxnet.RuleDNAT:          s.parts[partDNAT],
+		linuxnet.RuleTrackLeaving:  s.parts[partConntrack] && !shown && client,
+		linuxnet.RuleTrackArriving: s.parts[partConntrack] && !shown && !client,
 	} {
 		if kept {
 			rules |= rule
@@ -155,17 +154,17 @@ func (p *path) rules(s *side) (rules linuxnet.GatewayRules) {
 // installRules installs a host's rules, or its programs, with what their counters must show. It returns the
 // step of the path that they are, if any. The servers are published in order, from the first
 // port on.
-func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
-	rules := p.rules(s)
+func (s *side) installRules() (steps []pathspec.Step, err error) {
+	rules := s.rules()
 	if rules == 0 {
-		p.mustNotTrack(s)
-		return p.installPrograms(s)
+		s.mustNotTrack()
+		return s.installPrograms()
 	}
 	g := linuxnet.Gateway{Table: table, Bridge: br, Rules: rules}
-	if !p.parts[partBridge] {
+	if !s.parts[partBridge] {
 		g.Bridge = "veth*"
 	}
-	for _, a := range p.OnLab.Addresses(s.net, 0) {
+	for _, a := range s.OnLab.Addresses(s.net, 0) {
 		g.Subnets = append(g.Subnets, a.Masked())
 	}
 	for i := 0; s.role == "server" && i < len(s.ends); i++ {
@@ -174,12 +173,12 @@ func (p *path) installRules(s *side) (steps []pathspec.Step, err error) {
 			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: to})
 		}
 	}
-	p.readTableCounters(s.place)
-	return []pathspec.Step{p.proveRules(s, rules)}, s.ns.Rules().Gateway(g)
+	s.readTableCounters(s.place)
+	return []pathspec.Step{s.proveRules(rules)}, s.ns.Rules().Gateway(g)
 }
 
 // proveRules adds the rules of proof for a host's counters, and returns the step.
-func (p *path) proveRules(s *side, rules linuxnet.GatewayRules) pathspec.Step {
+func (s *side) proveRules(rules linuxnet.GatewayRules) pathspec.Step {
 	client := s.role == "client"
 	step := ruleStep(s.place, "connection tracking")
 	if rules&linuxnet.RuleFilter != 0 {
@@ -187,12 +186,12 @@ func (p *path) proveRules(s *side, rules linuxnet.GatewayRules) pathspec.Step {
 		if !client {
 			sent, answered = answered, sent
 		}
-		p.mustCount(s.At, sent, driver.Forward)
-		p.mustCount(s.At, answered, driver.Reverse)
+		s.mustCount(sent, driver.Forward)
+		s.mustCount(answered, driver.Reverse)
 		step = ruleStep(s.place, "forward chain")
 	}
 	first := func(counter string) {
-		p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, table, counter+"_packets"), Expect: driver.Connections})
+		s.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, table, counter+"_packets"), Expect: driver.Connections})
 	}
 	switch {
 	case rules&linuxnet.RuleMasquerade != 0 && client:
@@ -208,11 +207,11 @@ func (p *path) proveRules(s *side, rules linuxnet.GatewayRules) pathspec.Step {
 }
 
 // mustNotTrack requires that a host tracks no connections, if the variant has left that out.
-func (p *path) mustNotTrack(s *side) {
-	if kept, has := p.parts[partConntrack]; kept || !has {
+func (s *side) mustNotTrack() {
+	if kept, has := s.parts[partConntrack]; kept || !has {
 		return
 	}
-	p.checks = append(p.checks, func() error {
+	s.AddCheck(func() error {
 		t, tracks, err := pathspec.NamespaceStack{NS: s.ns}.ReadTracked(context.Background())
 		if err == nil && tracks && t.Count > 0 {
 			err = fmt.Errorf("the kernel of %s tracks %d connections, and the part %s is off", s.At, t.Count, partConntrack)
@@ -222,21 +221,21 @@ func (p *path) mustNotTrack(s *side) {
 }
 
 // inner returns the steps from the first endpoint of a side to what is before its rules.
-func (p *path) inner(s *side) []pathspec.Step {
+func (s *side) inner() []pathspec.Step {
 	if !s.boxed {
 		return []pathspec.Step{processStep(s.place)}
 	}
-	steps := endSteps(s.ends[0].place, s.place, p.port(0))
-	if p.netkit && p.parts[partPrograms] {
+	steps := endSteps(s.ends[0].place, s.place, s.port(0))
+	if s.netkit && s.parts[partPrograms] {
 		return steps[:len(steps)-1] // packets do not cross the host's end
 	}
-	if p.parts[partBridge] {
+	if s.parts[partBridge] {
 		steps = append(steps, deviceStep(s.place, br))
 	}
 	return steps
 }
 
-// mustCount adds a rule for a counter of a gateway.
-func (p *path) mustCount(at, name string, e driver.Expect) {
-	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at, table, name+"_bytes"), Expect: e})
+// mustCount adds a rule for a counter of the host's rules.
+func (s *side) mustCount(name string, e driver.Expect) {
+	s.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, table, name+"_bytes"), Expect: e})
 }

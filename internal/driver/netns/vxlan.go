@@ -24,15 +24,12 @@ const (
 // overlay is one host's side of the overlay.
 type overlay struct {
 	place
+	*path
 	host   *lab.Host
 	tunnel []netip.Addr // of the tunnel device, if nothing is bridged
 }
 
-// overlays: on each host a separate namespace has the bridge and the tunnel device, as with
-// Docker's overlay driver; the outer packets are in the host's namespace. All forwarding
-// entries are static; nothing is learned. Without the bridge that namespace routes, and
-// without sandboxes the tunnel's device is the host's.
-func (p *path) overlays() error {
+func (overlays) build(p *path) error {
 	near, err := p.overlay(p.OnLab.A, nearTunnel)
 	if err != nil {
 		return err
@@ -53,16 +50,16 @@ func (p *path) overlays() error {
 		}
 	}
 	if !p.parts[partBridge] {
-		if err := p.connectTunnels(near, far); err != nil {
+		if err := connectTunnels(near, far); err != nil {
 			return err
 		}
 	}
 	return p.ForEachPair(func(pair int) error {
-		client, err := p.join(near, far, "client", pair, 2*pair)
+		client, err := near.join(far, "client", pair, 2*pair)
 		if err != nil {
 			return err
 		}
-		server, err := p.join(far, near, "server", pair, 2*pair+1)
+		server, err := far.join(near, "server", pair, 2*pair+1)
 		if err != nil {
 			return err
 		}
@@ -72,7 +69,7 @@ func (p *path) overlays() error {
 			p.mustCarry(pair, far.place, lab.VethName(pair-1), pathspec.Transmits)
 		}
 		if pair == 1 {
-			p.SetSteps(slices.Concat(p.tunnelSteps(near, client.place), pathspec.Reversed(p.tunnelSteps(far, server.place)))...)
+			p.SetSteps(slices.Concat(near.steps(client.place), pathspec.Reversed(far.steps(server.place)))...)
 		}
 		return nil
 	})
@@ -80,7 +77,7 @@ func (p *path) overlays() error {
 
 // overlay creates one host's side of the overlay, without sandboxes.
 func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
-	o := overlay{place: p.hostPlace(h), host: h}
+	o := overlay{place: p.hostPlace(h), path: p, host: h}
 	if p.parts[partNamespace] {
 		var err error
 		if o.place, err = p.sandboxPlace(h, "overlay"); err != nil {
@@ -118,7 +115,7 @@ func (p *path) overlay(h *lab.Host, number int) (overlay, error) {
 }
 
 // connectTunnels adds the entries for each tunnel device on the other side.
-func (p *path) connectTunnels(near, far overlay) error {
+func connectTunnels(near, far overlay) error {
 	if err := addRemote(near, far.place, tunnel, far.tunnel, far.host); err != nil {
 		return err
 	}
@@ -127,15 +124,15 @@ func (p *path) connectTunnels(near, far overlay) error {
 
 // join connects the sandbox of a pair to one side of the overlay, and tells the other where
 // it is. Without sandboxes the endpoint is the side itself.
-func (p *path) join(o, other overlay, role string, pair, number int) (sandboxAddrs, error) {
-	if !p.parts[partNamespace] {
+func (o overlay) join(other overlay, role string, pair, number int) (sandboxAddrs, error) {
+	if !o.parts[partNamespace] {
 		return sandboxAddrs{o.place, o.tunnel}, nil
 	}
-	box, err := p.addSandbox(o.place, o.host, lab.PairName(role, pair), lab.VethName(pair-1), lab.NetOverlay, number)
+	box, err := o.addSandbox(o.place, o.host, lab.PairName(role, pair), lab.VethName(pair-1), lab.NetOverlay, number)
 	if err != nil {
 		return box, err
 	}
-	if p.parts[partBridge] {
+	if o.parts[partBridge] {
 		return box, addRemote(other, box.place, eth, box.own, o.host)
 	}
 	for i, a := range box.own {
@@ -155,14 +152,14 @@ func addRemote(o overlay, far place, device string, addrs []netip.Addr, host *la
 	return o.ns.Links().AddVXLANRemote(tunnel, mac, host.Addr[0], addrs...)
 }
 
-// tunnelSteps are the steps from an endpoint to the underlay's device.
-func (p *path) tunnelSteps(o overlay, end place) []pathspec.Step {
+// steps are the steps from an endpoint to the underlay's device.
+func (o overlay) steps(end place) []pathspec.Step {
 	steps := []pathspec.Step{processStep(end)}
-	if p.parts[partNamespace] {
+	if o.parts[partNamespace] {
 		steps = endSteps(end, o.place, lab.VethName(0))
 	}
-	if p.parts[partBridge] {
+	if o.parts[partBridge] {
 		steps = append(steps, deviceStep(o.place, br))
 	}
-	return append(steps, deviceStep(o.place, tunnel), deviceStep(p.hostPlace(o.host), eth))
+	return append(steps, deviceStep(o.place, tunnel), deviceStep(o.hostPlace(o.host), eth))
 }

@@ -22,10 +22,11 @@ import (
 // the parts of a mode, are ignored. Nothing outside the path's own namespaces is changed. It
 // returns a *driver.Unsupported error if the kernel refuses a setting or uses another value.
 func Apply(p *pathspec.Path, with map[string]string) error {
-	a := &application{path: p, with: with, translates: p.Translating()}
+	a := &application{path: p, with: with}
 	if err := a.findPlaces(); err != nil {
 		return err
 	}
+	appliers := a.appliers()
 	for _, s := range All() {
 		value, requested := with[s.Name]
 		if !requested {
@@ -34,7 +35,7 @@ func Apply(p *pathspec.Path, with map[string]string) error {
 		if !s.Valid(value) {
 			return fmt.Errorf("apply %s to %s: %q is not %s", s.Name, p.Mode, value, s.Values)
 		}
-		if err := a.apply(s.Name, value); err != nil {
+		if err := appliers[s.Name](value); err != nil {
 			return a.refused(s.Name, value, err)
 		}
 	}
@@ -53,9 +54,6 @@ type application struct {
 	with      map[string]string
 	places    []place
 	readBacks []readBack
-	// translates are the places where a rule of the mode matches the first packet of each
-	// connection, as those of address translation do.
-	translates map[string]bool
 }
 
 // place is a namespace of the path, with the names of the devices to which settings apply:
@@ -122,14 +120,14 @@ func (a *application) onPath(at pathspec.Place, device string) bool {
 	})
 }
 
-// apply applies one setting.
-func (a *application) apply(name, value string) error {
-	appliers := map[string]func(string) error{
-		nameTSO: a.tso, nameGSO: a.gso, nameChecksum: a.checksum, nameGSOMaxSize: a.packetSize, nameGRO: a.gro, nameThreaded: a.threaded,
+// appliers returns the function that applies each setting.
+func (a *application) appliers() map[string]func(value string) error {
+	o, c := offloads{a}, tracking{a, a.path.Translating()}
+	return map[string]func(value string) error{
+		nameTSO: o.tso, nameGSO: o.gso, nameChecksum: o.checksum, nameGSOMaxSize: o.packetSize, nameGRO: o.gro, nameThreaded: a.threaded,
 		nameQueues: a.queues, nameRPS: a.rps, nameXPS: a.xps, nameQdisc: a.qdisc, nameQueueLen: a.queueLength,
-		nameBridgeNF: a.bridgeNF, nameTracking: a.tracking, nameFill: a.fill,
+		nameBridgeNF: a.bridgeNF, nameTracking: c.set, nameFill: c.fill,
 	}
-	return appliers[name](value)
 }
 
 // unsupported returns the error that a setting is not available here.

@@ -14,9 +14,17 @@ import (
 // trackTable is the nftables table with the rules of tracking.
 const trackTable = "tare-tracking"
 
-// tracking has the kernel track the connections of every namespace with an IP stack on the
+// tracking applies whether connections are tracked, and how many entries their table has.
+type tracking struct {
+	*application
+	// translates are the places where a rule of the mode matches the first packet of each
+	// connection, as those of address translation do.
+	translates map[string]bool
+}
+
+// set has the kernel track the connections of every namespace with an IP stack on the
 // path, or exempts all packets there.
-func (a *application) tracking(value string) error {
+func (a tracking) set(value string) error {
 	var done []string
 	for _, w := range a.places {
 		routes, err := a.routes(w)
@@ -49,7 +57,7 @@ func (a *application) tracking(value string) error {
 
 // routes reports whether packets of the path pass the IP hooks of a namespace: those of an
 // endpoint and of a router. One that only bridges has no part in it.
-func (a *application) routes(w place) (bool, error) {
+func (a tracking) routes(w place) (bool, error) {
 	for _, p := range a.path.Pairs() {
 		if p.Client.Stack == w.At || p.Server.Stack == w.At {
 			return true, nil
@@ -61,7 +69,7 @@ func (a *application) routes(w place) (bool, error) {
 
 // pairOf returns the pair whose traffic a place carries if it is an endpoint of only that
 // pair, otherwise all pairs.
-func (a *application) pairOf(w place) int {
+func (a tracking) pairOf(w place) int {
 	own := pathspec.AllPairs
 	for i, p := range a.path.Pairs() {
 		if p.Client.Stack != w.At && p.Server.Stack != w.At {
@@ -76,7 +84,7 @@ func (a *application) pairOf(w place) int {
 }
 
 // track proves connection tracking by the first packet of each connection.
-func (a *application) track(w place) error {
+func (a tracking) track(w place) error {
 	if err := w.ns.Rules().TrackAll(trackTable); err != nil {
 		return err
 	}
@@ -91,7 +99,7 @@ func (a *application) track(w place) error {
 // untrack is refused where the path needs connection tracking. Packets on loopback stay
 // tracked unless the path uses it: the addresses of an engine's DNS server are translated
 // there.
-func (a *application) untrack(w place) error {
+func (a tracking) untrack(w place) error {
 	needs, err := a.needsTracking(w)
 	if err != nil {
 		return err
@@ -115,7 +123,7 @@ func (a *application) untrack(w place) error {
 }
 
 // needsTracking returns what needs connection tracking on the path, empty if nothing does.
-func (a *application) needsTracking(w place) (string, error) {
+func (a tracking) needsTracking(w place) (string, error) {
 	if a.translates[w.At] {
 		return "rules of the mode, such as address translation, match each connection", nil
 	}
@@ -132,7 +140,7 @@ func (a *application) needsTracking(w place) (string, error) {
 
 // fill adds entries to the connection tracking tables, and again each time these are
 // flushed.
-func (a *application) fill(value string) error {
+func (a tracking) fill(value string) error {
 	n, err := strconv.Atoi(value)
 	if err != nil {
 		return err
@@ -168,7 +176,7 @@ func (a *application) fill(value string) error {
 }
 
 // tracks reports whether connections are tracked in a namespace.
-func (a *application) tracks(w place) (bool, error) {
+func (a tracking) tracks(w place) (bool, error) {
 	routes, err := a.routes(w)
 	if err != nil || !routes || a.with[nameTracking] == on {
 		return routes, err
@@ -187,7 +195,7 @@ func entries(w place) (driver.ConnTrack, error) {
 
 // checkSpace returns an error if the table has no room. Its maximum belongs to the machine,
 // so it is not changed.
-func (a *application) checkSpace(w place, n int) error {
+func (a tracking) checkSpace(w place, n int) error {
 	t, err := entries(w)
 	if err != nil {
 		return err

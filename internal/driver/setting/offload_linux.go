@@ -28,18 +28,21 @@ func featuresOf(setting, value string) []string {
 	}
 }
 
+// offloads applies what devices do for the kernel, and proves it by the packets that they send and receive.
+type offloads struct{ *application }
+
 // tso switches the segmentation of TCP packets by the devices.
-func (a *application) tso(value string) error { return a.segmentation(nameTSO, value) }
+func (a offloads) tso(value string) error { return a.segmentation(nameTSO, value) }
 
 // gso switches all segmentation off, or that of the kernel on.
-func (a *application) gso(value string) error { return a.segmentation(nameGSO, value) }
+func (a offloads) gso(value string) error { return a.segmentation(nameGSO, value) }
 
 // checksum switches checksum offloads. Without them the kernel allows no segmentation by a
 // device.
-func (a *application) checksum(value string) error { return a.segmentation(nameChecksum, value) }
+func (a offloads) checksum(value string) error { return a.segmentation(nameChecksum, value) }
 
 // segmentation switches features without which packets above the MTU cannot cross a device.
-func (a *application) segmentation(setting, value string) error {
+func (a offloads) segmentation(setting, value string) error {
 	done, err := a.features(setting, value)
 	if err != nil {
 		return err
@@ -56,7 +59,7 @@ func (a *application) segmentation(setting, value string) error {
 }
 
 // proveSmall requires as many sent packets as a stream takes if none is above size.
-func (a *application) proveSmall(size func(w place, dev string) (uint64, error), what string) (string, error) {
+func (a offloads) proveSmall(size func(w place, dev string) (uint64, error), what string) (string, error) {
 	n, err := a.prove(proof{
 		counter: "tx_packets", transmit: true, pick: isLink, stream: true, size: size,
 		read: func(w place, dev string) (uint64, error) {
@@ -70,7 +73,7 @@ func (a *application) proveSmall(size func(w place, dev string) (uint64, error),
 // gro switches generic receive offload of all devices. On a veth it also switches NAPI on,
 // and the driver then counts the packets that NAPI received. A veth passes packets to NAPI
 // only if its peer has TSO off: others have nothing left to merge.
-func (a *application) gro(value string) error {
+func (a offloads) gro(value string) error {
 	if value == on {
 		if err := a.checkTSO(); err != nil {
 			return err
@@ -102,7 +105,7 @@ func napiPackets(w place, dev string) (sum uint64, err error) {
 }
 
 // checkTSO returns an error if a veth has TSO on, which makes GRO have no effect.
-func (a *application) checkTSO() error {
+func (a offloads) checkTSO() error {
 	_, err := a.devices(isVeth, func(w place, dev string) error {
 		have, err := w.ns.Tuning().Features([]string{dev})
 		if err == nil && slices.ContainsFunc(featuresOf(nameTSO, off), func(f string) bool { return have[dev][f] }) {
@@ -115,7 +118,7 @@ func (a *application) checkTSO() error {
 
 // features switches features of every device and has them read back. Features that no
 // device of a kind has are ignored; those of a bridge follow from its ports.
-func (a *application) features(setting, value string) (done []string, err error) {
+func (a offloads) features(setting, value string) (done []string, err error) {
 	set := value == on
 	expected := map[string]map[string]string{} // by place, and by device and feature
 	done, err = a.devices(every, func(w place, dev string) error {
@@ -173,7 +176,7 @@ func offers(w place, dev, feature string) bool {
 
 // packetSize sets the maximum packet of all devices. Above 65536 bytes it is BIG TCP, which
 // a counter of larger packets at their receivers proves; at most that, the number of packets.
-func (a *application) packetSize(value string) error {
+func (a offloads) packetSize(value string) error {
 	size, err := strconv.Atoi(value)
 	if err != nil {
 		return err
@@ -207,7 +210,7 @@ const (
 )
 
 // proveLarge counts the packets above 65536 bytes that arrive at the host of the receiver.
-func (a *application) proveLarge() (string, error) {
+func (a offloads) proveLarge() (string, error) {
 	pair := a.path.Pairs()[0]
 	receivers := map[string]bool{}
 	for _, r := range a.path.DeviceRules() {

@@ -105,8 +105,8 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 	if err != nil {
 		return nil, err
 	}
-	if to6 := p.ipv6Of(to, p.b); to6.IsValid() {
-		p.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
+	if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() {
+		p.reached.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
 	}
 	source := addressOf(from, p.a)
 	if from.pod == nil {
@@ -115,8 +115,8 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 			return nil, err
 		}
 	}
-	if p.seen.IsValid() {
-		source = p.seen
+	if p.reached.seen.IsValid() {
+		source = p.reached.seen
 	}
 	far, err := leave(ctx, p.b, p.a.Address, source)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 	if from.pod == nil && translated {
 		text = leaveText(near)
 	}
-	p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: text})
+	p.AddFacts(result.Fact{Name: "between the nodes", Value: text})
 	out := p.mustLeave(p.a, near, far, driver.ForwardAtLeast, driver.ReverseAtLeast)
 	return append(out, reversed(p.mustLeave(p.b, far, near, driver.ReverseAtLeast, driver.ForwardAtLeast))...), nil
 }
@@ -143,7 +143,7 @@ func (p *path) forwarded(ctx context.Context, before []pathspec.Step, to *endpoi
 	if err != nil {
 		return err
 	}
-	p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: leaveText(there) + "; to the pod: " + leaveText(on)})
+	p.AddFacts(result.Fact{Name: "between the nodes", Value: leaveText(there) + "; to the pod: " + leaveText(on)})
 	for _, end := range []struct {
 		h *remote.Host
 		d wire.Link

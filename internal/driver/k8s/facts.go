@@ -160,32 +160,3 @@ func deviceFact(ctx context.Context, e *endpoint) result.Fact {
 	}
 	return f
 }
-
-// noteInjected looks for containers that the cluster has added to a pod, and adds a warning that
-// names them.
-func (p *path) noteInjected(ctx context.Context, e *endpoint) error {
-	added, err := e.pod.Injected(ctx)
-	if err != nil || len(added) == 0 {
-		return err
-	}
-	names := strings.Join(added, ", ")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.injected = append(p.injected, names)
-	p.warnings = append(p.warnings, warning.New(warning.InjectedContainers, p.order.Name,
-		"the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode, and they may carry its traffic. Exclude the pods from injection, or use another namespace (--namespace).", e.Name, names))
-	return nil
-}
-
-// checkProxied is an error if connections end at a proxy in the server's pod: that is another path
-// than that of the mode.
-func (p *path) checkProxied() error {
-	if p.proxied == "" {
-		return nil
-	}
-	by := "a process that tare did not start"
-	if len(p.injected) > 0 {
-		by = strings.Join(p.injected, "; ")
-	}
-	return fmt.Errorf("the server saw connections from %s: a proxy in its pod opens them, probably %s", p.proxied, by)
-}

@@ -264,3 +264,12 @@ func (d *Driver) removeRun(ctx context.Context, run string) error {
 	}
 	return nil
 }
+
+// nodeOf returns the cluster's node of a host.
+func (d *Driver) nodeOf(h *remote.Host) kube.Node {
+	_, nodes := d.Cluster()
+	if h.At == hostName(1) {
+		return nodes[1]
+	}
+	return nodes[0]
+}

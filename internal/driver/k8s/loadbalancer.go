@@ -23,11 +23,11 @@ const loadBalancer = "k8s/loadbalancer"
 func (p *path) loadBalancer(ctx context.Context) error {
 	local := p.order.Options[OptionPolicy] == "Local"
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.b, false})
 		if err != nil {
 			return err
 		}
-		s, err := p.newService(ctx, ends[0], kube.ServiceSpec{Balanced: true, Class: p.order.Options[OptionClass], Local: local})
+		s, err := p.pods.newService(ctx, ends[0], kube.ServiceSpec{Balanced: true, Class: p.order.Options[OptionClass], Local: local})
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 		if pair == 1 {
 			p.balancerFacts(b, local)
 		}
-		err = p.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
+		err = p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
 		if err != nil && local {
 			return fmt.Errorf("%w (with policy Local, a node without a pod of the service may drop what it sends to the address itself, as with kube-proxy in mode nftables: leave out policy)", err)
 		}
@@ -60,7 +60,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 			return err
 		}
 		if pair == 1 && !b.Direct {
-			p.facts = append(p.facts, result.Fact{Name: "replies", Value: p.repliesText()})
+			p.AddFacts(result.Fact{Name: "replies", Value: p.repliesText()})
 		}
 		return nil
 	})
@@ -69,7 +69,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 // repliesText says how replies return on a path through a load balancer. Its own address in place
 // of the client's is where replies go; else they go to the client.
 func (p *path) repliesText() string {
-	if p.sourceKept {
+	if p.reached.sourceKept {
 		return "past the load balancer (direct server return), unless routes lead through it: the server's node sends them to the client's own address"
 	}
 	return "through the load balancer or the node that translated the client's address"
@@ -102,7 +102,7 @@ func (p *path) balancerFacts(b kube.Balancer, local bool) {
 	for _, a := range b.Addresses {
 		all = append(all, a.String())
 	}
-	p.facts = append(p.facts,
+	p.AddFacts(
 		result.Fact{Name: "external address", Value: strings.TrimPrefix(b.Name+" "+strings.Join(all, ", "), " ")},
 		result.Fact{Name: "load balancer", Value: passed},
 		result.Fact{Name: "external traffic policy", Value: policyName(local)})

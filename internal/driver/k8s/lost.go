@@ -11,7 +11,7 @@ import (
 // again, with new pods.
 func (p *path) lost() error {
 	var errs []error
-	for _, e := range p.endpoints {
+	for _, e := range p.pods.endpoints {
 		if e.Agent != nil {
 			errs = append(errs, e.Agent.Err())
 		}

@@ -31,73 +31,62 @@ func (p *path) nodes(ctx context.Context) error {
 			}
 		}
 		r := reach{listen: []netip.Addr{p.b.ListenAddress(ctx, at)}, dial: []netip.Addr{at}}
-		if at6 := p.nodeOf(p.b).IPv6; at6.IsValid() {
+		if at6 := p.driver.nodeOf(p.b).IPv6; at6.IsValid() {
 			r.listen, r.dial = append(r.listen, p.b.ListenAddress(ctx, at6)), append(r.dial, at6)
 			if p.a != p.b {
-				p.checkIPv6Device(ctx, p.a, at, at6)
+				p.reached.checkIPv6Device(ctx, p.a, at, at6)
 			}
 		}
-		return p.addPair(ctx, pair, from, to, r)
+		return p.reached.addPair(ctx, pair, from, to, r)
 	})
 }
 
-// pods: a pod to another on the other node, or on the same.
-func (p *path) pods(ctx context.Context) error {
+// podToPod: a pod to another on the other node, or on the same.
+func (p *path) podToPod(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
 		if err != nil {
 			return err
 		}
 		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
+		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
 	})
 }
 
 // service: a pod to a service with one pod behind it.
 func (p *path) service(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
 		if err != nil {
 			return err
 		}
-		s, err := p.newService(ctx, ends[1], kube.ServiceSpec{})
+		s, err := p.pods.newService(ctx, ends[1], kube.ServiceSpec{})
 		if err != nil {
 			return err
 		}
 		if err := p.carry(ctx, pair, ends[0], ends[1], []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().through(s.Addresses, pathspec.FirstPort))
+		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().through(s.Addresses, pathspec.FirstPort))
 	})
-}
-
-// newService creates a service with one pod behind it.
-func (p *path) newService(ctx context.Context, behind *endpoint, spec kube.ServiceSpec) (*kube.Service, error) {
-	spec.Run, spec.Namespace, spec.Port = p.session.Run, p.driver.podNamespace(p.session.Run), pathspec.FirstPort
-	spec.Name, spec.Selector = behind.pod.Name, p.pairLabel(behind.Name)
-	s, err := p.cluster.CreateService(ctx, spec, behind.pod)
-	if s != nil {
-		p.services = append(p.services, s)
-	}
-	return s, err
 }
 
 // podToNode: a pod to a process on the other node.
 func (p *path) podToNode(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.a, true})
+		ends, err := p.pods.start(ctx, pair, wanted{p.a, true})
 		if err != nil {
 			return err
 		}
 		to := p.process(p.b, false, pair)
-		if to6 := p.ipv6Of(to, p.b); to6.IsValid() {
-			p.checkIPv6Device(ctx, p.a, p.b.Address, to6)
+		if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() {
+			p.reached.checkIPv6Device(ctx, p.a, p.b.Address, to6)
 		}
 		// Many networks translate what leaves the pods for another address. Whether replies pass
 		// the tunnel is known only when the server has seen the client.
-		if err := p.addPair(ctx, pair, ends[0], to, p.atNode(p.b)); err != nil {
+		if err := p.reached.addPair(ctx, pair, ends[0], to, p.atNode(p.b)); err != nil {
 			return err
 		}
 		return p.carry(ctx, pair, ends[0], to, nil)
@@ -107,7 +96,7 @@ func (p *path) podToNode(ctx context.Context) error {
 // nodeToPod: a process on a node to a pod on the other.
 func (p *path) nodeToPod(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.b, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.b, false})
 		if err != nil {
 			return err
 		}
@@ -115,7 +104,7 @@ func (p *path) nodeToPod(ctx context.Context) error {
 		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
 			return err
 		}
-		return p.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
+		return p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
 	})
 }
 
@@ -129,12 +118,12 @@ func (p *path) nodePort(ctx context.Context) error {
 		of = p.a
 	}
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{of, false})
+		ends, err := p.pods.start(ctx, pair, wanted{of, false})
 		if err != nil {
 			return err
 		}
 		to := ends[0]
-		s, err := p.newService(ctx, to, kube.ServiceSpec{OnNodes: true, Local: local})
+		s, err := p.pods.newService(ctx, to, kube.ServiceSpec{OnNodes: true, Local: local})
 		if err != nil {
 			return err
 		}
@@ -153,23 +142,23 @@ func (p *path) nodePort(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p.facts = append(p.facts, result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
+			p.AddFacts(result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
 		}
-		return p.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
+		return p.reached.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
 	})
 }
 
 // hairpin: a pod to itself through its service. Both directions pass its device both ways.
 func (p *path) hairpin(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.a, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.a, false})
 		if err != nil {
 			return err
 		}
 		to := ends[0]
 		from := *to
 		from.Client = true
-		s, err := p.newService(ctx, to, kube.ServiceSpec{})
+		s, err := p.pods.newService(ctx, to, kube.ServiceSpec{})
 		if err != nil {
 			return err
 		}
@@ -185,7 +174,7 @@ func (p *path) hairpin(ctx context.Context) error {
 			there := to.steps(at)
 			p.SetSteps(append(append(there, p.read.ConnectionStep("service", "ClusterIP")), reversed(there)...)...)
 		}
-		if err := p.addPair(ctx, pair, &from, to, to.reach().through(s.Addresses, pathspec.FirstPort)); err != nil {
+		if err := p.reached.addPair(ctx, pair, &from, to, to.reach().through(s.Addresses, pathspec.FirstPort)); err != nil {
 			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
 		}
 		return nil
@@ -218,7 +207,7 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 		return nil
 	}
 	if p.driver.options.NoHostNetwork {
-		p.facts = append(p.facts, result.Fact{Name: "between the nodes", Value: "unknown: no pod on the host network reads the devices of the nodes"})
+		p.AddFacts(result.Fact{Name: "between the nodes", Value: "unknown: no pod on the host network reads the devices of the nodes"})
 		p.SetSteps(append(left, right...)...)
 		return nil
 	}

@@ -22,11 +22,11 @@ const networkMode = "k8s/network:"
 // the pods prove the path, and those of the cluster's own network, which must be idle.
 func (p *path) additionalNetwork(ctx context.Context) error {
 	var err error
-	if p.network, err = findNetwork(ctx, p.cluster, p.Mode); err != nil {
+	if p.pods.network, err = findNetwork(ctx, p.cluster, p.Mode); err != nil {
 		return err
 	}
 	return p.ForEachPair(func(pair int) error {
-		ends, err := p.startPods(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
+		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
 		if err != nil {
 			return err
 		}
@@ -38,13 +38,13 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 		}
 		if pair == 1 {
 			p.SetSteps(append(steps[0], reversed(steps[1])...)...)
-			p.facts = append(p.facts, result.Fact{Name: "network", Value: p.network.String()})
-			if p.network.Type != "" {
-				p.facts = append(p.facts, result.Fact{Name: "network plugin", Value: p.network.Type})
+			p.AddFacts(result.Fact{Name: "network", Value: p.pods.network.String()})
+			if p.pods.network.Type != "" {
+				p.AddFacts(result.Fact{Name: "network plugin", Value: p.pods.network.Type})
 			}
-			p.facts = append(p.facts, result.Fact{Name: "device in the pods", Value: fmt.Sprintf("%s (%s), MTU %d", ends[1].Link.Name, ends[1].Link.Kind, ends[1].Link.MTU)})
+			p.AddFacts(result.Fact{Name: "device in the pods", Value: fmt.Sprintf("%s (%s), MTU %d", ends[1].Link.Name, ends[1].Link.Kind, ends[1].Link.MTU)})
 		}
-		return p.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
+		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
 	})
 }
 
@@ -71,10 +71,10 @@ func (p *path) onNetwork(ctx context.Context, pair int, e *endpoint) ([]pathspec
 	}
 	own := e.Link
 	if err := e.FindLink(ctx, addrs[0]); err != nil {
-		return nil, fmt.Errorf("find the device of pod %s on network %s: %w", e.pod.Name, p.network, err)
+		return nil, fmt.Errorf("find the device of pod %s on network %s: %w", e.pod.Name, p.pods.network, err)
 	}
 	if e.Link.Name != name || e.Link.Name == own.Name {
-		return nil, fmt.Errorf("pod %s has the address %s of network %s on device %s, and the cluster reports %s; check the network's plugin", e.pod.Name, addrs[0], p.network, e.Link.Name, name)
+		return nil, fmt.Errorf("pod %s has the address %s of network %s on device %s, and the cluster reports %s; check the network's plugin", e.pod.Name, addrs[0], p.pods.network, e.Link.Name, name)
 	}
 	e.ipv6 = netip.Addr{}
 	if last := addrs[len(addrs)-1]; last.Is6() != addrs[0].Is6() {

@@ -1,7 +1,6 @@
 package k8s
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -69,41 +68,6 @@ func count(o driver.Order, name string) (int, error) {
 		return 0, fmt.Errorf("option %s is %q; it must be a number from 0 to %d", name, value, mostObjects)
 	}
 	return n, nil
-}
-
-// decoys returns the name of the mode's own services without traffic.
-func (p *path) decoys() string { return kube.Name(p.session.Run, p.order.Label, "decoy") }
-
-// prepareOptions creates what the options of a mode require before its pods.
-func (p *path) prepareOptions(ctx context.Context) error {
-	run := p.session.Run
-	if class := p.order.Options[OptionRuntimeClass]; class != "" {
-		if err := p.checkRuntimeClass(ctx, class); err != nil {
-			return err
-		}
-	}
-	policies, err := count(p.order, OptionPolicies)
-	if err != nil {
-		return err
-	}
-	if err := p.cluster.CreatePolicies(ctx, run, p.driver.podNamespace(run), kube.Name(run, "policy", p.order.Label), policies, p.ownLabel()); err != nil {
-		return err
-	}
-	services, err := count(p.order, OptionServices)
-	if err != nil {
-		return err
-	}
-	return p.cluster.CreateDecoys(ctx, run, p.driver.podNamespace(run), p.decoys(), services)
-}
-
-// checkRuntimeClass returns an *Unsupported if the cluster has no such runtime class. A user who
-// may not list them learns it from the refusal of the pod.
-func (p *path) checkRuntimeClass(ctx context.Context, class string) error {
-	all, err := p.cluster.RuntimeClasses(ctx)
-	if _, ok := findClass(all, class); ok || err != nil {
-		return nil //nolint:nilerr // see above
-	}
-	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s has no runtime class %s; it has %s", p.cluster.Context, class, classNames(all))}
 }
 
 // findClass finds a class by its name.

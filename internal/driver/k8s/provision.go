@@ -24,8 +24,8 @@ func recipes() map[string]recipe {
 	return map[string]recipe{
 		hostnet:              {nodes: true, build: (*path).nodes},
 		hostnetLocal:         {near: true, nodes: true, build: (*path).nodes},
-		"k8s/pod":            {build: (*path).pods},
-		podLocal:             {near: true, build: (*path).pods},
+		"k8s/pod":            {build: (*path).podToPod},
+		podLocal:             {near: true, build: (*path).podToPod},
 		"k8s/pod-to-node":    {nodes: true, build: (*path).podToNode},
 		"k8s/node-to-pod":    {nodes: true, build: (*path).nodeToPod},
 		"k8s/service":        {build: (*path).service},
@@ -79,14 +79,16 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o, driver: d, cluster: c, session: session, a: session.Host(0), b: session.Host(b)}
 	p.read = remote.Path{Spec: &p.Path, A: p.a, B: p.b}
+	p.pods = pods{spec: &p.Path, order: o, driver: d, cluster: c, session: session}
+	p.reached = reached{spec: &p.Path, read: &p.read, pods: &p.pods}
 	if err := p.build(ctx, r); err != nil {
 		return nil, errors.Join(p.provisionError(ctx, err), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.allFacts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.checkProxied}, Warnings: p.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {
-	if err := p.prepareOptions(ctx); err != nil {
+	if err := p.pods.prepare(ctx); err != nil {
 		return err
 	}
 	return r.build(p, ctx)

@@ -57,45 +57,56 @@ func (r reach) through(dial []netip.Addr, port uint16) reach {
 // atNode returns where a process on the host network of another node is reached.
 func (p *path) atNode(h *remote.Host) reach {
 	all := []netip.Addr{h.Address}
-	if six := p.nodeOf(h).IPv6; six.IsValid() {
+	if six := p.driver.nodeOf(h).IPv6; six.IsValid() {
 		all = append(all, six)
 	}
 	return reach{listen: all, dial: all, want: remote.AnyConnectivity}
 }
 
+// reached is which addresses lead to the servers of a path, and what happens to them on the way.
+type reached struct {
+	spec       *pathspec.Path
+	read       *remote.Path
+	pods       *pods
+	noIPv6     string     // why workloads over IPv6 are left out, "" if nothing is known
+	sourceKept bool       // the server sees the client's own address
+	seen       netip.Addr // the address of the first client that its server saw; invalid until then
+	proxied    string     // whence the server saw connections, if a proxy in its pod opens them
+}
+
 // ipv6Of returns the IPv6 address at which an endpoint is reached beside its IPv4 address.
-func (p *path) ipv6Of(e *endpoint, h *remote.Host) netip.Addr {
+func (p *reached) ipv6Of(e *endpoint, h *remote.Host) netip.Addr {
 	if e.pod == nil {
-		return p.nodeOf(h).IPv6
+		return p.pods.driver.nodeOf(h).IPv6
 	}
 	return e.ipv6
 }
 
 // checkIPv6Device leaves IPv6 out if a node reaches the two addresses of an endpoint by different
 // devices: the rules for devices do not depend on a trial's family.
-func (p *path) checkIPv6Device(ctx context.Context, h *remote.Host, v4, v6 netip.Addr) {
+func (p *reached) checkIPv6Device(ctx context.Context, h *remote.Host, v4, v6 netip.Addr) {
 	six, err := h.DeviceToward(ctx, v6)
 	if err != nil {
 		p.noIPv6 = err.Error()
 		return
 	}
 	if four, err := h.DeviceToward(ctx, v4); err == nil && six.Name != four.Name {
-		p.noIPv6 = fmt.Sprintf("on node %s its packets take device %s, and those of IPv4 take %s", p.nodeOf(h).Name, six.Name, four.Name)
+		p.noIPv6 = fmt.Sprintf("on node %s its packets take device %s, and those of IPv4 take %s", p.pods.driver.nodeOf(h).Name, six.Name, four.Name)
 	}
 }
 
 // addPair adds a pair and checks its exchange in each address family, and records for the first
 // pair what happens to the addresses of its connections.
-func (p *path) addPair(ctx context.Context, pair int, from, to *endpoint, r reach) error {
+func (p *reached) addPair(ctx context.Context, pair int, from, to *endpoint, r reach) error {
 	if len(r.dial) == 0 {
 		return fmt.Errorf("%s and what leads to it have no address of the same family", to.At)
 	}
 	if len(r.dial) > 1 && p.noIPv6 != "" {
 		if r.listen, r.dial = r.listen[:1], r.dial[:1]; pair == 1 {
-			p.facts = append(p.facts, result.Fact{Name: "IPv6", Value: "left out: " + p.noIPv6})
+			p.spec.AddFacts(result.Fact{Name: "IPv6", Value: "left out: " + p.noIPv6})
 		}
 	}
-	p.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(r.listen, r.listenPort), pathspec.WithPort(r.dial, r.dialPort))
+	p.spec.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(r.listen, r.listenPort), pathspec.WithPort(r.dial, r.dialPort))
 	for i := range r.dial {
 		x := remote.Exchange{
 			Client: &from.Endpoint, Server: &to.Endpoint, Want: r.want,
@@ -109,7 +120,7 @@ func (p *path) addPair(ctx context.Context, pair int, from, to *endpoint, r reac
 }
 
 // checkExchange checks the exchange of a pair in one address family.
-func (p *path) checkExchange(ctx context.Context, pair int, x remote.Exchange) error {
+func (p *reached) checkExchange(ctx context.Context, pair int, x remote.Exchange) error {
 	if pair == 1 && (x.Client.Sandboxed || x.Server.Sandboxed) {
 		if err := p.recordAddresses(ctx, x); err != nil {
 			return err
@@ -129,8 +140,8 @@ func policyTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 // restriction says which network policies do not allow the pods of an exchange everything, "" if
 // there are none or they are not known. Only networks that enforce policies deny anything by them,
 // and some of these policies may allow the exchange.
-func (p *path) restriction(ctx context.Context, x remote.Exchange) string {
-	for _, e := range p.endpoints {
+func (p *reached) restriction(ctx context.Context, x remote.Exchange) string {
+	for _, e := range p.pods.endpoints {
 		if e.At != x.Client.At && e.At != x.Server.At {
 			continue
 		}
@@ -151,7 +162,7 @@ func (p *path) restriction(ctx context.Context, x remote.Exchange) string {
 
 // recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
 // its addresses are translated, as client and server see them.
-func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
+func (p *reached) recordAddresses(ctx context.Context, x remote.Exchange) error {
 	wait, hint := reachTimeout(), "check network policies and the firewalls of the nodes"
 	if denies := p.restriction(ctx, x); denies != "" {
 		wait, hint = policyTimeout(), denies
@@ -177,9 +188,22 @@ func (p *path) recordAddresses(ctx context.Context, x remote.Exchange) error {
 		p.proxied = met.Seen.Addr().String()
 	}
 	family := ""
-	if x.Dial.Addr().Is6() && p.Pairs()[0].Server.Dial[0].Addr().Is4() {
+	if x.Dial.Addr().Is6() && p.spec.Pairs()[0].Server.Dial[0].Addr().Is4() {
 		family = " (IPv6)"
 	}
-	p.facts = append(p.facts, result.Fact{Name: "destination address" + family, Value: to}, result.Fact{Name: "source address" + family, Value: from})
+	p.spec.AddFacts(result.Fact{Name: "destination address" + family, Value: to}, result.Fact{Name: "source address" + family, Value: from})
 	return nil
+}
+
+// checkProxied is an error if connections end at a proxy in the server's pod: that is another path
+// than that of the mode.
+func (p *reached) checkProxied() error {
+	if p.proxied == "" {
+		return nil
+	}
+	by := "a process that tare did not start"
+	if len(p.pods.injected) > 0 {
+		by = strings.Join(p.pods.injected, "; ")
+	}
+	return fmt.Errorf("the server saw connections from %s: a proxy in its pod opens them, probably %s", p.proxied, by)
 }

@@ -36,14 +36,6 @@ func Parameter(mode string) string {
 	return name
 }
 
-// ContainerName returns a container's name in its pair: client, client2, client3.
-func ContainerName(role string, pair int) string {
-	if pair == 1 {
-		return role
-	}
-	return role + strconv.Itoa(pair)
-}
-
 // RoleLimit returns the limits of the container in a role.
 func RoleLimit(l study.Limits, role string) study.Limit {
 	if role == Client {

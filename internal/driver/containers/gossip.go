@@ -60,15 +60,27 @@ func late(ctx context.Context) bool {
 	return ok && time.Until(limit) < behindGossip+firstGossipWait
 }
 
-// EngineNotHeard returns which engine must join a network again: the client's if the
-// server's has not heard of it, otherwise the server's, which on joining requests all that
-// the client's knows.
-func EngineNotHeard(ctx context.Context, network string, client, server *engine.Engine) (*engine.Engine, error) {
-	heard, err := server.SeesPeer(ctx, network, client)
-	if heard {
-		return server, err
+// Rejoin returns what makes one endpoint of a path join a network again: the client if the server's engine
+// has not heard of the client's, otherwise the server, whose engine on joining requests all that the client's
+// knows. discard removes what an endpoint has on the network, and start puts it there again.
+func Rejoin(network string, client, server *engine.Engine, discard, start func(ctx context.Context, role string) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		heard, err := server.SeesPeer(ctx, network, client)
+		if err != nil {
+			return err
+		}
+		on, role := client, Client
+		if heard {
+			on, role = server, Server
+		}
+		if err := discard(ctx, role); err != nil {
+			return err
+		}
+		if err := on.LeaveNetwork(ctx, network); err != nil {
+			return err
+		}
+		return start(ctx, role)
 	}
-	return client, err
 }
 
 // RejoinFacts returns a fact if endpoints had to join a network again.

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
+	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -29,7 +30,7 @@ type boxes struct {
 // run starts the container of one endpoint. spec selects its network; the rest is the same
 // for all.
 func (c *boxes) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
-	name := containers.ContainerName(role, pair)
+	name := lab.PairName(role, pair)
 	spec.Run, spec.Part = c.hosts.lab.Spec.Claim.ID, role
 	spec.Name = engine.Name(spec.Run, c.hosts.lab.Spec.Label, name)
 	spec.Limit, spec.Unfiltered = containers.RoleLimit(c.order.Limits, role), c.order.Without(partSeccomp)
@@ -116,7 +117,7 @@ func (c *boxes) plug(b *box, at pathspec.Place, in *linuxnet.NS) error {
 	if err != nil {
 		return err
 	}
-	b.veth, b.vethAt = pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, at
+	b.veth, b.vethAt = pathspec.Device{Name: name, Role: lab.PairName(b.role, b.pair) + ".veth"}, at
 	return in.Tuning().Segmentation(name, c.hosts.lab.Spec.Offload)
 }
 
@@ -135,9 +136,11 @@ func (c *boxes) onBridge(ctx context.Context, s *side, role string, pair int, sp
 
 // limitFacts returns the limits that the engines apply, as read back.
 func (c *boxes) limitFacts() (facts []result.Fact) {
-	for _, b := range c.all {
-		if b.pair == 1 {
-			facts = append(facts, containers.LimitFact(b.role, b.container.Limit)...)
+	for _, role := range []string{containers.Client, containers.Server} {
+		for _, b := range c.all {
+			if b.pair == 1 && b.role == role {
+				facts = append(facts, containers.LimitFact(role, b.container.Limit)...)
+			}
 		}
 	}
 	return facts
@@ -171,14 +174,18 @@ func (c *boxes) pairs(ctx context.Context, spec func(role string, pair int) engi
 	all := make([]containerPair, c.order.Pairs)
 	var errs [2]error
 	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = c.startRole(ctx, c.hosts.a, containers.Client, all, spec) })
-	wg.Go(func() { errs[1] = c.startRole(ctx, c.hosts.b, containers.Server, all, spec) })
+	wg.Go(func() { errs[0] = c.startRole(ctx, containers.Client, all, spec) })
+	wg.Go(func() { errs[1] = c.startRole(ctx, containers.Server, all, spec) })
 	wg.Wait()
 	return all, cmp.Or(errs[0], errs[1]) // report a common cause once
 }
 
 // startRole starts the containers with one role of all pairs.
-func (c *boxes) startRole(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
+func (c *boxes) startRole(ctx context.Context, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
+	s := c.hosts.a
+	if role == containers.Server {
+		s = c.hosts.b
+	}
 	for i := range all {
 		b, err := c.run(ctx, s, role, i+1, spec(role, i+1))
 		if err != nil {

@@ -12,25 +12,14 @@ import (
 )
 
 func (hostNetwork) build(ctx context.Context, p *path) error {
-	spec := engine.ContainerSpec{Network: engine.HostNetwork}
-	err := p.ForEachPair(func(pair int) error {
-		from, err := p.boxes.run(ctx, p.a, containers.Client, pair, spec)
-		if err != nil {
-			return err
-		}
-		to, err := p.boxes.run(ctx, p.b, containers.Server, pair, spec)
-		if err != nil {
-			return err
-		}
-		p.AddPair(from.end(), to.end(), p.b.host.Addr, p.b.host.Addr, pathspec.ServerChoosesPort)
-		if pair == 1 {
-			p.SetSteps(from.process(), p.a.device(eth), p.b.device(eth), to.process())
-		}
-		return nil
-	})
+	all, err := p.boxes.pairs(ctx, func(string, int) engine.ContainerSpec { return engine.ContainerSpec{Network: engine.HostNetwork} })
 	if err != nil {
 		return err
 	}
+	for _, c := range all {
+		p.AddPair(c.from.end(), c.to.end(), p.b.host.Addr, p.b.host.Addr, pathspec.ServerChoosesPort)
+	}
+	p.SetSteps(all[0].from.process(), p.a.device(eth), p.b.device(eth), all[0].to.process())
 	p.underlay()
 	for _, s := range []*side{p.a, p.b} {
 		p.idle(s.Place, lo)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"tare/internal/agent/transport"
@@ -68,6 +69,21 @@ func (s *side) who() string {
 		return "Podman"
 	}
 	return "the engine"
+}
+
+// processes returns those of its engine's processes that are what is looked for.
+func (s *side) processes(is func(pid int) bool) ([]int, error) {
+	all, err := linuxnet.Descendants(s.engine.Root())
+	return slices.DeleteFunc(all, func(pid int) bool { return !is(pid) }), err
+}
+
+// listener returns which of some processes listens on a port of the host, 0 if none does, and all that do.
+func (s *side) listener(port uint16, among []int) (pid int, all []int, err error) {
+	all, err = s.ns.Sockets().Listeners(port)
+	if i := slices.IndexFunc(all, func(pid int) bool { return slices.Contains(among, pid) }); i >= 0 {
+		pid = all[i]
+	}
+	return pid, all, err
 }
 
 // sides returns the hosts that have an engine.

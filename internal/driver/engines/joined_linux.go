@@ -184,25 +184,16 @@ func (p *networkPath) start(ctx context.Context, within time.Duration) ([]contai
 		}
 		return p.reach.pairs(ctx, pairs, wait)
 	}
-	again := func(ctx context.Context) error {
-		e, err := containers.EngineNotHeard(ctx, p.near.ID, p.a.engine.Engine, p.b.engine.Engine)
-		if err != nil {
-			return err
-		}
-		s, role := p.a, containers.Client
-		if e == p.b.engine.Engine {
-			s, role = p.b, containers.Server
-		}
+	discard := func(ctx context.Context, role string) error {
 		for i := range all {
 			if err := p.boxes.discard(ctx, *all[i].end(role)); err != nil {
 				return err
 			}
 		}
-		if err := e.LeaveNetwork(ctx, p.near.ID); err != nil {
-			return err
-		}
-		return p.boxes.startRole(ctx, s, role, all, p.container)
+		return nil
 	}
+	start := func(ctx context.Context, role string) error { return p.boxes.startRole(ctx, role, all, p.container) }
+	again := containers.Rejoin(p.near.ID, p.a.engine.Engine, p.b.engine.Engine, discard, start)
 	times, err := containers.AwaitGossip(ctx, within, meet, again)
 	p.AddFacts(containers.RejoinFacts(times)...)
 	p.reach.done = err == nil

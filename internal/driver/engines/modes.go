@@ -72,14 +72,14 @@ func offered(all []mode) (out []driver.Mode) {
 			o.Limits = study.Ends{}
 		}
 		if !m.podman {
-			o.Parts = append(m.parts, seccomp())
+			o.Parts = append(m.parts, list(partSeccomp)...)
 		}
 		switch {
 		case m.podman:
 		case m.rootless:
 			o.Settings = nil
 		default:
-			o.Parts = append(o.Parts, cgroup())
+			o.Parts = append(o.Parts, list(partCgroup)...)
 		}
 		out = append(out, o)
 	}

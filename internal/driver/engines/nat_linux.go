@@ -2,7 +2,6 @@ package engines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -58,15 +57,7 @@ func (t translation) watch(ctx context.Context, p *path) error {
 			return err
 		}
 	}
-	p.AddReader(func(ctx context.Context, into driver.Counters) error {
-		_, err := t.read(ctx, into)
-		return err
-	})
-	missing, err := t.read(ctx, driver.Counters{})
-	if err == nil && missing != "" {
-		err = errors.New(missing)
-	}
-	return err
+	return p.WatchRules(ctx, t.read)
 }
 
 // read reads the counters. A rule that has disappeared has no counter, which fails

@@ -237,7 +237,7 @@ func (p *path) mustEncrypt() error {
 		if err := s.ns.Rules().CountIngress(tapTable, eth); err != nil {
 			return err
 		}
-		p.AddReader(readIngress(s))
+		p.ReadIngress(s.Place, s.ns, tapTable, eth)
 	}
 	p.AddReader(readAssociations(p.a, p.b))
 	p.AddReader(readAssociations(p.b, p.a))
@@ -257,17 +257,6 @@ func (p *path) mustEncrypt() error {
 // espStep is the encryption of a host's outgoing and incoming packets.
 func (s *side) espStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "esp", "IPsec ESP"), s.At+"/esp")
-}
-
-// readIngress reads what a host received of ESP and of unencrypted VXLAN.
-func readIngress(s *side) pathspec.CounterReader {
-	return func(_ context.Context, into driver.Counters) error {
-		counts, err := s.ns.Rules().IngressCounts(tapTable)
-		for name, n := range counts {
-			into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
-		}
-		return err
-	}
 }
 
 // readAssociations reads the bytes that a host's security associations with the other have

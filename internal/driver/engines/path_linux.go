@@ -13,7 +13,6 @@ import (
 	"tare/internal/driver/setting"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
@@ -170,20 +169,4 @@ func (p *path) steps(before []pathspec.Step, part string, rule pathspec.Step, af
 func proven(at pathspec.Place, kind, label, counter string) pathspec.Step {
 	of, _ := result.Of(counter)
 	return pathspec.ProvenBy(pathspec.RuleStep(at, kind, label), of)
-}
-
-// readRunTime reads the CPU time of processes, together, before and after each trial. what names them in errors.
-func readRunTime(p *pathspec.Path, counter, what string, pids ...int) {
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		var sum uint64
-		for _, pid := range pids {
-			n, err := linuxnet.CPUTime(pid)
-			if err != nil {
-				return fmt.Errorf("read the CPU time of %s: %w", what, err)
-			}
-			sum += n
-		}
-		into[counter] = sum
-		return nil
-	})
 }

@@ -188,45 +188,31 @@ func (p *userModePath) listener(s *box) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	at, err := p.b.ns.Sockets().Listeners(s.port)
-	if err != nil {
-		return 0, err
+	pid, _, err := p.b.listener(s.port, own)
+	if err == nil && pid == 0 {
+		err = fmt.Errorf("find %s at port %d of host %s: it does not listen there", p.program, s.port, s.Host)
 	}
-	for _, pid := range at {
-		if slices.Contains(own, pid) {
-			return pid, nil
-		}
-	}
-	return 0, fmt.Errorf("find %s at port %d of host %s: it does not listen there", p.program, s.port, s.Host)
+	return pid, err
 }
 
 // helpers returns the processes of a program that Podman has started for its containers.
-func (p *userModePath) helpers(s *box, program string) (pids []int, err error) {
-	all, err := linuxnet.Descendants(s.side.engine.Root())
-	if err != nil {
-		return nil, err
-	}
-	for _, pid := range all {
+func (p *userModePath) helpers(s *box, program string) ([]int, error) {
+	pids, err := s.side.processes(func(pid int) bool {
 		exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
-		if err != nil {
-			continue // it has just exited
-		}
 		// passt.avx2 is what pasta executes on most CPUs.
 		name, _, _ := strings.Cut(filepath.Base(exe), ".")
-		if name == program || program == pastaProgram && name == "passt" {
-			pids = append(pids, pid)
-		}
+		return err == nil && (name == program || program == pastaProgram && name == "passt") // else it has just exited
+	})
+	if err == nil && len(pids) == 0 {
+		err = fmt.Errorf("find %s of container %s on host %s: no such process was started", program, s.container.Name, s.Host)
 	}
-	if len(pids) == 0 {
-		return nil, fmt.Errorf("find %s of container %s on host %s: no such process was started", program, s.container.Name, s.Host)
-	}
-	return pids, nil
+	return pids, err
 }
 
 // watchHelper reads the CPU time of processes of a program that serve a container before and after each
 // trial. It returns the name of the counter.
 func (p *userModePath) watchHelper(s *box, program string, pids ...int) (counter string) {
 	counter = pathspec.CounterName(p.b.At, fmt.Sprintf("%s:%d", program, s.port), "run_ns")
-	readRunTime(&p.Path, counter, fmt.Sprintf("%s of port %d on host %s", program, s.port, p.b.At), pids...)
+	p.ReadRunTime(counter, fmt.Sprintf("%s of port %d on host %s", program, s.port, p.b.At), pids...)
 	return counter
 }

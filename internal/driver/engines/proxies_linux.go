@@ -41,7 +41,7 @@ func (x proxies) watch(p *path) error {
 	if len(pids) < 2 {
 		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", x.port, x.side.At, len(pids))
 	}
-	readRunTime(&p.Path, x.counter(), fmt.Sprintf("%s of port %d on host %s", proxyProgram, x.port, x.side.At), pids...)
+	p.ReadRunTime(x.counter(), fmt.Sprintf("%s of port %d on host %s", proxyProgram, x.port, x.side.At), pids...)
 	if x.port != pathspec.FirstPort {
 		return nil // the proxies of all ports are the same program
 	}

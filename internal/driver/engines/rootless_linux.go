@@ -19,7 +19,6 @@ import (
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
-	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/timelimit"
@@ -247,34 +246,27 @@ func (p *rootlessPath) portDriver(ctx context.Context, servers []*box) (pathspec
 
 // listener returns the process that listens on a port of host b, if it is the named one of its engine.
 func (p *rootlessPath) listener(port uint16, name string) (int, error) {
-	who, err := p.b.ns.Sockets().Listeners(port)
+	own, err := p.b.processes(func(pid int) bool { return isNamed(pid, name) })
 	if err != nil {
 		return 0, err
 	}
-	family, err := linuxnet.Descendants(p.b.engine.Root())
-	if err != nil {
-		return 0, err
+	pid, who, err := p.b.listener(port, own)
+	if err == nil && pid == 0 {
+		err = fmt.Errorf("find who listens on port %d of host %s: it is not %s, RootlessKit's port driver (processes %v)", port, p.b.At, name, who)
 	}
-	for _, pid := range who {
-		if slices.Contains(family, pid) && isNamed(pid, name) {
-			return pid, nil
-		}
-	}
-	return 0, fmt.Errorf("find who listens on port %d of host %s: it is not %s, RootlessKit's port driver (processes %v)", port, p.b.At, name, who)
+	return pid, err
 }
 
 // processNamed finds a process of RootlessKit on a host.
 func (s *side) processNamed(name string) (int, error) {
-	family, err := linuxnet.Descendants(s.engine.Root())
+	own, err := s.processes(func(pid int) bool { return isNamed(pid, name) })
+	if err == nil && len(own) == 0 {
+		err = fmt.Errorf("find the process %s of the engine of host %s: it does not run", name, s.At)
+	}
 	if err != nil {
 		return 0, err
 	}
-	for _, pid := range family {
-		if isNamed(pid, name) {
-			return pid, nil
-		}
-	}
-	return 0, fmt.Errorf("find the process %s of the engine of host %s: it does not run", name, s.At)
+	return own[0], nil
 }
 
 // isNamed reports whether a process was started as a program. Some builds of pasta execute a variant
@@ -292,7 +284,7 @@ func isNamed(pid int, name string) bool {
 // and returns its step.
 func (p *rootlessPath) busyStep(s *side, name string, pid int, expect driver.Expect) pathspec.Step {
 	counter := pathspec.CounterName(s.At, name, "run_ns")
-	readRunTime(&p.Path, counter, name+" on host "+s.At, pid)
+	p.ReadRunTime(counter, name+" on host "+s.At, pid)
 	p.AddRules(driver.Rule{Counter: counter, Expect: expect})
 	return proven(s.Place, "process", name, counter)
 }

@@ -80,14 +80,11 @@ func (b *box) sentryCounter() string { return pathspec.CounterName(b.At, "sentry
 func (b *box) proveSandbox(p *pathspec.Path) error {
 	busy := b.sentryCounter()
 	sockets := pathspec.CounterName(b.At, "kernel_sockets", "packets")
-	read := func(_ context.Context, into driver.Counters) (err error) {
-		if into[busy], err = linuxnet.CPUTime(b.sandbox.pid); err != nil {
-			return fmt.Errorf("read the CPU time of the sandbox of container %s: %w", b.At, err)
-		}
+	p.ReadRunTime(busy, "the sandbox of container "+b.At, b.sandbox.pid)
+	p.AddReader(func(_ context.Context, into driver.Counters) (err error) {
 		into[sockets], err = socketPackets(b.ns)
 		return err
-	}
-	p.AddReader(read)
+	})
 	p.AddRules(driver.Rule{Counter: busy, Expect: driver.ProcessBusy, Pair: b.pair})
 	if b.sandbox.netstack {
 		p.AddRules(driver.Rule{Counter: sockets, Expect: driver.NoMatch})

@@ -200,7 +200,7 @@ func (p *path) fromDesktop(ctx context.Context) error {
 			p.port(dial)
 			p.forwardFacts(found)
 			forward := pathspec.ProvenBy(pathspec.RuleStep(p.b.Place, "forward", "port of the desktop"), p.b.At+"/connections")
-			p.SetSteps(slices.Concat([]pathspec.Step{from.process()}, p.loopbackSteps(ctx), []pathspec.Step{forward}, reversed(to.steps(plug)))...)
+			p.SetSteps(slices.Concat([]pathspec.Step{from.process()}, p.loopbackSteps(ctx), []pathspec.Step{forward}, pathspec.Reversed(to.steps(plug)))...)
 		}
 		p.read.AddFoundPair(x)
 		return nil
@@ -249,11 +249,11 @@ func (p *path) forwardFacts(found remote.Found) {
 		if c == remote.OneConnection {
 			value = "translated: the server sees the client's own connection"
 		}
-		p.facts = append(p.facts, result.Fact{Name: name, Value: value})
+		p.AddFacts(result.Fact{Name: name, Value: value})
 	}
 	say("TCP to the published port", found.TCP)
 	if found.NoUDP != nil {
-		p.facts = append(p.facts, result.Fact{Name: "UDP to the published port", Value: "not forwarded: " + found.NoUDP.Error()})
+		p.AddFacts(result.Fact{Name: "UDP to the published port", Value: "not forwarded: " + found.NoUDP.Error()})
 		return
 	}
 	say("UDP to the published port", found.UDP)

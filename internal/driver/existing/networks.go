@@ -167,27 +167,20 @@ func (p *path) awaitGossip(ctx context.Context, network string, from, to *endpoi
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
 		return remote.CheckReachable(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)
 	}
-	again := func(ctx context.Context) error {
-		e, err := containers.EngineNotHeard(ctx, network, p.a.engine, p.b.engine)
-		if err != nil {
-			return err
+	end := func(role string) **endpoint {
+		if role == containers.Client {
+			return &from
 		}
-		end := &from
-		if e == p.b.engine {
-			end = &to
-		}
-		role := (*end).role
-		if err := p.discard(ctx, *end); err != nil {
-			return err
-		}
-		if err := e.LeaveNetwork(ctx, network); err != nil {
-			return err
-		}
-		*end, err = boxed(role)
+		return &to
+	}
+	discard := func(ctx context.Context, role string) error { return p.discard(ctx, *end(role)) }
+	start := func(_ context.Context, role string) (err error) {
+		*end(role), err = boxed(role)
 		return err
 	}
+	again := containers.Rejoin(network, p.a.engine, p.b.engine, discard, start)
 	times, err := containers.AwaitGossip(ctx, containers.GossipTimeout, meet, again)
-	p.facts = append(p.facts, containers.RejoinFacts(times)...)
+	p.AddFacts(containers.RejoinFacts(times)...)
 	if remote.IsUnreachable(err) {
 		err = fmt.Errorf("%s: %w", remote.UnreachableText, driver.WithCause(err, watch.Cause(ctx, 0)))
 	}

@@ -29,7 +29,6 @@ type path struct {
 	endpoints []*endpoint
 	networks  []madeNetwork
 	onSwarm   bool // the network belongs to a Swarm
-	facts     []result.Fact
 	close     sync.Once
 	closed    error
 }
@@ -73,7 +72,7 @@ func (p *path) versionFacts() []result.Fact {
 			facts = append(facts, containers.LimitFact(e.role, e.container.Limit)...)
 		}
 	}
-	return append(facts, p.facts...)
+	return facts
 }
 
 // lost returns why the hosts of the path can no longer be read.
@@ -144,7 +143,7 @@ func (p *path) explainError(ctx context.Context, err error) error {
 // otherwise in that of the host's monitor.
 func (p *path) hostEndpoint(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
-	e.Endpoint = remote.Endpoint{Place: s.Place, Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
+	e.Endpoint = remote.Endpoint{Place: s.Place, Name: lab.PairName(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
 	if containers.RoleLimit(p.order.Limits, role) == (study.Limit{}) && p.Mode != "docker/host" {
 		p.endpoints = append(p.endpoints, e)
 		return e, nil
@@ -155,7 +154,7 @@ func (p *path) hostEndpoint(ctx context.Context, s *host, role string, pair int)
 // containerEndpoint creates an endpoint in a container on a network.
 func (p *path) containerEndpoint(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
-	e.Endpoint = remote.Endpoint{Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host}
+	e.Endpoint = remote.Endpoint{Name: lab.PairName(role, pair), Client: role == containers.Client, Host: s.Host}
 	settings := lab.SandboxSettings()
 	if p.driver.sameKernel(s.engine) {
 		settings = append(settings, lab.HereSettings()...)

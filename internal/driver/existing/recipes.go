@@ -3,7 +3,6 @@ package existing
 import (
 	"context"
 	"net/netip"
-	"slices"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
@@ -36,12 +35,6 @@ func (p *path) hosts(ctx context.Context) error {
 		}
 		return p.addPair(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
-}
-
-func reversed(steps []pathspec.Step) []pathspec.Step {
-	out := slices.Clone(steps)
-	slices.Reverse(out)
-	return out
 }
 
 // published: a process on the client's host, and a port of the server's host that its
@@ -91,7 +84,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.steps(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, pathspec.Reversed(to.steps(plug))...)
 			if p.a == p.b {
 				p.SetSteps(append(left, right...)...)
 			} else if err := p.read.AddUnderlay(ctx, left, right); err != nil {
@@ -104,7 +97,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 
 // port records which port was published, because others may have been in use.
 func (p *path) port(at netip.AddrPort) {
-	p.facts = append(p.facts, result.Fact{Name: "published port", Value: at.String()})
+	p.AddFacts(result.Fact{Name: "published port", Value: at.String()})
 }
 
 // colocated: two containers on the default bridge of the first host.
@@ -144,13 +137,12 @@ func (p *path) toHost(ctx context.Context) error {
 // userlandProxy: a process on the host to a port published on loopback, which the engine's
 // rules leave to docker-proxy.
 func (p *path) userlandProxy(ctx context.Context) error {
-	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return p.ForEachPair(func(pair int) error {
 		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
-		to, dial, err := p.publish(ctx, pair, loopback)
+		to, dial, err := p.publish(ctx, pair, loopback())
 		if err != nil {
 			return err
 		}
@@ -160,7 +152,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.steps(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, pathspec.Reversed(to.steps(plug))...)
 			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
 				return err
 			}
@@ -230,7 +222,7 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 }
 
 func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
-	left, right := from.steps(near), reversed(to.steps(far))
+	left, right := from.steps(near), pathspec.Reversed(to.steps(far))
 	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
 		right = right[1:] // both are on the same bridge
 	}

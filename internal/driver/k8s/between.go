@@ -128,7 +128,7 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 	}
 	p.AddFacts(result.Fact{Name: "between the nodes", Value: text})
 	out := p.mustLeave(p.a, near, far, driver.ForwardAtLeast, driver.ReverseAtLeast)
-	return append(out, reversed(p.mustLeave(p.b, far, near, driver.ReverseAtLeast, driver.ForwardAtLeast))...), nil
+	return append(out, pathspec.Reversed(p.mustLeave(p.b, far, near, driver.ReverseAtLeast, driver.ForwardAtLeast))...), nil
 }
 
 // forwarded adds the rules for a path to the other node that leads back to a pod on the client's

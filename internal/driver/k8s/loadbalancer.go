@@ -88,7 +88,7 @@ func (p *path) carryPast(ctx context.Context, pair int, from, to *endpoint, b ku
 	}
 	p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, device(out), driver.ForwardAtLeast, driver.ReverseAtLeast)
 	left := append(from.steps(remote.Attachment{}), pathspec.DeviceStep(p.a.Place, device(out)))
-	p.SetSteps(append(append(left, service...), reversed(to.steps(plug))...)...)
+	p.SetSteps(append(append(left, service...), pathspec.Reversed(to.steps(plug))...)...)
 	return nil
 }
 

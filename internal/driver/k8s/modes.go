@@ -133,7 +133,7 @@ func (p *path) nodePort(ctx context.Context) error {
 		}
 		from := p.process(p.a, true, pair)
 		if pair == 1 {
-			service, right := []pathspec.Step{p.read.ConnectionStep("service", "NodePort")}, reversed(to.steps(plug))
+			service, right := []pathspec.Step{p.read.ConnectionStep("service", "NodePort")}, pathspec.Reversed(to.steps(plug))
 			if elsewhere {
 				err = p.forwarded(ctx, from.steps(remote.Attachment{}), to, service, right)
 			} else {
@@ -172,7 +172,7 @@ func (p *path) hairpin(ctx context.Context) error {
 		}
 		if pair == 1 {
 			there := to.steps(at)
-			p.SetSteps(append(append(there, p.read.ConnectionStep("service", "ClusterIP")), reversed(there)...)...)
+			p.SetSteps(append(append(there, p.read.ConnectionStep("service", "ClusterIP")), pathspec.Reversed(there)...)...)
 		}
 		if err := p.reached.addPair(ctx, pair, &from, to, to.reach().through(s.Addresses, pathspec.FirstPort)); err != nil {
 			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
@@ -197,7 +197,7 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 	if pair > 1 {
 		return nil
 	}
-	left, right := from.steps(plugs[0]), reversed(to.steps(plugs[1]))
+	left, right := from.steps(plugs[0]), pathspec.Reversed(to.steps(plugs[1]))
 	left = append(left, service...)
 	if p.a == p.b {
 		if b := plugs[0].Bridge; b.Name != "" && b == plugs[1].Bridge && len(service) == 0 {

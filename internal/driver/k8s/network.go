@@ -37,7 +37,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 			}
 		}
 		if pair == 1 {
-			p.SetSteps(append(steps[0], reversed(steps[1])...)...)
+			p.SetSteps(append(steps[0], pathspec.Reversed(steps[1])...)...)
 			p.AddFacts(result.Fact{Name: "network", Value: p.pods.network.String()})
 			if p.pods.network.Type != "" {
 				p.AddFacts(result.Fact{Name: "network plugin", Value: p.pods.network.Type})

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
+	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -45,14 +46,10 @@ func (p *path) process(h *remote.Host, client bool, pair int) *endpoint {
 }
 
 func endpointName(client bool, pair int) string {
-	name := "server"
 	if client {
-		name = "client"
+		return lab.PairName(containers.Client, pair)
 	}
-	if pair > 1 {
-		name += fmt.Sprint(pair)
-	}
-	return name
+	return lab.PairName(containers.Server, pair)
 }
 
 // steps returns the steps from an endpoint towards its node.
@@ -62,29 +59,9 @@ func (e *endpoint) steps(at remote.Attachment) []pathspec.Step {
 	}
 	facts := []result.Fact{{Name: "pod", Value: e.pod.Name}}
 	if e.pod.Limit != (study.Limit{}) {
-		facts = append(facts, result.Fact{Name: "limit", Value: limitText(e.pod.Limit)})
+		facts = append(facts, result.Fact{Name: "limit", Value: containers.LimitText(e.pod.Limit)})
 	}
 	return e.StepsToHost(pathspec.ProcessStep(e.Place, facts...), at)
-}
-
-func limitText(l study.Limit) string {
-	text := ""
-	if l.CPUs > 0 {
-		text = fmt.Sprintf("%g CPUs", l.CPUs)
-	}
-	if l.Memory > 0 {
-		if text != "" {
-			text += ", "
-		}
-		text += "memory " + l.Memory.String()
-	}
-	return text
-}
-
-func reversed(steps []pathspec.Step) []pathspec.Step {
-	out := slices.Clone(steps)
-	slices.Reverse(out)
-	return out
 }
 
 // facts returns the facts that are known without the mode's pods.

@@ -104,28 +104,9 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	if err != nil {
 		return err
 	}
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		n, err := linuxnet.CPUTime(pid)
-		if err != nil {
-			return fmt.Errorf("read the CPU time of %s: %w", d.Name, err)
-		}
-		into[counter] = n
-		return nil
-	})
+	p.ReadRunTime(counter, d.Name, pid)
 	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
 	return nil
-}
-
-// ReadIngress adds the counters of the packets that a namespace receives on a device, which a table of
-// packet rules there counts.
-func (p *Path) ReadIngress(at pathspec.Place, ns *linuxnet.NS, table, device string) {
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		counts, err := ns.Rules().IngressCounts(table)
-		for name, n := range counts {
-			into[pathspec.CounterName(at.At, device, name+"_bytes")] = n.Bytes
-		}
-		return err
-	})
 }
 
 // PIDs returns the ids of the mode's processes.

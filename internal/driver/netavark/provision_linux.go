@@ -193,16 +193,7 @@ func (p *path) watch(ctx context.Context, s *side) error {
 	if err := w.Count(); err != nil {
 		return err
 	}
-	// What is missing later has no counter, which fails the proof.
-	p.AddReader(func(ctx context.Context, into driver.Counters) error {
-		_, err := w.Read(ctx, into)
-		return err
-	})
-	missing, err := w.Read(ctx, driver.Counters{})
-	if err == nil && missing != "" {
-		err = errors.New(missing)
-	}
-	return err
+	return p.WatchRules(ctx, w.Read)
 }
 
 // flushConnections removes the tracked connections of the hosts.

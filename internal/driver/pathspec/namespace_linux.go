@@ -2,7 +2,9 @@ package pathspec
 
 import (
 	"context"
+	"fmt"
 
+	"tare/internal/driver"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -52,4 +54,33 @@ func (s DevicesOnly) Links(ctx context.Context, names []string) (map[string]Link
 // Describe reads type, MTU, queueing discipline and offloads.
 func (s DevicesOnly) Describe(ctx context.Context, name string) (kind string, facts []result.Fact, err error) {
 	return NamespaceStack(s).Describe(ctx, name)
+}
+
+// ReadIngress adds the counters of the packets that a namespace receives on a device, which a table of
+// packet rules there counts.
+func (p *Path) ReadIngress(at Place, ns *linuxnet.NS, table, device string) {
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		counts, err := ns.Rules().IngressCounts(table)
+		for name, n := range counts {
+			into[CounterName(at.At, device, name+"_bytes")] = n.Bytes
+		}
+		return err
+	})
+}
+
+// ReadRunTime reads the CPU time of processes, together, before
+// and after each trial, in ns. what names them in errors.
+func (p *Path) ReadRunTime(counter, what string, pids ...int) {
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		var sum uint64
+		for _, pid := range pids {
+			n, err := linuxnet.CPUTime(pid)
+			if err != nil {
+				return fmt.Errorf("read the CPU time of %s: %w", what, err)
+			}
+			sum += n
+		}
+		into[counter] = sum
+		return nil
+	})
 }

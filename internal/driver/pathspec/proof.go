@@ -2,6 +2,7 @@ package pathspec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tare/internal/driver"
@@ -81,6 +82,21 @@ func (p *Path) Watch(ctx context.Context, read CounterReader, rules ...driver.Ru
 	p.AddReader(read)
 	p.AddRules(rules...)
 	return read(ctx, driver.Counters{})
+}
+
+// WatchRules reads the counters of rules before and after each trial, and returns an error if one is missing
+// now: the mode is not what it claims to be. Such a rule has no counter later, which fails the proof.
+// read says which is missing.
+func (p *Path) WatchRules(ctx context.Context, read func(context.Context, driver.Counters) (missing string, err error)) error {
+	p.AddReader(func(ctx context.Context, into driver.Counters) error {
+		_, err := read(ctx, into)
+		return err
+	})
+	missing, err := read(ctx, driver.Counters{})
+	if err == nil && missing != "" {
+		err = errors.New(missing)
+	}
+	return err
 }
 
 // AddCheck adds a condition that must hold after every trial.

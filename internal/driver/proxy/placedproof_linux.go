@@ -86,14 +86,7 @@ func (p *placedPath) count(l leg) error {
 // mustBeBusy requires that the traffic has kept a proxy busy.
 func (p *placedPath) mustBeBusy(x placedProxy) {
 	counter := pathspec.CounterName(x.At, x.name, "run_ns")
-	p.AddReader(func(_ context.Context, into driver.Counters) error {
-		n, err := linuxnet.CPUTime(x.pid)
-		if err != nil {
-			return fmt.Errorf("read the CPU time of %s: %w", x.proc.Name, err)
-		}
-		into[counter] = n
-		return nil
-	})
+	p.ReadRunTime(counter, x.proc.Name, x.pid)
 	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy})
 }
 

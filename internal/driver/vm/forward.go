@@ -131,13 +131,6 @@ func (p *path) helperOf(pair int) *process.Process {
 // spliced from socket to socket, cannot be counted.
 func (p *path) runs(pair, pid int) {
 	name := pathspec.CounterName(p.lab.A.Name, lab.PairName("passt", pair), "run_ns")
-	p.AddReader(func(_ context.Context, c driver.Counters) error {
-		n, err := linuxnet.CPUTime(pid)
-		if err != nil {
-			return fmt.Errorf("read the CPU time of passt: %w", err)
-		}
-		c[name] = n
-		return nil
-	})
+	p.ReadRunTime(name, "passt", pid)
 	p.AddRules(driver.Rule{Counter: name, Expect: driver.ProcessBusy, Pair: pair})
 }

@@ -1,6 +1,6 @@
 // Package containers is shared by drivers that build modes with Docker Engines, private or
-// existing: names, addresses, limits and descriptions of containers and networks, and how
-// the engines of a Swarm learn of each other's containers.
+// existing: addresses, limits and descriptions of containers and networks, and how
+// the engines of a Swarm learn of each other's containers. Pods have the same roles and limits.
 package containers
 
 import (

@@ -12,7 +12,6 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
@@ -136,15 +135,7 @@ func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
 // onLoopback: two processes of the desktop, through its loopback device.
 func (p *path) onLoopback(ctx context.Context) error {
 	at := netip.AddrPortFrom(loopback(), pathspec.ServerChoosesPort)
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, p.hostEndpoint, p.hostEndpoint, func(pair int, from, to *endpoint) error {
 		if pair == 1 {
 			p.SetSteps(slices.Concat([]pathspec.Step{from.process()}, p.loopbackSteps(ctx), []pathspec.Step{pathspec.ProvenBy(to.process(), p.b.At+"/connections")})...)
 		}
@@ -176,20 +167,12 @@ func (p *path) loopbackSteps(ctx context.Context) []pathspec.Step {
 // fromDesktop: a process of the desktop, and a port that the engine publishes on all
 // addresses, as docker run -p PORT:PORT does. The client dials it on the desktop's loopback.
 func (p *path) fromDesktop(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, dial, err := p.publish(ctx, pair, netip.IPv4Unspecified())
-		if err != nil {
-			return err
-		}
-		dial = netip.AddrPortFrom(loopback(), dial.Port())
+	return p.eachPair(ctx, p.hostEndpoint, p.publishAt(netip.IPv4Unspecified()), func(pair int, from, to *endpoint) error {
+		dial := netip.AddrPortFrom(loopback(), to.published.Port())
 		x := remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: netip.AddrPortFrom(to.Addr, pathspec.FirstPort), Dial: dial}
 		found, err := p.read.FindConnectivity(ctx, x)
 		if err != nil {
-			return p.notForwarded(dial, err)
+			return notForwarded(dial, err)
 		}
 		x.Want = found.TCP
 		plug, err := p.carriesForwarded(ctx, to, pair, found)
@@ -208,7 +191,7 @@ func (p *path) fromDesktop(ctx context.Context) error {
 }
 
 // notForwarded explains that a published port is not reached on this machine's loopback.
-func (p *path) notForwarded(dial netip.AddrPort, err error) error {
+func notForwarded(dial netip.AddrPort, err error) error {
 	if !remote.IsUnreachable(err) {
 		return err
 	}

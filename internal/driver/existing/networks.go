@@ -104,13 +104,20 @@ func (p *path) overlay(ctx context.Context) error {
 // removed with the last path of the run.
 func (p *path) inSwarm(ctx context.Context) (manager *host, err error) {
 	err = p.driver.sessions.Exclusive(func() error {
-		manager, err = p.swarm(ctx)
+		manager, err = swarm{p.a, p.b, p.session.Run, p.Mode}.manager(ctx, p.driver.swarm)
 		return err
 	})
 	return manager, err
 }
 
-func (p *path) swarm(ctx context.Context) (*host, error) {
+// swarm is that of the engines of two hosts, for a mode of a run.
+type swarm struct {
+	a, b      *host
+	run, mode string
+}
+
+// manager returns a manager of the Swarm, which is created if there is none and that is allowed.
+func (p swarm) manager(ctx context.Context, create bool) (*host, error) {
 	states := map[*host]engine.SwarmState{}
 	for _, s := range []*host{p.a, p.b} {
 		state, err := s.engine.Swarm(ctx)
@@ -126,19 +133,19 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 		}
 		return p.b, nil
 	case a.Active() && b.Active():
-		return nil, p.noSwarm(p.a, "both engines are Swarm workers, and only a manager can create networks", "use a manager as one of the two hosts")
+		return nil, p.lacking(p.a, "both engines are Swarm workers, and only a manager can create networks", "use a manager as one of the two hosts")
 	case a.Active() || b.Active():
 		other, in := p.a, p.b
 		if a.Active() {
 			other, in = p.b, p.a
 		}
-		return nil, p.noSwarm(other, "the Swarm of host "+in.At+" does not include this engine", "run docker swarm join-token worker on a manager, and the command that it prints on this host")
-	case !p.driver.swarm:
-		return nil, p.noSwarm(p.a, "Swarm is not active", fmt.Sprintf("run docker swarm init --advertise-addr %s there and the command that it prints on host %s, or use --yes to let tare create a Swarm and remove it again", p.a.Address, p.b.At))
+		return nil, p.lacking(other, "the Swarm of host "+in.At+" does not include this engine", "run docker swarm join-token worker on a manager, and the command that it prints on this host")
+	case !create:
+		return nil, p.lacking(p.a, "Swarm is not active", fmt.Sprintf("run docker swarm init --advertise-addr %s there and the command that it prints on host %s, or use --yes to let tare create a Swarm and remove it again", p.a.Address, p.b.At))
 	}
 	both := []*host{p.a, p.b}
 	for _, s := range both {
-		if err := s.engine.RecordSwarmIntent(ctx, p.session.Run); err != nil {
+		if err := s.engine.RecordSwarmIntent(ctx, p.run); err != nil {
 			return nil, err
 		}
 	}
@@ -147,16 +154,16 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 		return nil, err
 	}
 	for _, s := range both {
-		if err := s.engine.RecordSwarmID(ctx, p.session.Run); err != nil {
+		if err := s.engine.RecordSwarmID(ctx, p.run); err != nil {
 			return nil, err
 		}
 	}
 	return p.a, nil
 }
 
-func (p *path) noSwarm(s *host, why, fix string) error {
+func (p swarm) lacking(s *host, why, fix string) error {
 	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: fix}
-	return &driver.Unsupported{Mode: p.Mode, Reason: u.Error()}
+	return &driver.Unsupported{Mode: p.mode, Reason: u.Error()}
 }
 
 // awaitGossip waits until the endpoints of a pair on an existing Swarm's network reach each

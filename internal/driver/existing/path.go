@@ -29,8 +29,6 @@ type path struct {
 	endpoints []*endpoint
 	networks  []madeNetwork
 	onSwarm   bool // the network belongs to a Swarm
-	close     sync.Once
-	closed    error
 }
 
 // host is a host of the path with its engine, nil if the path needs none there.
@@ -52,6 +50,7 @@ type endpoint struct {
 	role      string
 	host      *host
 	container *engine.Container // nil for a host process
+	published netip.AddrPort    // where the client reaches it; invalid without a published port
 }
 
 // versionFacts returns the versions of the engines and the limits they apply.
@@ -78,13 +77,8 @@ func (p *path) versionFacts() []result.Fact {
 // lost returns why the hosts of the path can no longer be read.
 func (p *path) lost() error { return errors.Join(p.a.Monitor.Err(), p.b.Monitor.Err()) }
 
-// shut removes what the path has created and, with the last path of a run, what all paths
+// end removes what the path has created and, with the last path of a run, what all paths
 // shared.
-func (p *path) shut(ctx context.Context) error {
-	p.close.Do(func() { p.closed = p.end(ctx) })
-	return p.closed
-}
-
 func (p *path) end(ctx context.Context) error {
 	errs := make([]error, len(p.endpoints))
 	var wg sync.WaitGroup
@@ -137,6 +131,29 @@ func (p *path) explainError(ctx context.Context, err error) error {
 		}
 	}
 	return err
+}
+
+// starter creates an endpoint of a pair on a host.
+type starter func(ctx context.Context, s *host, role string, pair int) (*endpoint, error)
+
+// eachPair creates the endpoints of each pair, and calls build with them.
+func (p *path) eachPair(ctx context.Context, client, server starter, build func(pair int, from, to *endpoint) error) error {
+	return p.ForEachPair(func(pair int) error {
+		from, err := client(ctx, p.a, containers.Client, pair)
+		if err != nil {
+			return err
+		}
+		to, err := server(ctx, p.b, containers.Server, pair)
+		if err != nil {
+			return err
+		}
+		return build(pair, from, to)
+	})
+}
+
+// onBridge creates an endpoint in a container on the default bridge.
+func (p *path) onBridge(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+	return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{})
 }
 
 // hostEndpoint creates an endpoint that is a host process: in its own container if it has limits,

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 
 	"tare/internal/driver"
-	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
@@ -49,9 +48,9 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 		build = m.desktop
 	}
 	if err := build(p, ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.shut(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.end(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.hostsOf(a, b), Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.hostsOf(a, b), Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p}), nil
 }
 
 // enter opens the hosts of a mode. That may show that an engine runs in a virtual machine,
@@ -109,16 +108,21 @@ func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, err
 	return &host{s.Host(i), e, d.hosts[i].Machine == nil}, err
 }
 
-// publish starts a server in a container with a published port, the first free one from the
-// other drivers' first port on.
-func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint, netip.AddrPort, error) {
-	for tried := 0; ; tried++ {
-		port := p.b.NextPort()
-		to, err := p.containerEndpoint(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
-		if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
-			continue
+// publishAt starts a server in a container with a port that is published at an address, the first free one
+// from the other drivers' first port on.
+func (p *path) publishAt(at netip.Addr) starter {
+	return func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+		for tried := 0; ; tried++ {
+			port := netip.AddrPortFrom(at, s.NextPort())
+			to, err := p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: port, Port: pathspec.FirstPort}}})
+			if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
+				continue
+			}
+			if err == nil {
+				to.published = port
+			}
+			return to, err
 		}
-		return to, netip.AddrPortFrom(at, port), err
 	}
 }
 

@@ -18,20 +18,11 @@ func (p *path) hosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, p.hostEndpoint, p.hostEndpoint, func(pair int, from, to *endpoint) error {
 		if pair == 1 {
-			err = p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, []pathspec.Step{to.process()})
-		}
-		if err != nil {
-			return err
+			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, []pathspec.Step{to.process()}); err != nil {
+				return err
+			}
 		}
 		return p.addPair(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
@@ -42,32 +33,26 @@ func (p *path) hosts(ctx context.Context) error {
 func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.hostEndpoint) }
 
 // bridge: the same from a container behind masquerading.
-func (p *path) bridge(ctx context.Context) error {
-	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
-		return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{})
-	})
-}
+func (p *path) bridge(ctx context.Context) error { return p.behindPort(ctx, p.onBridge) }
 
-func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host, string, int) (*endpoint, error)) error {
+func (p *path) behindPort(ctx context.Context, begin starter) error {
 	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := begin(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, dial, err := p.publish(ctx, pair, at)
+	publish := func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+		to, err := p.publishAt(at)(ctx, s, role, pair)
 		if err != nil && !p.b.HasAddress(ctx, at) {
 			// The host is reached at an address of another machine that forwards to it, so
 			// the port must be published on all addresses.
-			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
-			dial = netip.AddrPortFrom(at, dial.Port())
+			to, err = p.publishAt(netip.IPv4Unspecified())(ctx, s, role, pair)
+			if err == nil {
+				to.published = netip.AddrPortFrom(at, to.published.Port())
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return to, err
+	}
+	return p.eachPair(ctx, begin, publish, func(pair int, from, to *endpoint) error {
 		var left []pathspec.Step
 		if from.Sandboxed {
 			plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
@@ -83,7 +68,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 			return err
 		}
 		if pair == 1 {
-			p.port(dial)
+			p.port(to.published)
 			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, pathspec.Reversed(to.steps(plug))...)
 			if p.a == p.b {
 				p.SetSteps(append(left, right...)...)
@@ -91,7 +76,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 				return err
 			}
 		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), to.published, remote.OneConnection)
 	})
 }
 
@@ -111,15 +96,7 @@ func (p *path) toHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.containerEndpoint(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
-		if err != nil {
-			return err
-		}
-		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, p.onBridge, p.hostEndpoint, func(pair int, from, to *endpoint) error {
 		plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
 		if err != nil {
 			return err
@@ -137,27 +114,19 @@ func (p *path) toHost(ctx context.Context) error {
 // userlandProxy: a process on the host to a port published on loopback, which the engine's
 // rules leave to docker-proxy.
 func (p *path) userlandProxy(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
-		if err != nil {
-			return err
-		}
-		to, dial, err := p.publish(ctx, pair, loopback())
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, p.hostEndpoint, p.publishAt(loopback()), func(pair int, from, to *endpoint) error {
 		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, true)
 		if err != nil {
 			return err
 		}
 		if pair == 1 {
-			p.port(dial)
+			p.port(to.published)
 			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, pathspec.Reversed(to.steps(plug))...)
 			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
 				return err
 			}
 		}
-		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), to.published, remote.TwoConnections)
 	})
 }
 

@@ -22,11 +22,7 @@ const loadBalancer = "k8s/loadbalancer"
 // the path are known.
 func (p *path) loadBalancer(ctx context.Context) error {
 	local := p.order.Options[OptionPolicy] == "Local"
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.b, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		s, err := p.pods.newService(ctx, ends[0], kube.ServiceSpec{Balanced: true, Class: p.order.Options[OptionClass], Local: local})
 		if err != nil {
 			return err
@@ -63,7 +59,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 			p.AddFacts(result.Fact{Name: "replies", Value: p.repliesText()})
 		}
 		return nil
-	})
+	}, wanted{p.b, false})
 }
 
 // repliesText says how replies return on a path through a load balancer. Its own address in place

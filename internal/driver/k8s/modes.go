@@ -43,25 +43,17 @@ func (p *path) nodes(ctx context.Context) error {
 
 // podToPod: a pod to another on the other node, or on the same.
 func (p *path) podToPod(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
 			return err
 		}
 		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
-	})
+	}, wanted{p.a, true}, wanted{p.b, false})
 }
 
 // service: a pod to a service with one pod behind it.
 func (p *path) service(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		s, err := p.pods.newService(ctx, ends[1], kube.ServiceSpec{})
 		if err != nil {
 			return err
@@ -70,16 +62,12 @@ func (p *path) service(ctx context.Context) error {
 			return err
 		}
 		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().through(s.Addresses, pathspec.FirstPort))
-	})
+	}, wanted{p.a, true}, wanted{p.b, false})
 }
 
 // podToNode: a pod to a process on the other node.
 func (p *path) podToNode(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.a, true})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		to := p.process(p.b, false, pair)
 		if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() {
 			p.reached.checkIPv6Device(ctx, p.a, p.b.Address, to6)
@@ -90,22 +78,18 @@ func (p *path) podToNode(ctx context.Context) error {
 			return err
 		}
 		return p.carry(ctx, pair, ends[0], to, nil)
-	})
+	}, wanted{p.a, true})
 }
 
 // nodeToPod: a process on a node to a pod on the other.
 func (p *path) nodeToPod(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.b, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		from := p.process(p.a, true, pair)
 		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
 			return err
 		}
 		return p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
-	})
+	}, wanted{p.b, false})
 }
 
 // nodePort: a process on a node to a service's port on the other, where its pod is. With the option
@@ -117,11 +101,7 @@ func (p *path) nodePort(ctx context.Context) error {
 	if elsewhere {
 		of = p.a
 	}
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{of, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		to := ends[0]
 		s, err := p.pods.newService(ctx, to, kube.ServiceSpec{OnNodes: true, Local: local})
 		if err != nil {
@@ -145,16 +125,12 @@ func (p *path) nodePort(ctx context.Context) error {
 			p.AddFacts(result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
 		}
 		return p.reached.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
-	})
+	}, wanted{of, false})
 }
 
 // hairpin: a pod to itself through its service. Both directions pass its device both ways.
 func (p *path) hairpin(ctx context.Context) error {
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.a, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		to := ends[0]
 		from := *to
 		from.Client = true
@@ -178,7 +154,7 @@ func (p *path) hairpin(ctx context.Context) error {
 			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
 		}
 		return nil
-	})
+	}, wanted{p.a, false})
 }
 
 // carry adds the rules for what is between two endpoints, of which at least one is a pod, and the

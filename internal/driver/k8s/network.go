@@ -25,11 +25,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 	if p.pods.network, err = findNetwork(ctx, p.cluster, p.Mode); err != nil {
 		return err
 	}
-	return p.ForEachPair(func(pair int) error {
-		ends, err := p.pods.start(ctx, pair, wanted{p.a, true}, wanted{p.b, false})
-		if err != nil {
-			return err
-		}
+	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		var steps [2][]pathspec.Step
 		for i, e := range ends {
 			if steps[i], err = p.onNetwork(ctx, pair, e); err != nil {
@@ -45,7 +41,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 			p.AddFacts(result.Fact{Name: "device in the pods", Value: fmt.Sprintf("%s (%s), MTU %d", ends[1].Link.Name, ends[1].Link.Kind, ends[1].Link.MTU)})
 		}
 		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
-	})
+	}, wanted{p.a, true}, wanted{p.b, false})
 }
 
 // findNetwork finds the additional network that a mode names.

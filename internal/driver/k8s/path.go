@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
@@ -28,8 +27,6 @@ type path struct {
 	a, b    *remote.Host // of the client and the server; equal in modes within one node
 	pods    pods
 	reached reached
-	close   sync.Once
-	closed  error
 }
 
 // endpoint is a pod with an agent that reads its network, or a process on the host network.
@@ -37,6 +34,17 @@ type endpoint struct {
 	remote.Endpoint
 	pod  *kube.Pod  // nil for a process on the host network
 	ipv6 netip.Addr // of a pod that has an IPv4 address, too; else invalid
+}
+
+// eachPair starts the wanted pods of each pair, and calls build with them.
+func (p *path) eachPair(ctx context.Context, build func(pair int, ends []*endpoint) error, want ...wanted) error {
+	return p.ForEachPair(func(pair int) error {
+		ends, err := p.pods.start(ctx, pair, want...)
+		if err != nil {
+			return err
+		}
+		return build(pair, ends)
+	})
 }
 
 // process creates an endpoint that is a process on the host network of a node: in the pod of its
@@ -81,13 +89,8 @@ func (p *path) facts(nodes []kube.Node) []result.Fact {
 	return facts
 }
 
-// shut removes what the path has created and, with the last path of a run, what all paths
+// end removes what the path has created and, with the last path of a run, what all paths
 // shared.
-func (p *path) shut(ctx context.Context) error {
-	p.close.Do(func() { p.closed = p.end(ctx) })
-	return p.closed
-}
-
 func (p *path) end(ctx context.Context) error {
 	return errors.Join(p.pods.remove(ctx), p.driver.sessions.Leave(ctx, p.session))
 }

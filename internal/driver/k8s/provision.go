@@ -9,7 +9,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
-	"tare/internal/runid"
 	"tare/internal/study"
 )
 
@@ -40,17 +39,10 @@ func recipes() map[string]recipe {
 
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
-	run, err := runid.New()
-	if err != nil {
-		return err
-	}
-	defer run.Release()
-	o.Run, o.Label, o.Pairs = run.ID, "probe", 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	return remote.ProbeByProvision(ctx, o, func(ctx context.Context, o driver.Order) (*driver.Path, error) {
+		o.Label = "probe" // a mode's name is no label of a pod
+		return d.Provision(ctx, o)
+	})
 }
 
 // Provision builds the mode on the cluster.
@@ -82,9 +74,9 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	p.pods = pods{spec: &p.Path, order: o, driver: d, cluster: c, session: session}
 	p.reached = reached{spec: &p.Path, read: &p.read, pods: &p.pods}
 	if err := p.build(ctx, r); err != nil {
-		return nil, errors.Join(p.provisionError(ctx, err), p.shut(context.WithoutCancel(ctx)))
+		return nil, errors.Join(p.provisionError(ctx, err), p.end(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p}), nil
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"tare/internal/agent"
@@ -82,28 +81,20 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, leave: func(ctx context.Context) error { return d.sessions.Leave(ctx, session) }}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}}
+	leave := func(ctx context.Context) error { return d.sessions.Leave(ctx, session) }
 	p.read = remote.Path{Spec: &p.Path, A: session.Host(0), B: session.Host(b), OnlyCounted: true}
 	if err := p.build(ctx, d.hosts.Route()); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.shut(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), leave(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.hosts.Hosts()[:1+b], Facts: p.facts, Underlay: p.underlay, Lost: p.lost, Foreign: p.read.Foreign, Close: p.shut}), nil
+	return p.DriverPath(driver.Path{Hosts: d.hosts.Hosts()[:1+b], Underlay: p.underlay, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(leave)}), nil
 }
 
 // path is a mode between two machines, or within one.
 type path struct {
 	pathspec.Path
 	read     remote.Path // what agents read of its hosts, added to Path
-	facts    []result.Fact
 	underlay *driver.Underlay
-	leave    func(context.Context) error
-	close    sync.Once
-	closed   error
-}
-
-func (p *path) shut(ctx context.Context) error {
-	p.close.Do(func() { p.closed = p.leave(ctx) })
-	return p.closed
 }
 
 // lost returns why the machines can no longer be read, such as after a connection was cut.
@@ -125,7 +116,7 @@ func (p *path) build(ctx context.Context, route Route) error {
 		} else if device == "" {
 			device = by.Name
 		} else if by.Name != device { // the rules are for the devices of one link
-			p.facts = append(p.facts, result.Fact{Name: "not used", Value: fmt.Sprintf("%s, which host %s reaches through %s instead of %s", at, a.At, by.Name, device)})
+			p.AddFacts(result.Fact{Name: "not used", Value: fmt.Sprintf("%s, which host %s reaches through %s instead of %s", at, a.At, by.Name, device)})
 			continue
 		}
 		dial, listen = append(dial, at), append(listen, b.ListenAddress(ctx, at))
@@ -152,9 +143,9 @@ func (p *path) build(ctx context.Context, route Route) error {
 		return err
 	}
 	for _, at := range dial {
-		p.facts = append(p.facts, result.Fact{Name: "server address", Value: at.String()})
+		p.AddFacts(result.Fact{Name: "server address", Value: at.String()})
 	}
-	p.facts = append(p.facts, result.Fact{Name: "server ports", Value: strings.Join(ports, ", ")})
+	p.AddFacts(result.Fact{Name: "server ports", Value: strings.Join(ports, ", ")})
 	if a != b {
 		p.readLink(ctx)
 	}

@@ -91,3 +91,13 @@ func (x *Sessions) Exclusive(do func() error) error {
 	defer x.mu.Unlock()
 	return do()
 }
+
+// CloseOnce returns a function that calls end the first time, and returns its error each time.
+func CloseOnce(end func(context.Context) error) func(context.Context) error {
+	var once sync.Once
+	var err error
+	return func(ctx context.Context) error {
+		once.Do(func() { err = end(ctx) })
+		return err
+	}
+}

@@ -248,7 +248,7 @@ man:
 # Regenerate the pages of docs/claims after a change of the built-in studies' claims, or after
 # scripts/record-claims.
 claims:
-	go test ./internal/cli -run '^TestClaimPages$$' -update-claims
+	go test ./internal/cli/results -run '^TestClaimPages$$' -update-claims
 
 # Regenerate README's pictures from real runs of about a minute: those of the report and
 # of the terminal.

@@ -35,5 +35,5 @@ func TestBuiltinStudies(t *testing.T) {
 
 // catalogOf returns what the study's own target offers.
 func catalogOf(src []byte) study.Catalog {
-	return New(result.Build{}).on(studyfile.TargetOf(src), hosts.Options{}).Catalog()
+	return New(result.Build{}).On(studyfile.TargetOf(src), hosts.Options{}).Catalog()
 }

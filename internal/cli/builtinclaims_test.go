@@ -210,7 +210,7 @@ func TestClaimStudiesAreShort(t *testing.T) {
 		}
 		s.Seed = 1
 		s := must.Get(study.Resolve(s, a.Catalog()))(t)
-		p := plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s))
+		p := plan.Make(s).WithSetupTimes(a.Target.Drivers.SetupTimes(s))
 		if takes := p.Extent(p.Blocks).Time; takes <= 0 || takes > most {
 			t.Errorf("%s takes %s; want at most %s", name, takes, most)
 		}

@@ -6,127 +6,85 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver"
-	"tare/internal/driver/setting"
-	"tare/internal/hosts"
+	"tare/internal/cli/command"
+	"tare/internal/cli/compare"
+	"tare/internal/cli/measure"
+	"tare/internal/cli/results"
+	"tare/internal/cli/rundir"
+	"tare/internal/cli/selection"
+	"tare/internal/cli/setup"
 	"tare/internal/result"
 	"tare/internal/study"
-	"tare/internal/tool"
-	"tare/internal/traffic/workloads"
-	"tare/internal/wording"
-)
-
-// The exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2   // usage or study error; nothing was created
-	exitEnvironment = 3   // rights, kernel or engine lack what is needed
-	exitUnfit       = 4   // measured, but too noisy to judge
-	exitRegression  = 10  // check found one, or a claim does not hold
-	exitIncomplete  = 11  // check cannot compare what the earlier run has, or a claim cannot be told
-	exitInterrupted = 130 // after teardown
-	exitUnread      = 141 // nobody reads stdout any more: what a shell reports for SIGPIPE, which ends a command that has nothing to remove
 )
 
 // App is the program: its streams, its version and what is registered.
 type App struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	Build          result.Build
-	Date           string       // of the build's commit, RFC 3339; "" if unknown
-	Targets        []hosts.Kind // where hosts can come from
-	Plugin         bool         // called by the docker command, as its plugin
-	Kubectl        bool         // called by kubectl, as its plugin
-	// Program is the name (argument 0) by which this process's program is App. Where labs need it, a command starts it
-	// again by this name as root of a user namespace. If it is "", such a command fails instead.
-	Program string
-
-	// Look finds out what this machine has, for a run that names neither a study nor hosts.
-	Look func(context.Context) hosts.Found
-
-	args   []string      // of Main
-	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
+	selection.Hosts
+	Build   result.Build
+	Date    string // of the build's commit, RFC 3339; "" if unknown
+	Plugin  bool   // called by the docker command, as its plugin
+	Kubectl bool   // called by kubectl, as its plugin
 }
 
 // New is the program with all its targets.
 func New(build result.Build) App {
-	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: hosts.Kinds(), Look: hosts.Look}
-	return a.on(study.Target{}, hosts.Options{})
+	return App{Hosts: selection.New(command.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}), Build: build}
 }
 
-// codeError is an error with its exit code. An empty text has been printed already.
-type codeError struct {
-	code int
-	err  error
-}
-
-func (e *codeError) Error() string { return e.err.Error() }
-func (e *codeError) Unwrap() error { return e.err }
-
-func usage(err error) error       { return &codeError{exitUsage, err} }
-func environment(err error) error { return &codeError{exitEnvironment, err} }
-
-// notReadable is the error for a run that cannot be read: a wrong name, a broken file or a
-// missing permission.
-func notReadable(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return environment(fmt.Errorf("%w: read it as the user who made it, or make it readable", err))
+// Stamp fills what the linker was told nothing of from what Go itself writes into a
+// program that is built in a checkout without the Makefile: the commit, 12 digits of it,
+// with -dirty after them if files were changed, and its date (RFC 3339).
+func Stamp(build result.Build, date string) (result.Build, string) {
+	info, ok := debug.ReadBuildInfo()
+	if build.Commit != "" || !ok {
+		return build, date
 	}
-	return usage(err)
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if revision == "" {
+		return build, date
+	}
+	build.Commit = revision[:min(12, len(revision))]
+	if settings["vcs.modified"] == "true" {
+		build.Commit += "-dirty"
+	}
+	return build, settings["vcs.time"]
 }
-
-// errSilent ends a command that has already printed its outcome.
-var errSilent = errors.New("")
 
 // Main runs a command and returns its exit code.
 func (a App) Main(ctx context.Context, args []string) int {
-	a = a.cleaned()
-	a.args = args
+	a.Streams = a.Cleaned()
+	a.Args = args
 	root := a.root()
 	if a.Plugin {
 		root = a.plugin(root)
 	}
 	if a.Kubectl {
-		root = a.kubectl(root)
+		root = asKubectls(root)
 	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
+	switch unread := a.Unread(err); {
+	case unread && !command.IsCoded(err):
+		return command.ExitUnread
+	case err != nil && !unread && !errors.Is(err, command.ErrSilent):
+		fmt.Fprintf(a.Stderr, "tare: %s\n", command.Shown(err))
 	}
-	unread := a.unread(err)
-	if !errors.Is(err, errSilent) && !unread {
-		fmt.Fprintf(a.Stderr, "tare: %s\n", shown(err))
-	}
-	var coded *codeError
-	switch {
-	case errors.As(err, &coded):
-		return coded.code
-	case unread:
-		return exitUnread
-	}
-	return exitFailed
+	return command.ExitCode(err)
 }
 
-// mostError is how many columns of an error are shown. A file can contain any name.
-const mostError = 4000
-
-// shown is an error cleaned for a terminal.
-func shown(err error) string { return wording.Cut(wording.CleanLines(err.Error()), mostError) }
-
-// manage is the heading of the commands that keep order.
-const manage = "Manage:"
-
+// root is the program's command. Each package of commands has the list of its own.
 func (a App) root() *cobra.Command {
+	runs := rundir.Reader{Hosts: a.Hosts, Build: a.Build}
 	root := &cobra.Command{
 		Use:   "tare",
 		Short: "Measure the network overhead that containers add",
@@ -142,11 +100,11 @@ func (a App) root() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version, err := c.Flags().GetBool("version"); version || err != nil {
-				fmt.Fprintln(a.Stdout, a.versionLine())
+				fmt.Fprintln(a.Stdout, setup.VersionLine(a.Build))
 				return err
 			}
-			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
-				return a.here(c.Context())
+			if tty, _, _ := command.Terminal(a.Stdout); tty && !a.Plugin && !a.Kubectl {
+				return setup.Here(c.Context(), runs)
 			}
 			return c.Help()
 		},
@@ -156,50 +114,55 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(wrongFlag)
-	for _, g := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"Measure:", []*cobra.Command{a.runCommand(), a.planCommand(), a.whichCommand(), a.modesCommand(), a.workloadsCommand(), a.doctorCommand(), a.enginesCommand(), a.imageCommand(), a.k8sCommand()}},
-		{"Explain:", []*cobra.Command{a.whyCommand(), a.explainCommand(), a.reportCommand(), a.serveCommand(), a.exportCommand(), a.claimsCommand()}},
-		{"Compare:", []*cobra.Command{a.compareCommand(), a.checkCommand(), a.historyCommand(), a.combineCommand(), a.judgeCommand()}},
-		{manage, []*cobra.Command{a.lsCommand(), a.pruneCommand(), a.gcCommand(), a.versionCommand()}},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, c := range g.commands {
-			c.GroupID = g.title
-			root.AddCommand(c)
-		}
+	for _, heading := range []string{command.Measure, command.Explain, command.Compare, command.Manage} {
+		root.AddGroup(&cobra.Group{ID: heading, Title: heading})
+	}
+	for _, c := range slices.Concat(measure.Commands(runs), results.Commands(runs), compare.Commands(runs), setup.Commands(runs, a.Date)) {
+		a.completions(c)
+		root.AddCommand(c)
 	}
 	root.SetHelpCommand(helpCommand())
-	root.SetHelpCommandGroupID(manage)
-	root.SetCompletionCommandGroupID(manage)
+	root.SetHelpCommandGroupID(command.Manage)
+	root.SetCompletionCommandGroupID(command.Manage)
 	if !a.Plugin { // there the program is not the root, whose shells these are
 		completionShells(root)
 	}
-	a.completions(root)
 	return root
 }
 
-// Catalog is what a study can name.
-func (a App) Catalog() study.Catalog {
-	c := study.Catalog{Target: a.isTarget, Metric: unitOf, Shared: a.target.Shared, Restricted: a.target.Restricted}
-	for _, m := range a.target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
+// completions completes the flags of a command that are alike in all commands.
+func (a App) completions(c *cobra.Command) {
+	for name, names := range map[string]func() []string{
+		"modes":      a.ModeNames,
+		"workloads":  a.workloadNames,
+		"profile":    study.Profiles,
+		"metrics":    metricNames,
+		"metric":     metricNames,
+		"engine":     func() []string { return []string{"lab", "docker"} },
+		"evidence":   func() []string { return []string{study.On, study.Off} },
+		"max-others": func() []string { return []string{study.Off} },
+	} {
+		command.CompleteFlag(c, name, names)
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.target.Unavailable)) {
-		c.Modes = append(c.Modes, study.Offer{ID: id, Absent: a.target.Unavailable[id], Removed: hosts.Removed(id)})
-	}
-	for _, w := range workloads.All() {
-		spec := w.Spec().WorkloadSpec
-		spec.Tools, spec.BuiltInOnly = tool.ForWorkload(spec.Kind), tool.BuiltInOnly()
-		c.Workloads = append(c.Workloads, spec)
-	}
-	return c
 }
 
-// unitOf is the unit of the metric of that name.
-func unitOf(metric string) (unit string, known bool) {
-	m, known := result.MetricNamed(metric)
-	return m.Unit, known
+func (a App) workloadNames() []string {
+	return command.Names(a.Catalog().Workloads, func(w study.WorkloadSpec) string { return w.Kind })
+}
+
+func metricNames() []string {
+	return command.Names(result.Metrics(), func(m result.Metric) string { return m.Name })
+}
+
+// softMemoryLimit is how much memory a command that reads what somebody else wrote takes
+// before the garbage collector works harder, in bytes. What the readers accept fits below
+// it, with what is made of that.
+const softMemoryLimit = 190 << 20
+
+// limitMemory sets the soft limit for a command. A command that measures has none: the
+// collector must not take CPU time from trials. GOMEMLIMIT overrides it.
+func limitMemory(c *cobra.Command, _ []string) {
+	if c.HasParent() && c.Name() != "run" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemoryLimit)
+	}
 }

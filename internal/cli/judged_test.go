@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/cli"
+	"tare/internal/cli/rundir"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/testkit/must"
@@ -40,8 +41,8 @@ func TestKilledRunIsJudged(t *testing.T) {
 		if trialsIn(out) < 12 {
 			return false
 		}
-		run, err := cli.New(result.Build{}).Judged(out)
-		return err == nil && len(run.Losses) > 0
+		in, err := rundir.Reader{Hosts: cli.New(result.Build{}).Hosts}.Load(out)
+		return err == nil && len(in.Run.Losses) > 0
 	})
 	must.Do(t, p.cmd.Process.Kill())
 	p.wait(t)
@@ -49,7 +50,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 		p := start(t, dir, "gc")
 		return p.wait(t) == 0
 	})
-	run := must.Get(cli.New(result.Build{}).Judged(out))(t)
+	run := must.Get(rundir.Reader{Hosts: cli.New(result.Build{}).Hosts}.Load(out))(t).Run
 	must.Equal(t, modesAsked(readRun(t, whole)), modesAsked(run))
 	if len(run.ID) != 8 || run.Profile != "quick" || run.Tare.Version == "" || len(run.Hosts) != 2 || len(run.Hosts[0].Facts) == 0 || run.Modes[0].Topology == nil {
 		t.Errorf("not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
@@ -82,7 +83,7 @@ func judgedAlike(t *testing.T, dir string, others ...string) {
 		must.Do(t, os.WriteFile(filepath.Join(bare, name), data, 0o600))
 	}
 	want := readRun(t, dir)
-	got := must.Get(cli.New(result.Build{}).Judged(bare))(t)
+	got := must.Get(rundir.Reader{Hosts: cli.New(result.Build{}).Hosts}.Load(bare))(t).Run
 	if !slices.ContainsFunc(want.Cells, func(c result.Cell) bool { return c.FlipP != nil }) { // of a program without that test
 		for i := range got.Cells {
 			got.Cells[i].FlipP = nil

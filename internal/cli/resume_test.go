@@ -35,7 +35,7 @@ func loop(t *testing.T, build result.Build, args ...string) (code int, stdout, s
 	t.Helper()
 	var out, errs bytes.Buffer
 	app := cli.New(build)
-	app.Targets = append(app.Targets, sketchKind())
+	app.Kinds = append(app.Kinds, sketchKind())
 	app.Stdout, app.Stderr = &out, &errs
 	code = app.Main(t.Context(), args)
 	return code, out.String(), errs.String()

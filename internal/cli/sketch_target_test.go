@@ -122,7 +122,7 @@ func TestSketchTarget(t *testing.T) {
 	for _, args := range [][]string{{"plan", file}, {"run", file, "--out", out}, {"report", out}, {"export", out}} {
 		var stdout, stderr bytes.Buffer
 		app := cli.New(result.Build{Version: "test"})
-		app.Targets = append(app.Targets, sketchKind())
+		app.Kinds = append(app.Kinds, sketchKind())
 		app.Stdout, app.Stderr = &stdout, &stderr
 		if code := app.Main(t.Context(), args); code != 0 {
 			t.Fatalf("tare %s ends with %d: %s%s", strings.Join(args, " "), code, stdout.String(), stderr.String())
@@ -150,7 +150,7 @@ func TestSketchTarget(t *testing.T) {
 	for _, name := range []string{"command:", "commander:x", "command"} {
 		var stderr bytes.Buffer
 		app := cli.New(result.Build{Version: "test"})
-		app.Targets, app.Stderr = append(app.Targets, sketchKind()), &stderr
+		app.Kinds, app.Stderr = append(app.Kinds, sketchKind()), &stderr
 		if code := app.Main(t.Context(), []string{"run", "--engine", name}); code != 2 {
 			t.Errorf("--engine %s ends with %d: %s", name, code, stderr.String())
 		}

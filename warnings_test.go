@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/testkit/must"
+	"tare/internal/tool"
 	"tare/internal/warning"
 )
 
@@ -30,6 +31,22 @@ func table(section warning.Section) string {
 		}
 	}
 	return out.String()
+}
+
+// docs/tools.md has the table of what external tools do not support.
+func TestToolsPage(t *testing.T) {
+	table := "| parameter | value | with a tool |\n|---|---|---|\n"
+	for _, l := range tool.Lacks() {
+		effect := "ignored (`tool_ignored`)"
+		switch {
+		case l.Fatal:
+			effect = "the trial fails"
+		case l.Unset:
+			effect = "a study cannot set it; a default is " + effect
+		}
+		table += fmt.Sprintf("| `%s` | %s | %s |\n", l.Key, l.Value, effect)
+	}
+	generatedBelow(t, "docs/tools.md", "## What differs", table)
 }
 
 // docs/warnings.md has a table for each section of the registry, and docs/tools.md that of

@@ -36,8 +36,8 @@ func (j job) notes() []result.Note {
 			add(warning.ToolBuffers, "%s set both buffers to %d bytes, although one was to be left to the kernel", j.Tool, j.grantedBuffer)
 		}
 	}
-	for _, l := range lacks() {
-		if !l.fatal && l.has(j) {
+	for _, l := range Lacks() {
+		if !l.Fatal && l.has(j) {
 			add(warning.ToolIgnored, "%s", l.text(j))
 		}
 	}

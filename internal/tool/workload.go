@@ -161,8 +161,8 @@ func (w workload) checkSupported(j job) error {
 	case j.side == atClient && j.port == 0:
 		return fmt.Errorf("%s has no port", j.Address)
 	}
-	for _, l := range lacks() {
-		if l.fatal && l.has(j) {
+	for _, l := range Lacks() {
+		if l.Fatal && l.has(j) {
 			return errors.New(l.text(j))
 		}
 	}

@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	must.Do(t, os.WriteFile(file, []byte(everyWorkload), 0o600))
 	var stdout, stderr bytes.Buffer
 	app := cli.New(result.Build{Version: "test"})
-	app.Targets = []hosts.Kind{hosts.MachinesKind(connect)}
+	app.Kinds = []hosts.Kind{hosts.MachinesKind(connect)}
 	app.Stdout, app.Stderr = &stdout, &stderr
 	if code := app.Main(t.Context(), []string{"run", file, "--host", "ssh://windows", "--host", "ssh://linux", "--out", out}); code != 0 {
 		t.Fatalf("tare run ends with %d: %s%s", code, stdout.String(), stderr.String())

@@ -20,15 +20,15 @@ const (
 )
 
 // explanations returns why a mode is slower than its baseline, or that the run does not tell, for each
-// workload of a ladder that asks for it.
+// workload of a cost by parts that asks for it.
 func (e *evaluation) explanations() []result.Explanation {
-	if e.run.Ladder == nil || !e.in.Study.Ladder.Causes {
+	if e.run.CostByParts == nil || !e.in.Study.CostByParts.Causes {
 		return nil
 	}
 	var out []result.Explanation
-	for _, c := range e.run.Ladder.Costs {
+	for _, c := range e.run.CostByParts.Costs {
 		if !strings.HasPrefix(c.Metric, result.CPUCost) {
-			x := explainer{evaluation: e, ladder: e.run.Ladder, cost: c}
+			x := explainer{evaluation: e, costByParts: e.run.CostByParts, cost: c}
 			out = append(out, x.cause())
 		}
 	}
@@ -38,8 +38,8 @@ func (e *evaluation) explanations() []result.Explanation {
 // explainer finds the cause of the cost of a mode in one workload.
 type explainer struct {
 	*evaluation
-	ladder *result.Ladder
-	cost   result.LadderCost
+	costByParts *result.CostByParts
+	cost        result.PartCosts
 }
 
 func (x explainer) cause() result.Explanation {
@@ -52,22 +52,22 @@ func (x explainer) cause() result.Explanation {
 		out.Next = "--full-rate, if the nodes may be loaded as much as a path carries"
 		return out
 	case whole == nil || base == nil || whole.CI == nil:
-		out.Kind, out.Text = result.ExplainedUnknown, fmt.Sprintf("it is not known whether %s is slower than %s: too few blocks have both", x.ladder.Mode, x.ladder.Baseline)
+		out.Kind, out.Text = result.ExplainedUnknown, fmt.Sprintf("it is not known whether %s is slower than %s: too few blocks have both", x.costByParts.Mode, x.costByParts.Baseline)
 		out.Next = "more blocks: --profile standard"
 		return out
 	case whole.CI[1] < -margin*base.Value:
 		out.Kind = result.ExplainedUnknown
-		out.Text = fmt.Sprintf("%s is faster than %s by %s %s, which a longer path should not be: the two had different conditions", x.ladder.Mode, x.ladder.Baseline, x.amount(&result.Amount{Value: -whole.Value, CI: &result.Interval{-whole.CI[1], -whole.CI[0]}}), x.unit())
+		out.Text = fmt.Sprintf("%s is faster than %s by %s %s, which a longer path should not be: the two had different conditions", x.costByParts.Mode, x.costByParts.Baseline, x.amount(&result.Amount{Value: -whole.Value, CI: &result.Interval{-whole.CI[1], -whole.CI[0]}}), x.unit())
 		out.Next = "another run on nodes with CPUs to spare (--nodes)"
 		return out
 	case whole.CI[1] <= margin*base.Value:
 		out.Kind = result.ExplainedNone
-		out.Text = fmt.Sprintf("%s is not slower than %s between these nodes: at most %s more, and %s in all", x.ladder.Mode, x.ladder.Baseline, x.value(whole.CI[1]), x.value(base.Value))
+		out.Text = fmt.Sprintf("%s is not slower than %s between these nodes: at most %s more, and %s in all", x.costByParts.Mode, x.costByParts.Baseline, x.value(whole.CI[1]), x.value(base.Value))
 		out.Next = "if a program is slower in a pod, look beside the path: a CPU limit (--cpu-limit N), other nodes (--nodes), sidecars, name resolution"
 		return out
 	case whole.CI[0] <= 0:
 		out.Kind = result.ExplainedUnknown
-		out.Text = fmt.Sprintf("the run does not tell whether %s is slower than %s: the difference is %s %s", x.ladder.Mode, x.ladder.Baseline, x.amount(whole), x.unit())
+		out.Text = fmt.Sprintf("the run does not tell whether %s is slower than %s: the difference is %s %s", x.costByParts.Mode, x.costByParts.Baseline, x.amount(whole), x.unit())
 		out.Next = "more blocks (--profile standard), and nodes with less other load (--nodes)"
 		return out
 	}
@@ -77,7 +77,7 @@ func (x explainer) cause() result.Explanation {
 		}
 	}
 	out.Kind = result.ExplainedUnknown
-	out.Text = fmt.Sprintf("%s is slower than %s by %s %s, and no part of the path alone is shown to cost it", x.ladder.Mode, x.ladder.Baseline, x.amount(whole), x.unit())
+	out.Text = fmt.Sprintf("%s is slower than %s by %s %s, and no part of the path alone is shown to cost it", x.costByParts.Mode, x.costByParts.Baseline, x.amount(whole), x.unit())
 	out.Next = "more blocks (--profile standard) make the intervals of the parts narrower"
 	return out
 }
@@ -126,11 +126,11 @@ func three(v float64) string {
 // limited: a CPU limit stops the pods. Either the step of the limit is shown to cost, or the
 // kernel counted it.
 func (x explainer) limited(out *result.Explanation) bool {
-	throttled, known := x.mean(x.ladder.Mode, func(t result.Trial) (float64, bool) {
+	throttled, known := x.mean(x.costByParts.Mode, func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[result.MachineThrottled]
 		return v / t.Traffic, ok && t.Traffic > 0
 	})
-	i := slices.IndexFunc(x.cost.Steps, func(s result.LadderStep) bool { return slices.Contains(s.Parts, result.PartCPULimit) })
+	i := slices.IndexFunc(x.cost.Steps, func(s result.PartCost) bool { return slices.Contains(s.Parts, result.PartCPULimit) })
 	step := i >= 0 && shown(x.cost.Steps[i].Cost)
 	if !step && !(known && throttled > muchThrottled) {
 		return false
@@ -165,8 +165,8 @@ func (x explainer) segments(out *result.Explanation) bool {
 		}
 		return float64(t.Client.MSS), true
 	}
-	own, has := x.mean(x.ladder.Mode, size)
-	base, had := x.mean(x.ladder.Baseline, size)
+	own, has := x.mean(x.costByParts.Mode, size)
+	base, had := x.mean(x.costByParts.Baseline, size)
 	if !has || !had || own >= smallSegments*base {
 		return false
 	}
@@ -179,7 +179,7 @@ func (x explainer) segments(out *result.Explanation) bool {
 // mtus returns the largest MTU of the devices of the pods, and that of the tunnel's device with
 // its name, 0 if there is none.
 func (x explainer) mtus() (pod, tunnel int, name string) {
-	i := slices.IndexFunc(x.run.Modes, func(m result.Mode) bool { return m.ID == x.ladder.Mode })
+	i := slices.IndexFunc(x.run.Modes, func(m result.Mode) bool { return m.ID == x.costByParts.Mode })
 	if i < 0 || x.run.Modes[i].Topology == nil {
 		return 0, 0, ""
 	}
@@ -208,8 +208,8 @@ func (x explainer) resent(out *result.Explanation) bool {
 		}
 		return float64(*t.Client.Retransmits) * float64(t.Client.MSS) / (float64(t.Client.Sent) * t.Window / t.Traffic), true
 	}
-	own, has := x.mean(x.ladder.Mode, share)
-	base, had := x.mean(x.ladder.Baseline, share)
+	own, has := x.mean(x.costByParts.Mode, share)
+	base, had := x.mean(x.costByParts.Baseline, share)
 	if !has || !had || own < muchResent || own < 3*base {
 		return false
 	}
@@ -221,7 +221,7 @@ func (x explainer) resent(out *result.Explanation) bool {
 
 // step: the part that costs most.
 func (x explainer) step(out *result.Explanation) bool {
-	var steps []result.LadderStep
+	var steps []result.PartCost
 	for _, s := range x.cost.Steps {
 		if !s.Beyond && shown(s.Cost) {
 			steps = append(steps, s)
@@ -230,7 +230,7 @@ func (x explainer) step(out *result.Explanation) bool {
 	if len(steps) == 0 {
 		return false
 	}
-	top := slices.MaxFunc(steps, func(a, b result.LadderStep) int { return cmp.Compare(a.Cost.Value, b.Cost.Value) })
+	top := slices.MaxFunc(steps, func(a, b result.PartCost) int { return cmp.Compare(a.Cost.Value, b.Cost.Value) })
 	out.Kind, out.Part = result.ExplainedPart, strings.Join(top.Parts, ", ")
 	cause, seen := x.title(top.Parts), fmt.Sprintf("it adds %s to the time %s, of %s in all", x.amount(top.Cost), x.unit(), x.value(x.cost.Whole.Value))
 	out.Next = x.nextFor(top)
@@ -254,7 +254,7 @@ func shortTitle(parts []string) string {
 // title is what the parts of a step are.
 func (x explainer) title(parts []string) string {
 	var out []string
-	for _, r := range x.ladder.Rungs {
+	for _, r := range x.costByParts.Modes {
 		if slices.Contains(parts, r.Part) {
 			out = append(out, cmp.Or(r.Title, r.Part))
 		}
@@ -265,16 +265,16 @@ func (x explainer) title(parts []string) string {
 // apart tells what pods cost within one node from what is left for what is between the nodes, and
 // replaces the cause by the larger of the two if that is shown.
 func (x explainer) apart(out *result.Explanation, cause, seen *string) bool {
-	w := x.in.Study.Ladder.Within
+	w := x.in.Study.CostByParts.Within
 	i := slices.IndexFunc(timeUnits(), func(u timeUnit) bool { return u.metric == x.cost.Metric })
 	if w == nil || i < 0 {
 		return false
 	}
-	l := ladder{table: tabulate(x.run.Modes, []string{x.cost.Workload}, x.in.Trials)}
+	l := costByParts{table: tabulate(x.run.Modes, []string{x.cost.Workload}, x.in.Trials)}
 	of := func(mode string) []reading {
 		return timesOf(l.table.values(mode, x.cost.Workload, x.cost.Metric), timeUnits()[i].rate)
 	}
-	within, across := differences(of(w.Mode), of(w.Baseline)), differences(of(w.Across), of(x.ladder.Baseline))
+	within, across := differences(of(w.Mode), of(w.Baseline)), differences(of(w.Across), of(x.costByParts.Baseline))
 	inside, rest := amount(within), amount(differences(across, within))
 	if inside == nil || inside.CI == nil || rest == nil || rest.CI == nil {
 		return false
@@ -293,7 +293,7 @@ func (x explainer) apart(out *result.Explanation, cause, seen *string) bool {
 }
 
 // nextFor is what could be changed, or what would tell more, by the part of a step.
-func (x explainer) nextFor(s result.LadderStep) string {
+func (x explainer) nextFor(s result.PartCost) string {
 	if slices.Contains(s.Parts, result.PartService) {
 		return "compare a run with --decoy-services 1000: if the cost grows with the number of services, kube-proxy's mode nftables, or a proxy in eBPF, does not"
 	}
@@ -308,13 +308,13 @@ func (x explainer) cpu() string {
 		n := t.Metrics[x.cost.Metric] * t.Traffic
 		return soft / n, ok && n > 0
 	}
-	own, has := x.mean(x.ladder.Mode, each)
-	base, had := x.mean(x.ladder.Baseline, each)
+	own, has := x.mean(x.costByParts.Mode, each)
+	base, had := x.mean(x.costByParts.Baseline, each)
 	if !has || !had || base <= 0 || own < moreCPU*base {
 		return ""
 	}
 	text := fmt.Sprintf("; the nodes spend %.1f times as much CPU time in soft interrupts %s", own/base, x.unit())
-	full, known := x.mean(x.ladder.Mode, func(t result.Trial) (float64, bool) {
+	full, known := x.mean(x.costByParts.Mode, func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[result.MachineFullest]
 		return v, ok
 	})
@@ -324,9 +324,9 @@ func (x explainer) cpu() string {
 	return text
 }
 
-// fact is a fact of the explained mode, or of the last rung below it that has it.
+// fact is a fact of the explained mode, or of the last mode below it that has it.
 func (x explainer) fact(name string) string {
-	for _, r := range slices.Backward(x.ladder.Rungs) {
+	for _, r := range slices.Backward(x.costByParts.Modes) {
 		for _, m := range x.run.Modes {
 			for _, f := range m.Facts {
 				if m.ID == r.Mode && f.Name == name {

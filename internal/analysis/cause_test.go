@@ -17,16 +17,16 @@ import (
 func clusterRun(us map[string]float64, change func(*result.Trial)) (result.Run, Evidence) {
 	in := Evidence{Study: study.Study{
 		Margin: 0.03, Workloads: []study.Workload{{ID: "rr", Kind: "tcp_rr"}},
-		Ladder: &study.Ladder{
+		CostByParts: &study.CostByParts{
 			Of:     "pod",
 			Causes: true,
-			Rungs:  []study.Rung{{Mode: "hostnet"}, {Mode: "node-to-pod", Part: result.PartServerPod, Title: "the server is in a pod"}, {Mode: "pod", Part: result.PartClientPod, Title: "the client is in a pod, too"}},
+			Modes:  []study.PartMode{{Mode: "hostnet"}, {Mode: "node-to-pod", Part: result.PartServerPod, Title: "the server is in a pod"}, {Mode: "pod", Part: result.PartClientPod, Title: "the client is in a pod, too"}},
 			Within: &study.Within{Baseline: "local", Mode: "pod-local", Across: "pod"},
 		},
 	}}
 	if _, has := us["limited"]; has {
-		in.Study.Ladder.Of = "limited"
-		in.Study.Ladder.Rungs = append(in.Study.Ladder.Rungs, study.Rung{Mode: "limited", Part: result.PartCPULimit, Title: "a limit"})
+		in.Study.CostByParts.Of = "limited"
+		in.Study.CostByParts.Modes = append(in.Study.CostByParts.Modes, study.PartMode{Mode: "limited", Part: result.PartCPULimit, Title: "a limit"})
 	}
 	var run result.Run
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -111,7 +111,7 @@ func TestExplanations(t *testing.T) {
 		if tt.edit != nil {
 			tt.edit(&run, &in)
 		}
-		got := Evaluate(run, in).Ladder.Explanations
+		got := Evaluate(run, in).CostByParts.Explanations
 		if len(got) != 1 || got[0].Kind != tt.kind || got[0].Part != tt.part || got[0].Next == "" || got[0].Workload != "rr" {
 			t.Errorf("%s: %+v", name, got)
 			continue
@@ -129,7 +129,7 @@ func TestExplanationOfSegments(t *testing.T) {
 				t.Client.MSS = own
 			}
 		})
-		got := Evaluate(run, in).Ladder.Explanations
+		got := Evaluate(run, in).CostByParts.Explanations
 		if len(got) != 1 || got[0].Kind != want || want == result.ExplainedMTU && !strings.Contains(got[0].Text, fmt.Sprintf("segments carry %d bytes, and 8948", own)) {
 			t.Errorf("%d: %+v", own, got)
 		}
@@ -142,14 +142,14 @@ func TestNoExplanationAtOneRate(t *testing.T) {
 		t.Metrics = map[string]float64{"goodput": 1e9}
 	})
 	run.Paces = []result.Pace{{Workload: "rr", Rate: 1e9}}
-	if got := Evaluate(run, in).Ladder.Explanations; len(got) != 1 || got[0].Kind != result.ExplainedUnknown || !strings.Contains(got[0].Next, "--full-rate") {
+	if got := Evaluate(run, in).CostByParts.Explanations; len(got) != 1 || got[0].Kind != result.ExplainedUnknown || !strings.Contains(got[0].Next, "--full-rate") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A ladder that does not ask for causes has none.
+// A cost by parts that does not ask for causes has none.
 func TestNoExplanationUnasked(t *testing.T) {
 	run, in := clusterRun(map[string]float64{"hostnet": 10, "node-to-pod": 14, "pod": 15}, nil)
-	in.Study.Ladder.Causes = false
-	must.Equal(t, []result.Explanation(nil), Evaluate(run, in).Ladder.Explanations)
+	in.Study.CostByParts.Causes = false
+	must.Equal(t, []result.Explanation(nil), Evaluate(run, in).CostByParts.Explanations)
 }

@@ -21,7 +21,7 @@ func (c Chance) Wrong() float64 { return level * float64(c.Comparisons) }
 // WrongFamilies is the largest expected number of families in which a difference is claimed that does not exist.
 func (c Chance) WrongFamilies() float64 { return level * float64(c.Families) }
 
-// ChanceOf counts the cells, the comparisons that the study asks for, and the steps of a ladder. What is too noisy to judge, has
+// ChanceOf counts the cells, the comparisons that the study asks for, and the steps of a cost by parts. What is too noisy to judge, has
 // too few blocks or no ratio has no part in it, nor have tests that give no verdict: of a ranking, of a crossing, of a claim. A
 // metric that states another one in other units ([result.RestatedAs]) can only be wrong together with it, and counts with it.
 func ChanceOf(run result.Run) Chance {
@@ -70,10 +70,10 @@ func ChanceOf(run result.Run) Chance {
 		}
 		count(pair{kind: "comparisons", metric: c.Metric}, c.Verdict, c.P != nil && c.N >= stats.MinPairs && !restated(pair{"comparisons", c.ID, c.A.Workload, c.B.Workload, c.Metric}) && !noisy)
 	}
-	if run.Ladder != nil {
+	if run.CostByParts != nil {
 		seen := map[pair]bool{}
-		for _, c := range run.Ladder.Costs {
-			for _, steps := range [][]result.LadderStep{c.Steps, c.Removals} {
+		for _, c := range run.CostByParts.Costs {
+			for _, steps := range [][]result.PartCost{c.Steps, c.Removals} {
 				for _, s := range steps {
 					step := pair{"ladder", s.With, s.Without, c.Workload, c.Metric}
 					count(pair{kind: "ladder", metric: c.Metric}, s.Verdict, s.RatioCI != nil && !seen[step] && !run.NoisyIn(c.Workload))

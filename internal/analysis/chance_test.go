@@ -96,9 +96,9 @@ func TestChanceOf(t *testing.T) {
 		},
 		NoisyWorkloads: []string{"loud"},
 		Comparisons:    []result.Comparison{{ID: "x", A: result.Side{ID: "a", Workload: "rr"}, B: result.Side{ID: "b", Workload: "rr"}, Metric: "m", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Better}}},
-		Ladder: &result.Ladder{Costs: []result.LadderCost{{Workload: "rr", Metric: "m",
-			Steps:    []result.LadderStep{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}},
-			Removals: []result.LadderStep{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}}}}},
+		CostByParts: &result.CostByParts{Costs: []result.PartCosts{{Workload: "rr", Metric: "m",
+			Steps:    []result.PartCost{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}},
+			Removals: []result.PartCost{{With: "b", Without: "a", RatioCI: &ci, Verdict: result.Worse}}}}},
 	}
 	got := ChanceOf(run)
 	must.Equal(t, Chance{Comparisons: 6, Verdicts: 5, Families: 5}, got)

@@ -54,9 +54,9 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.pressed()
 	e.run.Scenarios = scenarios(s)
 	e.run.Comparisons = Comparisons(judged, e.run.Scenarios, asked(s))
-	e.run.Ladder = ExplainLadder(judged, s.Ladder, e.run.Breakdowns)
-	if e.run.Ladder != nil {
-		e.run.Rankings = nil // its modes are steps of one path, and the ladder compares them
+	e.run.CostByParts = CostsByPart(judged, s.CostByParts, e.run.Breakdowns)
+	if e.run.CostByParts != nil {
+		e.run.Rankings = nil // its modes are steps of one path, which are compared as such
 	}
 	e.run.Claims = EvaluateClaims(judged, s, e.run)
 	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
@@ -67,8 +67,8 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)
 	e.run.Requests = RequestsOf(plan.Workloads(s))
 	e.run.TCPLimits = e.limitTCP()
-	if e.run.Ladder != nil {
-		e.run.Ladder.Explanations = e.explanations()
+	if e.run.CostByParts != nil {
+		e.run.CostByParts.Explanations = e.explanations()
 	}
 	e.add(warnings)
 	e.add(disagreements)

@@ -272,12 +272,12 @@ func TestFalseRankings(t *testing.T) {
 	}
 }
 
-// The steps of a ladder are compared by the ladder, and not as a ranking.
-func TestLadderHasNoRanking(t *testing.T) {
+// The steps of a cost by parts are compared as such, and not as a ranking.
+func TestCostByPartsHasNoRanking(t *testing.T) {
 	in := built(5, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
 	s := study.Study{Workloads: []study.Workload{{Kind: "tcp_rr", ID: "rr"}}}
-	for _, l := range []*study.Ladder{nil, threeParts()} {
-		s.Ladder = l
+	for _, l := range []*study.CostByParts{nil, threeParts()} {
+		s.CostByParts = l
 		run := Evaluate(result.Run{Modes: in.Modes}, Evidence{Study: s, Trials: in.Trials})
 		if n := len(run.Rankings); (n == 0) != (l != nil) {
 			t.Errorf("with the ladder %v: %d rankings of %d cells", l, n, len(run.Cells))

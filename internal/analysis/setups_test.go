@@ -101,7 +101,7 @@ func TestSetupsOfIdenticalModes(t *testing.T) {
 	}
 }
 
-// Comparisons that a study asks for, the steps of a ladder, the width by which a run stops, and changes between runs have the
+// Comparisons that a study asks for, the steps of a cost by parts, the width by which a run stops, and changes between runs have the
 // interval of the set-ups as cells have: from three set-ups of nine blocks far wider than from nine.
 func TestSetupsInEveryInterval(t *testing.T) {
 	each, threes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int{1, 1, 1, 2, 2, 2, 3, 3, 3}
@@ -117,8 +117,8 @@ func TestSetupsInEveryInterval(t *testing.T) {
 		for _, c := range Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"mode0"}, B: []string{"host"}}}) {
 			out["comparison"] = log(c.RatioCI)
 		}
-		ladder := ExplainLadder(in, &study.Ladder{Of: "mode0", Rungs: []study.Rung{{Mode: "host"}, {Mode: "mode0", Part: "p"}}}, nil)
-		step := ladder.Costs[0].Steps[0]
+		costByParts := CostsByPart(in, &study.CostByParts{Of: "mode0", Modes: []study.PartMode{{Mode: "host"}, {Mode: "mode0", Part: "p"}}}, nil)
+		step := costByParts.Costs[0].Steps[0]
 		out["step of a ladder"], out["time of a step"] = log(step.RatioCI), step.Cost.CI[1]-step.Cost.CI[0]
 		for _, r := range Ratios(in) {
 			lo, hi, _ := r.Ratio.Interval(0.95)

@@ -13,7 +13,7 @@ func TestPartsCanBeAvoided(t *testing.T) {
 		for _, m := range r.Driver.Modes() {
 			for _, p := range m.Parts {
 				parts++
-				rung := study.Rung{Avoid: p.Avoid}
+				rung := study.PartMode{Avoid: p.Avoid}
 				field, _ := study.Find(rung.Fields(), "avoid")
 				if problem := field.Check(); p.Avoid == "" || problem != "" {
 					t.Errorf("%s: %s: %q: %s", m.ID, p.ID, p.Avoid, problem)

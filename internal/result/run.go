@@ -56,12 +56,12 @@ type Run struct {
 	// comparisons that it requests in addition to the baselines.
 	Scenarios   []Scenario   `json:"scenarios,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
-	// Ladder explains the cost of one mode by its parts, nil if the study does not ask.
-	Ladder *Ladder `json:"ladder,omitempty"`
+	// CostByParts explains the cost of one mode by its parts, nil if the study does not ask.
+	CostByParts *CostByParts `json:"ladder,omitempty"`
 	// Claims are the published claims that the study holds the run against.
 	Claims []Claim `json:"claims,omitempty"`
 	// Rankings order the modes by each metric, with the ties between them. Absent where no
-	// more than two modes are compared, and with a Ladder.
+	// more than two modes are compared, and with a CostByParts.
 	Rankings []Ranking `json:"rankings,omitempty"`
 	// Agreements report, for workloads that are also measured with a second tool, whether
 	// the two tools agree on the cost of each mode.

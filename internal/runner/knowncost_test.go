@@ -12,7 +12,7 @@ import (
 	"tare/internal/study"
 )
 
-// A ladder finds a known cost with the right sign and size: as many rules without effect once
+// A cost by parts finds a known cost with the right sign and size: as many rules without effect once
 // more cost as much as the first time. Each packet is compared with all of them, so the cost
 // follows their number; it is far above the noise. It is not exactly proportional (the longer
 // table fits the caches differently: 6 % were seen where the intervals had 3 %), so the two are
@@ -23,7 +23,7 @@ func TestAloneKnownCost(t *testing.T) {
 		s.Modes = append(s.Modes,
 			study.Mode{ID: first, Mode: "netns/published", With: map[string]string{"noop_rules": "1000"}},
 			study.Mode{ID: second, Mode: "netns/published", With: map[string]string{"noop_rules": "2000"}})
-		s.Ladder = &study.Ladder{Of: second, Rungs: []study.Rung{
+		s.CostByParts = &study.CostByParts{Of: second, Modes: []study.PartMode{
 			{Mode: "host"}, {Mode: "netns/published", Part: "published"}, {Mode: first, Part: "first"}, {Mode: second, Part: "second"},
 		}}
 		s.Blocks = 8
@@ -31,12 +31,12 @@ func TestAloneKnownCost(t *testing.T) {
 		w.RequestSize, w.ResponseSize, w.Placement, w.Slice = 1, 1, study.OneCore, study.Duration(25*time.Millisecond)
 		w.Duration = study.Duration(500 * time.Millisecond)
 	}, nil)
-	i := slices.IndexFunc(run.Ladder.Costs, func(c result.LadderCost) bool { return c.Metric == "transaction_rate" })
+	i := slices.IndexFunc(run.CostByParts.Costs, func(c result.PartCosts) bool { return c.Metric == "transaction_rate" })
 	if i < 0 {
-		t.Fatalf("no cost of a transaction: %+v", run.Ladder)
+		t.Fatalf("no cost of a transaction: %+v", run.CostByParts)
 	}
-	costs := map[string]result.LadderStep{}
-	for _, s := range run.Ladder.Costs[i].Steps {
+	costs := map[string]result.PartCost{}
+	for _, s := range run.CostByParts.Costs[i].Steps {
 		costs[s.With] = s
 		if s.Cost == nil || s.Cost.CI == nil {
 			t.Fatalf("%s has no cost with an interval: %+v, modes %+v", s.With, s, run.Modes)
@@ -44,7 +44,7 @@ func TestAloneKnownCost(t *testing.T) {
 		t.Logf("%s costs %.2f us (%.2f .. %.2f) a transaction more than %s", s.With, 1e6*s.Cost.Value, 1e6*s.Cost.CI[0], 1e6*s.Cost.CI[1], s.Without)
 	}
 	a, b := costs[first], costs[second]
-	for _, s := range []result.LadderStep{a, b} {
+	for _, s := range []result.PartCost{a, b} {
 		if s.Cost.CI[0] <= 0 || s.Verdict != result.Worse {
 			t.Errorf("1000 rules more in %s: %+v, verdict %s; want a cost", s.With, s.Cost, s.Verdict)
 		}

@@ -153,7 +153,7 @@ func (s Study) narrow(cat Catalog) Study {
 			claims = append(claims, c)
 		}
 	}
-	s.Scenarios, s.Compare, s.Ladder, s.Claims = scenarios, compare, s.Ladder.narrow(modes), claims
+	s.Scenarios, s.Compare, s.CostByParts, s.Claims = scenarios, compare, s.CostByParts.narrow(modes), claims
 	return s
 }
 

@@ -17,7 +17,7 @@ type Study struct {
 	Workloads                         []Workload
 	Scenarios                         []Scenario
 	Compare                           []Comparison
-	Ladder                            *Ladder
+	CostByParts                       *CostByParts
 	Claims                            []Claim
 	Blocks                            int
 	Stop                              *Stop
@@ -58,7 +58,7 @@ func (s *Study) Fields() []Field {
 		key("workloads", listOf(&s.Workloads, "workload", "workload", false), "traffic to generate: a name, or a mapping with parameters").with(DecidesNothing),
 		key("scenarios", listOf(&s.Scenarios, "scenario", "", false), "names for pairs of a mode and a workload").with(DecidesNothing),
 		key("compare", listOf(&s.Compare, "comparison", "", false), "pairs of scenarios or modes to compare, in addition to the baselines").with(DecidesNothing),
-		key("ladder", optionalOf(&s.Ladder), "explains the cost of a mode by its parts, from modes that differ by one part each").with(DecidesNothing),
+		key("ladder", optionalOf(&s.CostByParts), "explains the cost of a mode by its parts, from modes that differ by one part each").with(DecidesNothing),
 		key("claims", listOf(&s.Claims, "claim", "", false), "published claims that the run is held against").with(DecidesNothing),
 		key("blocks", count(&s.Blocks, 2, mostBlocks), "number of trials of every mode with every workload; with stop, the maximum").with(DecidesPrecision),
 		key("stop", optionalOf(&s.Stop), "stop the run when the intervals are narrow enough, instead of after a fixed number of blocks").with(DecidesPrecision).

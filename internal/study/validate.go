@@ -49,7 +49,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.workloads(s.Workloads)
 	v.scenarios(s)
 	v.compare(s)
-	v.ladder(s)
+	v.costByParts(s)
 	v.claims(s)
 	return v.problems
 }

@@ -56,23 +56,23 @@ func neighbours(mode string) []neighbour {
 	return nil
 }
 
-// cluster adds the rungs of a mode on a cluster, and the modes that tell what is between the nodes
+// cluster adds the parts of a mode on a cluster, and the modes that tell what is between the nodes
 // from what is within one. It reports whether the mode has neighbours.
 func (b *builder) cluster(m driver.Mode) bool {
 	steps := neighbours(m.ID)
 	has := func(mode string) bool {
 		return slices.ContainsFunc(steps, func(n neighbour) bool { return n.mode == mode })
 	}
-	b.ladder.Causes = len(steps) > 0
+	b.costByParts.Causes = len(steps) > 0
 	for _, n := range steps {
-		b.add(&b.ladder.Rungs, n.mode, n.mode, nil, study.Rung{Part: n.part, Title: n.title, Avoid: n.avoid})
+		b.add(&b.costByParts.Modes, n.mode, n.mode, nil, study.PartMode{Part: n.part, Title: n.title, Avoid: n.avoid})
 	}
 	if m.ID == podMode {
-		b.add(&b.ladder.Removals, podToNode, podToNode, nil, study.Rung{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
+		b.add(&b.costByParts.Removals, podToNode, podToNode, nil, study.PartMode{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
 	}
 	if has(podMode) {
 		b.study = append(b.study, study.Mode{Mode: hostLocal}, study.Mode{Mode: podLocal})
-		b.ladder.Within = &study.Within{Baseline: hostLocal, Mode: podLocal, Across: podMode}
+		b.costByParts.Within = &study.Within{Baseline: hostLocal, Mode: podLocal, Across: podMode}
 	}
 	return len(steps) > 0
 }
@@ -88,6 +88,6 @@ func (b *builder) limited(m driver.Mode, cpus float64) {
 	}
 	name := b.unused(path.Base(m.ID) + "-limited")
 	b.study = append(b.study, study.Mode{ID: name, Mode: m.ID, Limits: limits, Title: fmt.Sprintf("%s, with a limit of %g CPUs", m.Title, cpus)})
-	b.ladder.Rungs = append(b.ladder.Rungs, study.Rung{Mode: name, Part: result.PartCPULimit, Title: fmt.Sprintf("a limit of %g CPUs on each pod", cpus), Avoid: "raise the limit, or set none"})
-	b.ladder.Of = name
+	b.costByParts.Modes = append(b.costByParts.Modes, study.PartMode{Mode: name, Part: result.PartCPULimit, Title: fmt.Sprintf("a limit of %g CPUs on each pod", cpus), Avoid: "raise the limit, or set none"})
+	b.costByParts.Of = name
 }

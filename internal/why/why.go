@@ -39,8 +39,8 @@ func (m Modes) explaining(mode string) (id string, has bool) {
 const engine = "engine"
 
 // onTop are settings that most hosts have and a lab does not: each is a step beyond the mode.
-func onTop() []study.Rung {
-	return []study.Rung{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off",
+func onTop() []study.PartMode {
+	return []study.PartMode{{Part: "bridge_nf", Title: "bridged packets pass iptables (br_netfilter), as on most hosts with an engine; a lab turns it off",
 		Avoid: "turn it off (net.bridge.bridge-nf-call-iptables=0), if no rule or policy is for packets within a bridge", Beyond: true}}
 }
 
@@ -64,8 +64,8 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	if o.CPULimit > 0 && m.Limits == (study.Ends{}) {
 		return study.Study{}, fmt.Errorf("the endpoints of %s can have no CPU limit; name a mode with pods or containers", mode)
 	}
-	b := builder{modes: modes, ladder: study.Ladder{Of: mode}}
-	b.add(&b.ladder.Rungs, m.Baseline, m.Baseline, nil, study.Rung{})
+	b := builder{modes: modes, costByParts: study.CostByParts{Of: mode}}
+	b.add(&b.costByParts.Modes, m.Baseline, m.Baseline, nil, study.PartMode{})
 	known := b.cluster(m)
 	if !known {
 		if err := b.climb(m); err != nil {
@@ -73,13 +73,13 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 		}
 	}
 	for _, r := range onTop() {
-		bridged := slices.ContainsFunc(b.ladder.Rungs, func(r study.Rung) bool { return r.Part == "bridge" })
+		bridged := slices.ContainsFunc(b.costByParts.Modes, func(r study.PartMode) bool { return r.Part == "bridge" })
 		if bridged && slices.Contains(m.Settings, r.Part) {
-			b.add(&b.ladder.Rungs, "and-"+r.Part, mode, map[string]string{r.Part: study.On}, r)
+			b.add(&b.costByParts.Modes, "and-"+r.Part, mode, map[string]string{r.Part: study.On}, r)
 		}
 	}
 	for _, p := range m.Parts {
-		b.add(&b.ladder.Removals, "no-"+p.ID, mode, without(p), study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
+		b.add(&b.costByParts.Removals, "no-"+p.ID, mode, without(p), study.PartMode{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
 	if known {
@@ -88,17 +88,17 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	if o.CPULimit > 0 {
 		b.limited(m, o.CPULimit)
 	}
-	return study.Study{Name: "why", Title: "What the parts of " + mode + " cost", Ladder: &b.ladder, Modes: b.study, Description: text}, nil
+	return study.Study{Name: "why", Title: "What the parts of " + mode + " cost", CostByParts: &b.costByParts, Modes: b.study, Description: text}, nil
 }
 
 // builder collects the modes of a study, each variant once.
 type builder struct {
-	modes  Modes
-	study  []study.Mode
-	ladder study.Ladder
+	modes       Modes
+	study       []study.Mode
+	costByParts study.CostByParts
 }
 
-// climb adds the rungs above the baseline up to a mode.
+// climb adds the modes above the baseline up to a mode.
 func (b *builder) climb(m driver.Mode) error {
 	below, has := b.modes.explaining(m.ID)
 	if !has {
@@ -113,33 +113,33 @@ func (b *builder) climb(m driver.Mode) error {
 	own := slices.DeleteFunc(slices.Clone(m.Parts), func(p driver.Part) bool {
 		return slices.ContainsFunc(under.Parts, func(u driver.Part) bool { return u.ID == p.ID })
 	})
-	rest := study.Rung{Part: engine, Title: "what the engine adds and no part names", Rest: true}
+	rest := study.PartMode{Part: engine, Title: "what the engine adds and no part names", Rest: true}
 	if len(own) == 0 {
-		b.add(&b.ladder.Rungs, m.ID, m.ID, nil, rest)
+		b.add(&b.costByParts.Modes, m.ID, m.ID, nil, rest)
 		return nil
 	}
-	b.add(&b.ladder.Rungs, "upto-"+engine, m.ID, without(own...), rest)
+	b.add(&b.costByParts.Modes, "upto-"+engine, m.ID, without(own...), rest)
 	b.parts(m, own)
 	return nil
 }
 
-// parts adds a rung for each of a mode's parts, the last of which is the mode itself. A mode
-// without parts is one rung.
+// parts adds a mode for each part of one, the last of which is the mode itself. A mode
+// without parts is added alone.
 func (b *builder) parts(m driver.Mode, parts []driver.Part) {
 	if len(parts) == 0 {
-		b.add(&b.ladder.Rungs, m.ID, m.ID, nil, study.Rung{Part: "mode", Title: m.Title, Rest: true})
+		b.add(&b.costByParts.Modes, m.ID, m.ID, nil, study.PartMode{Part: "mode", Title: m.Title, Rest: true})
 	}
 	for i, p := range parts {
 		id, off := "upto-"+p.ID, without(parts[i+1:]...)
 		if off == nil {
 			id = m.ID
 		}
-		b.add(&b.ladder.Rungs, id, m.ID, off, study.Rung{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
+		b.add(&b.costByParts.Modes, id, m.ID, off, study.PartMode{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 }
 
-// add adds a rung to a list, with its mode unless the study has this variant already.
-func (b *builder) add(to *[]study.Rung, id, mode string, with map[string]string, r study.Rung) {
+// add adds a mode to a list, with its mode unless the study has this variant already.
+func (b *builder) add(to *[]study.PartMode, id, mode string, with map[string]string, r study.PartMode) {
 	i := slices.IndexFunc(b.study, func(m study.Mode) bool { return m.Mode == mode && maps.Equal(m.With, with) })
 	if i < 0 {
 		i = len(b.study)

@@ -18,11 +18,11 @@ import (
 	"tare/internal/why"
 )
 
-// whyBlocks is how many blocks a ladder has unless a flag says otherwise: a part of 3 % of a
+// whyBlocks is how many blocks a cost by parts has unless a flag says otherwise: a part of 3 % of a
 // transaction is resolved.
 const whyBlocks = 12
 
-// whyClusterBlocks and whyClusterTime are the same for a cluster, whose ladders have up to six modes.
+// whyClusterBlocks and whyClusterTime are the same for a cluster, whose costs by parts have up to six modes.
 // No block begins that would end after the time.
 const (
 	whyClusterBlocks = 9
@@ -136,12 +136,12 @@ func (a commands) whyStudy(c *cobra.Command, mode string, cpus float64, flagged 
 		return resolved, err
 	}
 	var left []string
-	for a.takes(resolved) > f.MaxTime() && len(s.Ladder.Removals) > 0 {
-		last := s.Ladder.Removals[len(s.Ladder.Removals)-1]
-		if s.Ladder.Removals = s.Ladder.Removals[:len(s.Ladder.Removals)-1]; len(s.Ladder.Removals) == 0 {
-			s.Ladder.Removals = nil // a study has no empty list
+	for a.takes(resolved) > f.MaxTime() && len(s.CostByParts.Removals) > 0 {
+		last := s.CostByParts.Removals[len(s.CostByParts.Removals)-1]
+		if s.CostByParts.Removals = s.CostByParts.Removals[:len(s.CostByParts.Removals)-1]; len(s.CostByParts.Removals) == 0 {
+			s.CostByParts.Removals = nil // a study has no empty list
 		}
-		if !slices.ContainsFunc(s.Ladder.Rungs, func(r study.Rung) bool { return r.Mode == last.Mode }) {
+		if !slices.ContainsFunc(s.CostByParts.Modes, func(r study.PartMode) bool { return r.Mode == last.Mode }) {
 			s.Modes = slices.DeleteFunc(slices.Clone(s.Modes), func(m study.Mode) bool { return m.Name() == last.Mode })
 		}
 		left = append(left, last.Part)

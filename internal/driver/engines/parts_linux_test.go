@@ -143,7 +143,7 @@ func TestVariantsThatCannotExist(t *testing.T) {
 
 // The parts of each mode can be added one after the other, in their order, to the mode without any
 // of them.
-func TestPartsMakeALadder(t *testing.T) {
+func TestEachPartIsAMode(t *testing.T) {
 	for _, m := range (engines.Docker{}).Modes() {
 		var ids []string
 		for _, p := range m.Parts {

@@ -34,7 +34,7 @@ func TestOverviewCountsClaims(t *testing.T) {
 	if want := "Claims: 2 hold, 2 do not hold, 3 cannot tell: tare report --claims tare-runs/x\n"; !strings.Contains(got, want) {
 		t.Errorf("no %q in:\n%s", want, got)
 	}
-	in.Run.Ladder = reports.Explained().Run.Ladder
+	in.Run.CostByParts = reports.Explained().Run.CostByParts
 	must.ContainFor(t, "with a ladder", screen(in, TextOptions{}), "Claims: 2 hold")
 	if got := screen(reports.Sample(), TextOptions{}); strings.Contains(got, "Claims") {
 		t.Errorf("claims of a run without any:\n%s", got)

@@ -79,7 +79,7 @@ func answerOn(on doc.Media) func(*model.Builder) []doc.Block {
 
 // firstScreen is the answer: of a run that explains a mode, what its parts cost, otherwise every mode by the main metrics.
 func firstScreen(b *model.Builder, on doc.Media) doc.Overview {
-	if b.Run.Ladder != nil {
+	if b.Run.CostByParts != nil {
 		return why.Overview(b, on)
 	}
 	return answer.Overview(b, on)

@@ -115,7 +115,7 @@ func TestSettledModesLeave(t *testing.T) {
 // What a study compares beyond its baselines needs the modes in the same blocks.
 func TestComparedModesStay(t *testing.T) {
 	for name, s := range map[string]study.Study{
-		"comparison": {Compare: []study.Comparison{{}}}, "claim": {Claims: []study.Claim{{}}}, "ladder": {Ladder: &study.Ladder{}},
+		"comparison": {Compare: []study.Comparison{{}}}, "claim": {Claims: []study.Claim{{}}}, "ladder": {CostByParts: &study.CostByParts{}},
 		"sweep": {Workloads: []study.Workload{{ID: "w", FlowCounts: study.Counts{1, 2}}}},
 	} {
 		blocks, _ := simulated(t, s, 0, "host", "narrow", "wide")

@@ -191,20 +191,20 @@ func AtTheLimit() model.Input {
 	return in
 }
 
-// Explained is a run that explains docker/published: one rung is void, one part costs nothing,
+// Explained is a run that explains docker/published: one mode is void, one part costs nothing,
 // one depends on the others, the engine has a rest, and one setting comes on top.
 func Explained() model.Input {
 	run := result.Run{
 		Schema: result.Schema, ID: "e4b1a1ed", Started: time.Date(2026, 8, 3, 9, 0, 0, 0, time.UTC), Finished: time.Date(2026, 8, 3, 9, 5, 0, 0, time.UTC),
 		Status: result.RunComplete, Tare: result.Build{Version: "0.3.0"}, Seed: 3, Profile: "quick",
 	}
-	ladder := study.Ladder{Of: "docker/published",
-		Rungs: []study.Rung{{Mode: "host"}, {Mode: "upto-namespace", Part: "namespace", Title: "a network namespace and a veth"},
+	costByParts := study.CostByParts{Of: "docker/published",
+		Modes: []study.PartMode{{Mode: "host"}, {Mode: "upto-namespace", Part: "namespace", Title: "a network namespace and a veth"},
 			{Mode: "upto-bridge", Part: "bridge", Title: "the bridge", Avoid: "use a network without a bridge"}, {Mode: "netns/published", Part: "dnat", Title: "the rule of the published port"},
 			{Mode: "upto-engine", Part: "engine", Title: "what the engine adds and no part names", Rest: true},
 			{Mode: "docker/published", Part: "seccomp", Title: "the container's seccomp profile"},
 			{Mode: "and-bridge_nf", Part: "bridge_nf", Title: "bridged packets pass iptables", Avoid: "turn it off", Beyond: true}},
-		Removals: []study.Rung{{Mode: "no-dnat", Part: "dnat", Title: "the rule of the published port"}, {Mode: "upto-engine", Part: "seccomp", Title: "the container's seccomp profile"}}}
+		Removals: []study.PartMode{{Mode: "no-dnat", Part: "dnat", Title: "the rule of the published port"}, {Mode: "upto-engine", Part: "seccomp", Title: "the container's seccomp profile"}}}
 	micros := map[string]float64{"host": 10, "upto-namespace": 12, "netns/published": 15, "upto-engine": 15.4, "docker/published": 15.4, "and-bridge_nf": 17, "no-dnat": 15.2}
 	var trials []result.Trial
 	for _, id := range []string{"host", "upto-namespace", "upto-bridge", "netns/published", "upto-engine", "docker/published", "and-bridge_nf", "no-dnat"} {
@@ -225,7 +225,7 @@ func Explained() model.Input {
 				Started: run.Started, Window: 1, Metrics: map[string]float64{"transaction_rate": 1 / time, result.CPUCostTransactions: 1000 * time}})
 		}
 	}
-	s := study.Study{Margin: 0.03, Profile: study.Quick, Workloads: []study.Workload{{Kind: "tcp_rr"}}, Ladder: &ladder}
+	s := study.Study{Margin: 0.03, Profile: study.Quick, Workloads: []study.Workload{{Kind: "tcp_rr"}}, CostByParts: &costByParts}
 	run = analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: true})
 	return model.Input{Run: run, Trials: trials, Title: "What the parts of docker/published cost", Page: "report.html", Full: "tare report --full DIR"}
 }

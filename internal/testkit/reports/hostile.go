@@ -30,11 +30,11 @@ func Hostile() model.Input {
 		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```",
 		Run: result.Run{
 			ID: evil, Status: result.RunComplete, Profile: evil, Noisy: evil,
-			Ladder:   hostileLadder(evil, mode),
-			Claims:   HostileClaims(evil, mode),
-			Stopping: &result.Stopping{Reason: result.StopReason(evil), Text: evil, Width: math.NaN(), Unsettled: []result.Unsettled{{Mode: evil, Workload: evil, Metric: evil, Width: new(math.Inf(1))}}},
-			Pilots:   []result.Pilot{{Mode: evil, Workload: evil, Length: -1, Warmup: new(math.NaN())}, {Mode: evil, Reason: evil}},
-			Lengths:  []result.Length{{Workload: evil, Reason: evil, Duration: math.Inf(1)}}, Tare: result.Build{Version: evil, Commit: evil},
+			CostByParts: hostileCosts(evil, mode),
+			Claims:      HostileClaims(evil, mode),
+			Stopping:    &result.Stopping{Reason: result.StopReason(evil), Text: evil, Width: math.NaN(), Unsettled: []result.Unsettled{{Mode: evil, Workload: evil, Metric: evil, Width: new(math.Inf(1))}}},
+			Pilots:      []result.Pilot{{Mode: evil, Workload: evil, Length: -1, Warmup: new(math.NaN())}, {Mode: evil, Reason: evil}},
+			Lengths:     []result.Length{{Workload: evil, Reason: evil, Duration: math.Inf(1)}}, Tare: result.Build{Version: evil, Commit: evil},
 			Hosts: []result.Host{{Name: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
 			Modes: []result.Mode{
 				{ID: "base " + evil, Title: evil, Status: result.ModeMeasured},
@@ -114,15 +114,15 @@ func Hostile() model.Input {
 	}
 }
 
-func hostileLadder(evil, mode string) *result.Ladder {
+func hostileCosts(evil, mode string) *result.CostByParts {
 	nan := &result.Amount{Value: math.NaN(), CI: &result.Interval{math.Inf(-1), math.Inf(1)}, N: -3}
 	big := &result.Amount{Value: 1e308, CI: &result.Interval{-1e308, 1e308}}
-	return &result.Ladder{Mode: mode, Baseline: "base " + evil,
-		Rungs:    []result.Rung{{Mode: evil, Part: evil, Title: evil, Reason: evil}, {}},
-		Removals: []result.Rung{{Mode: evil, Part: evil, Title: evil}},
-		Costs: []result.LadderCost{{}, {Workload: evil, Metric: evil, Unit: evil, Baseline: big, Whole: nan},
+	return &result.CostByParts{Mode: mode, Baseline: "base " + evil,
+		Modes:    []result.PartMode{{Mode: evil, Part: evil, Title: evil, Reason: evil}, {}},
+		Removals: []result.PartMode{{Mode: evil, Part: evil, Title: evil}},
+		Costs: []result.PartCosts{{}, {Workload: evil, Metric: evil, Unit: evil, Baseline: big, Whole: nan},
 			{Workload: evil, Metric: "transaction_rate", Unit: "s/transaction", Baseline: big, Whole: big,
-				Steps: []result.LadderStep{{}, {Parts: []string{evil, evil}, With: evil, Cost: nan, Share: new(math.NaN()), Verdict: result.Verdict(evil), Contradicts: evil},
+				Steps: []result.PartCost{{}, {Parts: []string{evil, evil}, With: evil, Cost: nan, Share: new(math.NaN()), Verdict: result.Verdict(evil), Contradicts: evil},
 					{Parts: []string{evil}, With: mode, Cost: big, Ratio: new(math.Inf(1)), Beyond: true}},
-				Removals: []result.LadderStep{{Parts: []string{evil}, Cost: big, Interaction: nan}, {Interaction: big}}}}}
+				Removals: []result.PartCost{{Parts: []string{evil}, Cost: big, Interaction: nan}, {Interaction: big}}}}}
 }

@@ -12,7 +12,7 @@ import (
 // metric without a value has no column.
 func Matrix(b *model.Builder) []doc.Block {
 	var answered, columns []mainColumn
-	if b.Run.Ladder == nil {
+	if b.Run.CostByParts == nil {
 		answered = mainColumns(b)
 	}
 	add := func(name string, tables []model.Table) {

@@ -125,9 +125,9 @@ func withoutFigures(c result.Comparison) result.Comparison {
 	return result.Comparison{ID: c.ID, Title: c.Title, A: side(c.A), B: side(c.B), Reason: c.Reason}
 }
 
-// fitLadder returns a ladder without the costs of modes that were not measured, and without
+// fitCosts returns costs by parts without the costs of modes that were not measured, and without
 // amounts that are no numbers.
-func fitLadder(l *result.Ladder, unfit map[string]bool) *result.Ladder {
+func fitCosts(l *result.CostByParts, unfit map[string]bool) *result.CostByParts {
 	if l == nil || unfit[l.Mode] || unfit[l.Baseline] {
 		return nil
 	}
@@ -137,8 +137,8 @@ func fitLadder(l *result.Ladder, unfit map[string]bool) *result.Ladder {
 		}
 		return a
 	}
-	steps := func(all []result.LadderStep) []result.LadderStep {
-		all = slices.DeleteFunc(slices.Clone(all), func(s result.LadderStep) bool { return unfit[s.With] || unfit[s.Without] })
+	steps := func(all []result.PartCost) []result.PartCost {
+		all = slices.DeleteFunc(slices.Clone(all), func(s result.PartCost) bool { return unfit[s.With] || unfit[s.Without] })
 		for i := range all {
 			all[i].Cost, all[i].Interaction = number(all[i].Cost), number(all[i].Interaction)
 			if !piece.Finite(all[i].Share) {

@@ -83,7 +83,7 @@ func (in Input) clean() Input {
 		}
 		return c
 	})
-	r.Ladder = fitLadder(r.Ladder, unfit)
+	r.CostByParts = fitCosts(r.CostByParts, unfit)
 	r.Claims = FitClaims(r.Claims, r.Scenarios, unfit)
 	in.Trials = withoutUnfit(in.Trials, unfit)
 	return in

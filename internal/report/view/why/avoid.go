@@ -14,11 +14,11 @@ import (
 const mostAvoided = 4
 
 // avoidable are what gets the costs back that are shown, the largest first.
-func (c ladderCost) avoidable(l *result.Ladder) []doc.Note {
-	steps := slices.DeleteFunc(slices.Clone(c.Steps), func(s result.LadderStep) bool {
+func (c partCosts) avoidable(l *result.CostByParts) []doc.Note {
+	steps := slices.DeleteFunc(slices.Clone(c.Steps), func(s result.PartCost) bool {
 		return s.Cost == nil || s.Verdict != result.Worse || avoid(l, s.Parts) == "" || c.missed(s.Parts)
 	})
-	slices.SortStableFunc(steps, func(x, y result.LadderStep) int { return cmp.Compare(y.Cost.Value, x.Cost.Value) })
+	slices.SortStableFunc(steps, func(x, y result.PartCost) int { return cmp.Compare(y.Cost.Value, x.Cost.Value) })
 	var out []doc.Note
 	for _, s := range steps[:min(len(steps), mostAvoided)] {
 		value, _ := c.signed(s.Cost)
@@ -28,21 +28,21 @@ func (c ladderCost) avoidable(l *result.Ladder) []doc.Note {
 }
 
 // missed reports whether the mode was slower without one of the parts, so that nothing comes back with its end.
-func (c ladderCost) missed(parts []string) bool {
-	return slices.ContainsFunc(c.Removals, func(r result.LadderStep) bool {
+func (c partCosts) missed(parts []string) bool {
+	return slices.ContainsFunc(c.Removals, func(r result.PartCost) bool {
 		return r.Verdict == result.Better && slices.ContainsFunc(r.Parts, func(p string) bool { return slices.Contains(parts, p) })
 	})
 }
 
-// avoid is what gets the cost of parts back, from the ladder of the run.
-func avoid(l *result.Ladder, parts []string) string {
-	return ofParts(l, parts, func(r result.Rung) string { return r.Avoid })
+// avoid is what gets the cost of parts back, from the cost by parts of the run.
+func avoid(l *result.CostByParts, parts []string) string {
+	return ofParts(l, parts, func(r result.PartMode) string { return r.Avoid })
 }
 
-// ofParts is what the rungs and removals of a ladder say of parts, each text once.
-func ofParts(l *result.Ladder, parts []string, say func(result.Rung) string) string {
+// ofParts is what the modes and removals of a cost by parts say of parts, each text once.
+func ofParts(l *result.CostByParts, parts []string, say func(result.PartMode) string) string {
 	var out []string
-	for _, r := range slices.Concat(l.Rungs, l.Removals) {
+	for _, r := range slices.Concat(l.Modes, l.Removals) {
 		if text := say(r); slices.Contains(parts, r.Part) && text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}

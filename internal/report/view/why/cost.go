@@ -10,28 +10,28 @@ import (
 	"tare/internal/wording"
 )
 
-// ladderCost is the cost of the parts in one metric, ready to be written.
-type ladderCost struct {
-	result.LadderCost
+// partCosts is the cost of the parts in one metric, ready to be written.
+type partCosts struct {
+	result.PartCosts
 	mode  string
 	title string // of the cost, such as "time per transaction"
 	scale wording.Scale
 }
 
 // Costs are those of a run, the main metric of each workload first.
-func Costs(run result.Run) []ladderCost {
-	if run.Ladder == nil {
+func Costs(run result.Run) []partCosts {
+	if run.CostByParts == nil {
 		return nil
 	}
-	var out []ladderCost
-	for _, c := range run.Ladder.Costs {
+	var out []partCosts
+	for _, c := range run.CostByParts.Costs {
 		values := []float64{}
 		for _, a := range []*result.Amount{c.Baseline, c.Whole} {
 			if a != nil {
 				values = append(values, a.Value)
 			}
 		}
-		l := ladderCost{LadderCost: c, mode: run.Ladder.Mode, scale: wording.ScaleFor(c.Unit, values...)}
+		l := partCosts{PartCosts: c, mode: run.CostByParts.Mode, scale: wording.ScaleFor(c.Unit, values...)}
 		_, unit, _ := strings.Cut(piece.Each1000.Replace(c.Unit), "/")
 		l.title = "time per " + unit
 		if strings.HasPrefix(c.Metric, result.CPUCost) {
@@ -43,13 +43,13 @@ func Costs(run result.Run) []ladderCost {
 }
 
 // unit is the scale's unit as people write it. The title says of what it is the time.
-func (c ladderCost) unit() string {
+func (c partCosts) unit() string {
 	unit, _, _ := strings.Cut(piece.Each1000.Replace(c.scale.Unit), "/")
 	return unit
 }
 
 // signed writes an amount with its sign, with as many digits as its interval supports.
-func (c ladderCost) signed(a *result.Amount) (value, interval string) {
+func (c partCosts) signed(a *result.Amount) (value, interval string) {
 	if a == nil {
 		return wording.Unknown, ""
 	}
@@ -69,7 +69,7 @@ func (c ladderCost) signed(a *result.Amount) (value, interval string) {
 }
 
 // digits is how many decimals of an amount its interval supports.
-func (c ladderCost) digits(a *result.Amount) int {
+func (c partCosts) digits(a *result.Amount) int {
 	half := math.Abs(c.scale.In(a.Value)) / 10
 	if a.CI != nil {
 		half = c.half(a)
@@ -81,12 +81,12 @@ func (c ladderCost) digits(a *result.Amount) int {
 }
 
 // half is half of an amount's interval, which is symmetric.
-func (c ladderCost) half(a *result.Amount) float64 {
+func (c partCosts) half(a *result.Amount) float64 {
 	return math.Abs(c.scale.In(a.CI[1])-c.scale.In(a.CI[0])) / 2
 }
 
 // removed says in words what the mode is without a part that costs an amount.
-func (c ladderCost) removed(a *result.Amount) (change, interval string) {
+func (c partCosts) removed(a *result.Amount) (change, interval string) {
 	if a == nil {
 		return wording.Unknown, ""
 	}
@@ -110,7 +110,7 @@ func (c ladderCost) removed(a *result.Amount) (change, interval string) {
 }
 
 // stepName is the parts of a step, as a row names it.
-func stepName(s result.LadderStep) string {
+func stepName(s result.PartCost) string {
 	text := strings.Join(s.Parts, ", ")
 	if s.Rest {
 		text += rest
@@ -122,7 +122,7 @@ func stepName(s result.LadderStep) string {
 const rest = " (rest)"
 
 // ofBaseline is a step's part of the baseline, in words.
-func ofBaseline(s result.LadderStep) string {
+func ofBaseline(s result.PartCost) string {
 	if s.Share == nil {
 		return wording.Unknown
 	}
@@ -130,12 +130,12 @@ func ofBaseline(s result.LadderStep) string {
 }
 
 // judgedStep is a step as a cell that holds its verdict.
-func judgedStep(s result.LadderStep) result.Cell {
+func judgedStep(s result.PartCost) result.Cell {
 	return result.Cell{Judgement: result.Judgement{Ratio: s.Ratio, RatioCI: s.RatioCI, Verdict: s.Verdict}, Baseline: s.Without}
 }
 
 // interaction says by how much the two orders differ.
-func (c ladderCost) interaction(s result.LadderStep) string {
+func (c partCosts) interaction(s result.PartCost) string {
 	value, interval := c.signed(s.Interaction)
 	return fmt.Sprintf("in %s of %s, adding it and removing it differ by %s %s %s", c.title, c.Workload, value, c.unit(), interval)
 }

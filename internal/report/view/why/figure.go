@@ -18,7 +18,7 @@ const (
 )
 
 // Figure draws a cost as a waterfall: each bar begins where the one before it ends.
-func (c ladderCost) Figure() (chart.Figure, bool) {
+func (c partCosts) Figure() (chart.Figure, bool) {
 	if c.Whole == nil || c.Baseline == nil || len(c.Steps) == 0 {
 		return chart.Figure{}, false
 	}

@@ -21,13 +21,13 @@ import (
 func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	bars := on == doc.Terminal
 	costs := Costs(b.Run)
-	l := b.Run.Ladder
+	l := b.Run.CostByParts
 	o := doc.Overview{
-		By: "answer", Title: b.Title, Measured: model.MeasuredIn(b.View), Notes: append(ladderNotes(costs), model.OverviewNotes(b.View)...), Absent: model.AbsentNotes(b.Run.Modes),
+		By: "answer", Title: b.Title, Measured: model.MeasuredIn(b.View), Notes: append(partNotes(costs), model.OverviewNotes(b.View)...), Absent: model.AbsentNotes(b.Run.Modes),
 		NotesLast: true, Head: "part", Page: b.Page, Command: b.Full,
 	}
 	for i, c := range costs {
-		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: c.title, Rank: 2 * i, To: ladderAnchor(i)})
+		o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: c.title, Rank: 2 * i, To: partsAnchor(i)})
 		if bars && i == 0 {
 			o.Columns = append(o.Columns, doc.OverviewColumn{Workload: c.Workload, Metric: "as a waterfall", Rank: 1})
 		}
@@ -48,7 +48,7 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	top := "= " + l.Mode
 	names, steps := stepRows(costs, top)
 	for _, name := range names {
-		rows.Rows = append(rows.Rows, ladderRow(costs, steps[name], name == top, name, bars))
+		rows.Rows = append(rows.Rows, partRow(costs, steps[name], name == top, name, bars))
 	}
 	o.Groups = append(o.Groups, rows)
 	removed := doc.OverviewGroup{Name: l.Mode + " without one part"}
@@ -67,7 +67,7 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, rest) }) {
 		o.Legend = append(o.Legend, strings.TrimSpace(rest)+" what no part explains")
 	}
-	o.Sentence = ladderSentence(b.Run, costs)
+	o.Sentence = partSentence(b.Run, costs)
 	if b.Run.Noisy != "" {
 		return o
 	}
@@ -79,13 +79,13 @@ func Overview(b *model.Builder, on doc.Media) doc.Overview {
 
 // placed is a step of one of the costs, and what the steps below it cost together.
 type placed struct {
-	result.LadderStep
+	result.PartCost
 	below float64
 }
 
 // stepRows names the rows of the steps in their order, with the explained mode, top, below those on top of it, and
 // returns the steps of each row by the number of their cost.
-func stepRows(costs []ladderCost, top string) (names []string, steps map[string]map[int]placed) {
+func stepRows(costs []partCosts, top string) (names []string, steps map[string]map[int]placed) {
 	steps = map[string]map[int]placed{}
 	beyond := map[string]bool{}
 	for i, c := range costs {
@@ -110,14 +110,14 @@ func stepRows(costs []ladderCost, top string) (names []string, steps map[string]
 }
 
 // stepCell is the cost of a step.
-func (c ladderCost) stepCell(s result.LadderStep) doc.OverviewCell {
+func (c partCosts) stepCell(s result.PartCost) doc.OverviewCell {
 	tone := piece.ToneOf(s.Verdict)
 	value, interval := c.signed(s.Cost)
 	return doc.OverviewCell{Tone: tone, Mark: piece.MarkOf(tone), Change: value + " " + c.unit(), Interval: interval}
 }
 
 // removalCell is what removing a part changes.
-func (c ladderCost) removalCell(s result.LadderStep) doc.OverviewCell {
+func (c partCosts) removalCell(s result.PartCost) doc.OverviewCell {
 	tone := piece.ToneOf(s.Verdict)
 	switch tone {
 	case chart.Worse:
@@ -130,7 +130,7 @@ func (c ladderCost) removalCell(s result.LadderStep) doc.OverviewCell {
 }
 
 // ladderRow is the row of one step, or of the explained mode, in all costs.
-func ladderRow(costs []ladderCost, steps map[int]placed, whole bool, name string, bars bool) doc.OverviewRow {
+func partRow(costs []partCosts, steps map[int]placed, whole bool, name string, bars bool) doc.OverviewRow {
 	row := doc.OverviewRow{Mode: name}
 	for i, c := range costs {
 		cell, bar := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}, ""
@@ -140,7 +140,7 @@ func ladderRow(costs []ladderCost, steps map[int]placed, whole bool, name string
 			bar = c.bar(0, c.Whole)
 		}
 		if s, ok := steps[i]; ok {
-			cell, bar = c.stepCell(s.LadderStep), c.bar(s.below, s.Cost)
+			cell, bar = c.stepCell(s.PartCost), c.bar(s.below, s.Cost)
 		}
 		row.Cells = append(row.Cells, cell)
 		if bars && i == 0 {
@@ -151,7 +151,7 @@ func ladderRow(costs []ladderCost, steps map[int]placed, whole bool, name string
 }
 
 // removalRow is the mode without a part, in all costs.
-func removalRow(costs []ladderCost, part string, bars bool) doc.OverviewRow {
+func removalRow(costs []partCosts, part string, bars bool) doc.OverviewRow {
 	row := doc.OverviewRow{Mode: "without " + part}
 	for i, c := range costs {
 		cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
@@ -169,10 +169,10 @@ func removalRow(costs []ladderCost, part string, bars bool) doc.OverviewRow {
 }
 
 // ladderBar is how many columns a waterfall takes.
-const ladderBar = 24
+const partBar = 24
 
 // bar draws a cost as a bar that begins where those before it end.
-func (c ladderCost) bar(from float64, a *result.Amount) string {
+func (c partCosts) bar(from float64, a *result.Amount) string {
 	if a == nil {
 		return ""
 	}
@@ -186,22 +186,22 @@ func (c ladderCost) bar(from float64, a *result.Amount) string {
 	if hi <= lo {
 		return ""
 	}
-	at := func(v float64) int { return int(math.Round((v - lo) / (hi - lo) * ladderBar)) }
+	at := func(v float64) int { return int(math.Round((v - lo) / (hi - lo) * partBar)) }
 	left, right := at(min(from, from+a.Value)), at(max(from, from+a.Value))
-	left, right = min(max(left, 0), ladderBar), min(max(right, 0), ladderBar)
+	left, right = min(max(left, 0), partBar), min(max(right, 0), partBar)
 	sign := "#"
 	if a.Value < 0 {
 		sign = "-"
 	}
 	if left == right {
-		return strings.Repeat(" ", min(left, ladderBar-1)) + "|"
+		return strings.Repeat(" ", min(left, partBar-1)) + "|"
 	}
 	return strings.Repeat(" ", left) + strings.Repeat(sign, right-left)
 }
 
 // ladderNotes are what a reader of the parts must know: parts that depend on each other, and
 // costs that the samples contradict.
-func ladderNotes(costs []ladderCost) []doc.Note {
+func partNotes(costs []partCosts) []doc.Note {
 	var out []doc.Note
 	for _, c := range costs {
 		for _, s := range c.Removals {
@@ -221,17 +221,17 @@ func ladderNotes(costs []ladderCost) []doc.Note {
 func first(value, _ string) string { return value }
 
 // ladderSentence is the answer: what the mode costs, and the parts that cost most of it.
-func ladderSentence(run result.Run, costs []ladderCost) string {
+func partSentence(run result.Run, costs []partCosts) string {
 	if run.Noisy != "" {
 		return "The run is too noisy to tell what the parts cost."
 	}
 	if len(costs) == 0 {
-		return "Nothing can be explained: " + run.Ladder.Mode + " or " + run.Ladder.Baseline + " has no values."
+		return "Nothing can be explained: " + run.CostByParts.Mode + " or " + run.CostByParts.Baseline + " has no values."
 	}
 	c := costs[0]
 	whole, interval := c.signed(c.Whole)
 	text := fmt.Sprintf("%s: the %s is %s %s %s", c.mode, c.title, strings.TrimPrefix(whole, "+"), c.unit(), strings.ReplaceAll(interval, "+", ""))
-	text = strings.TrimSpace(text) + " more than that of " + run.Ladder.Baseline
+	text = strings.TrimSpace(text) + " more than that of " + run.CostByParts.Baseline
 	shown, unclear := c.ordered()
 	if len(shown) > 0 {
 		text += ": " + strings.Join(shown, ", ")
@@ -244,7 +244,7 @@ func ladderSentence(run result.Run, costs []ladderCost) string {
 }
 
 // explanations are why a mode is slower, for each workload.
-func explanations(l *result.Ladder) []doc.Note {
+func explanations(l *result.CostByParts) []doc.Note {
 	var out []doc.Note
 	for _, e := range l.Explanations {
 		text := "Cause: " + e.Text + ". What helps: " + e.Next + "."
@@ -261,9 +261,9 @@ func explanations(l *result.Ladder) []doc.Note {
 
 // ordered lists the steps that are shown to cost or save, the largest first, and the names of
 // the others. Steps on top of the mode are left out.
-func (c ladderCost) ordered() (shown, unclear []string) {
-	steps := slices.DeleteFunc(slices.Clone(c.Steps), func(s result.LadderStep) bool { return s.Beyond || s.Cost == nil })
-	slices.SortStableFunc(steps, func(x, y result.LadderStep) int { return cmp.Compare(math.Abs(y.Cost.Value), math.Abs(x.Cost.Value)) })
+func (c partCosts) ordered() (shown, unclear []string) {
+	steps := slices.DeleteFunc(slices.Clone(c.Steps), func(s result.PartCost) bool { return s.Beyond || s.Cost == nil })
+	slices.SortStableFunc(steps, func(x, y result.PartCost) int { return cmp.Compare(math.Abs(y.Cost.Value), math.Abs(x.Cost.Value)) })
 	for _, s := range steps {
 		if s.Verdict == result.Worse || s.Verdict == result.Better || s.Verdict == result.Small {
 			value, _ := c.signed(s.Cost)

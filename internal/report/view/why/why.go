@@ -13,7 +13,7 @@ import (
 	"tare/internal/wording"
 )
 
-func ladderAnchor(i int) string { return fmt.Sprintf("why%d", i+1) }
+func partsAnchor(i int) string { return fmt.Sprintf("why%d", i+1) }
 
 // Section explains a mode by its parts, for pages and the whole report of a terminal.
 func Section(b *model.Builder) []doc.Block {
@@ -22,13 +22,13 @@ func Section(b *model.Builder) []doc.Block {
 		return nil
 	}
 	var blocks []doc.Block
-	blocks = append(blocks, piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: ladderLegend}))
+	blocks = append(blocks, piece.ForHTML(doc.Paragraph{Role: doc.Legend, Text: partLegend}))
 	for i, c := range costs {
-		s := doc.Section{ID: ladderAnchor(i), Look: doc.Metric, Head: doc.Heading{Name: c.Workload, Text: c.title, Unit: c.unit()}}
+		s := doc.Section{ID: partsAnchor(i), Look: doc.Metric, Head: doc.Heading{Name: c.Workload, Text: c.title, Unit: c.unit()}}
 		if f, ok := c.Figure(); ok {
 			s.Blocks = append(s.Blocks, piece.ForHTML(doc.Figure{ID: s.ID + "-f", Drawings: []doc.Drawing{f}}))
 		}
-		s.Blocks = append(s.Blocks, ladderTable(b, c, s.ID))
+		s.Blocks = append(s.Blocks, partTable(b, c, s.ID))
 		for _, r := range c.Removals {
 			if r.Interaction != nil {
 				s.Blocks = append(s.Blocks, doc.Paragraph{Role: doc.Seen, Text: doc.Note{About: r.Parts}.Names() + " depends on the other parts: " + c.interaction(r) + "."})
@@ -42,7 +42,7 @@ func Section(b *model.Builder) []doc.Block {
 		blocks = append(blocks, s)
 	}
 	var missing []string
-	for _, r := range slices.Concat(b.Run.Ladder.Rungs, b.Run.Ladder.Removals) {
+	for _, r := range slices.Concat(b.Run.CostByParts.Modes, b.Run.CostByParts.Removals) {
 		if r.Reason != "" {
 			missing = append(missing, r.Mode+" is "+r.Reason)
 		}
@@ -52,20 +52,20 @@ func Section(b *model.Builder) []doc.Block {
 }
 
 // ladderLegend explains the tables.
-const ladderLegend = "Each row adds one part to the row before; its cost is the mean difference of the two within the same blocks, with a 95 % interval. " +
+const partLegend = "Each row adds one part to the row before; its cost is the mean difference of the two within the same blocks, with a 95 % interval. " +
 	"Rest is what no part explains. Without it: what the whole mode changes if only this part is removed. Where the two differ by more than " +
 	"their intervals, the cost of the part depends on the others."
 
-// titleOf is what a part is, from the ladder of the run.
+// titleOf is what a part is, from the cost by parts of the run.
 func titleOf(b *model.Builder, parts []string) string {
-	return ofParts(b.Run.Ladder, parts, func(r result.Rung) string { return r.Title })
+	return ofParts(b.Run.CostByParts, parts, func(r result.PartMode) string { return r.Title })
 }
 
 // ladderTable is the parts of one cost.
-func ladderTable(b *model.Builder, c ladderCost, by string) doc.Block {
+func partTable(b *model.Builder, c partCosts, by string) doc.Block {
 	out := doc.Table{Kind: doc.Study, By: by, Headed: true, Most: 3, Columns: []doc.Column{
 		{Head: "Part", Row: true, Names: true}, {For: doc.HTML, Head: "What it is", Names: true}, {Head: "Cost", Note: c.unit(), Number: true},
-		{Head: "Of " + b.Run.Ladder.Baseline, Number: true, Foreign: true}, {Head: "Without it", Number: true}, {Head: "Verdict", Verdict: true},
+		{Head: "Of " + b.Run.CostByParts.Baseline, Number: true, Foreign: true}, {Head: "Without it", Number: true}, {Head: "Verdict", Verdict: true},
 		{For: doc.HTML, Head: "To get it back", Names: true},
 	}}
 	blank := doc.Cell{Blank: true}
@@ -74,7 +74,7 @@ func ladderTable(b *model.Builder, c ladderCost, by string) doc.Block {
 	}
 	var rows []doc.Row
 	if c.Baseline != nil {
-		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: b.Run.Ladder.Baseline}, {Text: "the baseline"}, {Text: c.scale.Number(c.Baseline.Value)}, blank, blank, blank, blank}})
+		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: b.Run.CostByParts.Baseline}, {Text: "the baseline"}, {Text: c.scale.Number(c.Baseline.Value)}, blank, blank, blank, blank}})
 	}
 	whole := doc.Row{Sum: true, Cells: []doc.Cell{{Text: c.mode}, {Text: "all of it"}, value(c.signed(c.Whole)), blank, blank, blank, blank}}
 	placed := false
@@ -90,14 +90,14 @@ func ladderTable(b *model.Builder, c ladderCost, by string) doc.Block {
 		}
 		verdict := wording.Verdict(judgedStep(s))
 		rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(s)}, {Text: titleOf(b, s.Parts)}, value(c.signed(s.Cost)), {Text: ofBaseline(s)}, removed,
-			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: piece.ToneOf(s.Verdict)}, {Text: avoid(b.Run.Ladder, s.Parts)}}})
+			{Text: verdict, Terminal: wording.Word(s.Verdict), Tone: piece.ToneOf(s.Verdict)}, {Text: avoid(b.Run.CostByParts, s.Parts)}}})
 	}
 	if !placed {
 		rows = append(rows, whole)
 	}
 	for _, r := range c.Removals {
-		if !slices.ContainsFunc(c.Steps, func(s result.LadderStep) bool { return slices.Equal(r.Parts, s.Parts) }) {
-			rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(r)}, {Text: titleOf(b, r.Parts)}, blank, blank, value(c.removed(r.Cost)), blank, {Text: avoid(b.Run.Ladder, r.Parts)}}})
+		if !slices.ContainsFunc(c.Steps, func(s result.PartCost) bool { return slices.Equal(r.Parts, s.Parts) }) {
+			rows = append(rows, doc.Row{Cells: []doc.Cell{{Text: stepName(r)}, {Text: titleOf(b, r.Parts)}, blank, blank, value(c.removed(r.Cost)), blank, {Text: avoid(b.Run.CostByParts, r.Parts)}}})
 		}
 	}
 	out.Groups = []doc.Group{{Rows: rows}}

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Ladder explains the cost of one mode by its parts. The rungs are modes of the study, the
+// CostByParts explains the cost of one mode by its parts. The modes are of the study, the
 // baseline first: each adds a part to the one before it, and what a part costs is the
 // difference of the two. Removals are modes that lack one part of the mode.
-type Ladder struct {
+type CostByParts struct {
 	Of       string
-	Rungs    []Rung
-	Removals []Rung
+	Modes    []PartMode
+	Removals []PartMode
 	Within   *Within
 	// Causes asks for the cause of the cost in words, which needs evidence besides the parts
 	// where these are the differences of modes that are measured as they are.
 	Causes bool
 }
 
-// Fields declares the keys of a Ladder and their rules.
-func (l *Ladder) Fields() []Field {
+// Fields declares the keys of a CostByParts and their rules.
+func (l *CostByParts) Fields() []Field {
 	return []Field{
 		required("of", nameOf(&l.Of), "the mode that is explained, by its name in results"),
-		key("rungs", listOf(&l.Rungs, "rung", "", false), "modes from the baseline up, each with one part more than the one before"),
+		key("rungs", listOf(&l.Modes, "rung", "", false), "modes from the baseline up, each with one part more than the one before"),
 		key("causes", truth(&l.Causes), "name the cause of the cost in words, for modes of which nothing can be left out"),
 		key("within", optionalOf(&l.Within), "two modes within one host, which tell what is between the hosts from what is on each"),
 		key("removals", listOf(&l.Removals, "removal", "", false), "modes that lack one part of the explained mode"),
 	}
 }
 
-// Within names modes within one host: what Mode costs more than Baseline there. What Across, a rung,
-// costs more than the ladder's baseline beyond that is between the hosts.
+// Within names modes within one host: what Mode costs more than Baseline there. What Across, a mode,
+// costs more than the explained mode's baseline beyond that is between the hosts.
 type Within struct{ Baseline, Mode, Across string }
 
 // Fields declares the keys of a Within and their rules.
@@ -42,16 +42,16 @@ func (w *Within) Fields() []Field {
 	}
 }
 
-// Rung is one mode of a ladder with the part that it adds or, for a removal, lacks. Rest
+// PartMode is a mode with the part that it adds or, for a removal, lacks. Rest
 // marks a step that contains all that no part explains, and Beyond one that comes on top of
 // the explained mode. Avoid says what to do to get the cost of the part back.
-type Rung struct {
+type PartMode struct {
 	Mode, Part, Title, Avoid string
 	Rest, Beyond             bool
 }
 
-// Fields declares the keys of a Rung and their rules.
-func (r *Rung) Fields() []Field {
+// Fields declares the keys of a PartMode and their rules.
+func (r *PartMode) Fields() []Field {
 	return []Field{
 		required("mode", nameOf(&r.Mode), "a mode of this study, by its name in results"),
 		key("part", idText(&r.Part), "the part that it adds, or lacks; none for the baseline"),
@@ -62,15 +62,15 @@ func (r *Rung) Fields() []Field {
 	}
 }
 
-// narrow removes the rungs and removals whose mode is not among modes. It returns nil if
+// narrow removes the steps and removals whose mode is not among modes. It returns nil if
 // nothing is left to explain.
-func (l *Ladder) narrow(modes []string) *Ladder {
+func (l *CostByParts) narrow(modes []string) *CostByParts {
 	if l == nil || !slices.Contains(modes, l.Of) {
 		return nil
 	}
-	excluded := func(r Rung) bool { return !slices.Contains(modes, r.Mode) }
-	out := Ladder{Of: l.Of, Causes: l.Causes, Rungs: slices.DeleteFunc(slices.Clone(l.Rungs), excluded), Removals: slices.DeleteFunc(slices.Clone(l.Removals), excluded)}
-	if len(out.Rungs) < 2 {
+	excluded := func(r PartMode) bool { return !slices.Contains(modes, r.Mode) }
+	out := CostByParts{Of: l.Of, Causes: l.Causes, Modes: slices.DeleteFunc(slices.Clone(l.Modes), excluded), Removals: slices.DeleteFunc(slices.Clone(l.Removals), excluded)}
+	if len(out.Modes) < 2 {
 		return nil
 	}
 	if w := l.Within; w != nil && slices.Contains(modes, w.Baseline) && slices.Contains(modes, w.Mode) && slices.Contains(modes, w.Across) {
@@ -79,23 +79,23 @@ func (l *Ladder) narrow(modes []string) *Ladder {
 	return &out
 }
 
-// ladder checks a ladder: every name is a mode of the study, and the explained mode is a rung.
-func (v *validator) ladder(s Study) {
-	if s.Ladder == nil {
+// costByParts checks what is asked of the parts of a mode: every name is a mode of the study, and the explained mode is one of the steps.
+func (v *validator) costByParts(s Study) {
+	if s.CostByParts == nil {
 		return
 	}
 	const path = "ladder"
-	v.all(s.Ladder.Fields(), path+".")
+	v.all(s.CostByParts.Fields(), path+".")
 	modes := named(s, v.cat)
-	if v.lacks(path, "of", s.Ladder.Of, "ladder without the explained mode") {
+	if v.lacks(path, "of", s.CostByParts.Of, "ladder without the explained mode") {
 		return
 	}
-	v.among(path+".of", "mode", s.Ladder.Of, modes, "modes")
+	v.among(path+".of", "mode", s.CostByParts.Of, modes, "modes")
 	top := false
 	for _, list := range []struct {
 		key   string
-		rungs []Rung
-	}{{"rungs", s.Ladder.Rungs}, {"removals", s.Ladder.Removals}} {
+		rungs []PartMode
+	}{{"rungs", s.CostByParts.Modes}, {"removals", s.CostByParts.Removals}} {
 		for i, r := range list.rungs {
 			at := fmt.Sprintf("%s.%s[%d]", path, list.key, i)
 			v.all(r.Fields(), at+".")
@@ -103,10 +103,10 @@ func (v *validator) ladder(s Study) {
 				continue
 			}
 			v.among(at+".mode", "mode", r.Mode, modes, "modes")
-			top = top || list.key == "rungs" && r.Mode == s.Ladder.Of
+			top = top || list.key == "rungs" && r.Mode == s.CostByParts.Of
 		}
 	}
-	if w := s.Ladder.Within; w != nil {
+	if w := s.CostByParts.Within; w != nil {
 		at := path + ".within"
 		v.all(w.Fields(), at+".")
 		for _, m := range [][2]string{{"baseline", w.Baseline}, {"mode", w.Mode}, {"across", w.Across}} {
@@ -115,7 +115,7 @@ func (v *validator) ladder(s Study) {
 			}
 		}
 	}
-	if len(s.Ladder.Rungs) < 2 || !top {
-		v.add(v.key(path, "rungs"), "a ladder has at least two rungs, and the explained mode %s is one of them", s.Ladder.Of)
+	if len(s.CostByParts.Modes) < 2 || !top {
+		v.add(v.key(path, "rungs"), "a ladder has at least two rungs, and the explained mode %s is one of them", s.CostByParts.Of)
 	}
 }

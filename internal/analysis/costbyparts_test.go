@@ -11,7 +11,7 @@ import (
 	"tare/internal/testkit/must"
 )
 
-// built is a run of a ladder whose parts have known costs in microseconds per transaction.
+// built is a run of a cost by parts whose parts have known costs in microseconds per transaction.
 // Blocks differ in pace, which all modes of a block share.
 func built(blocks int, modes map[string]float64) (in Input) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -36,17 +36,17 @@ func built(blocks int, modes map[string]float64) (in Input) {
 	return in
 }
 
-func threeParts() *study.Ladder {
-	return &study.Ladder{Of: "top",
-		Rungs:    []study.Rung{{Mode: "host"}, {Mode: "r1", Part: "p1"}, {Mode: "r2", Part: "p2"}, {Mode: "top", Part: "p3", Rest: true}, {Mode: "more", Part: "p4", Beyond: true}},
-		Removals: []study.Rung{{Mode: "no-p1", Part: "p1"}}}
+func threeParts() *study.CostByParts {
+	return &study.CostByParts{Of: "top",
+		Modes:    []study.PartMode{{Mode: "host"}, {Mode: "r1", Part: "p1"}, {Mode: "r2", Part: "p2"}, {Mode: "top", Part: "p3", Rest: true}, {Mode: "more", Part: "p4", Beyond: true}},
+		Removals: []study.PartMode{{Mode: "no-p1", Part: "p1"}}}
 }
 
 // Every step has the cost that was built in, within its interval; the steps and the whole
 // agree; what a part saves when removed differs from what it added, and is said to.
-func TestLadder(t *testing.T) {
+func TestCostByParts(t *testing.T) {
 	in := built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
-	l := ExplainLadder(in, threeParts(), nil)
+	l := CostsByPart(in, threeParts(), nil)
 	if l == nil || len(l.Costs) != 2 || l.Costs[0].Metric != "transaction_rate" || l.Costs[0].Unit != "s/transaction" {
 		t.Fatalf("%+v", l)
 	}
@@ -82,33 +82,33 @@ func TestLadder(t *testing.T) {
 		t.Errorf("the interaction: %+v", r.Interaction)
 	}
 	in = built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 13})
-	must.EqualFor(t, "an interaction of parts that do not interact", (*result.Amount)(nil), ExplainLadder(in, threeParts(), nil).Costs[0].Removals[0].Interaction)
+	must.EqualFor(t, "an interaction of parts that do not interact", (*result.Amount)(nil), CostsByPart(in, threeParts(), nil).Costs[0].Removals[0].Interaction)
 }
 
-// A rung without values gives its part to the next one, and says why.
-func TestLadderWithGap(t *testing.T) {
+// A mode without values gives its part to the next one, and says why.
+func TestCostByPartsWithGap(t *testing.T) {
 	in := built(8, map[string]float64{"host": 10, "r2": 12, "top": 15})
 	in.Modes = append(in.Modes, result.Mode{ID: "r1", Status: result.ModeVoid, Reason: "no proof"})
-	l := ExplainLadder(in, threeParts(), nil)
+	l := CostsByPart(in, threeParts(), nil)
 	s := l.Costs[0].Steps
 	if len(s) != 2 || fmt.Sprint(s[0].Parts) != "[p1 p2]" || s[0].Without != "host" || s[0].With != "r2" {
 		t.Errorf("%+v", s)
 	}
-	if l.Rungs[1].Reason != "void: no proof" || l.Removals[0].Reason != "it was not measured" || l.Rungs[0].Reason != "" {
-		t.Errorf("%+v", l.Rungs)
+	if l.Modes[1].Reason != "void: no proof" || l.Removals[0].Reason != "it was not measured" || l.Modes[0].Reason != "" {
+		t.Errorf("%+v", l.Modes)
 	}
-	must.EqualFor(t, "a ladder that nobody asked for", (*result.Ladder)(nil), ExplainLadder(in, nil, nil))
+	must.EqualFor(t, "a ladder that nobody asked for", (*result.CostByParts)(nil), CostsByPart(in, nil, nil))
 }
 
 // A cost that no sample shows is contradicted; one that grew in the samples is not.
-func TestLadderAgainstSamples(t *testing.T) {
+func TestPartsAgainstSamples(t *testing.T) {
 	in := built(20, map[string]float64{"host": 10, "r1": 12, "top": 15})
-	asked := &study.Ladder{Of: "top", Rungs: []study.Rung{{Mode: "host"}, {Mode: "r1", Part: "bridge"}, {Mode: "top", Part: "conntrack"}}}
+	asked := &study.CostByParts{Of: "top", Modes: []study.PartMode{{Mode: "host"}, {Mode: "r1", Part: "bridge"}, {Mode: "top", Part: "conntrack"}}}
 	of := func(mode string, bridge, netfilter float64) result.Breakdown {
 		return result.Breakdown{Mode: mode, Workload: "rr", Unit: "s/1000 transactions",
 			Components: []result.Component{{Name: "bridge", Cost: &bridge}, {Name: "netfilter", Cost: &netfilter}}}
 	}
-	l := ExplainLadder(in, asked, []result.Breakdown{of("host", 0, 0), of("r1", 0.002, 0), of("top", 0.002, 0)})
+	l := CostsByPart(in, asked, []result.Breakdown{of("host", 0, 0), of("r1", 0.002, 0), of("top", 0.002, 0)})
 	cpu := l.Costs[1].Steps
 	if cpu[0].Sampled == nil || *cpu[0].Sampled != 0.002 || cpu[0].Contradicts != "" {
 		t.Errorf("the bridge: %+v", cpu[0])

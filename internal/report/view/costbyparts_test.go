@@ -7,7 +7,7 @@ import (
 	"tare/internal/testkit/reports"
 )
 
-// The figure has a bar for every part. That the first screen has them, those of a void rung together with the next, is
+// The figure has a bar for every part. That the first screen has them, those of a void mode together with the next, is
 // in its golden file.
 func TestExplained(t *testing.T) {
 	svg := string(New(reports.Explained()).Figures()["tcp_rr-why-transaction_rate.svg"])

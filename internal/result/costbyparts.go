@@ -1,15 +1,15 @@
 package result
 
-// Ladder explains what a mode costs by its parts: what each adds to the one before, from
-// the baseline up to the mode, and what the mode saves without it. Rungs and Removals
+// CostByParts explains what a mode costs by its parts: what each adds to the one before, from
+// the baseline up to the mode, and what the mode saves without it. Modes and Removals
 // describe the modes that were compared; Costs has the values.
-type Ladder struct {
-	Mode     string       `json:"mode"`
-	Baseline string       `json:"baseline"`
-	Rungs    []Rung       `json:"rungs"`
-	Removals []Rung       `json:"removals,omitempty"`
-	Costs    []LadderCost `json:"costs"`
-	// Explanations say why the mode is slower than the baseline, for each workload. Only a ladder
+type CostByParts struct {
+	Mode     string      `json:"mode"`
+	Baseline string      `json:"baseline"`
+	Modes    []PartMode  `json:"rungs"`
+	Removals []PartMode  `json:"removals,omitempty"`
+	Costs    []PartCosts `json:"costs"`
+	// Explanations say why the mode is slower than the baseline, for each workload. Only a cost by parts
 	// of modes that were measured as they are has them.
 	Explanations []Explanation `json:"explanations,omitempty"`
 }
@@ -49,11 +49,11 @@ type Explanation struct {
 	Next string `json:"next"`
 }
 
-// Rung is a mode of the ladder and the part that it adds to the rung before or, for a
+// PartMode is a mode with the part that it adds to the one before or, for a
 // removal, lacks. Rest marks the step that contains everything that no part explains,
 // Beyond a part that comes on top of the mode. Avoid says what to do to get the part's cost back.
-// Reason says why the rung has no values.
-type Rung struct {
+// Reason says why the mode has no values.
+type PartMode struct {
 	Mode   string `json:"mode"`
 	Part   string `json:"part,omitempty"`
 	Title  string `json:"title,omitempty"`
@@ -63,19 +63,19 @@ type Rung struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// LadderCost is the cost of the parts in one metric of a workload. A rate is converted to
+// PartCosts is the cost of the parts in one metric of a workload. A rate is converted to
 // the time that it leaves for one unit, because times of parts can be added: Unit is
 // s/transaction, s/connection or s/Gbit, and for a CPU cost its own.
-type LadderCost struct {
+type PartCosts struct {
 	Workload string  `json:"workload"`
 	Metric   string  `json:"metric"`
 	Unit     string  `json:"unit"`
 	Baseline *Amount `json:"baseline,omitempty"`
 	// Whole is what the mode costs more than the baseline.
-	Whole *Amount      `json:"whole,omitempty"`
-	Steps []LadderStep `json:"steps"`
+	Whole *Amount    `json:"whole,omitempty"`
+	Steps []PartCost `json:"steps"`
 	// Removals are what the mode saves without one part.
-	Removals []LadderStep `json:"removals,omitempty"`
+	Removals []PartCost `json:"removals,omitempty"`
 }
 
 // Amount is a mean over N blocks, with its 95 % t interval if there are two or more.
@@ -85,9 +85,9 @@ type Amount struct {
 	N     int       `json:"n"`
 }
 
-// LadderStep is what parts cost: the mean over the blocks of the difference between the modes
-// with and without them. Parts has several if a rung between has no values.
-type LadderStep struct {
+// PartCost is what parts cost: the mean over the blocks of the difference between the modes
+// with and without them. Parts has several if a mode between has no values.
+type PartCost struct {
 	Parts   []string `json:"parts"`
 	With    string   `json:"with"`
 	Without string   `json:"without"`
@@ -102,7 +102,7 @@ type LadderStep struct {
 	Verdict Verdict   `json:"verdict,omitempty"`
 	Rest    bool      `json:"rest,omitempty"`
 	Beyond  bool      `json:"beyond,omitempty"`
-	// Interaction, of a removal, is what the part costs as the step of its rung minus what
+	// Interaction, of a removal, is what the part costs as a step minus what
 	// removing it saves, if the two differ (Holm-adjusted over the removals, 5 %): the cost
 	// of the part depends on the others.
 	Interaction *Amount `json:"interaction,omitempty"`

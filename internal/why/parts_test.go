@@ -45,8 +45,8 @@ func modes() why.Modes {
 	})
 }
 
-// written is a list of rungs with the variants that they are.
-func written(s study.Study, rungs []study.Rung) (out []string) {
+// written is a list of modes with the variants that they are.
+func written(s study.Study, rungs []study.PartMode) (out []string) {
 	for _, r := range rungs {
 		m, _ := s.ModeNamed(r.Mode)
 		text := fmt.Sprintf("%s %s=%s", r.Part, r.Mode, m.Mode)
@@ -82,8 +82,8 @@ func TestStudy(t *testing.T) {
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
 		s := must.Get(why.Study(modes(), tt.mode, why.Options{}))(t)
-		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
-		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.CostByParts.Modes))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.CostByParts.Removals))
 	}
 }
 
@@ -157,13 +157,13 @@ func TestCluster(t *testing.T) {
 		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
 	} {
 		s := must.Get(why.Study(clusterModes(), tt.mode, why.Options{CPULimit: tt.limit}))(t)
-		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.Ladder.Rungs))
-		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.Ladder.Removals))
+		must.EqualFor(t, tt.mode+": rungs", tt.rungs, written(s, s.CostByParts.Modes))
+		must.EqualFor(t, tt.mode+": removals", tt.removals, written(s, s.CostByParts.Removals))
 		_, beside := s.ModeNamed("k8s/pod-local")
-		if (s.Ladder.Within != nil) != tt.beside || tt.beside && !beside {
-			t.Errorf("%s: within %+v, modes %v", tt.mode, s.Ladder.Within, s.ModeNames())
+		if (s.CostByParts.Within != nil) != tt.beside || tt.beside && !beside {
+			t.Errorf("%s: within %+v, modes %v", tt.mode, s.CostByParts.Within, s.ModeNames())
 		}
-		if top, _ := s.ModeNamed(s.Ladder.Of); top.Limits.Client.CPUs != tt.limit || top.Limits.Server.CPUs != tt.limit || top.Mode != tt.mode {
+		if top, _ := s.ModeNamed(s.CostByParts.Of); top.Limits.Client.CPUs != tt.limit || top.Limits.Server.CPUs != tt.limit || top.Mode != tt.mode {
 			t.Errorf("%s: %+v", tt.mode, top)
 		}
 	}

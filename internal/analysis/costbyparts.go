@@ -32,14 +32,14 @@ func timeUnits() []timeUnit {
 	}
 }
 
-// ExplainLadder evaluates the ladder of a study: the cost of each part, in every metric that
+// CostsByPart evaluates what a study asks of the parts of a mode: the cost of each, in every metric that
 // can be divided. It returns nil for a study without one.
-func ExplainLadder(in Input, asked *study.Ladder, breakdowns []result.Breakdown) *result.Ladder {
-	if asked == nil || len(asked.Rungs) == 0 {
+func CostsByPart(in Input, asked *study.CostByParts, breakdowns []result.Breakdown) *result.CostByParts {
+	if asked == nil || len(asked.Modes) == 0 {
 		return nil
 	}
-	l := ladder{in: in, table: tabulate(in.Modes, in.Workloads, in.Trials), breakdowns: breakdowns}
-	l.out = result.Ladder{Mode: asked.Of, Baseline: asked.Rungs[0].Mode, Rungs: l.rungs(asked.Rungs), Removals: l.rungs(asked.Removals)}
+	l := costByParts{in: in, table: tabulate(in.Modes, in.Workloads, in.Trials), breakdowns: breakdowns}
+	l.out = result.CostByParts{Mode: asked.Of, Baseline: asked.Modes[0].Mode, Modes: l.modes(asked.Modes), Removals: l.modes(asked.Removals)}
 	for _, w := range in.Workloads {
 		for _, u := range timeUnits() {
 			if c, ok := l.cost(w, u.metric, u.unit, u.rate); ok {
@@ -51,27 +51,27 @@ func ExplainLadder(in Input, asked *study.Ladder, breakdowns []result.Breakdown)
 	return &l.out
 }
 
-// ladder is a ladder while it is evaluated.
-type ladder struct {
+// costByParts is a result while it is evaluated.
+type costByParts struct {
 	in         Input
 	table      table
 	breakdowns []result.Breakdown
-	out        result.Ladder
+	out        result.CostByParts
 }
 
-// rungs are those of a study, with the reason of each that has no values.
-func (l *ladder) rungs(of []study.Rung) []result.Rung {
-	var out []result.Rung
+// modes are those of a study, with the reason of each that has no values.
+func (l *costByParts) modes(of []study.PartMode) []result.PartMode {
+	var out []result.PartMode
 	for _, r := range of {
-		rung := result.Rung{Mode: r.Mode, Part: r.Part, Title: r.Title, Avoid: r.Avoid, Rest: r.Rest, Beyond: r.Beyond}
+		one := result.PartMode{Mode: r.Mode, Part: r.Part, Title: r.Title, Avoid: r.Avoid, Rest: r.Rest, Beyond: r.Beyond}
 		i := slices.IndexFunc(l.in.Modes, func(m result.Mode) bool { return m.ID == r.Mode })
 		switch {
 		case i < 0:
-			rung.Reason = "it was not measured"
+			one.Reason = "it was not measured"
 		case l.in.Modes[i].Status != result.ModeMeasured:
-			rung.Reason = fmt.Sprintf("%s: %s", l.in.Modes[i].Status, cmp.Or(l.in.Modes[i].Reason, "no reason is recorded"))
+			one.Reason = fmt.Sprintf("%s: %s", l.in.Modes[i].Status, cmp.Or(l.in.Modes[i].Reason, "no reason is recorded"))
 		}
-		out = append(out, rung)
+		out = append(out, one)
 	}
 	return out
 }
@@ -90,22 +90,22 @@ func timesOf(own []reading, rate float64) []reading {
 	return out
 }
 
-// cost is the ladder in one metric, without verdicts. ok is false if the baseline or the
+// cost is the cost by parts in one metric, without verdicts. ok is false if the baseline or the
 // explained mode has no value of it.
-func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.LadderCost, ok bool) {
+func (l *costByParts) cost(workload, metric, unit string, rate float64) (out result.PartCosts, ok bool) {
 	of := func(mode string) []reading { return timesOf(l.table.values(mode, workload, metric), rate) }
 	base, whole := of(l.out.Baseline), of(l.out.Mode)
 	if len(base) == 0 || len(whole) == 0 {
 		return out, false
 	}
-	out = result.LadderCost{Workload: workload, Metric: metric, Unit: unit, Baseline: amount(base), Whole: amount(differences(whole, base))}
+	out = result.PartCosts{Workload: workload, Metric: metric, Unit: unit, Baseline: amount(base), Whole: amount(differences(whole, base))}
 	var parts []string
 	last, steps := l.out.Baseline, map[string][]reading{}
-	for _, r := range l.out.Rungs[1:] {
+	for _, r := range l.out.Modes[1:] {
 		parts = append(parts, r.Part)
 		with := of(r.Mode)
 		if len(with) == 0 {
-			continue // its part goes to the next rung that has values
+			continue // its part goes to the next mode that has values
 		}
 		d := differences(with, of(last))
 		s := l.step(d, base)
@@ -134,8 +134,8 @@ func (l *ladder) cost(workload, metric, unit string, rate float64) (out result.L
 }
 
 // step has the cost of differences, also as a share of the baseline.
-func (l *ladder) step(d, base []reading) result.LadderStep {
-	var s result.LadderStep
+func (l *costByParts) step(d, base []reading) result.PartCost {
+	var s result.PartCost
 	if s.Cost = amount(d); s.Cost == nil {
 		return s
 	}
@@ -176,7 +176,7 @@ type interaction struct {
 }
 
 // interact records the interactions that are not zero.
-func interact(removals []result.LadderStep, all []interaction) {
+func interact(removals []result.PartCost, all []interaction) {
 	var ps []float64
 	for _, a := range all {
 		ps = append(ps, stats.MeanZeroPBySetup(plain(a.values), setupsOf(a.values)))
@@ -189,7 +189,7 @@ func interact(removals []result.LadderStep, all []interaction) {
 }
 
 // judge fills in ratios and verdicts, and compares CPU costs with the samples.
-func (l *ladder) judge() {
+func (l *costByParts) judge() {
 	var asked []ComparisonRequest
 	for _, c := range l.out.Costs {
 		for _, s := range slices.Concat(c.Steps, c.Removals) {
@@ -202,7 +202,7 @@ func (l *ladder) judge() {
 	compared := Comparisons(l.in, nil, asked)
 	for i := range l.out.Costs {
 		c := &l.out.Costs[i]
-		for _, steps := range [][]result.LadderStep{c.Steps, c.Removals} {
+		for _, steps := range [][]result.PartCost{c.Steps, c.Removals} {
 			for j := range steps {
 				s := &steps[j]
 				k := slices.IndexFunc(compared, func(o result.Comparison) bool {
@@ -241,7 +241,7 @@ func componentsOf(part string) []string {
 
 // holdAgainstSamples compares what a step costs in CPU time with the samples: if it is shown
 // to cost, one of the components of its parts must have grown.
-func (l *ladder) holdAgainstSamples(c *result.LadderCost, s *result.LadderStep) {
+func (l *costByParts) holdAgainstSamples(c *result.PartCosts, s *result.PartCost) {
 	var components []string
 	for _, p := range s.Parts {
 		own := componentsOf(p)
@@ -264,7 +264,7 @@ func (l *ladder) holdAgainstSamples(c *result.LadderCost, s *result.LadderStep) 
 
 // sampled is the cost of components of a mode, from its samples. known is false if the
 // breakdown has no costs in the unit of c.
-func (l *ladder) sampled(mode string, c *result.LadderCost, components []string) (sum float64, known bool) {
+func (l *costByParts) sampled(mode string, c *result.PartCosts, components []string) (sum float64, known bool) {
 	for _, b := range l.breakdowns {
 		if b.Mode != mode || b.Workload != c.Workload || b.Unit != c.Unit {
 			continue

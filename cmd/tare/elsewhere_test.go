@@ -17,7 +17,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/driver/engines"
 	"tare/internal/driver/netns"
 	"tare/internal/program/agentfile"
@@ -132,7 +132,7 @@ func aRun(t *testing.T, dir string) {
 		Started: time.Now(), Metrics: map[string]float64{"transaction_rate": 1000}}
 	run := result.Run{Schema: result.Schema, ID: "0123abcd", Started: trial.Started, Finished: trial.Started, Status: result.RunComplete,
 		Modes: []result.Mode{{ID: "host", Title: "process to process", Status: result.ModeMeasured}}, Trials: result.Count([]result.Trial{trial})}
-	run.Cells, run.Warnings = analysis.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, analysis.Rule{Margin: 0.05})
+	run.Cells, run.Warnings = verdict.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, verdict.Rule{Margin: 0.05})
 	must.Do(t, d.Append(trial), d.WriteRun(run), d.Close())
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/facts/link"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
@@ -136,7 +136,7 @@ func TestMachine(t *testing.T) {
 			t.Errorf("%s is empty", f.Name)
 		}
 	}
-	if same := analysis.CompareHosts(result.Host{Facts: append(m.Facts, m.Link...)}, result.Host{Facts: []result.Fact{{Name: analysis.ClockOffset, Value: "-3600 s"}}}); len(same) != 1 || same[0].Code != string(warning.ClocksApart) {
+	if same := identity.CompareHosts(result.Host{Facts: append(m.Facts, m.Link...)}, result.Host{Facts: []result.Fact{{Name: identity.ClockOffset, Value: "-3600 s"}}}); len(same) != 1 || same[0].Code != string(warning.ClocksApart) {
 		t.Errorf("an hour apart: %v", same)
 	}
 	ahead, within, err := c.ClockOffset(t.Context())

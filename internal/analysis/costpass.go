@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -69,7 +70,7 @@ func (c PassChoice) After(last int) (result.CostPass, bool) {
 			return result.CostPass{}, false
 		}
 	}
-	slowest.Rate = passRate(least)
+	slowest.Rate = verdict.PassRate(least)
 	return slowest, slowest.Rate > 0
 }
 
@@ -97,19 +98,6 @@ func (c PassChoice) had(mode string, last int) (most float64, workload string) {
 		}
 	}
 	return 0, ""
-}
-
-// passRate is half of a rate in bit/s, rounded down to three digits; 0 for one that
-// is unknown.
-func passRate(of float64) float64 {
-	if !(of >= 2) || math.IsInf(of, 0) {
-		return 0
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(of/2))-2)
-	if unit < 1 {
-		return math.Floor(of / 2)
-	}
-	return math.Floor(of/2/unit) * unit
 }
 
 // passed records the cost pass, and warns if the study asks for one that is missing.

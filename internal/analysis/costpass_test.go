@@ -4,19 +4,21 @@ import (
 	"slices"
 	"testing"
 
+	"tare/internal/analysis/changes"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 )
 
 // passOf is a run whose pass had a rate, in three blocks.
-func passOf(rate float64) RunTrials {
-	t := RunTrials{Run: result.Run{CostPass: &result.CostPass{Rate: rate}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured, Baseline: "host"}}}}
+func passOf(rate float64) changes.RunTrials {
+	t := changes.RunTrials{Run: result.Run{CostPass: &result.CostPass{Rate: rate}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured, Baseline: "host"}}}}
 	for block := 1; block <= 3; block++ {
 		for _, m := range t.Run.Modes {
 			t.Trials = append(t.Trials, result.Trial{Block: block, Mode: m.ID, Workload: result.CostPassID, Status: result.TrialOK, Rate: rate,
 				Metrics: map[string]float64{"goodput": rate * (1 + 0.001*float64(block))}})
 		}
 	}
-	t.Run.Cells, _ = Cells(t.Run.Modes, []string{result.CostPassID}, t.Trials, Rule{Margin: 0.05})
+	t.Run.Cells, _ = verdict.Cells(t.Run.Modes, []string{result.CostPassID}, t.Trials, verdict.Rule{Margin: 0.05})
 	return t
 }
 
@@ -25,7 +27,7 @@ func passOf(rate float64) RunTrials {
 func TestAcrossPasses(t *testing.T) {
 	modes := func(rate float64) []string {
 		var out []string
-		for _, c := range Across(passOf(2e9), passOf(rate), nil, 0.05).Cells {
+		for _, c := range changes.Across(passOf(2e9), passOf(rate), nil, 0.05).Cells {
 			if c.Metric == "goodput" {
 				out = append(out, c.Mode)
 			}

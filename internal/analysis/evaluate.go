@@ -1,8 +1,14 @@
+// Package analysis computes what follows from the trials of a run: cells, comparisons, sums
+// and warnings. It is pure, as the packages in it are: it reads no file and no clock, and writes nothing.
 package analysis
 
 import (
 	"slices"
 
+	"tare/internal/analysis/claims"
+	"tare/internal/analysis/parts"
+	"tare/internal/analysis/sums"
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -37,14 +43,14 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run, in: in}
 	s, names := in.Study, plan.Names(in.Study)
-	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials), Serial: SerialWorkloads(s)}
+	judged := verdict.Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials), Serial: verdict.SerialWorkloads(s)}
 	warnings := e.judge(judged)
 	e.passed()
 	e.ruledOut()
 	e.busyTurns()
 	e.warnMissingCPUCost()
 	e.breakdowns()
-	e.run.ECDFs = ECDFs(run.Modes, names, in.Trials)
+	e.run.ECDFs = sums.ECDFs(run.Modes, names, in.Trials)
 	e.crossed(judged)
 	e.saturated()
 	for _, w := range plan.Workloads(s) {
@@ -53,42 +59,34 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.comparePaths()
 	e.pressed()
 	e.run.Scenarios = scenarios(s)
-	e.run.Comparisons = Comparisons(judged, e.run.Scenarios, asked(s))
-	e.run.CostByParts = CostsByPart(judged, s.CostByParts, e.run.Breakdowns)
+	e.run.Comparisons = verdict.Comparisons(judged, e.run.Scenarios, asked(s))
+	e.run.CostByParts = parts.Evaluate(judged, s.CostByParts, e.run.Breakdowns)
 	if e.run.CostByParts != nil {
 		e.run.Rankings = nil // its modes are steps of one path, which are compared as such
 	}
-	e.run.Claims = EvaluateClaims(judged, s, e.run)
-	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
+	e.run.Claims = claims.Evaluate(judged, s, e.run)
+	agreements, disagreements := verdict.Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
 	e.run.Agreements = agreements
-	e.run.OwnShares = OwnShares(judged, closedWorkloads(plan.Workloads(s)), e.run.Cells)
-	e.run.Sensitivity = Sensitivity(judged, s)
-	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
-	e.run.Attempts = SumAttempts(run.Modes, names, in.Trials)
-	e.run.Requests = RequestsOf(plan.Workloads(s))
-	e.run.TCPLimits = e.limitTCP()
-	if e.run.CostByParts != nil {
-		e.run.CostByParts.Explanations = e.explanations()
+	e.run.OwnShares = verdict.OwnShares(judged, closedWorkloads(plan.Workloads(s)), e.run.Cells)
+	e.run.Sensitivity = verdict.Sensitivity(judged, s)
+	e.run.Losses = sums.Losses(run.Modes, names, in.Trials)
+	e.run.Attempts = sums.Attempts(run.Modes, names, in.Trials)
+	e.run.Requests = sums.Requests(plan.Workloads(s))
+	e.run.TCPLimits = nil
+	if s.Evidence.Counters != study.Off {
+		e.run.TCPLimits = sums.TCPLimits(run.Modes, measured(s), in.Trials)
+	}
+	if e.run.CostByParts != nil && s.CostByParts.Causes {
+		e.run.CostByParts.Explanations = parts.Explain(e.run, s.CostByParts.Within, judged)
 	}
 	e.add(warnings)
 	e.add(disagreements)
 	return e.run
 }
 
-// SerialWorkloads are the workloads of a study with one flow, one pair and no schedule: Serial of an [Input].
-func SerialWorkloads(s study.Study) []string {
-	var out []string
-	for _, w := range plan.Workloads(s) {
-		if max(w.Flows, w.Streams, w.Pairs) <= 1 && w.TransactionRate == 0 {
-			out = append(out, w.ID)
-		}
-	}
-	return out
-}
-
 // EvaluateNumbers returns a run with what follows from values alone: the tally, cells,
 // rankings, and the warnings about them.
-func EvaluateNumbers(run result.Run, in Input) result.Run {
+func EvaluateNumbers(run result.Run, in verdict.Input) result.Run {
 	run.Warnings = slices.Clone(run.Warnings)
 	e := &evaluation{run: run}
 	e.run.Modes, e.run.Metrics = in.Modes, in.Metrics
@@ -116,9 +114,9 @@ func (e *evaluation) add(warnings []result.Warning) {
 }
 
 // judge makes the cells and rankings and returns their warnings, which come after all others.
-func (e *evaluation) judge(in Input) []result.Warning {
+func (e *evaluation) judge(in verdict.Input) []result.Warning {
 	e.run.Rankings = nil
-	cells, warnings := judgeEach(in, func(f family) { e.run.Rankings = append(e.run.Rankings, f.rankings()...) })
+	cells, warnings := verdict.JudgeEach(in, func(f verdict.Family) { e.run.Rankings = append(e.run.Rankings, f.Rankings()...) })
 	e.run.Cells, e.run.Trials, e.run.Noisy = cells, result.Count(in.Trials), in.Rule.Noisy
 	e.run.NoisyWorkloads = nil
 	for _, w := range in.Workloads {
@@ -192,7 +190,51 @@ func (e *evaluation) busyTurns() {
 		}
 		if what.on && over > 0 {
 			e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
-				"but values are lower than on a quiet machine and vary more", over, all, what.text, percent(what.most), warning.Said(percent(worst)))
+				"but values are lower than on a quiet machine and vary more", over, all, what.text, verdict.Percent(what.most), warning.Said(verdict.Percent(worst)))
 		}
 	}
+}
+
+// breakdowns sums up the stacks of all trials, and warns of what they lack.
+func (e *evaluation) breakdowns() {
+	e.run.Breakdowns = sums.Breakdowns(e.run.Modes, plan.Names(e.in.Study), e.in.Trials)
+	for i := range e.run.Breakdowns {
+		b := &e.run.Breakdowns[i]
+		if b.Samples == 0 {
+			continue
+		}
+		if b.Unknown > mostUnknown {
+			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "%s of the sampled stacks match no rule: the components are too small by that share", warning.Said(verdict.Percent(b.Unknown)))
+		}
+		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
+			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to record them", warning.Said(verdict.Percent(float64(b.Lost)/float64(all))))
+		}
+	}
+}
+
+// crossed records the workloads with several numbers of flows or streams.
+func (e *evaluation) crossed(in verdict.Input) {
+	e.run.Concurrencies = nil
+	for _, c := range plan.Concurrencies(e.in.Study) {
+		if found, ok := verdict.Crossings(in, c); ok {
+			e.run.Concurrencies = append(e.run.Concurrencies, found)
+		}
+	}
+}
+
+// The shares above which a breakdown has a warning.
+const (
+	mostUnknown = 0.15
+	mostLost    = 0.05
+)
+
+// closedWorkloads are the workloads of a study without a schedule of requests.
+func closedWorkloads(workloads []study.Workload) []string {
+	var out []string
+	for _, w := range workloads {
+		if w.TransactionRate == 0 {
+			out = append(out, w.ID)
+		}
+	}
+	return out
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis/readings"
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -46,7 +48,7 @@ func LinkLimits(links []Link, cells []result.Cell, trials []result.Trial) ([]res
 			out = append(out, found)
 			warnings = append(warnings, warning.New(warning.LinkLimited, l.Workload,
 				"every mode that crosses the underlay of %s reached at least %.3g %% of its capacity, %s of payload: "+
-					"goodput does not show a difference. Compare the CPU cost.", rounded(found.Link, "bit/s"), 100*found.Least, rounded(found.Payload, "bit/s")))
+					"goodput does not show a difference. Compare the CPU cost.", verdict.Rounded(found.Link, "bit/s"), 100*found.Least, verdict.Rounded(found.Payload, "bit/s")))
 		}
 	}
 	return out, warnings
@@ -146,9 +148,9 @@ func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited
 				continue
 			}
 			if reached := *c.Value / carries; reached >= linkReached && reached <= linkPassed {
-				out = append(out, warning.New(warning.UnderlaySaturated, scope(l.Mode, l.Workload),
+				out = append(out, warning.New(warning.UnderlaySaturated, readings.Scope(l.Mode, l.Workload),
 					"its %s is %.3g %% of the capacity of the underlay of %s: it might be faster on a faster underlay, so its difference from other modes is understated. Compare the CPU cost.",
-					c.Metric, 100*min(1, reached), rounded(l.Rate, "bit/s")))
+					c.Metric, 100*min(1, reached), verdict.Rounded(l.Rate, "bit/s")))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -42,11 +41,24 @@ func TestCostPassOfTrials(t *testing.T) {
 	must.Equal(t, (*result.CostPass)(nil), of(s))
 }
 
-func TestPassRate(t *testing.T) {
-	for of, want := range map[float64]float64{
-		9.99e9: 4.99e9, 10e9: 5e9, 4.4449e9: 2.22e9, 123456: 61700, 2000: 1000, 555: 277, 2: 1, 1: 0, 0: 0, -5: 0, math.Inf(1): 0,
-	} {
-		must.EqualFor(t, fmt.Sprintf("half of %g", of), want, passRate(of))
+// A breakdown with too many unknown or lost samples has a warning.
+func TestBreakdownWarns(t *testing.T) {
+	trial := func(mode string, unknown, lost int) result.Trial {
+		return result.Trial{Mode: mode, Workload: study.CostPassID, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9},
+			Stacks: &result.Stacks{CPUs: 1, Busy: 100, Lost: lost, Components: map[string]int{"copy": 100 - unknown, result.Unclassified: unknown}}}
 	}
-	must.EqualFor(t, "half of NaN", 0.0, passRate(math.NaN()))
+	e := &evaluation{in: Evidence{Study: study.Study{
+		Blocks: 2, CostPass: study.CostPass{Rate: 1e9, FromBlock: 1, Every: 1, Duration: 1e9}, Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream"}},
+	}}}
+	e.run.Modes = []result.Mode{{ID: "good", Status: result.ModeMeasured}, {ID: "odd", Status: result.ModeMeasured}, {ID: "busy", Status: result.ModeMeasured}}
+	e.in.Trials = []result.Trial{trial("good", 15, 5), trial("odd", 16, 0), trial("busy", 0, 20)}
+	e.breakdowns()
+	if len(e.run.Breakdowns) != 3 || e.run.Breakdowns[0].File != "stacks/good.cost_pass.folded" {
+		t.Fatalf("%+v", e.run.Breakdowns)
+	}
+	codes := map[string]string{}
+	for _, w := range e.run.Warnings {
+		codes[w.Code] = w.Scope
+	}
+	must.EqualFor(t, fmt.Sprintf("warnings %+v", e.run.Warnings), []any{2, "odd cost_pass", "busy cost_pass"}, []any{len(codes), codes["stacks_unknown"], codes["stacks_lost"]})
 }

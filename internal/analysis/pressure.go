@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -83,7 +84,7 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 	const fix = "Stop other programs that use memory, or use a machine with more."
 	if n, known, most := tally(trials, perTime(result.MachinePressureMemory), muchMemoryStall); n > 0 {
 		warn(warning.MemoryPressure, "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and vary more, "+
-			"and buffers may be small. %s", n, known, percent(muchMemoryStall), percent(most), fix)
+			"and buffers may be small. %s", n, known, verdict.Percent(muchMemoryStall), verdict.Percent(most), fix)
 	}
 	if n, known, most := tally(trials, machineFigure(result.MachineGroupStalls), 0); n > 0 {
 		warn(warning.MemoryPressure, "in %d of %d trials a control group reached its memory limit, up to %.0f times: socket buffers count against it, "+
@@ -127,7 +128,7 @@ func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 		return nil
 	}
 	return []result.Warning{warning.New(warning.CPUPressure, workload, "in half of the trials runnable programs waited for a CPU for %s of the time or more: "+
-		"rates show what the CPUs allow, and expensive modes lose more than on a larger machine. Use fewer streams or threads, or more CPUs.", warning.Said(percent(median)))}
+		"rates show what the CPUs allow, and expensive modes lose more than on a larger machine. Use fewer streams or threads, or more CPUs.", warning.Said(verdict.Percent(median)))}
 }
 
 func trackingFull(trials []result.Trial) (out []result.Warning) {
@@ -146,7 +147,7 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 	for _, k := range order {
 		out = append(out, warning.New(warning.ConntrackFull, k.mode+" "+k.workload,
 			"connection tracking was %s full when a trial ended: when it is full, new connections and datagrams of new flows are dropped. "+
-				"Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", warning.Said(percent(worst[k]))))
+				"Raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", warning.Said(verdict.Percent(worst[k]))))
 	}
 	return out
 }

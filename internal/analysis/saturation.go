@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -57,10 +58,10 @@ func (e *evaluation) fullCores(w study.Workload) {
 		case !ok:
 		case paced(w):
 			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials although the workload has a rate: "+
-				"delay and loss include the queue for the CPU. Set a lower rate, or compare the CPU cost.", warning.Said(percent(share)))
+				"delay and loss include the queue for the CPU. Set a lower rate, or compare the CPU cost.", warning.Said(verdict.Percent(share)))
 		case spare:
 			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
-				"here the CPU limits the result, there something else, such as the underlay or a window. Compare the CPU cost.", warning.Said(percent(share)), percent(spareBelow))
+				"here the CPU limits the result, there something else, such as the underlay or a window. Compare the CPU cost.", warning.Said(verdict.Percent(share)), verdict.Percent(spareBelow))
 		}
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"slices"
 
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 )
 
 // verified lists the workloads of a study that have a second traffic generator.
-func verified(s study.Study) []Verified {
-	var out []Verified
+func verified(s study.Study) []verdict.Verified {
+	var out []verdict.Verified
 	verifications := plan.Verifications(s)
 	for _, w := range plan.Workloads(s) {
 		if w.VerifyWith != "" {
-			out = append(out, Verified{Workload: w.Name(), Twin: verifications[w.Name()], Tool: w.VerifyWith})
+			out = append(out, verdict.Verified{Workload: w.Name(), Twin: verifications[w.Name()], Tool: w.VerifyWith})
 		}
 	}
 	return out
@@ -32,13 +33,13 @@ func scenarios(s study.Study) []result.Scenario {
 }
 
 // asked lists the comparisons of a study, one for each value of a sweep.
-func asked(s study.Study) []ComparisonRequest {
-	var out []ComparisonRequest
+func asked(s study.Study) []verdict.ComparisonRequest {
+	var out []verdict.ComparisonRequest
 	for _, c := range s.Compare {
 		suffixes, sides := plan.Sides(s, slices.Concat(c.A.Names(), c.B.Names())...)
 		for i, names := range sides {
 			a, b := names[:len(c.A.Names())], names[len(c.A.Names()):]
-			out = append(out, ComparisonRequest{ID: c.Name() + suffixes[i], Title: c.Title, A: a, B: b, Expect: c.Expect})
+			out = append(out, verdict.ComparisonRequest{ID: c.Name() + suffixes[i], Title: c.Title, A: a, B: b, Expect: c.Expect})
 		}
 	}
 	return out
@@ -47,8 +48,8 @@ func asked(s study.Study) []ComparisonRequest {
 // RuleOf is the rule of a study with these trials: a workload is noisy if too many of its trials are invalid, and
 // all is if every workload is. The trials of the passes do not count: those of the cost pass are usually the only ones that
 // are not interleaved.
-func RuleOf(s study.Study, trials []result.Trial) Rule {
-	r := Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, NoisyIn: map[string]string{}}
+func RuleOf(s study.Study, trials []result.Trial) verdict.Rule {
+	r := verdict.Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, NoisyIn: map[string]string{}}
 	of := map[string]result.Tally{}
 	for _, t := range Ordinary(trials) {
 		n := of[t.Workload]
@@ -83,10 +84,8 @@ func noisy(n result.Tally, rules study.Invalid) string {
 	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d trials are invalid, more than %s: no verdict is possible", n.Invalid, all, percent(rules.Most.Of))
+	return fmt.Sprintf("%d of %d trials are invalid, more than %s: no verdict is possible", n.Invalid, all, verdict.Percent(rules.Most.Of))
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
 // measured are the workloads of a study and that of its cost pass.
 func measured(s study.Study) []study.Workload {

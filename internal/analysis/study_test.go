@@ -4,8 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/blocks"
 	"tare/internal/testkit/must"
 )
 
@@ -68,18 +70,18 @@ func TestNoisyWorkload(t *testing.T) {
 			}
 		}
 	}
-	in := Input{Modes: hostAnd, Workloads: []string{"rr", "rr16"}, Trials: trials, Rule: RuleOf(s, trials)}
+	in := verdict.Input{Modes: blocks.HostAnd(), Workloads: []string{"rr", "rr16"}, Trials: trials, Rule: RuleOf(s, trials)}
 	in.Rule.Margin = 0.05
 	verdicts := map[string]result.Verdict{}
-	cells, _ := Judge(in)
+	cells, _ := verdict.Judge(in)
 	for _, c := range cells {
 		if c.Mode == "veth" {
 			verdicts[c.Workload] = c.Verdict
 		}
 	}
 	must.Equal(t, map[string]result.Verdict{"rr": result.Worse, "rr16": result.CannotTell}, verdicts)
-	compared := Comparisons(in, []result.Scenario{{ID: "one", Mode: "veth", Workload: "rr"}, {ID: "raw", Mode: "host", Workload: "rr"}, {ID: "many", Mode: "host", Workload: "rr16"}},
-		[]ComparisonRequest{{ID: "quiet", A: []string{"one"}, B: []string{"raw"}}, {ID: "noisy", A: []string{"one"}, B: []string{"many"}}})
+	compared := verdict.Comparisons(in, []result.Scenario{{ID: "one", Mode: "veth", Workload: "rr"}, {ID: "raw", Mode: "host", Workload: "rr"}, {ID: "many", Mode: "host", Workload: "rr16"}},
+		[]verdict.ComparisonRequest{{ID: "quiet", A: []string{"one"}, B: []string{"raw"}}, {ID: "noisy", A: []string{"one"}, B: []string{"many"}}})
 	verdicts = map[string]result.Verdict{}
 	for _, c := range compared {
 		verdicts[c.ID] = c.Verdict

@@ -12,9 +12,10 @@ import (
 // said once each, and not 0.
 func TestLimitTCP(t *testing.T) {
 	n := func(v float64) *float64 { return &v }
-	e := &evaluation{in: Evidence{Study: study.Study{Workloads: []study.Workload{{ID: "up", Kind: "tcp_stream"}, {ID: "rr", Kind: "tcp_rr"}}}}}
+	in := Evidence{Study: study.Study{Workloads: []study.Workload{{ID: "up", Kind: "tcp_stream"}, {ID: "rr", Kind: "tcp_rr"}}}}
+	var run result.Run
 	for _, id := range []string{"host", "bridge", "tool", "nothing"} {
-		e.run.Modes = append(e.run.Modes, result.Mode{ID: id})
+		run.Modes = append(run.Modes, result.Mode{ID: id})
 	}
 	trial := func(mode string, block int, status result.TrialStatus, application float64) result.Trial {
 		return result.Trial{Mode: mode, Workload: "up", Block: block, Status: status, Limits: []result.TCPLimits{{
@@ -24,7 +25,7 @@ func TestLimitTCP(t *testing.T) {
 	blind := result.Trial{Mode: "bridge", Workload: "up", Block: 1, Status: result.TrialOK}
 	tool := blind
 	tool.Mode, tool.Tool = "tool", &result.Tool{Name: "iperf3"}
-	e.in.Trials = []result.Trial{
+	in.Trials = []result.Trial{
 		aside(trial("host", 0, result.TrialOK, 1)), trial("host", 1, result.TrialOK, 0.25), trial("host", 2, result.TrialOK, 0.75), trial("host", 3, result.TrialFailed, 1),
 		trial("host", 4, result.TrialInvalid, 1), blind, tool,
 	}
@@ -33,7 +34,7 @@ func TestLimitTCP(t *testing.T) {
 		{Mode: "bridge", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: the kernel of the client does not report it (Linux 4.10 and later do, in TCP_INFO)"}},
 		{Mode: "tool", Workload: "up", Sender: "client", Missing: []string{"what limited TCP is unknown: iperf3 does not report it"}},
 	}
-	must.Equal(t, want, e.limitTCP())
-	e.in.Study.Evidence.Counters = study.Off
-	must.EqualFor(t, "without counters", []result.TCPLimits(nil), e.limitTCP())
+	must.Equal(t, want, Evaluate(run, in).TCPLimits)
+	in.Study.Evidence.Counters = study.Off
+	must.EqualFor(t, "without counters", []result.TCPLimits(nil), Evaluate(run, in).TCPLimits)
 }

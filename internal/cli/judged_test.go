@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/cli"
 	"tare/internal/cli/rundir"
 	"tare/internal/result"
@@ -60,7 +60,7 @@ func TestKilledRunIsJudged(t *testing.T) {
 		if c.Mode == "control" {
 			controls++
 			_, tail := result.BeyondP99(c.Metric)
-			if c.Baseline != "host" || c.Verdict == "" && !analysis.Uncompared(c.Metric) && !tail {
+			if c.Baseline != "host" || c.Verdict == "" && !verdict.Uncompared(c.Metric) && !tail {
 				t.Errorf("the control's %s of %s is compared with %q: %q", c.Metric, c.Workload, c.Baseline, c.Verdict)
 			}
 		}
@@ -126,7 +126,7 @@ func judgedAlike(t *testing.T, dir string, others ...string) {
 func withoutTails(cells []result.Cell) []result.Cell {
 	out := slices.Clone(cells)
 	for i := range out {
-		out[i] = analysis.WithoutTails(out[i])
+		out[i] = verdict.WithoutTails(out[i])
 	}
 	return out
 }

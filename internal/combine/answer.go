@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -186,12 +186,12 @@ func (s *Set) judge(all []combined) {
 		family[f] = append(family[f], i)
 	}
 	for _, f := range order {
-		var to []analysis.MeanRatio
+		var to []verdict.MeanRatio
 		for _, i := range family[f] {
 			c := all[i]
-			to = append(to, analysis.MeanRatio{Ratio: c.mean, Better: c.Better, MayRise: c.mayRise, MayFall: c.mayFall})
+			to = append(to, verdict.MeanRatio{Ratio: c.mean, Better: c.Better, MayRise: c.mayRise, MayFall: c.mayFall})
 		}
-		for n, cell := range analysis.JudgeMeans(to, s.Margin) {
+		for n, cell := range verdict.JudgeMeans(to, s.Margin) {
 			c := &all[family[f][n]]
 			c.Ratio, c.RatioCI, c.P, c.Verdict, c.Needed = cell.Ratio, cell.RatioCI, cell.P, cell.Verdict, cell.BlocksNeeded
 		}

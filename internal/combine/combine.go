@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -131,11 +132,11 @@ func (s *Set) know(run result.Run, at int) {
 
 // machine is the index of the machine of a run. Runs that record nothing of their machine count as of one.
 func (s *Set) machine(run result.Run) int {
-	id, facts := analysis.MachineOf(run)
+	id, facts := identity.Of(run)
 	i := slices.IndexFunc(s.machines, func(m machine) bool { return m.key == id })
 	if i < 0 || s.Distinct {
 		i = len(s.machines)
-		s.machines = append(s.machines, machine{result.CombinedMachine{Machine: analysis.MachineName(facts), Facts: facts}, id})
+		s.machines = append(s.machines, machine{result.CombinedMachine{Machine: identity.Name(facts), Facts: facts}, id})
 	}
 	s.machines[i].Runs++
 	return i
@@ -158,7 +159,7 @@ func (s *Set) points(run result.Run, at int) {
 	}
 	for _, c := range run.Cells {
 		k := key{c.Mode, c.Baseline, c.Workload, c.Metric}
-		if c.Baseline == "" || skip[c.Mode] || analysis.Uncompared(c.Metric) || len(s.Metrics) > 0 && !slices.Contains(s.Metrics, c.Metric) {
+		if c.Baseline == "" || skip[c.Mode] || verdict.Uncompared(c.Metric) || len(s.Metrics) > 0 && !slices.Contains(s.Metrics, c.Metric) {
 			continue
 		}
 		effect, reason := effectOf(run, c)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/readings"
 	"tare/internal/result"
 )
 
@@ -23,7 +23,7 @@ import (
 // errors are those of w.
 func Benchfmt(w io.Writer, run result.Run, trials []result.Trial) error {
 	out := bufio.NewWriter(w)
-	t := table{run: run, counts: analysis.Counted(run.Modes, trials), metrics: metricsOf(run)}
+	t := table{run: run, counts: readings.Counted(run.Modes, trials), metrics: metricsOf(run)}
 	told := map[string]bool{}
 	fmt.Fprintf(out, "run: %s\ntare: %s\n", oneWord(run.ID), oneWord(run.Tare.Version))
 	mode := ""

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/readings"
 	"tare/internal/result"
 )
 
@@ -34,7 +34,7 @@ func CSV(w io.Writer, run result.Run, trials []result.Trial) error {
 	if err := out.Write(columns()); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	t := table{run: run, counts: analysis.Counted(run.Modes, trials), metrics: metricsOf(run)}
+	t := table{run: run, counts: readings.Counted(run.Modes, trials), metrics: metricsOf(run)}
 	for _, i := range t.order(trials) {
 		for _, line := range t.lines(trials[i], t.status(trials[i], t.counts[i])) {
 			if err := out.Write(line); err != nil {

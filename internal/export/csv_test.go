@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/judge"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -75,10 +75,10 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 					workloads = append(workloads, cell.Workload)
 				}
 			}
-			want, _ := analysis.Cells(run.Modes, workloads, c.trials, analysis.Rule{Margin: 0.05})
+			want, _ := verdict.Cells(run.Modes, workloads, c.trials, verdict.Rule{Margin: 0.05})
 			numbers := must.Get(judge.Read([]judge.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, judge.Options{}))(t)
 			numbers.Input.Rule.Margin = 0.05
-			got, _ := analysis.Judge(numbers.Input)
+			got, _ := verdict.Judge(numbers.Input)
 			if d := cmp.Diff(asJSON(t, want), asJSON(t, got)); d != "" || len(got) < 30 {
 				t.Errorf("%d cells: %s", len(got), d)
 			}
@@ -86,7 +86,7 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 				return
 			}
 			for i, cell := range run.Cells {
-				cell = analysis.WithoutTails(cell)
+				cell = verdict.WithoutTails(cell)
 				if cell.Verdict != got[i].Verdict || cell.AtLeast != got[i].AtLeast || cell.N != got[i].N {
 					t.Errorf("%s %s %s: recorded %s, judged %s", cell.Mode, cell.Workload, cell.Metric, cell.Verdict, got[i].Verdict)
 				}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/changes"
+	"tare/internal/analysis/identity"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stats/changepoint"
@@ -58,10 +59,10 @@ func Check(runs []Run, checked Run, opt CheckOptions) result.Changes {
 	c.choose(runs, checked)
 	if n := len(c.earlier); n > 0 {
 		latest := c.earlier[n-1].Run
-		out.Before, out.Environment, out.Modes = refTo(latest), analysis.Environment(latest, checked.Run), analysis.ModeChanges(latest, checked.Run)
-		out.Missing = analysis.Missing(pairsOf(c.earlier[n-1], opt.Metrics), pairsOf(checked, opt.Metrics), checked.Run.Modes)
-		out.Machine = analysis.MachineDifferences(latest, checked.Run) // of one machine, by its calibration at most
-		out.Warnings = analysis.MachineWarning(out.Machine)
+		out.Before, out.Environment, out.Modes = refTo(latest), changes.Environment(latest, checked.Run), changes.ModeChanges(latest, checked.Run)
+		out.Missing = changes.Missing(pairsOf(c.earlier[n-1], opt.Metrics), pairsOf(checked, opt.Metrics), checked.Run.Modes)
+		out.Machine = identity.Differences(latest, checked.Run) // of one machine, by its calibration at most
+		out.Warnings = identity.Warning(out.Machine)
 	}
 	if c.basis.Reason == "" {
 		out.Cells = c.judge(checked, out.Noisy != "")
@@ -87,8 +88,8 @@ type check struct {
 
 // choose finds the runs that a run is judged by.
 func (c *check) choose(runs []Run, checked Run) {
-	key, facts := analysis.MachineOf(checked.Run)
-	c.basis.Machine, c.basis.Facts = analysis.MachineName(facts), facts
+	key, facts := identity.Of(checked.Run)
+	c.basis.Machine, c.basis.Facts = identity.Name(facts), facts
 	if checked.Hash == "" {
 		c.basis.Reason = "the run does not record what decides its results, so no earlier run is known to be comparable"
 		return
@@ -99,8 +100,8 @@ func (c *check) choose(runs []Run, checked Run) {
 	kept, out := sorted(runs, checked.Hash, checked.Study, c.opt.Metrics)
 	for _, r := range kept {
 		reason := ""
-		if other, facts := analysis.MachineOf(r.Run); other != key {
-			reason = "it ran on another machine: " + analysis.MachineName(facts)
+		if other, facts := identity.Of(r.Run); other != key {
+			reason = "it ran on another machine: " + identity.Name(facts)
 			if reason == "it ran on another machine: "+c.basis.Machine {
 				reason = "it ran on another machine, with other facts: " + factsText(facts)
 			}

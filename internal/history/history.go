@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
+
+	"tare/internal/analysis/changes"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stats/changepoint"
@@ -133,7 +135,7 @@ type machine struct {
 func machines(runs []Run) []machine {
 	var out []machine
 	for _, r := range runs {
-		key, facts := analysis.MachineOf(r.Run)
+		key, facts := identity.Of(r.Run)
 		i := slices.IndexFunc(out, func(m machine) bool { return m.key == key })
 		if i < 0 {
 			i, out = len(out), append(out, machine{key: key, facts: facts})
@@ -148,7 +150,7 @@ func machines(runs []Run) []machine {
 
 // machineHistory is the history of a machine without change points.
 func machineHistory(m machine, metrics []string) result.MachineHistory {
-	out := result.MachineHistory{Machine: analysis.MachineName(m.facts), Facts: slices.Clone(m.facts), Runs: []result.HistoryRun{}, Series: []result.HistorySeries{}}
+	out := result.MachineHistory{Machine: identity.Name(m.facts), Facts: slices.Clone(m.facts), Runs: []result.HistoryRun{}, Series: []result.HistorySeries{}}
 	at := map[seriesKey]int{}
 	for _, i := range newestFirst(len(m.runs)) { // so that the order is that of the newest run
 		for _, p := range points(m.runs[i], metrics) {
@@ -162,7 +164,7 @@ func machineHistory(m machine, metrics []string) result.MachineHistory {
 	for i, r := range m.runs {
 		run := result.HistoryRun{ID: r.Run.ID, Path: r.Path, Started: r.Run.Started, Build: r.Run.Tare, Note: note(m.runs[:i+1], gap)}
 		if i > 0 {
-			run.Changed = analysis.Environment(m.runs[i-1].Run, r.Run)
+			run.Changed = changes.Environment(m.runs[i-1].Run, r.Run)
 		}
 		out.Runs = append(out.Runs, run)
 		for _, p := range points(r, metrics) {
@@ -214,8 +216,8 @@ func note(runs []Run, gap time.Duration) string {
 		if since := r.Started.Sub(before.Started); gap > 0 && since > longGap*gap {
 			notes = append(notes, fmt.Sprintf("%.3g times the usual time after the run before", since.Seconds()/gap.Seconds()))
 		}
-		if differ := analysis.MachineDifferences(before, r); len(differ) > 0 {
-			notes = append(notes, "the machine may have become another since the run before: "+analysis.DifferencesText(differ))
+		if differ := identity.Differences(before, r); len(differ) > 0 {
+			notes = append(notes, "the machine may have become another since the run before: "+identity.Text(differ))
 		}
 		if r.Started.Before(before.Finished) {
 			notes = append(notes, fmt.Sprintf("run %s had not ended when it started: the two disturbed each other, or the clock was set back", before.ID))

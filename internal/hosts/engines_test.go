@@ -3,7 +3,7 @@ package hosts
 import (
 	"testing"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/driver"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -32,7 +32,7 @@ func TestEngineHosts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, got := analysis.MachineOf(result.Run{Hosts: engineHosts(tt.target, known(tt.hosts), here)})
+			_, got := identity.Of(result.Run{Hosts: engineHosts(tt.target, known(tt.hosts), here)})
 			must.Equal(t, tt.want, got)
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/driver"
 	"tare/internal/driver/k8s"
 	"tare/internal/facts"
@@ -126,7 +126,7 @@ func kubeBegin(on *k8s.Driver, run string) (driver.HostInfo, error) {
 			hosts[i].Facts = slices.Concat(known, fresh)
 		}
 		if nodeCount == 2 {
-			warnings = append(warnings, analysis.CompareHosts(hosts[0], hosts[1])...)
+			warnings = append(warnings, identity.CompareHosts(hosts[0], hosts[1])...)
 		}
 		return hosts, warnings
 	}

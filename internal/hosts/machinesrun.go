@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/calibration"
 	"tare/internal/driver"
 	"tare/internal/driver/machines"
@@ -43,7 +43,7 @@ func (m *machinesTarget) begin(run driver.Run) (driver.HostInfo, error) {
 			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"})
 	}
 	g.Report = machineHosts(m.hosts)
-	g.Warnings = slices.Concat(g.Warnings, m.hosts.Path().Warnings(), analysis.CompareHosts(g.Report[0], g.Report[1]))
+	g.Warnings = slices.Concat(g.Warnings, m.hosts.Path().Warnings(), identity.CompareHosts(g.Report[0], g.Report[1]))
 	return g, nil
 }
 
@@ -156,7 +156,7 @@ func (m *machinesTarget) diagnose(ctx context.Context, show func(facts.Group)) (
 	}
 	warnings = append(warnings, aboutMachines(m.hosts)...)
 	if hosts := machineHosts(m.hosts); blocked == nil {
-		warnings = append(warnings, analysis.CompareHosts(hosts[0], hosts[1])...)
+		warnings = append(warnings, identity.CompareHosts(hosts[0], hosts[1])...)
 	}
 	return warnings, blocked
 }

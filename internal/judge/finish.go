@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 )
 
@@ -41,11 +41,11 @@ func (b *builder) finish() (Numbers, error) {
 	if err != nil {
 		return Numbers{}, err
 	}
-	n := Numbers{Pairing: pairing, Input: analysis.Input{
+	n := Numbers{Pairing: pairing, Input: verdict.Input{
 		Modes: modes, Workloads: b.loads.list, Metrics: metrics, Trials: b.trials(order),
 	}}
 	if pairing == NoPairs {
-		n.Input.Rule.Pairing = analysis.PairNone
+		n.Input.Rule.Pairing = verdict.PairNone
 	}
 	b.gaps(n)
 	b.zeros()

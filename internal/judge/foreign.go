@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"io"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 )
 
@@ -69,7 +69,7 @@ type Options struct {
 
 // Numbers is the result of reading, ready for analysis.
 type Numbers struct {
-	Input    analysis.Input // its Rule has only the pairing
+	Input    verdict.Input // its Rule has only the pairing
 	Pairing  Pairing
 	Warnings []result.Warning
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/testkit/must"
@@ -337,7 +337,7 @@ func judgeable(t *testing.T, n Numbers) {
 		}
 	}
 	n.Input.Rule.Margin = 0.05
-	cells, warnings := analysis.Judge(n.Input)
+	cells, warnings := verdict.Judge(n.Input)
 	must.Get(store.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}))(t)
 	for _, w := range warnings {
 		if w.Code == "unknown_metric" || w.Code == "bad_value" {

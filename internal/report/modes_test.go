@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
@@ -14,7 +15,7 @@ import (
 
 // manyModes are the numbers of so many modes, two values each, evaluated.
 func manyModes(n int) report.Input {
-	in := analysis.Input{Workloads: []string{"w"}, Rule: analysis.Rule{Margin: 0.05}}
+	in := verdict.Input{Workloads: []string{"w"}, Rule: verdict.Rule{Margin: 0.05}}
 	for m := range n {
 		mode := result.Mode{ID: fmt.Sprint("m", m), Title: "m", Status: result.ModeMeasured}
 		if m > 0 {

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/sums"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/synthetic"
@@ -24,8 +25,8 @@ func TestSize(t *testing.T) {
 			for tr := range c.shape.Each() {
 				trials = append(trials, tr)
 			}
-			run.Cells, _ = analysis.Cells(run.Modes, synthetic.Workloads(), trials, analysis.Rule{Margin: 0.05})
-			run.ECDFs = analysis.ECDFs(run.Modes, synthetic.Workloads(), trials)
+			run.Cells, _ = verdict.Cells(run.Modes, synthetic.Workloads(), trials, verdict.Rule{Margin: 0.05})
+			run.ECDFs = sums.ECDFs(run.Modes, synthetic.Workloads(), trials)
 			p := Prepare(Input{Run: run, Trials: trials})
 			var page, text bytes.Buffer
 			must.Do(t, p.HTML(&page))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/result"
@@ -231,7 +231,7 @@ func TestNoisyRun(t *testing.T) {
 			t.Errorf("at most %v: %v, noisy %q, warnings %+v", most, s.told(), s.run.Noisy, s.run.Warnings)
 		}
 		for _, c := range s.run.Cells {
-			if most.On() && c.Baseline != "" && c.Verdict != result.CannotTell && !analysis.Uncompared(c.Metric) {
+			if most.On() && c.Baseline != "" && c.Verdict != result.CannotTell && !verdict.Uncompared(c.Metric) {
 				t.Errorf("%s %s: verdict %s of a noisy run", c.Mode, c.Metric, c.Verdict)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/plan"
@@ -166,7 +166,7 @@ func comparable(r result.Run) result.Run {
 	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), decidedElsewhere)
 	r.Cells = slices.Clone(r.Cells)
 	for i := range r.Cells {
-		r.Cells[i] = analysis.WithoutTails(r.Cells[i])
+		r.Cells[i] = verdict.WithoutTails(r.Cells[i])
 	}
 	if !slices.ContainsFunc(r.OwnShares, func(o result.OwnShare) bool { return o.Share > 0 }) {
 		r.OwnShares = nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -167,7 +168,7 @@ func (r *run) provisional(block int) {
 	if block != provisionalAfter && !again || r.schedule.Plan.Blocks <= block {
 		return
 	}
-	cells, _ := analysis.Judge(analysis.Input{Modes: r.modes(), Workloads: plan.Names(r.cfg.Study), Values: r.schedule.Values(), Rule: analysis.RuleOf(r.cfg.Study, nil)})
+	cells, _ := verdict.Judge(verdict.Input{Modes: r.modes(), Workloads: plan.Names(r.cfg.Study), Values: r.schedule.Values(), Rule: analysis.RuleOf(r.cfg.Study, nil)})
 	for i := range cells {
 		c := &cells[i]
 		c.CI, c.Judgement = nil, result.Judgement{Ratio: c.Ratio}

@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/warning"
@@ -38,8 +38,8 @@ func (r *run) warnResumed() {
 	for _, w := range r.cfg.Resumed.Warnings {
 		r.give(w)
 	}
-	if changed := analysis.MachineDifferences(result.Run{Hosts: r.cfg.Resumed.Hosts}, r.out); len(changed) > 0 {
+	if changed := identity.Differences(result.Run{Hosts: r.cfg.Resumed.Hosts}, r.out); len(changed) > 0 {
 		r.warn(warning.MachineChanged, "run", "the run was resumed on another machine, and ratios differ between machines: %s. Its results are of blocks of both; start a new run.",
-			analysis.DifferencesText(changed))
+			identity.Text(changed))
 	}
 }

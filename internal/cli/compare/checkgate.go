@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/cli/command"
 	"tare/internal/report"
 	"tare/internal/result"
@@ -61,7 +61,7 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 			continue
 		}
 		unsure++
-		if by, blocks := analysis.Settle(cell.Cell(), false, c.Noisy != ""); by == analysis.SettleBlocks {
+		if by, blocks := verdict.Settle(cell.Cell(), false, c.Noisy != ""); by == verdict.SettleBlocks {
 			needed = max(needed, blocks)
 		}
 	}

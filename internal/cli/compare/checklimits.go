@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/cli/command"
 	"tare/internal/cli/rundir"
 	"tare/internal/result"
@@ -13,10 +13,10 @@ import (
 )
 
 // limitsOf reads the limits of a command line.
-func limitsOf(texts []string) ([]analysis.Limit, error) {
-	var out []analysis.Limit
+func limitsOf(texts []string) ([]verdict.Limit, error) {
+	var out []verdict.Limit
 	for _, text := range texts {
-		l, err := analysis.ParseLimit(text)
+		l, err := verdict.ParseLimit(text)
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func limitsOf(texts []string) ([]analysis.Limit, error) {
 
 // checkLimits judges the limits of a run, each a case, and prints a line for each if told is set. The error has the exit
 // code of the worst.
-func (a commands) checkLimits(name string, limits []analysis.Limit, told bool) ([]checkCase, error) {
+func (a commands) checkLimits(name string, limits []verdict.Limit, told bool) ([]checkCase, error) {
 	dir, err := rundir.Find(name)
 	if err != nil {
 		return nil, command.NotReadable(err)
@@ -58,10 +58,10 @@ func (a commands) checkLimits(name string, limits []analysis.Limit, told bool) (
 		}
 		c := checkCase{Group: "limits", Name: l.Text}
 		switch outcome {
-		case analysis.LimitBroken:
+		case verdict.LimitBroken:
 			broken = append(broken, line)
 			c.Kind, c.Failure = "limit", line
-		case analysis.LimitOpen:
+		case verdict.LimitOpen:
 			open = append(open, line)
 			c.Kind, c.Failure = "cannot_tell", line // the check does not pass
 		default:
@@ -79,7 +79,7 @@ func (a commands) checkLimits(name string, limits []analysis.Limit, told bool) (
 }
 
 // seenBy is what a limit is about, with its interval.
-func seenBy(l analysis.Limit, c result.Cell) string {
+func seenBy(l verdict.Limit, c result.Cell) string {
 	text, interval := "", ""
 	switch {
 	case l.IsChange():

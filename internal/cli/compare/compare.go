@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/changes"
 	"tare/internal/cli/command"
 	"tare/internal/cli/rundir"
 	"tare/internal/export"
@@ -105,7 +105,7 @@ func (a commands) changes(before, after string, f compareFlags) (result.Changes,
 			differences[i].Decides = d.Decides && (!strings.HasPrefix(d.Scope, modeScope) || d.Key == "mode") // which is another network
 		}
 	}
-	out := analysis.Across(b.RunTrials, n.RunTrials, refusals(differences), margin)
+	out := changes.Across(b.RunTrials, n.RunTrials, refusals(differences), margin)
 	for _, d := range differences {
 		if !d.Decides {
 			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: orNotSet(d.Before), After: orNotSet(d.After)})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/cli/command"
 	"tare/internal/cli/rundir"
 	"tare/internal/result"
@@ -141,7 +141,7 @@ func prunable(dir string) ([]pruneRun, error) {
 	err := store.EachRecord(dir, func(store.Summary) bool { return true }, func(r store.Record) error {
 		run := pruneRun{Summary: r.Summary}
 		if r.Problem == "" && r.Hash != "" && !r.Started.IsZero() {
-			machine, _ := analysis.MachineOf(r.Run)
+			machine, _ := identity.Of(r.Run)
 			run.group = strconv.Quote(r.Study) + r.Hash + " " + machine
 		}
 		out = append(out, run)

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/changes"
+	"tare/internal/analysis/verdict"
 	"tare/internal/cli/command"
 	"tare/internal/cli/selection"
 	"tare/internal/driver"
@@ -104,7 +106,7 @@ func (r Reader) Load(path string) (report.Input, error) {
 
 // Taken is a run with its study.
 type Taken struct {
-	analysis.RunTrials
+	changes.RunTrials
 	Study  study.Study
 	Memory int64 // that its trials take, in bytes
 }
@@ -134,5 +136,5 @@ func (r Reader) Take(name string, memory int64) (Taken, error) {
 	r.NoteMixed(run, dir.Path())
 	run = r.Judge(run, trials, dir.Path())
 	kept := store.DropJudged(run, trials)
-	return Taken{analysis.RunTrials{Run: run, Trials: trials, Serial: analysis.SerialWorkloads(s)}, s, kept}, nil
+	return Taken{changes.RunTrials{Run: run, Trials: trials, Serial: verdict.SerialWorkloads(s)}, s, kept}, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/wire"
-	"tare/internal/analysis"
+	"tare/internal/analysis/identity"
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
@@ -60,7 +60,7 @@ func TestLinkFacts(t *testing.T) {
 	if fact(x, "link_mtu") != "1400" || !strings.Contains(fact(x, "link_offloads"), " tso ") || strings.Contains(fact(y, "link_offloads"), " tso ") {
 		t.Errorf("of a: MTU %s, %s; of b: %s", fact(x, "link_mtu"), fact(x, "link_offloads"), fact(y, "link_offloads"))
 	}
-	found := analysis.CompareHosts(result.Host{Name: "a", Facts: append(x.Facts, x.Link...)}, result.Host{Name: "b", Facts: append(y.Facts, y.Link...)})
+	found := identity.CompareHosts(result.Host{Name: "a", Facts: append(x.Facts, x.Link...)}, result.Host{Name: "b", Facts: append(y.Facts, y.Link...)})
 	if len(found) != 1 || found[0].Code != string(warning.LinksDiffer) || !strings.Contains(found[0].Text, "MTU 1400 and 1500") || !strings.Contains(found[0].Text, "only a has gso") {
 		t.Errorf("warnings %v", found)
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -46,7 +46,7 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 			defer d.Close()
 			run, trials, err := d.Load()
 			if run.Cells == nil {
-				run.Cells, _ = analysis.Cells(run.Modes, []string{"tcp_stream"}, trials, analysis.Rule{Margin: 0.05})
+				run.Cells, _ = verdict.Cells(run.Modes, []string{"tcp_stream"}, trials, verdict.Rule{Margin: 0.05})
 			}
 			return report.Input{Run: run, Trials: trials}, err
 		},

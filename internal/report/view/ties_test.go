@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/markdown"
 	"tare/internal/report/text"
 	"tare/internal/report/view/model"
@@ -36,7 +37,7 @@ func TestRankingDocument(t *testing.T) {
 		modes[i].Baseline = ""
 	}
 	in.Run.Source, in.Run.Pairing, in.Run.Warnings = "numbers.csv", "block", []result.Warning{{Code: "one_value", Scope: "netns/x", Text: "x"}}
-	in.Run = analysis.EvaluateNumbers(in.Run, analysis.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: in.Trials, Rule: analysis.Rule{Margin: 0.05}})
+	in.Run = analysis.EvaluateNumbers(in.Run, verdict.Input{Modes: modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: in.Trials, Rule: verdict.Rule{Margin: 0.05}})
 	d := New(in).Ranking()
 	golden(t, "ranked.txt", text.Write(d, text.Options{}))
 	golden(t, "ranked.md", markdown.Write(d))

@@ -3,7 +3,7 @@ package schedule
 import (
 	"slices"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
@@ -23,7 +23,7 @@ type metric struct {
 	name string
 }
 
-func metricOf(o analysis.ModeRatio) metric { return metric{cell{o.Mode, o.Workload}, o.Metric} }
+func metricOf(o verdict.ModeRatio) metric { return metric{cell{o.Mode, o.Workload}, o.Metric} }
 
 // decide applies the stopping rule to blocks 1 to n in order, to each ratio by itself. Without any
 // ratio the rule is met at the minimum number of blocks.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/readings"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -38,7 +39,7 @@ func (sc *Schedule) Record(t result.Trial) {
 type history struct {
 	outcomes []outcome
 	earlier  int                     // number of outcomes of the resumed run
-	values   analysis.Table          // of the trials so far
+	values   readings.Table          // of the trials so far
 	tallies  map[string]result.Tally // of each workload but the cost pass
 	searches map[cell]*result.Search
 }
@@ -86,7 +87,7 @@ func (h *history) Reached(workload string) (mode string, reached float64, ok boo
 }
 
 // Values are the values of the trials so far.
-func (h *history) Values() *analysis.Table { return &h.values }
+func (h *history) Values() *readings.Table { return &h.values }
 
 // LastSearch is the result of the last search of a mode that had one, nil without one.
 func (h *history) LastSearch(mode, workload string) *result.Search {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -193,7 +193,7 @@ func (sc *Schedule) Tails() []plan.Trial {
 	for _, t := range sc.Measurable(plan.Tails(sc.cfg.Study)) {
 		w := t.Workload.Name()
 		if rates[w] == 0 {
-			rates[w] = analysis.TailRate(sc.cfg.Modes(), &sc.values, w)
+			rates[w] = verdict.TailRate(sc.cfg.Modes(), &sc.values, w)
 		}
 		if rates[w] > 0 && !ran[place{t.Block, t.Mode, w}] {
 			out = append(out, t.AtTailRate(rates[w]))

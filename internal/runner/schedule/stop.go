@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -84,8 +84,8 @@ func (sc *Schedule) Limit() time.Duration {
 
 // ratios are those that must settle: of workloads that run in every block, without those
 // that were dropped and those that have no ratio because a value is 0.
-func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
-	in := analysis.Input{Modes: sc.cfg.Modes(), Values: sc.values.Until(last)}
+func (sc *Schedule) ratios(last int) []verdict.ModeRatio {
+	in := verdict.Input{Modes: sc.cfg.Modes(), Values: sc.values.Until(last)}
 	base := map[string]string{}
 	for _, m := range in.Modes {
 		base[m.ID] = m.Baseline
@@ -95,7 +95,7 @@ func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
 			in.Workloads = append(in.Workloads, w.Name())
 		}
 	}
-	return slices.DeleteFunc(analysis.Ratios(in), func(o analysis.ModeRatio) bool {
+	return slices.DeleteFunc(verdict.Ratios(in), func(o verdict.ModeRatio) bool {
 		return !o.Known || sc.gaveUp(o.Mode, o.Workload) || sc.gaveUp(base[o.Mode], o.Workload)
 	})
 }
@@ -133,7 +133,7 @@ func (sc *Schedule) Stopped(n int) {
 	}
 }
 
-func unsettled(o analysis.ModeRatio) result.Unsettled {
+func unsettled(o verdict.ModeRatio) result.Unsettled {
 	u := result.Unsettled{Mode: o.Mode, Workload: o.Workload, Metric: o.Metric}
 	if o.Ratio.N >= 2 {
 		w := o.Ratio.HalfWidth(0.95)

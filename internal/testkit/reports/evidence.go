@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -119,8 +120,8 @@ func Priced() model.Input {
 	for _, l := range level {
 		tcp(l.mode, "tcp_rr", 0.52, 0, 0, 0.48, nil)
 	}
-	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
-	run.Cells, run.Warnings = analysis.Judge(in)
+	in := verdict.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: verdict.Rule{Margin: 0.05}}
+	run.Cells, run.Warnings = verdict.Judge(in)
 	run.Trials = result.Count(trials)
 	return model.Input{Run: run, Trials: trials, Title: "What it costs", Command: "tare run --profile standard --seed 12"}
 }
@@ -186,7 +187,7 @@ func AtTheLimit() model.Input {
 		trials = append(trials, t)
 	}
 	in.Trials = trials
-	in.Run.Cells, in.Run.Warnings = analysis.Judge(analysis.Input{Modes: in.Run.Modes, Workloads: []string{"tcp_stream"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
+	in.Run.Cells, in.Run.Warnings = verdict.Judge(verdict.Input{Modes: in.Run.Modes, Workloads: []string{"tcp_stream"}, Trials: trials, Rule: verdict.Rule{Margin: 0.05}})
 	in.Run.Trials = result.Count(trials)
 	return in
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/plan"
 	"tare/internal/report/view/model"
 	"tare/internal/result"
@@ -79,10 +80,10 @@ func Concurrent() model.Input {
 			}
 		}
 	}
-	in := analysis.Input{Modes: run.Modes, Workloads: of.Names, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
-	run.Cells, _ = analysis.Judge(in)
+	in := verdict.Input{Modes: run.Modes, Workloads: of.Names, Trials: trials, Rule: verdict.Rule{Margin: 0.05}}
+	run.Cells, _ = verdict.Judge(in)
 	run.Trials = result.Count(trials)
-	found, _ := analysis.Crossings(in, of)
+	found, _ := verdict.Crossings(in, of)
 	run.Concurrencies = []result.Concurrency{found}
 	return model.Input{Run: run, Trials: trials, Title: "Concurrency"}
 }
@@ -190,15 +191,15 @@ func Settled() model.Input {
 			}
 		}
 	}
-	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
-	run.Cells, run.Warnings = analysis.Judge(in)
+	in := verdict.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: verdict.Rule{Margin: 0.05}}
+	run.Cells, run.Warnings = verdict.Judge(in)
 	for i := range run.Cells { // as of a run with more blocks, of which bands are claimed
 		if c := &run.Cells[i]; c.Mode == "netns/bridge" && c.Workload == "tcp_stream" && c.Metric == "goodput" {
 			c.Bands = &result.Bands{Low: result.Band{N: 3, Value: 12.1e9}, High: result.Band{N: 6, Value: 15.8e9}}
 		}
 	}
 	run.Trials = result.Count(trials)
-	run.Comparisons = analysis.Comparisons(in, run.Scenarios, []analysis.ComparisonRequest{
+	run.Comparisons = verdict.Comparisons(in, run.Scenarios, []verdict.ComparisonRequest{
 		{ID: "(d/c)/(b/a)", Title: "did it scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
 		{ID: "b/a", Title: "half is expected", A: []string{"b"}, B: []string{"a"}, Expect: 0.5},
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 0.998},
@@ -298,7 +299,7 @@ func Ranking() model.Input {
 			}
 		}
 	}
-	run = analysis.EvaluateNumbers(run, analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
+	run = analysis.EvaluateNumbers(run, verdict.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Serial: []string{"tcp_rr"}, Trials: trials, Rule: verdict.Rule{Margin: 0.05}})
 	run.Metrics = nil
 	return model.Input{Run: run, Trials: trials, Title: "Which of these networks can be told apart?"}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/view/model"
 	"tare/internal/result"
 	"tare/internal/warning"
@@ -63,12 +63,12 @@ func Sdn() model.Input {
 			}
 		}
 	}
-	rule := analysis.Rule{Margin: 0.05}
+	rule := verdict.Rule{Margin: 0.05}
 	workloads := []string{"tcp_stream", "unsegmented", "tcp_rr"}
 	run.Trials = result.Count(trials)
-	run.Cells, run.Warnings = analysis.Cells(run.Modes, workloads, trials, rule)
+	run.Cells, run.Warnings = verdict.Cells(run.Modes, workloads, trials, rule)
 	run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.WorkloadLeftOut), Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
-	run.Comparisons = analysis.Comparisons(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.ComparisonRequest{
+	run.Comparisons = verdict.Comparisons(verdict.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []verdict.ComparisonRequest{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
 		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},
 		{ID: "E/B", A: []string{"E"}, B: []string{"B"}},

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/view/model"
 	"tare/internal/result"
 )
@@ -69,7 +69,7 @@ func Sample() model.Input {
 	}
 	trials := sampleTrials()
 	run.Trials = result.Count(trials)
-	run.Cells, _ = analysis.Judge(analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Serial: []string{"tcp_rr"}, Rule: analysis.Rule{Margin: 0.10, Indicative: true}})
+	run.Cells, _ = verdict.Judge(verdict.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr"}, Trials: trials, Serial: []string{"tcp_rr"}, Rule: verdict.Rule{Margin: 0.10, Indicative: true}})
 	return model.Input{
 		Run:         run,
 		Trials:      trials,

@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/sums"
+	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/store"
 )
@@ -40,8 +41,8 @@ func (s Shape) Write(dir string) error {
 	if err := errors.Join(w.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("write a synthetic run: %w", err)
 	}
-	run.Cells, _ = analysis.Cells(run.Modes, Workloads(), slim, analysis.Rule{Margin: 0.05})
-	run.ECDFs = analysis.ECDFs(run.Modes, Workloads(), slim)
+	run.Cells, _ = verdict.Cells(run.Modes, Workloads(), slim, verdict.Rule{Margin: 0.05})
+	run.ECDFs = sums.ECDFs(run.Modes, Workloads(), slim)
 	data, err := store.EncodeRun(run)
 	if err != nil {
 		return err

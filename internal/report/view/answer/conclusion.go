@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
@@ -205,8 +206,8 @@ func needs(rows []model.Row) string {
 	few := map[string]bool{}
 	for _, r := range rows {
 		few[wording.TooFew(*r.Cell)] = true
-		by, blocks := analysis.Settle(*r.Cell, r.Bounded, r.Noisy)
-		if by == analysis.SettleBlocks && blocks > most {
+		by, blocks := verdict.Settle(*r.Cell, r.Bounded, r.Noisy)
+		if by == verdict.SettleBlocks && blocks > most {
 			most, unpaired = blocks, r.Cell.Unpaired
 		}
 		single = single && r.Cell.N == 1

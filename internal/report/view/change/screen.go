@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
@@ -258,7 +258,7 @@ func (v changesView) conclusion(columns []changeColumn) string {
 func moreBlocks(cells []result.Change) string {
 	most := 0
 	for _, c := range cells {
-		if by, blocks := analysis.Settle(c.Cell(), false, false); by == analysis.SettleBlocks {
+		if by, blocks := verdict.Settle(c.Cell(), false, false); by == verdict.SettleBlocks {
 			most = max(most, blocks)
 		}
 	}

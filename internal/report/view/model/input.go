@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/printable"
 	"tare/internal/report/view/piece"
 	"tare/internal/result"
@@ -58,7 +58,7 @@ func (in Input) clean() Input {
 		unfit[m.ID] = Unmeasured(m)
 		r.Modes[i].Facts = together(m.Facts, r.Hosts)
 	}
-	r.Cells = piece.Each(fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode }), analysis.WithoutTails)
+	r.Cells = piece.Each(fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode }), verdict.WithoutTails)
 	r.Rankings = piece.Each(r.Rankings, func(o result.Ranking) result.Ranking { return cleanRanking(o, unfit) })
 	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
 	r.Attempts = slices.DeleteFunc(slices.Clone(r.Attempts), func(a result.AttemptSummary) bool {

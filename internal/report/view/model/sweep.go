@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/claims"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/wording"
@@ -133,5 +133,5 @@ func (w Workload) underoffered(mode, rate string) bool {
 		return false
 	}
 	r, ok := w.Tables[i].Of(mode)
-	return ok && r.Cell != nil && r.Cell.Value != nil && analysis.Underoffered(*r.Cell.Value, float64(asked))
+	return ok && r.Cell != nil && r.Cell.Value != nil && claims.Underoffered(*r.Cell.Value, float64(asked))
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
@@ -73,7 +73,7 @@ func ranking(t model.Table) result.Ranking {
 		}
 	}
 	why := wording.Count(n, "mode has", "modes have") + " a value, and a ranking takes more than two"
-	if analysis.Uncompared(t.Metric.Name) {
+	if verdict.Uncompared(t.Metric.Name) {
 		why = "one exchange decides a maximum"
 	}
 	return result.Ranking{Reason: why}

@@ -3,7 +3,7 @@ package section
 import (
 	"fmt"
 
-	"tare/internal/analysis"
+	"tare/internal/analysis/verdict"
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/wording"
@@ -11,7 +11,7 @@ import (
 
 // Chance says how many of the run's verdicts are expected to be wrong; nothing where none was judged.
 func Chance(b *model.Builder) []doc.Block {
-	c := analysis.ChanceOf(b.Run)
+	c := verdict.ChanceOf(b.Run)
 	if c.Comparisons == 0 {
 		return nil
 	}

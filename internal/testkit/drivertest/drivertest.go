@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -280,7 +281,7 @@ func Params(kind string) traffic.Params {
 			Kind: kind, Streams: 1, WriteSize: 64 << 10, Congestion: "reno", RequestSize: 1, ResponseSize: 1,
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 		},
-		Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
+		Token: newToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
 	}
 	switch kind {
 	case "udp_stream":
@@ -295,6 +296,9 @@ func Params(kind string) traffic.Params {
 	}
 	return p
 }
+
+// newToken returns the token of a trial. Each has its own, so that no late datagram of another is of this one.
+func newToken() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
 // Reports are the reports of a pair's endpoints on a trial.
 type Reports struct{ Client, Server traffic.Report }
@@ -339,6 +343,7 @@ func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 	if s.Grace > 0 {
 		p.Limit = p.Warmup + p.Duration + s.Grace
 	}
+	p.Token = newToken()
 	before := s.Snapshot(t)
 	trials := make([]*agent.Trial, n)
 	for i := range trials {

@@ -49,7 +49,7 @@ func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*
 			continue
 		}
 		m, ok := parseMessage(buf[:n])
-		if !ok || !hasToken(m, p.Token) {
+		if !ok || m.kind == msgBye || !hasToken(m, p.Token) { // a bye opens nothing: it may be late, of an earlier client
 			e.refused++
 			continue
 		}

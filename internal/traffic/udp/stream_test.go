@@ -373,8 +373,9 @@ func TestUDPForeignDatagrams(t *testing.T) {
 		ours := make([]byte, 1400) // of this one, but from another address
 		(&header{tag: datagramTag(p.Token), seq: 5, flags: flagCounted}).put(ours)
 		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
+		bye := message{kind: msgBye, flows: 1, tag: datagramTag(p.Token), token: p.Token}.bytes() // late, of an earlier client with this token
 		spray := func() {
-			for _, b := range [][]byte{old, ours, hello, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
+			for _, b := range [][]byte{old, ours, hello, bye, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
 				if _, err := stranger.Write(b); err != nil {
 					t.Error(err)
 				}
@@ -401,7 +402,7 @@ func TestUDPForeignDatagrams(t *testing.T) {
 		}
 		consistent(t, pairing, p, client, server.r)
 		d := server.r.Datagrams
-		if server.r.Refused < 6 || int64(server.r.Refused)+*d.Foreign != 12 || *d.Duplicates != 0 || *d.Reordered != 0 || server.r.Received != client.Sent {
+		if server.r.Refused < 7 || int64(server.r.Refused)+*d.Foreign != 14 || *d.Duplicates != 0 || *d.Reordered != 0 || server.r.Received != client.Sent {
 			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 		}
 	}

@@ -23,15 +23,20 @@ type Source interface {
 // validator collects problems. With a source it knows which keys the file contains and on
 // which line; without one, a zero value is an absent key.
 type validator struct {
-	cat      Catalog
-	src      Source
+	cat Catalog
+	findings
+}
+
+// findings are the problems of a study, with where it was read from.
+type findings struct {
+	src      Source // nil without a file
 	problems []Problem
 }
 
 // Check checks all values that are set in s and does not require others. Src is nil for a
 // study without a file.
 func Check(s Study, cat Catalog, src Source) []Problem {
-	v := validator{cat: cat, src: src}
+	v := validator{cat: cat, findings: findings{src: src}}
 	v.all(s.Fields(), "")
 	v.all(s.Lab.Fields(), "lab.")
 	v.limits(s.Limits, "limits.")
@@ -50,16 +55,16 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.scenarios(s)
 	v.compare(s)
 	v.costByParts(s)
-	v.claims(s)
+	claimRules{&v, s}.check()
 	return v.problems
 }
 
-func (v *validator) add(path, format string, args ...any) {
+func (v *findings) add(path, format string, args ...any) {
 	v.problems = append(v.problems, Problem{path, fmt.Sprintf(format, args...)})
 }
 
 // line is the line of a path in the file, 0 without a file.
-func (v *validator) line(path string) int {
+func (v *findings) line(path string) int {
 	if v.src == nil {
 		return 0
 	}
@@ -67,10 +72,10 @@ func (v *validator) line(path string) int {
 }
 
 // said reports whether a key was set: in the file, or by a value.
-func (v *validator) said(path string, f Field) bool { return !f.Value.IsZero() || v.line(path) > 0 }
+func (v *findings) said(path string, f Field) bool { return !f.Value.IsZero() || v.line(path) > 0 }
 
 // readable reports whether the reader has not already reported the value.
-func (v *validator) readable(path string) bool { return v.src == nil || !v.src.Unreadable(path) }
+func (v *findings) readable(path string) bool { return v.src == nil || !v.src.Unreadable(path) }
 
 // all checks the plain values of a mapping against their rules: those of the given keys,
 // or all without any.
@@ -229,7 +234,7 @@ func (v *validator) secured(prefix string, w Workload) {
 }
 
 // already returns where the first of two is, if known.
-func (v *validator) already(path string) string {
+func (v *findings) already(path string) string {
 	if v.src == nil {
 		return ""
 	}
@@ -237,7 +242,7 @@ func (v *validator) already(path string) string {
 }
 
 // key is the path of a key of an item if the file contains it, else the item's.
-func (v *validator) key(path, key string) string {
+func (v *findings) key(path, key string) string {
 	if v.line(path+"."+key) > 0 {
 		return path + "." + key
 	}

@@ -62,10 +62,16 @@ func (s Study) levelsOf(workload string) []Level {
 	return nil
 }
 
-// claims checks the claims of a study.
-func (v *validator) claims(s Study) {
+// claimRules are the rules of a study's claims.
+type claimRules struct {
+	*validator
+	study Study
+}
+
+// check checks the claims of a study.
+func (v claimRules) check() {
 	first := map[string]string{}
-	for i, c := range s.Claims {
+	for i, c := range v.study.Claims {
 		path := fmt.Sprintf("claims[%d]", i)
 		if !v.readable(path) {
 			continue
@@ -79,12 +85,12 @@ func (v *validator) claims(s Study) {
 				first[c.ID] = path + ".id"
 			}
 		}
-		v.claim(path, s, c)
+		v.one(path, c)
 	}
 }
 
-// claim checks what a claim is about and its condition.
-func (v *validator) claim(path string, s Study, c Claim) {
+// one checks what a claim is about and its condition.
+func (v claimRules) one(path string, c Claim) {
 	if c.Needs != "" {
 		for _, f := range c.Fields() {
 			if slices.Contains([]string{"of", "over", "holds_if"}, f.Key) && !f.Value.IsZero() {
@@ -100,44 +106,44 @@ func (v *validator) claim(path string, s Study, c Claim) {
 		v.add(path, "claim without of; want the key of with scenarios or modes, or needs with what is lacking to check it")
 		return
 	}
-	known := v.claimNames(path, s, c)
+	known := v.names(path, c)
 	lacking := v.lacks(path, "metric", c.Metric, "claim without metric")
 	if v.lacks(path, "holds_if", c.HoldsIf, "claim without a condition") || lacking {
 		return
 	}
-	unit, ok := v.claimMetric(path, c.Metric)
+	unit, ok := v.metricOf(path, c.Metric)
 	cond, err := ParseCondition(c.HoldsIf)
 	if err != nil {
 		v.add(path+".holds_if", "holds_if: %s", err)
 		return
 	}
-	if !v.claimCount(path, c, cond) {
+	if !v.count(path, c, cond) {
 		return
 	}
 	if len(c.Of) > 1 {
 		unit, ok = "ratio", true
 	}
-	v.claimUnits(path, c, cond, unit, ok)
-	if !known || len(s.Workloads) == 0 {
-		v.exclusive(path, s, cond, nil)
+	v.units(path, c, cond, unit, ok)
+	if !known || len(v.study.Workloads) == 0 {
+		v.exclusive(path, cond, nil)
 		return
 	}
-	levels, sweep, ok := v.claimWorkload(path, s, c)
+	levels, sweep, ok := v.workload(path, c)
 	if !ok {
 		return
 	}
-	v.claimLevels(path, cond, levels, sweep)
-	v.exclusive(path, s, cond, levels)
+	v.levels(path, cond, levels, sweep)
+	v.exclusive(path, cond, levels)
 	if _, err := ParsePublished(c.Published); err != nil && c.Published != "" && !sweep && !cond.Ordered() {
 		v.add(path+".published", "published: %s", err)
 	}
 }
 
-// claimNames checks that the names of a claim are in the study.
-func (v *validator) claimNames(path string, s Study, c Claim) bool {
-	modes := named(s, v.cat)
+// names checks that the names of a claim are in the study.
+func (v claimRules) names(path string, c Claim) bool {
+	modes := named(v.study, v.cat)
 	names := slices.Clone(modes)
-	for _, sc := range s.Scenarios {
+	for _, sc := range v.study.Scenarios {
 		names = append(names, sc.ID)
 	}
 	ok := true
@@ -159,8 +165,8 @@ func (v *validator) claimNames(path string, s Study, c Claim) bool {
 	return ok && len(modes) > 0
 }
 
-// claimMetric checks the metric of a claim and returns its unit.
-func (v *validator) claimMetric(path, name string) (unit string, known bool) {
+// metricOf checks the metric of a claim and returns its unit.
+func (v claimRules) metricOf(path, name string) (unit string, known bool) {
 	if v.cat.Metric == nil {
 		return "", false
 	}
@@ -171,8 +177,8 @@ func (v *validator) claimMetric(path, name string) (unit string, known bool) {
 	return unit, known
 }
 
-// claimCount checks how many names a condition is about.
-func (v *validator) claimCount(path string, c Claim, cond Condition) bool {
+// count checks how many names a condition is about.
+func (v claimRules) count(path string, c Claim, cond Condition) bool {
 	bounds := !slices.ContainsFunc(cond.Clauses, func(c Clause) bool { return c.Kind != HoldsWithin })
 	kind := cond.Clauses[0].Kind
 	switch {
@@ -192,8 +198,8 @@ func (v *validator) claimCount(path string, c Claim, cond Condition) bool {
 	return false
 }
 
-// claimUnits checks the units of the bounds and of the published value.
-func (v *validator) claimUnits(path string, c Claim, cond Condition, unit string, known bool) {
+// units checks the units of the bounds and of the published value.
+func (v claimRules) units(path string, c Claim, cond Condition, unit string, known bool) {
 	if !known {
 		return
 	}
@@ -215,21 +221,21 @@ func (v *validator) claimUnits(path string, c Claim, cond Condition, unit string
 	}
 }
 
-// claimWorkload checks the workloads of a claim and returns the levels of their sweep.
-func (v *validator) claimWorkload(path string, s Study, c Claim) (levels []Level, sweep, ok bool) {
-	if c.Workload != "" && !slices.Contains(s.Names(), c.Workload) {
-		v.among(path+".workload", "workload", c.Workload, s.Names(), "workloads")
+// workload checks the workloads of a claim and returns the levels of their sweep.
+func (v claimRules) workload(path string, c Claim) (levels []Level, sweep, ok bool) {
+	if c.Workload != "" && !slices.Contains(v.study.Names(), c.Workload) {
+		v.among(path+".workload", "workload", c.Workload, v.study.Names(), "workloads")
 		return nil, false, false
 	}
-	of, over := s.Sides(c)
+	of, over := v.study.Sides(c)
 	sides := slices.Concat(of, over)
 	modes := 0
 	for _, side := range sides {
-		if _, scenario := s.Scenario(side.ID); !scenario {
+		if _, scenario := v.study.Scenario(side.ID); !scenario {
 			modes++
 		}
 		if side.Workload == "" {
-			v.add(v.key(path, "of"), "%s is a mode, and the study has %d workloads; want the key workload with %s", suggest.Quote(side.ID), len(s.Workloads), suggest.Either(s.Names()))
+			v.add(v.key(path, "of"), "%s is a mode, and the study has %d workloads; want the key workload with %s", suggest.Quote(side.ID), len(v.study.Workloads), suggest.Either(v.study.Names()))
 			return nil, false, false
 		}
 	}
@@ -237,7 +243,7 @@ func (v *validator) claimWorkload(path string, s Study, c Claim) (levels []Level
 		v.add(path+".workload", "scenarios have their own workload; remove the key workload")
 		return nil, false, false
 	}
-	levels, sweep = s.Levels(sides)
+	levels, sweep = v.study.Levels(sides)
 	if sweep && len(levels) == 0 {
 		v.add(v.key(path, "of"), "the sweeps of the workloads have no value in common")
 		return nil, false, false
@@ -245,8 +251,8 @@ func (v *validator) claimWorkload(path string, s Study, c Claim) (levels []Level
 	return levels, sweep, true
 }
 
-// claimLevels checks that each clause is about a level that the workload has.
-func (v *validator) claimLevels(path string, cond Condition, levels []Level, sweep bool) {
+// levels checks that each clause is about a level that the workload has.
+func (v claimRules) levels(path string, cond Condition, levels []Level, sweep bool) {
 	for _, clause := range cond.Clauses {
 		switch {
 		case clause.Bounded() && !sweep:
@@ -259,11 +265,11 @@ func (v *validator) claimLevels(path string, cond Condition, levels []Level, swe
 
 // exclusive reports clauses of which at most one can hold. Without levels, clauses with bounds
 // overlap if their bounds do.
-func (v *validator) exclusive(path string, s Study, cond Condition, levels []Level) {
+func (v claimRules) exclusive(path string, cond Condition, levels []Level) {
 	if cond.Ordered() {
 		return
 	}
-	margin := cmp.Or(s.Margin, profileOf(s.Profile).margin)
+	margin := cmp.Or(v.study.Margin, profileOf(v.study.Profile).margin)
 	for i, a := range cond.Clauses {
 		for _, b := range cond.Clauses[:i] {
 			both := overlap(a, b)

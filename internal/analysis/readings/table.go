@@ -228,6 +228,7 @@ func (c *column) bad(metric string) (n int) {
 	return n
 }
 
+// Has says whether a mode has a value of a workload.
 func (t Columns) Has(mode, workload string) bool {
 	c := t[key{mode, workload}]
 	return c != nil && len(c.rows) > 0
@@ -260,6 +261,7 @@ func (t Columns) Values(mode, workload, metric string) (out []Reading) {
 // Usable says whether a metric can have a value: each is a rate, a time, a count or a share.
 func Usable(v float64) bool { return Finite(v) && v >= 0 }
 
+// Plain are the values alone.
 func Plain(rs []Reading) []float64 {
 	xs := make([]float64, len(rs))
 	for i, r := range rs {
@@ -409,6 +411,7 @@ func (t Columns) LeftOut(modes []result.Mode, workloads []string, metrics []resu
 	return out
 }
 
+// Scope is the scope of a warning, of what it is about: "netns/bridge tcp_rr".
 func Scope(parts ...string) string { return strings.Join(parts, " ") }
 
 // Counted says for each trial whether it counts in a cell: ok, of a measured mode, no pilot,
@@ -473,6 +476,7 @@ func (t Columns) Noted(modes []result.Mode, workloads []string) []result.Warning
 	return out
 }
 
+// Finite says whether x is a number.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // TimesOf are values of a rate as times; rate is that of a verdict.TimeUnit, and 0 leaves them as they are.
@@ -494,6 +498,7 @@ func Differences(with, without []Reading) []Reading {
 	return combined(with, without, func(with, without float64) float64 { return with - without })
 }
 
+// Mean is the mean, NaN of none.
 func Mean(xs []float64) float64 {
 	sum := 0.0
 	for _, x := range xs {

@@ -74,4 +74,5 @@ func Rounded(v float64, unit string) string {
 	return fmt.Sprintf("%.3g %s", v, unit)
 }
 
+// Percent is a share in percent, for texts.
 func Percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

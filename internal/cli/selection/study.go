@@ -35,7 +35,7 @@ type StudyFlags struct {
 
 // Register adds the flags, with those of engines, machines and clusters.
 func (f *StudyFlags) Register(c *cobra.Command) {
-	f.engineFlags.register(c)
+	f.register(c)
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to measure instead of the study's, separated by commas")
 	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to run instead of the study's, separated by commas")
 	c.Flags().StringVar(&f.Purpose, "for", "", "traffic of an application instead of the study's workloads: "+suggest.Either(study.PurposeNames()))

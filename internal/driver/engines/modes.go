@@ -40,6 +40,7 @@ type mode struct {
 // builder builds the path of a mode on its hosts, whose engines run.
 type builder interface {
 	build(ctx context.Context, p *path) error
+	isRecipe()
 }
 
 // hostSet is a set of hosts of a lab.

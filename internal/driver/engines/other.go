@@ -11,7 +11,4 @@ import (
 // path exists on Linux only. Elsewhere the modes are listed, and none is built.
 type path struct{}
 
-// recipe is a part of all recipes.
-type recipe struct{}
-
 func (recipe) build(context.Context, *path) error { return linuxnet.ErrSystem }

@@ -27,9 +27,6 @@ type path struct {
 	reach   reach
 }
 
-// recipe is a part of all recipes, for systems other than Linux.
-type recipe struct{}
-
 // newPath returns a path that has nothing yet.
 func newPath(o labdriver.Order, config private.Config, parallel int, patience time.Duration) *path {
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, hosts: hosts{config: config}, order: o.Order}
@@ -54,7 +51,7 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 		err = errors.Join(p.proveSandboxes(), p.without.resolver(ctx, p.boxes.all), p.without.confinement(p.boxes.all))
 	}
 	if err == nil {
-		versions, runtimes := p.hosts.facts(ctx)
+		versions, runtimes := p.facts(ctx)
 		facts = append(versions, p.boxes.limitFacts()...)
 		p.AddFacts(runtimes...)
 		err = setting.Apply(&p.Path, o.With)

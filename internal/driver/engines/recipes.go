@@ -1,5 +1,10 @@
 package engines
 
+// recipe is a part of all recipes. On systems other than Linux it is what builds them.
+type recipe struct{}
+
+func (recipe) isRecipe() {}
+
 // The recipes by which modes are built. A recipe is what differs between modes that are built alike.
 type (
 	// Containers in their host's network.

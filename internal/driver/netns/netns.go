@@ -89,7 +89,7 @@ func (Driver) Modes() []driver.Mode {
 // crossing: clients on a, underlay, servers on b. Each host is a router with the mode's parts between its
 // sandboxes and the underlay: a mode without parts is host.
 type crossing struct {
-	onLinux
+	onLinux      //nolint:unused // on other systems it builds
 	clients bool // the clients are in sandboxes as the servers are, else processes of a
 	netkit  bool // sandboxes have netkit devices in place of veths
 }
@@ -97,7 +97,9 @@ type crossing struct {
 // overlays: on each host a separate namespace has the bridge and the tunnel device, as with Docker's overlay
 // driver; the outer packets are in the host's namespace. All forwarding entries are static; nothing is
 // learned. Without the bridge that namespace routes, and without sandboxes the tunnel's device is the host's.
-type overlays struct{ onLinux }
+type overlays struct {
+	onLinux //nolint:unused // on other systems it builds
+}
 
 // vxlan is overlays. Without the tunnel the hosts route.
 func vxlan(p *path) error {

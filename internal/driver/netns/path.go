@@ -23,7 +23,7 @@ type path struct {
 }
 
 // onLinux is a part of what only Linux builds, for other systems.
-type onLinux struct{}
+type onLinux struct{} //nolint:unused // on other systems it builds
 
 // readTableCounters adds the counters of the path's nftables table in a namespace.
 func (p *path) readTableCounters(w place) {

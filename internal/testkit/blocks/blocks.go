@@ -1,3 +1,4 @@
+// Package blocks makes trials of modes in blocks, for tests of what judges them.
 package blocks
 
 import (

@@ -142,6 +142,7 @@ func carries(p traffic.Params, client, server traffic.Report) bool {
 	return forward
 }
 
+// RunClient runs the client of a trial, in slices if it has any.
 func RunClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traffic.Report, error) {
 	if p.Rounds == 0 {
 		return w.Dial(ctx, p, nil)

@@ -20,6 +20,7 @@ import (
 // flow opens the next: a trial that ended with it would show only the connections of better times.
 type Failure int
 
+// The failures.
 const (
 	Unanswered Failure = iota // no response in time
 	TurnedAway                // by the other host, or by what is before it
@@ -54,7 +55,10 @@ func FailureOf(err error) (f Failure, counted bool) {
 // MostUnanswered is how many connections in a row may have no answer, besides one for each flow: on a path that
 // loses packets, they are a share of all. Each takes ReplyTimeout; other failures take no time, so that more
 // of them in a row are no sign that the server has gone.
-const MostUnanswered, MostRefused = 3, 100
+const MostUnanswered = 3
+
+// MostRefused is the same of connections that were refused or cut off.
+const MostRefused = 100
 
 // lateHandshake is the retransmission timer of a SYN (RFC 6298, 2.1). A kernel's timers may be early by a tick, so
 // the SYNs that it repeated are asked for from half of it on: for each connection, that would cost more than the connection.

@@ -106,6 +106,7 @@ func NewClock(w *Window) Clock {
 	return Clock{clock.Now(), ts.Nano(), w.Params.Spins()}
 }
 
+// Since is the time since the clock was started.
 func (c Clock) Since() time.Duration { return c.start.Since() }
 
 // SleepUntil returns at or after a time. It polls the clock only if the trial asks for that: if both

@@ -28,12 +28,14 @@ type Conn struct {
 	server  bool
 	options Options
 	handler Handler
-	bytes   Bytes
+	tally
+	told
+	output
+	flood
 
 	// What is read.
 	start     []byte // the first bytes, until it is known that they are HTTP/2
 	preface   bool   // a server has read it
-	settled   bool   // the peer's settings have arrived
 	header    [headerSize]byte
 	have      int // bytes of header
 	frame     frameHeader
@@ -47,27 +49,45 @@ type Conn struct {
 	decoder   *decoder
 	window    int64 // of what the peer may send
 	taken     int64 // bytes of data since the window was raised
-	idle      int   // frames in a row that carried nothing
-	resets    int   // streams that the peer reset
 	failed    *Error
 
 	// What is sent.
-	out        []byte
-	sent       int       // bytes of out
 	ready      []*Stream // with data to send, in turns
-	kept       bool      // the peer keeps the fields of messages
-	keepsNone  bool      // the peer's table of fields is smaller than that of messages
 	peerWindow int64     // of the connection
 	initial    int64     // window of a new stream
-	maxFrame   int
-	maxStreams uint32 // of the peer, a server
-	ignores    bool   // this end has ended streams that the peer may still send on
-	gone       *GoneError
+	ignores    bool      // this end has ended streams that the peer may still send on
 
-	streams   map[uint32]*Stream
-	free      []*Stream
-	last      uint32 // the highest stream so far, begun by the client
-	completed int64  // messages sent whole
+	streams map[uint32]*Stream
+	free    []*Stream
+	last    uint32 // the highest stream so far, begun by the client
+}
+
+// told is what the other end has told of itself.
+type told struct {
+	settled    bool // its settings have arrived
+	kept       bool // it keeps the fields of messages
+	keepsNone  bool // its table of fields is smaller than that of messages
+	maxFrame   int
+	maxStreams uint32 // of a server
+	gone       *GoneError
+}
+
+// tally counts messages.
+type tally struct {
+	bytes     Bytes
+	completed int64 // messages sent whole
+}
+
+// output is what is to be sent.
+type output struct {
+	out  []byte
+	sent int // bytes of out
+}
+
+// flood bounds what the other end may make this one do in vain.
+type flood struct {
+	idle   int // frames in a row that carried nothing
+	resets int // streams that it reset
 }
 
 // Bytes are those of the frames of messages, with their headers: what else is sent on a connection is not part of them.
@@ -115,7 +135,7 @@ func NewServer(o Options, h Handler) *Conn {
 
 func newConn(o Options, h Handler) *Conn {
 	return &Conn{options: o, handler: h, decoder: newDecoder(), window: ConnectionWindow, peerWindow: initialWindow, initial: initialWindow,
-		maxFrame: MaxFrame, maxStreams: maxWindow, streams: map[uint32]*Stream{}}
+		told: told{maxFrame: MaxFrame, maxStreams: maxWindow}, streams: map[uint32]*Stream{}}
 }
 
 // greet ends the settings and raises the window of the connection.
@@ -126,19 +146,19 @@ func (c *Conn) greet() {
 }
 
 // Settled reports whether the peer's settings have arrived: it speaks HTTP/2.
-func (c *Conn) Settled() bool { return c.settled }
+func (p *told) Settled() bool { return p.settled }
 
 // MaxStreams is how many requests the peer, a server, allows at once.
-func (c *Conn) MaxStreams() int { return int(c.maxStreams) }
+func (p *told) MaxStreams() int { return int(p.maxStreams) }
 
 // Gone returns that the peer, a server, takes no more requests, nil if it does. Those that it took are still answered.
-func (c *Conn) Gone() *GoneError { return c.gone }
+func (p *told) Gone() *GoneError { return p.gone }
 
 // Bytes are those of the messages so far.
-func (c *Conn) Bytes() Bytes { return c.bytes }
+func (t *tally) Bytes() Bytes { return t.bytes }
 
 // Completed is how many messages were sent whole, refusals not counted.
-func (c *Conn) Completed() int64 { return c.completed }
+func (t *tally) Completed() int64 { return t.completed }
 
 // Open is how many streams are in progress.
 func (c *Conn) Open() int { return len(c.streams) }
@@ -278,8 +298,8 @@ func (c *Conn) end(p []byte) {
 }
 
 // carriesNothing counts a frame without a part of a message.
-func (c *Conn) carriesNothing() *Error {
-	if c.idle++; c.idle > maxIdle {
+func (f *flood) carriesNothing() *Error {
+	if f.idle++; f.idle > maxIdle {
 		return bad(EnhanceYourCalm, "it sent more than %d frames in a row that carry nothing", maxIdle)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (c *Conn) Pending() []byte {
 }
 
 // Wrote tells that n bytes of what Pending returned were sent.
-func (c *Conn) Wrote(n int) { c.sent += n }
+func (o *output) Wrote(n int) { o.sent += n }
 
 var zeros [MaxFrame]byte //nolint:gochecknoglobals // only read
 

@@ -88,7 +88,7 @@ func (w *httpWindow) done(f *httpFlow, at time.Duration) {
 			w.connect.Record(f.connected - f.from)
 		}
 	}
-	w.Window.Done(f.no, f.from, at)
+	w.Done(f.no, f.from, at)
 }
 
 // httpSession is the client, which measures the time.

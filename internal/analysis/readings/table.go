@@ -479,7 +479,8 @@ func (t Columns) Noted(modes []result.Mode, workloads []string) []result.Warning
 // Finite says whether x is a number.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// TimesOf are values of a rate as times; rate is that of a verdict.TimeUnit, and 0 leaves them as they are.
+// TimesOf are values of a rate as times: rate is how many of its units are in one unit of the time, such as 1e9 bit in a Gbit. 0 leaves the
+// values as they are.
 func TimesOf(own []Reading, rate float64) []Reading {
 	if rate == 0 {
 		return own

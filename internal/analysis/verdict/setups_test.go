@@ -105,7 +105,7 @@ func TestSetupsOfIdenticalModes(t *testing.T) {
 	}
 }
 
-// verdict.Comparisons that a study asks for, the steps of a cost by parts, the width by which a run stops, and changes between runs have the
+// Comparisons that a study asks for, the steps of a cost by parts, the width by which a run stops, and changes between runs have the
 // interval of the set-ups as cells have: from three set-ups of nine blocks far wider than from nine.
 func TestSetupsInEveryInterval(t *testing.T) {
 	each, threes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int{1, 1, 1, 2, 2, 2, 3, 3, 3}

@@ -169,14 +169,14 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 		return command.Environment(err)
 	}
 	defer id.Release()
-	ground, err := a.hosts.Target.Begin(driver.Run{ID: id.ID, Study: s})
+	machines, err := a.hosts.Target.Begin(driver.Run{ID: id.ID, Study: s})
 	if err != nil {
 		return command.Environment(err)
 	}
 	view := a.view(f)
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
-		Study: s, RunID: id.ID, Machines: ground, Drivers: a.hosts.Target.Drivers, Dir: dir, Build: a.runs.Build,
+		Study: s, RunID: id.ID, Machines: machines, Drivers: a.hosts.Target.Drivers, Dir: dir, Build: a.runs.Build,
 		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: done.Forced,
 	})
 	view.close() // the table comes in its place

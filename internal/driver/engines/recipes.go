@@ -3,6 +3,7 @@ package engines
 // recipe is a part of all recipes. On systems other than Linux it is what builds them.
 type recipe struct{}
 
+// isRecipe lets a mode be built by these types alone.
 func (recipe) isRecipe() {}
 
 // The recipes by which modes are built. A recipe is what differs between modes that are built alike.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/testkit/testns"
@@ -281,7 +281,7 @@ func Params(kind string) traffic.Params {
 			Kind: kind, Streams: 1, WriteSize: 64 << 10, Congestion: "reno", RequestSize: 1, ResponseSize: 1,
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 		},
-		Token: newToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
+		Token: loopback.NewToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
 	}
 	switch kind {
 	case "udp_stream":
@@ -296,9 +296,6 @@ func Params(kind string) traffic.Params {
 	}
 	return p
 }
-
-// newToken returns the token of a trial. Each has its own, so that no late datagram of another is of this one.
-func newToken() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
 // Reports are the reports of a pair's endpoints on a trial.
 type Reports struct{ Client, Server traffic.Report }
@@ -343,7 +340,7 @@ func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 	if s.Grace > 0 {
 		p.Limit = p.Warmup + p.Duration + s.Grace
 	}
-	p.Token = newToken()
+	p.Token = loopback.NewToken()
 	before := s.Snapshot(t)
 	trials := make([]*agent.Trial, n)
 	for i := range trials {

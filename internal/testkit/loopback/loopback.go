@@ -56,12 +56,15 @@ func Cover[P fmt.Stringer](all []P, i int) []Pairing[P] {
 	return []Pairing[P]{both[1], both[2]}
 }
 
-// Params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
-// tests on this machine, may dial a port that the kernel has given away again.
+// NewToken returns the token of a trial. Each has its own: a client of another test, or of another run of the tests on this machine,
+// may dial a port that the kernel has given away again, and a datagram of an earlier trial may be late.
+func NewToken() string { return fmt.Sprintf("%016x", rand.Uint64()) }
+
+// Params is a short trial over loopback.
 func Params(kind string) traffic.Params {
 	return traffic.Params{
 		Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 1400, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
-		Address:  "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
+		Address:  "127.0.0.1:0", Token: NewToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
 	}
 }
 
@@ -88,7 +91,7 @@ func Serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Para
 	return fmt.Sprintf("127.0.0.1:%d", s.Port()), ch
 }
 
-// Between is pair for any two endpoints. A trial that hangs fails after a while.
+// Between runs a trial between two endpoints over loopback. One that hangs fails after a while.
 func Between(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(30*time.Second))
 	defer cancel()
@@ -114,7 +117,7 @@ func Between(ctx context.Context, client, server traffic.Workload, p traffic.Par
 	return c, s, errors.Join(err, <-served)
 }
 
-// Grown is between with a timed window, or a number of slices, that doubles until the window has traffic, and
+// Grown is Between with a timed window, or a number of slices, that doubles until the window has traffic, and
 // returns what it was in the end: a process that is not scheduled carries nothing for a while.
 func Grown(ctx context.Context, client, server traffic.Workload, p traffic.Params) (used traffic.Params, c, s traffic.Report, err error) {
 	for {

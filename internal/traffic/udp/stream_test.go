@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 	"tare/internal/timelimit"
@@ -21,12 +21,11 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// params is a short trial over loopback, with a token of its own: a client of another test, or of another run of the
-// tests on this machine, may dial a port that the kernel has given away again.
+// params is a short trial over loopback.
 func params(kind string) traffic.Params {
 	return traffic.Params{
 		Workload: study.Workload{Kind: kind, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)},
-		Address:  "127.0.0.1:0", Token: fmt.Sprintf("%016x", rand.Uint64()), CPU: -1, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond,
+		Address:  "127.0.0.1:0", Token: loopback.NewToken(), CPU: -1, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond,
 	}
 }
 

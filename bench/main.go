@@ -33,6 +33,7 @@ func sections() []harness.Section {
 	return []harness.Section{
 		{Name: "cost", Run: owncost.Program},
 		{Name: "docker", Run: owncost.Engines},
+		{Name: "coverage", Run: method.Coverage},
 		{Name: "turns", Run: method.Turns},
 		{Name: "slices", Run: method.Slices},
 		{Name: "placement", Run: method.Placement},
@@ -48,7 +49,7 @@ func sections() []harness.Section {
 		{Name: "peers-cpu", Run: peers.CPU},
 		{Name: "pacing", Run: peers.Pacing},
 		{Name: "gc", Run: peers.GCPauses},
-		{Name: "aa", Run: method.AA, OnDemand: true},
+		{Name: "aa", Run: itself, OnDemand: true},
 		{Name: "effect", Run: method.Effect, OnDemand: true},
 		{Name: "protocol", Run: method.Protocol, OnDemand: true},
 		{Name: "watching", Run: watching.Watching, OnDemand: true},
@@ -59,6 +60,14 @@ func sections() []harness.Section {
 		{Name: "others", Run: owncost.Others, OnDemand: true},
 		{Name: "runs", Run: owncost.Runs, OnDemand: true},
 	}
+}
+
+// itself measures a mode against itself, that of a cluster where there is one.
+func itself(ctx context.Context, b harness.Options) error {
+	if method.OnCluster(b.AAMode) {
+		return kubernetes.AA(ctx, b)
+	}
+	return method.AA(ctx, b)
 }
 
 func main() {

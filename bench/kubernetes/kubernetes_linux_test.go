@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"tare/bench/harness"
+	"tare/bench/method"
 	"tare/internal/agent"
 	"tare/internal/kube"
 	"tare/internal/runid"
@@ -44,17 +46,12 @@ invalid: {steal: off, others: off, unsettled: off, most: off}
 `
 
 func BenchmarkKubernetes(b *testing.B) {
-	tare := os.Getenv(kube.BinaryVariable)
-	if tare == "" {
-		testneed.Missing(b, testneed.Other, "set "+kube.BinaryVariable+" to the program to measure, as bench -only kubernetes does")
-	}
-	c := kubetest.Start(b, kubetest.Options{CNI: kubetest.Flannel})
-	b.Setenv("KUBECONFIG", c.Admin)
+	o, c := cluster(b)
 	control := controlTraffic(b, c)
 	began := time.Now()
-	run := must.Get(harness.Options{Tare: tare}.Run(b.Context(), quickRun, "--kube"))(b)
+	run := must.Get(o.Run(b.Context(), quickRun, "--kube"))(b)
 	first := run.Trials[0].Started.Sub(began)
-	teardown := interrupted(b, tare)
+	teardown := interrupted(b, o.Tare)
 	harness.Title("A quick run of six paths and two workloads on a cluster of two nodes (%d trials)", len(run.Trials))
 	harness.Columns("what", "value", "bound")
 	fmt.Printf("| from tare run to the first trial, with %d modes | %.1f s | %.0f s |\n", len(run.Run.Modes), first.Seconds(), mostFirst.Seconds())
@@ -66,6 +63,25 @@ func BenchmarkKubernetes(b *testing.B) {
 	if first > mostFirst || run.Wall > mostRun || teardown > mostTeardown || run.Memory.Controller > mostMemory || control > mostControl {
 		b.Error("a bound is exceeded")
 	}
+}
+
+func BenchmarkAA(b *testing.B) {
+	o, _ := cluster(b)
+	must.Do(b, method.AA(b.Context(), o))
+}
+
+// cluster starts the cluster of the tests, as the one that runs find.
+func cluster(b *testing.B) (harness.Options, *kubetest.Cluster) {
+	b.Helper()
+	options := os.Getenv(optionsVariable)
+	if options == "" {
+		testneed.Missing(b, testneed.Other, "set "+optionsVariable+", as bench -only kubernetes does")
+	}
+	var o harness.Options
+	must.Do(b, json.Unmarshal([]byte(options), &o))
+	c := kubetest.Start(b, kubetest.Options{CNI: kubetest.Flannel})
+	b.Setenv("KUBECONFIG", c.Admin)
+	return o, c
 }
 
 // interrupted returns how long a run takes from SIGINT in a trial until its end.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/bench/harness"
@@ -20,13 +21,20 @@ const aaMost = 4
 // aaCopy is the second copy of the mode that is measured against itself.
 const aaCopy = "again"
 
+// OnCluster reports whether a mode is one of a Kubernetes cluster.
+func OnCluster(mode string) bool { return strings.HasPrefix(mode, "k8s/") }
+
 // AA measures a mode against a second copy of itself repeatedly: every difference found is false.
 func AA(ctx context.Context, b harness.Options) error {
 	metric := map[string]string{"tcp_rr": "transaction_rate", "tcp_stream": "goodput"}[b.AAWorkload]
 	if metric == "" {
 		return fmt.Errorf("-aa-workload: %q is neither tcp_rr nor tcp_stream", b.AAWorkload)
 	}
-	study := fmt.Sprintf("name: a-a\nprofile: quick\nmodes: [%[1]s, {id: %[2]s, mode: %[1]s}]\ncompare: [{a: %[2]s, b: %[1]s}]\nworkloads: [%[3]s]\nrenew: %[4]s\n", b.AAMode, aaCopy, b.AAWorkload, b.AARenew)
+	workload, args := b.AAWorkload, []string{"--seed", ""}
+	if OnCluster(b.AAMode) { // where pods may set reno alone, whatever the nodes use
+		workload, args = "{workload: "+workload+", congestion_control: reno}", append(args, "--kube")
+	}
+	study := fmt.Sprintf("name: a-a\nprofile: quick\nmodes: [%[1]s, {id: %[2]s, mode: %[1]s}]\ncompare: [{a: %[2]s, b: %[1]s}]\nworkloads: [%[3]s]\nrenew: %[4]s\n", b.AAMode, aaCopy, workload, b.AARenew)
 	found := map[result.Verdict]int{}
 	var widths, ratios, variances []float64 // variances of the logarithm of the ratio, as one run predicts them
 	var setups [][]float64
@@ -34,7 +42,8 @@ func AA(ctx context.Context, b harness.Options) error {
 	least, fewest := 0, 0
 	began := time.Now()
 	for i := range b.AARuns {
-		o, err := b.Run(ctx, study, "--seed", fmt.Sprint(i+1))
+		args[1] = fmt.Sprint(i + 1)
+		o, err := b.Run(ctx, study, args...)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,12 +61,12 @@ func needKernel(t testing.TB, dir string) string {
 	return dir
 }
 
-// Root returns the directory of the module under test.
+// Root returns the directory of tare's module, also in the module of the benchmarks below it.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+		if text, missing := os.ReadFile(filepath.Join(dir, "go.mod")); missing == nil && bytes.HasPrefix(text, []byte("module tare\n")) {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
@@ -73,6 +74,6 @@ func Root(t testing.TB) string {
 		}
 		dir = filepath.Dir(dir)
 	}
-	t.Fatalf("the test is not run in its module: %v", err)
+	t.Fatalf("the test is not run in tare's module: %v", err)
 	return ""
 }

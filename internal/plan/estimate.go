@@ -225,7 +225,7 @@ func (p Plan) add(e Extent, block, n int, w study.Workload) Extent {
 	for _, m := range p.Modes {
 		own := t
 		own.Mode = m
-		if own = p.inOnePiece(own); own.Held > 0 {
+		if own = p.InOnePiece(own); own.Held > 0 {
 			more(own, 1)
 			continue
 		}

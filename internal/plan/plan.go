@@ -148,7 +148,7 @@ func (p Plan) ordinary(block int) []study.Workload {
 func (p Plan) group(rng *rand.Rand, block int, w study.Workload) []Trial {
 	trials := make([]Trial, 0, len(p.drawn))
 	for _, m := range shuffled(rng, p.drawn) {
-		trials = append(trials, p.inOnePiece(Trial{Block: block, Mode: m, Workload: w, Expected: p.expected(block, w)}))
+		trials = append(trials, p.InOnePiece(Trial{Block: block, Mode: m, Workload: w, Expected: p.expected(block, w)}))
 	}
 	SlicedFirst(trials)
 	return trials

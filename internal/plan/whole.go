@@ -21,8 +21,8 @@ func (p *Plan) MeasureWhole(t Trial) {
 	p.whole = append(slices.Clip(p.whole), whole{t.Block, t.Mode, t.Workload.ID, t.Held, t.Workload.Warmup.Std(), t.Workload.Duration.Std()})
 }
 
-// inOnePiece is a trial as MeasureWhole has decided for its mode.
-func (p Plan) inOnePiece(t Trial) Trial {
+// InOnePiece is a trial as MeasureWhole has decided for its mode.
+func (p Plan) InOnePiece(t Trial) Trial {
 	for _, w := range slices.Backward(p.whole) {
 		if w.mode == t.Mode && w.workload == t.Workload.ID && w.from <= t.Block {
 			return t.InOnePiece(w.held, w.warmup, w.window)

@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tare/internal/analysis"
 	"tare/internal/analysis/verdict"
+	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -19,6 +21,7 @@ import (
 // invalid sets at the end.
 func (r *run) blocks(ctx context.Context) error {
 	r.schedule.Begin()
+	r.schedule.Forwarded(r.forwarded())
 	err := r.runBlocks(ctx)
 	r.schedule.Stopped(r.schedule.Finished())
 	if err != nil {
@@ -31,6 +34,16 @@ func (r *run) blocks(ctx context.Context) error {
 		return err
 	}
 	return r.profiles(ctx)
+}
+
+// forwarded are the modes whose packets a process forwards, as their proof requires.
+func (r *testbed) forwarded() (ids []string) {
+	for _, s := range r.tested {
+		if s.path != nil && slices.ContainsFunc(s.path.Rules, func(rule driver.Rule) bool { return rule.Expect == driver.ProcessBusy }) {
+			ids = append(ids, s.mode.ID)
+		}
+	}
+	return ids
 }
 
 // runBlocks runs the blocks: interleaved trials together, the others one by one. The

@@ -3,12 +3,14 @@ package schedule
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/wording"
 )
@@ -194,6 +196,22 @@ func (sc *Schedule) InOnePiece(t plan.Trial, h *traffic.Held) plan.Trial {
 	next := whole(t, h)
 	sc.measureWhole(next, fmt.Sprintf("the path holds %s of data, more than a slice of %s", wording.Duration(h.Time()), wording.Duration(t.Workload.Slice.Std())))
 	return next
+}
+
+// Forwarded makes the bulk transfers of modes whose packets a process forwards run in one piece. Such a process finds how much to handle at once, and its
+// peer's window opens, over longer than a slice, which is a new connection: in slices the goodput was between 0.8 and 8 times that of a second
+// (docs/method/measured.md). Transfers at a rate keep their slices.
+func (sc *Schedule) Forwarded(modes []string) {
+	for _, t := range slices.Clone(sc.Todo) {
+		w := t.Workload
+		if !slices.Contains(modes, t.Mode) || t.Aside() || t.InCostPass() || w.Kind != "tcp_stream" || w.Rate != study.Unlimited {
+			continue
+		}
+		if now := sc.Plan.InOnePiece(t); now.Held == 0 && now.Sliced() {
+			sc.measureWhole(t.InOnePiece(1, max(w.Warmup.Std(), study.WholeWarmup.Std()), max(w.Duration.Std(), study.WholeDuration.Std())),
+				"a process forwards its packets, which settles over longer than a slice")
+		}
+	}
 }
 
 // Lengthen makes the trials in one piece of a mode with a workload as long as next, which Judge has returned.

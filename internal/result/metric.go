@@ -38,6 +38,9 @@ const (
 // space, the programs of an engine. Unknown for a mode that has none.
 const Memory = "memory"
 
+// LoadGoodput is the goodput of the load beside a workload that has one (study.Workload.WithLoad), in its timed window.
+const LoadGoodput = "load_goodput"
+
 // Metrics lists every metric in the order of reports. Names are those of RFC 2647
 // (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
@@ -81,6 +84,7 @@ func Metrics() []Metric {
 		{CPUSender, "CPUs", Lower, "CPUs busy at the sender", false, true},
 		{CPUReceiver, "CPUs", Lower, "CPUs busy at the receiver", false, true},
 		{Memory, "B", Lower, "Memory of the mode's processes", false, true},
+		{LoadGoodput, "bit/s", Higher, "Goodput of the load beside it", false, false},
 	}
 }
 

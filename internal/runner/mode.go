@@ -372,7 +372,7 @@ func label(name string, place int) string {
 func (r *testbed) mostPairs() int {
 	most := 1
 	for _, w := range r.schedule.Plan.Workloads {
-		most = max(most, pairsOf(w))
+		most = max(most, w.Endpoints())
 	}
 	return most
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,14 @@ type pair struct {
 	slow                   int           // such transfers in a row whose path held more than a slice carries
 }
 
+// all are the pairs of the trial, that of its load last.
+func (tr *trialRun) all() []*pair {
+	if tr.load == nil {
+		return tr.pairs
+	}
+	return append(slices.Clip(tr.pairs), tr.load)
+}
+
 // forEachPair runs a part of the trial for all its pairs in parallel. If one pair fails,
 // the others are cancelled, and the first error is the trial's.
 func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
@@ -34,7 +43,7 @@ func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
 		var first error
 		var once sync.Once
 		var wg sync.WaitGroup
-		for i, p := range tr.pairs {
+		for i, p := range tr.all() {
 			wg.Go(func() {
 				err := do(p)
 				if err == nil {
@@ -42,7 +51,7 @@ func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
 				}
 				once.Do(func() {
 					first = tr.pairError(i, err)
-					for _, other := range tr.pairs {
+					for _, other := range tr.all() {
 						if other != p && other.trial != nil {
 							other.trial.Abort(ctx)
 						}
@@ -65,7 +74,7 @@ func (tr *trialRun) finish(ctx context.Context, way func(*agent.Trial, context.C
 		p.client, p.server, err = way(p.trial, ctx)
 		return err
 	})
-	for _, p := range tr.pairs {
+	for _, p := range tr.all() {
 		p.trial = nil
 		tr.unlessFailed(p.checkTool)
 	}
@@ -74,7 +83,7 @@ func (tr *trialRun) finish(ctx context.Context, way func(*agent.Trial, context.C
 // release cancels what still runs of a failed trial; otherwise a server would wait until
 // its own time limit. If an agent has exited, that is the reason of the failure.
 func (tr *trialRun) release(ctx context.Context) {
-	for i, p := range tr.pairs {
+	for i, p := range tr.all() {
 		if p.trial == nil {
 			continue
 		}
@@ -87,6 +96,9 @@ func (tr *trialRun) release(ctx context.Context) {
 
 // pairError adds to an error which pair it is about, if there are several.
 func (tr *trialRun) pairError(i int, err error) error {
+	if i == len(tr.pairs) {
+		return fmt.Errorf("the %s beside it: %w", tr.load.clientSide.Kind, err)
+	}
 	if len(tr.pairs) == 1 {
 		return err
 	}
@@ -167,28 +179,37 @@ func (r *measurement) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration)
 		if i == pairsOf(t.Workload) {
 			break
 		}
-		listen, dial, err := ends.Server.Reach(t.Workload.Family == study.IPv6)
+		client, server := placeOn(r.cfg.Machines, t.Workload.Placement, ends)
+		p, err := r.pair(params(t), ends, limit, client, server)
 		if err != nil {
 			return nil, err
 		}
-		token := make([]byte, 16)
-		if _, err := rand.Read(token); err != nil {
-			return nil, fmt.Errorf("generate the trial's token: %w", err)
-		}
-		p := params(t)
-		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
-		client, server := p, p
-		client.CPU, server.CPU = placeOn(r.cfg.Machines, t.Workload.Placement, ends)
-		if ends.Client.OwnCPUs {
-			client.CPU = anyCPU
-		}
-		if ends.Server.OwnCPUs {
-			server.CPU = anyCPU
-		}
-		client.Address, server.Address = dial.String(), listen.String()
-		all = append(all, &pair{clientSide: client, serverSide: server})
+		all = append(all, p)
 	}
 	return all, nil
+}
+
+// pair resolves a workload for both endpoints of a pair, on these CPUs where they may choose them.
+func (r *measurement) pair(p traffic.Params, ends driver.Pair, limit time.Duration, clientCPU, serverCPU int) (*pair, error) {
+	listen, dial, err := ends.Server.Reach(p.Family == study.IPv6)
+	if err != nil {
+		return nil, err
+	}
+	token := make([]byte, 16)
+	if _, err := rand.Read(token); err != nil {
+		return nil, fmt.Errorf("generate the trial's token: %w", err)
+	}
+	p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
+	client, server := p, p
+	client.CPU, server.CPU = clientCPU, serverCPU
+	if ends.Client.OwnCPUs {
+		client.CPU = anyCPU
+	}
+	if ends.Server.OwnCPUs {
+		server.CPU = anyCPU
+	}
+	client.Address, server.Address = dial.String(), listen.String()
+	return &pair{clientSide: client, serverSide: server}, nil
 }
 
 // pairsOf is the number of pairs of endpoints that a workload drives at once.

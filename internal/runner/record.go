@@ -76,7 +76,7 @@ func (tr *trialRun) foreignTraffic() []result.Note {
 		tr.beside += foreign()
 	}
 	n := tr.beside
-	for _, p := range tr.pairs {
+	for _, p := range tr.all() {
 		for _, r := range []traffic.Report{p.client, p.server} {
 			n += int64(r.Refused)
 			if r.Datagrams != nil {
@@ -144,7 +144,7 @@ func tcpLimits(p traffic.Params, client, server traffic.Report) (out []result.TC
 
 // senders records what limited the senders of a TCP workload, and why they retransmitted.
 func (tr *trialRun) senders() {
-	if !tr.observed.Counted() || evidence.OverUDP(tr.Workload) {
+	if !tr.observed.Counted() || evidence.OverUDP(tr.Workload) || tr.load != nil { // the stacks count the load's segments, too
 		return
 	}
 	first := tr.pairs[0].clientSide

@@ -39,8 +39,8 @@ const (
 // retransmissions were not counted, or for ntttcp, whose endpoints count over different
 // periods.
 func (tr *trialRun) carriedWithRetransmits(i int, c driver.Carried) driver.Carried {
-	p := tr.pairs[i]
-	if len(tr.pairs) > 1 || p.client.Tool == nil || p.server.Tool == nil || tool.HasOwnWindow(p.client.Tool.Name) {
+	p := tr.all()[i]
+	if len(tr.all()) > 1 || p.client.Tool == nil || p.server.Tool == nil || tool.HasOwnWindow(p.client.Tool.Name) {
 		return c
 	}
 	c.Forward = tr.countsOfTool(c.Forward, p.client, tr.observed.TCPMoved(i, "client"))

@@ -36,6 +36,7 @@ type trialRun struct {
 	tested        *modeUnderTest
 	work          traffic.Workload
 	pairs         []*pair
+	load          *pair          // beside pairs; nil for a workload without a load
 	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
@@ -83,6 +84,9 @@ func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 		}
 		if tr.pairs, tr.err = r.pairs(tr.tested, t, limit); tr.err == nil {
 			tr.work, tr.err = workload(tr.pairs[0].clientSide)
+		}
+		if tr.err == nil {
+			tr.load, tr.err = r.loadBeside(tr, limit)
 		}
 		group = append(group, tr)
 	}
@@ -175,7 +179,7 @@ func (r *measurement) waitBeforeGroup(ctx context.Context, group []*trialRun) er
 		if !r.cfg.Machines.Local() && tr.err == nil {
 			// Missing agents would otherwise start after the wait. A failure is reported
 			// then.
-			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
+			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.all()))
 		}
 	}
 	idleFor := func(long time.Duration) observe.Window {
@@ -231,7 +235,7 @@ func (r *measurement) runWhole(ctx context.Context, tr *trialRun) {
 // begin reads the path's counters and opens the servers' ports.
 func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = r.now()
-	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
+	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.all())); err != nil {
 		return err
 	}
 	if err := tr.tested.path.FlushConnections(ctx); err != nil {
@@ -241,14 +245,16 @@ func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 		return err
 	}
 	tr.observed.ReadStacksBefore(ctx)
-	for i, p := range tr.pairs {
+	for i, p := range tr.all() {
 		at := tr.tested.agents[i]
-		r.reportProgress(tr, i)
+		if p != tr.load {
+			r.reportProgress(tr, i)
+		}
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
 	}
-	tr.observed.WatchEndpoints(endpointAddresses(tr.pairs...))
+	tr.observed.WatchEndpoints(endpointAddresses(tr.all()...))
 	return nil
 }
 
@@ -263,7 +269,7 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	}
 	tr.observed.ReadStacksAfter(ctx)
 	var carried []driver.Carried
-	for i, p := range tr.pairs {
+	for i, p := range tr.all() {
 		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = tr.proof(tr.lateCounters(ctx, after, carried), carried)
@@ -358,6 +364,9 @@ func (tr *trialRun) computeMetrics() error {
 		}
 	}
 	if err := cmp.Or(checkMetrics(metrics, tr.client, tr.server), checkRate(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
+		return err
+	}
+	if err := tr.judgeLoad(metrics); err != nil {
 		return err
 	}
 	if v, known := tr.out.Metrics[result.Memory]; known { // which was read when the traffic had ended

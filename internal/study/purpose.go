@@ -34,6 +34,10 @@ func Purposes() []Purpose {
 			{ID: "calls_100", Kind: "udp_stream", PayloadSize: 172, PacketRate: 5000},
 		}},
 		{"dns", "name resolution", []Workload{{Kind: "udp_dns"}, {Kind: "tcp_dns"}}},
+		{"loaded", "requests on a path that a transfer fills", []Workload{
+			{ID: "alone", Kind: "tcp_rr"},
+			{ID: "beside_stream", Kind: "tcp_rr", WithLoad: TCPLoad},
+		}},
 		{"packets", "packets of three sizes", []Workload{
 			// IP packets of 64, 512 and 1500 bytes, of which 28 are headers of IPv4 and UDP, at one packet rate.
 			{ID: "packets_64", Kind: "udp_stream", PayloadSize: 64 - 28, PacketRate: 10000},

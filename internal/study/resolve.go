@@ -182,6 +182,8 @@ func whole(w Workload, spec WorkloadSpec) string {
 		return w.Tool + " cannot run a trial in slices"
 	case spec.ReverseWhole && w.Direction == Reverse:
 		return spec.Kind + " in reverse cannot run in slices"
+	case w.WithLoad != "":
+		return "the load beside it needs longer than a slice to fill the path"
 	}
 	return ""
 }
@@ -205,12 +207,13 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	}
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
-	if limited && spec.Bulk {
+	bulk := spec.Bulk || w.WithLoad != ""
+	if limited && bulk {
 		def.Slice, def.Warmup = AtOnce, def.Warmup.atLeast(BulkWarmup)
 	}
 	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce
-		if spec.Bulk {
+		if bulk {
 			def.Warmup = def.Warmup.atLeast(WholeWarmup)
 		}
 	}

@@ -28,6 +28,7 @@ type Workload struct {
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
 	TLS, Resumption                                   string     `json:",omitzero"`
+	WithLoad                                          string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -90,6 +91,7 @@ func (w *Workload) Fields() []Field {
 		key("keep_alive", choice(&w.KeepAlive, On, Off), "on: the requests of a flow share a connection; off: each has one of its own"),
 		key("tls", choice(&w.TLS, Off, On), "on: the connections are in TLS 1.3; off when absent"),
 		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
+		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),
@@ -146,7 +148,18 @@ const (
 	RST = "rst"
 
 	BuiltIn = "tare" // the built-in generator
+
+	TCPLoad = "tcp_stream" // of with_load
 )
+
+// Endpoints is how many pairs of endpoints the workload has at once, that of its load included.
+func (w Workload) Endpoints() int {
+	n := max(1, w.Pairs)
+	if w.WithLoad != "" {
+		n++
+	}
+	return n
+}
 
 // In reports whether the workload runs in the block of that number, from 1 on.
 func (w Workload) In(block int) bool {

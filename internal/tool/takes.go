@@ -37,6 +37,9 @@ func Lacks() []Lack {
 		{Key: "scheduling", Value: "`fifo`", Unset: true, has: func(j job) bool { return j.RealTime() }, text: func(j job) string {
 			return j.Tool + " runs without real-time priority, so scheduling fifo is ignored"
 		}},
+		{Key: "with_load", Value: "`tcp_stream`", Unset: true, has: func(j job) bool { return j.WithLoad != "" }, text: func(j job) string {
+			return j.Tool + " does not begin with the load, so what with_load measures is not known"
+		}},
 	}
 }
 

@@ -95,6 +95,8 @@ func (e *evaluation) add(c study.Claim) {
 		out.Reason = c.Metric + " is compared with a baseline only, by the tail pass"
 	case c.Metric == result.Memory:
 		out.Reason = "memory is not compared, because a baseline has no processes of its own"
+	case c.Metric == result.LoadGoodput:
+		out.Reason = c.Metric + " is not compared: it tells under which load the other values are"
 	case verdict.Uncompared(c.Metric):
 		out.Reason = c.Metric + " is the maximum of a trial, which shows no difference"
 	}

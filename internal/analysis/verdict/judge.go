@@ -150,8 +150,11 @@ func JudgeEach(in Input, each func(Family)) (cells []result.Cell, warnings []res
 
 // Uncompared says whether a metric has values but no ratio and no verdict. The maximum of a trial has none: one
 // exchange decides it, and the more exchanges a trial has, the larger it is, so that its spread over
-// trials does not show what a mode costs. Nor has memory: a baseline has no processes of its own to compare with.
-func Uncompared(metric string) bool { return metric == "rtt_max" || metric == result.Memory }
+// trials does not show what a mode costs. Nor has memory: a baseline has no processes of its own to compare with. The goodput of a load beside
+// a workload tells under which load its values are.
+func Uncompared(metric string) bool {
+	return metric == "rtt_max" || metric == result.Memory || metric == result.LoadGoodput
+}
 
 // Family is the cells of one workload and metric, with the modes' values.
 type Family struct {

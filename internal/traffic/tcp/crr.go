@@ -31,7 +31,7 @@ func (crr) Spec() traffic.Spec {
 		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"pairs", "tool"},
+		Optional:  []string{"pairs", "tool", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Close: study.FIN, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,

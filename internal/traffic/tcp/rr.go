@@ -28,7 +28,7 @@ func (rr) Spec() traffic.Spec {
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"transaction_rate", "wait", "scheduling", "pairs", "tool"},
+		Optional:  []string{"transaction_rate", "wait", "scheduling", "pairs", "tool", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,

@@ -1,0 +1,43 @@
+package runner_test
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// Exchanges beside a stream over the same link: the path is proven with what both carried, and the load's goodput is within the link's rate.
+func TestWithLoad(t *testing.T) {
+	t.Parallel()
+	const rate = 200e6
+	loaded := exchanges("tcp_rr")
+	loaded.WithLoad, loaded.Slice, loaded.Warmup, loaded.Duration = study.TCPLoad, study.AtOnce, study.WaitOf(300*time.Millisecond), study.Duration(time.Second)
+	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
+		s.Lab.Rate = rate
+		s.Workloads = []study.Workload{loaded}
+	}, nil)
+	for _, mode := range []string{"host", "netns/bridge"} {
+		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
+			t.Errorf("%s: %s %s", mode, m.Status, m.Reason)
+		}
+	}
+	valid := 0
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			continue
+		}
+		valid++
+		if load := tr.Metrics[result.LoadGoodput]; load <= 0 || load > 1.02*rate {
+			t.Errorf("%s: a load of %g bit/s", tr.Mode, load)
+		}
+		if _, cost := tr.Metrics[result.CPUCostTransactions]; cost || tr.Metrics["transaction_rate"] <= 0 || len(tr.Pairs) > 0 {
+			t.Errorf("%s: %v in %d pairs", tr.Mode, tr.Metrics, len(tr.Pairs))
+		}
+	}
+	if valid == 0 {
+		t.Errorf("no valid trial: %v", outcomes(trials))
+	}
+}

@@ -28,6 +28,7 @@ type Counted struct{ K, N int64 }
 //
 // Simulated at 95 %, with 4 to 30 clusters of 20 and 100 failures, 94 to 97 % of the intervals hold the share if those of clusters
 // are alike or log-normal with a standard deviation of up to 0.7, and 93 to 95 % with one of 1; with 2 failures for each cluster 94 to 100 %.
+// With 2 or 3 clusters 94 to 100 %, but 89 % with 2 failures in each of 2 clusters and a standard deviation of 1.
 func ShareInterval(clusters []Counted, conf float64) (value, lo, hi float64, ok bool) {
 	var k, n int64
 	m := 0

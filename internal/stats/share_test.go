@@ -41,14 +41,14 @@ func TestShareInterval(t *testing.T) {
 }
 
 // Of the intervals of 4 to 30 set-ups, 94 to 96 % hold the true share where the shares of set-ups differ by nothing or by a factor of
-// 2 or 4 either way, and up to 2 % fewer where they differ by a factor of 7. Of 2 failures for each set-up they are
-// conservative. Intervals for independent attempts hold it far less often.
+// 2 or 4 either way, and up to 2 % fewer where they differ by a factor of 7. Of 2 failures for each set-up, and of 2 or 3 set-ups, they are
+// conservative, but not of 2 failures in each of 2 set-ups that differ by a factor of 7. Intervals for independent attempts hold it far less often.
 func TestShareIntervalCovers(t *testing.T) {
 	const runs, attempts = 3000, 5000
 	rng := rand.New(rand.NewPCG(36, 2))
 	for _, mean := range []float64{2, 20, 100} {
 		for _, spread := range []float64{0, 0.3, 0.7, 1} { // of the logarithm of the share
-			for _, m := range []int{4, 7, 12, 30} {
+			for _, m := range []int{2, 3, 4, 7, 12, 30} {
 				covered, independent := 0, 0
 				truth := mean / attempts
 				for range runs {
@@ -73,8 +73,11 @@ func TestShareIntervalCovers(t *testing.T) {
 				if spread == 1 {
 					least = 0.925
 				}
-				if mean < leastFailures {
+				if mean < leastFailures || m < 4 {
 					most = 1
+				}
+				if mean < leastFailures && m == 2 && spread == 1 {
+					least = 0.87
 				}
 				if got < least || got > most {
 					t.Errorf("%g failures in each of %d set-ups, a spread of %g: %.1f %% cover", mean, m, spread, 100*got)

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"tare/internal/analysis"
@@ -36,10 +35,10 @@ func (r *run) blocks(ctx context.Context) error {
 	return r.profiles(ctx)
 }
 
-// forwarded are the modes whose packets a process forwards, as their proof requires.
+// forwarded are the modes whose packets a process forwards.
 func (r *testbed) forwarded() (ids []string) {
 	for _, s := range r.tested {
-		if s.path != nil && slices.ContainsFunc(s.path.Rules, func(rule driver.Rule) bool { return rule.Expect == driver.ProcessBusy }) {
+		if s.path != nil && s.topology != nil && driver.Forwarded(s.path.Rules, s.topology.Nodes) {
 			ids = append(ids, s.mode.ID)
 		}
 	}

@@ -48,6 +48,14 @@ const (
 	// counts them that forwards connections.
 	ForwardPayload
 	ReversePayload
+	// Requests: requests of HTTP that a proxy has handled. Each that the client sent passes it, and
+	// each was answered by the server: a proxy that answers by itself, or repeats one, is found.
+	Requests
+	// OwnConnections: packets that open a connection, at least one for each request.
+	OwnConnections
+	// SharedConnections: packets that open a connection that serves several requests: fewer than
+	// half as many as requests, besides the first ones of each flow.
+	SharedConnections
 )
 
 // String returns the word for the expectation in results; docs/proof.md explains each.
@@ -93,6 +101,12 @@ func (e Expect) String() string {
 		return "forward payload"
 	case ReversePayload:
 		return "reverse payload"
+	case Requests:
+		return "requests"
+	case OwnConnections:
+		return "a connection a request"
+	case SharedConnections:
+		return "shared connections"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
@@ -198,6 +212,27 @@ func payloadBounds(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
 	return lo, hi
 }
 
+// requestBounds returns how many requests a proxy may have handled. The lower bound is above the upper one if
+// client and server do not agree.
+func requestBounds(carried []Carried) (lo, hi uint64) {
+	for _, c := range carried {
+		lo += max(c.Forward.Requests, c.Reverse.Requests)
+		hi += min(c.Forward.Requests, c.Reverse.Requests) + c.Forward.Failed
+	}
+	return lo, hi
+}
+
+// freeConnections is how many connections a pair's proxy may open for any number of requests.
+const freeConnections = 64
+
+// sharedBounds returns how many connections may be opened for the requests if they are shared.
+func sharedBounds(carried []Carried) (lo, hi uint64) {
+	for _, c := range carried {
+		hi += c.Forward.Requests/2 + c.Forward.Flows + freeConnections
+	}
+	return 0, hi
+}
+
 // sum adds up what count returns for one direction of all pairs.
 func (r Rule) sum(carried []Carried, pick func(Carried) Flow, count func(f Flow, size uint64) uint64) (lo uint64) {
 	for _, c := range carried {
@@ -250,6 +285,15 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 		return payloadBounds(carried, forward)
 	case ReversePayload:
 		return payloadBounds(carried, reverse)
+	case Requests:
+		return requestBounds(carried)
+	case OwnConnections:
+		for _, c := range carried {
+			lo += c.Forward.Requests
+		}
+		return lo, math.MaxUint64
+	case SharedConnections:
+		return sharedBounds(carried)
 	case NoMatch, Unchanged:
 		return 0, 0
 	case ProcessBusy:
@@ -268,6 +312,14 @@ func (e Expect) explain(lo, hi uint64) string {
 	switch {
 	case e == Connections:
 		return "that rule must have matched " + unit.Count(int(lo), "connection", "connections")
+	case e == Requests && lo > hi:
+		return fmt.Sprintf("client and server do not agree: one of them counts %d requests, the other %d with those that failed, so something between them answered or repeated some", lo, hi)
+	case e == Requests:
+		return fmt.Sprintf("client and server count %d requests, at most %d with those that failed", lo, hi)
+	case e == OwnConnections:
+		return fmt.Sprintf("each of the %d requests must have had a connection of its own", lo)
+	case e == SharedConnections:
+		return fmt.Sprintf("requests share connections, of which there may be at most %d", hi)
 	case e == ProcessBusy && hi == math.MaxUint64:
 		return fmt.Sprintf("that process forwards the traffic and must have used %d ns of CPU time or more", lo)
 	case e == ProcessBusy || e == ProcessIdle:

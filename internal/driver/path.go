@@ -34,6 +34,9 @@ type Path struct {
 	// MergesDatagrams means that the path may carry several datagrams in one packet, so
 	// that a header for each of them is not expected.
 	MergesDatagrams bool
+	// RewritesHeads means that proxies on the path read messages of HTTP and write them anew: with
+	// other header fields, perhaps in another version of HTTP, and several in one packet.
+	RewritesHeads bool
 	// IgnoredDropReasons are kernel drop reasons of packets that a process of the mode has
 	// already copied; such packets are not lost.
 	IgnoredDropReasons []string
@@ -63,7 +66,7 @@ type Path struct {
 	// path's own checks since the last call. It may be nil.
 	Foreign func() int64
 	// Lost returns why the path can carry no further trial and must be recreated, such as a
-	// connection to a host that was cut; nil if it can. It may be nil: the path is never lost.
+	// connection to a host that was cut, or a proxy that has ended; nil if it can. It may be nil: the path is never lost.
 	Lost func() error
 	// Close removes the path and everything created for it. It may be called again. The
 	// agents must have exited.
@@ -103,16 +106,20 @@ func (p *Path) Findings(before, after Counters, carried []Carried) []result.Find
 }
 
 // expected returns what the path's counters can show. Where datagrams are merged, later
-// devices see one header for many datagrams, so only the payload of datagrams is expected.
+// devices see one header for many datagrams, so only the payload of datagrams is expected. Where heads
+// are rewritten, only what is left of the messages is.
 func (p *Path) expected(carried []Carried) []Carried {
-	if !p.MergesDatagrams {
+	if !p.MergesDatagrams && !p.RewritesHeads {
 		return carried
 	}
 	out := make([]Carried, len(carried))
 	for i, c := range carried {
 		for _, f := range []*Flow{&c.Forward, &c.Reverse} {
-			if f.Datagrams {
+			if p.MergesDatagrams && f.Datagrams {
 				f.Messages = 0
+			}
+			if p.RewritesHeads {
+				f.Payload, f.Messages = f.Content, 0
 			}
 		}
 		out[i] = c

@@ -51,8 +51,12 @@ type Flow struct {
 	Wire        uint64 // maximum payload passed to the device, including retransmissions
 	Segments    uint64 // maximum packets, including acknowledgements
 	Connections uint64
-	Datagrams   bool // over UDP, which sends no acknowledgements
-	Unbounded   bool // Wire and Segments are unknown, so there is no upper bound
+	Requests    uint64 // of HTTP: responses that the client received, or that the server sent
+	Failed      uint64 // of HTTP: requests of the client that failed
+	Flows       uint64 // of the client, each with one exchange at a time
+	Content     uint64 // of HTTP: bytes of Payload that a proxy cannot leave out
+	Datagrams   bool   // over UDP, which sends no acknowledgements
+	Unbounded   bool   // Wire and Segments are unknown, so there is no upper bound
 }
 
 // Carried is what a pair of endpoints sent in a trial: Forward from the client, Reverse

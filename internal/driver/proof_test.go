@@ -276,3 +276,54 @@ func TestSettingRules(t *testing.T) {
 		}
 	}
 }
+
+// asked is 1000 requests of which the server answered so many, over 4 flows of a client with failures.
+func asked(answered, failed uint64) Carried {
+	return Carried{
+		Forward: Flow{Payload: 2 << 20, Content: 1 << 20, Messages: 1000, Wire: 2 << 20, Segments: 2000, Connections: 4, Requests: 1000, Failed: failed, Flows: 4},
+		Reverse: Flow{Payload: 2 << 20, Content: 1 << 20, Messages: 1000, Wire: 2 << 20, Segments: 2000, Connections: 4, Requests: answered},
+	}
+}
+
+// A proxy that reads requests has handled each one that client and server know of, and no other; its connections
+// show whether they are shared.
+func TestVerifyRequests(t *testing.T) {
+	rules := []Rule{{Counter: "requests", Expect: Requests}}
+	own, shared := []Rule{{Counter: "opened", Expect: OwnConnections}}, []Rule{{Counter: "opened", Expect: SharedConnections}}
+	for _, tt := range []struct {
+		name    string
+		rules   []Rule
+		carried Carried
+		moved   uint64
+		want    string
+	}{
+		{"each", rules, asked(1000, 0), 1000, ""},
+		{"one beside the proxy", rules, asked(1000, 0), 999, "client and server count 1000 requests"},
+		{"one of another client", rules, asked(1000, 0), 1001, "client and server count 1000 requests"},
+		{"one failed behind the proxy", rules, asked(1000, 1), 1001, ""},
+		{"one failed before it", rules, asked(1000, 1), 1000, ""},
+		{"answered, and the client did not wait", rules, asked(1001, 1), 1001, ""},
+		{"two more than failed", rules, asked(1000, 1), 1002, "at most 1001 with those that failed"},
+		{"from a cache", rules, asked(1, 0), 1000, "client and server do not agree: one of them counts 1000 requests, the other 1 with"},
+		{"sent twice", rules, asked(1400, 0), 1000, "client and server do not agree: one of them counts 1400 requests, the other 1000 with"},
+		{"a connection each", own, asked(1000, 0), 1000, ""},
+		{"one was used twice", own, asked(1000, 0), 999, "each of the 1000 requests must have had a connection of its own"},
+		{"none was opened", shared, asked(1000, 0), 0, ""},
+		{"few", shared, asked(1000, 0), 568, ""},
+		{"too many", shared, asked(1000, 0), 569, "requests share connections, of which there may be at most 568"},
+	} {
+		proves(t, Verify(tt.rules, Counters{tt.rules[0].Counter: 7}, Counters{tt.rules[0].Counter: 7 + tt.moved}, []Carried{tt.carried}), tt.want)
+	}
+}
+
+// Where proxies rewrite heads, only what is left of the messages must have been on a device.
+func TestRewrittenHeads(t *testing.T) {
+	p := &Path{Mode: "m", RewritesHeads: true, Rules: []Rule{{Counter: "out", Expect: ForwardAtLeast}}}
+	moved := func(n uint64) error {
+		return p.Prove(Counters{"out": 0}, Counters{"out": n}, []Carried{asked(1000, 0)})
+	}
+	proves(t, moved(1<<20), "")
+	proves(t, moved(1<<20-1), "counter out moved by 1048575")
+	p.RewritesHeads = false
+	proves(t, moved(1<<20), "counter out moved by 1048576")
+}

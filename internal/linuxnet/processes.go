@@ -139,11 +139,18 @@ func (ns *Sockets) ConnectionOwners(local, remote netip.AddrPort) ([]int, error)
 }
 
 // OpenConnections counts the TCP sockets in the namespace that have a local port from first to
-// last, or a remote one, and are neither listening nor in TIME_WAIT.
-func (ns *Sockets) OpenConnections(first, last uint16) (n int, err error) {
-	within := func(port uint16) bool { return port >= first && port <= last }
+// last, or a remote one, and are neither listening nor in TIME_WAIT. Those to such a port at an
+// address of except do not count.
+func (ns *Sockets) OpenConnections(first, last uint16, except ...netip.Addr) (n int, err error) {
+	var kept []string
+	for _, a := range except {
+		kept = append(kept, strings.TrimSuffix(procAddress(netip.AddrPortFrom(a, 0)), "0000"))
+	}
+	within := func(address string, port uint16) bool {
+		return port >= first && port <= last && !slices.ContainsFunc(kept, func(k string) bool { return strings.HasPrefix(address, k) })
+	}
 	err = ns.eachTCPSocket(func(s tcpSocket) {
-		if !s.listens && !s.waits && (within(s.port) || within(s.remotePort)) {
+		if !s.listens && !s.waits && (within(s.local, s.port) || within(s.remote, s.remotePort)) {
 			n++
 		}
 	})

@@ -19,6 +19,7 @@ const (
 	CountOtherTCP    = "other_tcp"    // to and from other ports
 	CountClientHello = "client_hello" // a TLS ClientHello to a port of the range
 	CountServerHello = "server_hello" // a TLS ServerHello from a port of the range
+	CountClearHTTP   = "clear_http"   // a request of HTTP, or the start of HTTP/2, in the clear to a port of the range
 )
 
 // The offsets of the ports in a TCP header.
@@ -39,7 +40,7 @@ const (
 
 // CountTCPIngress counts the TCP packets that a device receives, without affecting them: those
 // to and from the ports first to last, those to and from others, packets that open a connection,
-// and, if hellos is set, the first messages of TLS. A hello is counted where it begins a packet.
+// and, if hellos is set, the first messages of TLS, and those of HTTP. They are counted where they begin a packet.
 // Read the counters with IngressCounts; they are removed with the device.
 func (ns *Rules) CountTCPIngress(table, dev string, first, last uint16, hellos bool) error {
 	within := func(op expr.CmpOp, offset uint32) []expr.Any {
@@ -53,6 +54,11 @@ func (ns *Rules) CountTCPIngress(table, dev string, first, last uint16, hellos b
 	}
 	if hellos {
 		kinds = append(kinds, overTCP(CountClientHello, to, hello(clientHello)), overTCP(CountServerHello, from, hello(serverHello)))
+		clearly := kind{name: CountClearHTTP}
+		for _, start := range []string{"GET ", "POST ", "PRI * HTTP"} {
+			clearly.match = append(clearly.match, overTCP("", to, beginsWith(0, []byte(start)...)).match...)
+		}
+		kinds = append(kinds, clearly)
 	}
 	err := ns.countIngress(table, dev, kinds)
 	if hellos && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) {
@@ -87,8 +93,10 @@ func opens() []expr.Any {
 // hello: @ih,0,16 0x1603 @ih,40,8 message. A record of type handshake, of any version 3.x, begins
 // with the message.
 func hello(message byte) []expr.Any {
-	at := func(offset uint32, want ...byte) []expr.Any {
-		return []expr.Any{&expr.Payload{DestRegister: regA, Base: payloadBaseInnerHeader, Offset: offset, Len: uint32(len(want))}, equal(expr.CmpOpEq, want)}
-	}
-	return join(at(0, 0x16, 0x03), at(5, message))
+	return join(beginsWith(0, 0x16, 0x03), beginsWith(5, message))
+}
+
+// beginsWith matches a packet with these bytes after that many bytes of its payload.
+func beginsWith(offset uint32, want ...byte) []expr.Any {
+	return []expr.Any{&expr.Payload{DestRegister: regA, Base: payloadBaseInnerHeader, Offset: offset, Len: uint32(len(want))}, equal(expr.CmpOpEq, want)}
 }

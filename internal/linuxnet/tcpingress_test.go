@@ -46,7 +46,7 @@ func TestTCPIngress(t *testing.T) {
 		client, server = open(port)
 		if encrypted {
 			go func() { _ = tls.Client(client, &tls.Config{ServerName: "x"}).Handshake() }() // nobody answers
-		} else if _, err := client.Write([]byte("in the clear")); err != nil {
+		} else if _, err := client.Write([]byte("GET / HTTP/1.1")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := server.Read(make([]byte, 64)); err != nil { // so it has been counted
@@ -58,7 +58,7 @@ func TestTCPIngress(t *testing.T) {
 	say(5203, true)
 	client, server := say(5202, false)
 	got := must.Get(b.Rules().IngressCounts("tare"))(t)
-	if got[CountOpened].Packets != 2 || got[CountClientHello].Packets != 1 || got[CountServerHello].Packets != 0 || got[CountToPorts].Packets < 6 ||
+	if got[CountOpened].Packets != 2 || got[CountClientHello].Packets != 1 || got[CountServerHello].Packets != 0 || got[CountClearHTTP].Packets != 1 || got[CountToPorts].Packets < 6 ||
 		got[CountFromPorts].Packets != 0 || got[CountOtherTCP].Packets < 3 {
 		t.Errorf("counters %+v", got)
 	}
@@ -68,4 +68,6 @@ func TestTCPIngress(t *testing.T) {
 		t.Errorf("a connection of the other namespace is of %v, %v", who, err)
 	}
 	must.Equal(t, 2, must.Get(b.Sockets().OpenConnections(5201, 5202))(t))
+	must.Equal(t, 2, must.Get(b.Sockets().OpenConnections(5201, 5202, remote.Addr()))(t)) // the port of the client is another one
+	must.Equal(t, 0, must.Get(b.Sockets().OpenConnections(5201, 5202, local.Addr()))(t))
 }

@@ -50,6 +50,9 @@ type SettingSpec struct {
 	Valid  func(value string) bool
 	// Needs is the name of a setting without which this one has no effect, or empty.
 	Needs string
+	// Conflict returns why the setting cannot be combined with the others, and what to set; empty if it can. It
+	// may be nil.
+	Conflict func(with map[string]string) string
 }
 
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and workload, their

@@ -151,6 +151,8 @@ func (v *validator) with(path string, m Mode, spec Offer) {
 			v.add(v.key(at, name), "%s is %s; want %s", name, suggest.Quote(m.With[name]), spec.With[i].Values)
 		case spec.With[i].Needs != "" && m.With[spec.With[i].Needs] == "":
 			v.add(v.key(at, name), "%s has no effect without %s; set it too", name, spec.With[i].Needs)
+		case spec.With[i].Conflict != nil && spec.With[i].Conflict(m.With) != "":
+			v.add(v.key(at, name), "%s: %s %s", name, m.With[name], spec.With[i].Conflict(m.With))
 		}
 	}
 }

@@ -18,6 +18,8 @@ type Report struct {
 	Connections int              `json:"connections"`
 	Messages    int64            `json:"messages"`           // requests or datagrams sent, or responses
 	Together    int              `json:"together,omitempty"` // how many messages may share a packet; 0 for one
+	Content     int64            `json:"content,omitempty"`  // of HTTP: bytes of Received that a proxy cannot leave out, see web
+	Failed      int64            `json:"failed,omitempty"`   // of HTTP: requests of the client that failed
 	Refused     int              `json:"refused"`            // peers without the token
 	Traffic     float64          `json:"traffic"`            // seconds during which payload was sent or received
 	Window      Window           `json:"window"`

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -117,9 +118,14 @@ func VersionLine(ctx context.Context, path, flag, prefix string) (string, error)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, flag)
 	cmd.WaitDelay = timelimit.Scaled(time.Second) // for a child that keeps its stdout open
+	var aside bytes.Buffer
+	cmd.Stderr = &aside
 	said, err := cmd.Output()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if len(said) == 0 { // as nginx has it
+		said = aside.Bytes()
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 	if err == nil && !strings.HasPrefix(line, prefix) {

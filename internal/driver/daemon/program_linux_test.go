@@ -17,6 +17,7 @@ func TestVersionLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	for name, tt := range map[string]struct{ script, want string }{
 		"good":           {"echo program 1.2; echo more", ""},
+		"on stderr":      {"echo program 1.2 >&2", ""},
 		"another one":    {"echo other 1.2", `unexpected output "other 1.2"`},
 		"fails":          {"echo program 1.2; exit 3", "exit status 3"},
 		"child hangs on": {"sleep 60 & echo program 1.2; wait", "the test ends it"},

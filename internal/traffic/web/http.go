@@ -165,6 +165,12 @@ func (t *httpTrial) together() int {
 	return t.Streams / t.connections
 }
 
+// leastHead is at most the bytes of any head: a start line and the end of the head, or a frame of HTTP/2 with one field.
+const leastHead = 10
+
+// contentOf returns the least bytes of messages with bodies of a size, whatever their heads and in either version of HTTP.
+func contentOf(messages int64, size study.Size) int64 { return messages * (int64(size) + leastHead) }
+
 // prepare sets the Go scheduler for a trial. In TLS and HTTP/2, each connection has its threads, and allocates.
 func (t *httpTrial) prepare() (restore func()) {
 	threads := t.Streams + 1

@@ -152,6 +152,7 @@ func (w *httpWindow) failAs(f httpFailure, err error, begun, at time.Duration) e
 		w.lost[f]++
 	}
 	w.lostInRow[f]++
+	w.failed++
 	most := int64(connection.MostRefused)
 	if w.t.of2() { // a connection fails with all its streams
 		most *= int64(w.t.together())

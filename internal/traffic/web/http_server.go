@@ -55,8 +55,12 @@ func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	r := n.closed
 	r.Traffic, r.Messages, r.Connections, r.Refused = start.Since().Seconds(), n.messages, int(n.connections), n.refused
 	r.CPU, r.Sent, r.Received = s.t.Pinned(), n.sent, n.received
-	r.Together = s.t.together()
-	if !s.t.reuse {
+	r.Together, r.Content = s.t.together(), contentOf(n.messages, s.t.RequestSize)
+	// A proxy may end connections that the client would keep, and the kernel has then not sent all when they are closed.
+	if ended := n.connections > int64(s.t.Streams); !s.t.reuse || ended {
+		if ended {
+			r.TCP.Wire, r.TCP.Segments = 0, 0
+		}
 		s.t.estimate(&r, n.connections, n.messages, connection.ReadKernel().Retransmits-kernel.Retransmits, n.raw)
 	}
 	return r, nil

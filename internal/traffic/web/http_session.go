@@ -119,6 +119,7 @@ type httpSession struct {
 	driven    time.Duration
 	planned   time.Duration // traffic time of the schedule so far
 	window    traffic.Window
+	failed    int64     // requests
 	lost      httpTally // requests of the timed part
 	lostInRow httpTally // requests since the last that succeeded
 	restore   func()
@@ -211,7 +212,7 @@ func (s *httpSession) Close() traffic.Report {
 	r := s.closed
 	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
 	r.CPU, r.Sent, r.Received, r.Attempts = s.t.Pinned(), s.sent, s.received, &s.tried.Attempts
-	r.Together = s.t.together()
+	r.Together, r.Content, r.Failed = s.t.together(), contentOf(s.total, s.t.ResponseSize), s.failed
 	if !s.t.reuse {
 		s.t.estimate(&r, s.made, s.total, connection.ReadKernel().Retransmits-s.kernel.Retransmits, s.raw)
 	}

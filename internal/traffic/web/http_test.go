@@ -231,6 +231,32 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 	}
 }
 
+// Where a proxy ends connections that the client keeps, the server knows an upper bound of what it sent all the same, and of what
+// arrived, how much every proxy must have passed on.
+func TestHTTPServerOfEndedConnections(t *testing.T) {
+	loopback.Room(t)
+	for _, n := range implementations() {
+		t.Run(n.name, func(t *testing.T) {
+			const requests, size = 20, 300_000
+			p := httpParams(1, 0, size, study.On)
+			trial := must.Get(newHTTPTrial(p))(t)
+			address, stop := httpServing(t, n, p)
+			for range requests {
+				q := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, nil))(t)
+				q.Header, q.Close = http.Header{http1.TagField: {trial.ask}}, true
+				r := must.Get(http.DefaultTransport.RoundTrip(q))(t)
+				must.Equal(t, size, len(must.Get(io.ReadAll(r.Body))(t)))
+				r.Body.Close()
+			}
+			r := stop()
+			must.Equal(t, []int64{requests, requests * leastHead}, []int64{r.Messages, r.Content})
+			if r.TCP.Wire < uint64(r.Sent) || r.TCP.Wire > 2*uint64(r.Sent) || r.TCP.Segments < requests {
+				t.Errorf("%d bytes were sent, at most %d in %d segments", r.Sent, r.TCP.Wire, r.TCP.Segments)
+			}
+		})
+	}
+}
+
 func TestHTTPServerOfCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {

@@ -51,6 +51,10 @@ func inWords(expect string) string {
 		return "= from client"
 	case "reverse payload":
 		return "= from server"
+	case "requests":
+		return "= of both ends"
+	case "shared connections":
+		return "shared"
 	case "works":
 		return "to pass it on"
 	case "still", "unmet", "idles":

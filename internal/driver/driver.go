@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 // Driver builds the modes of one prefix.
@@ -105,9 +106,10 @@ type Mode struct {
 	// the mode: the driver's conformance test lays one and requires that the proof fails on it. Empty if that
 	// test cannot lay one.
 	Detour string
-	// TCPOnly says in a clause why the mode carries no datagrams; it is empty if it does.
-	// Workloads over UDP are then left out of the trials of the mode.
-	TCPOnly string
+	// Cannot returns in a clause why a variant of the mode with these settings cannot carry a workload, such as
+	// "it sends datagrams, and ..."; empty if it can. The workload is then left out of the trials of the mode.
+	// nil: it carries all.
+	Cannot func(w study.Workload, of traffic.Spec, with map[string]string) string
 	// Parts can be left out one by one, in the order in which the mode builds them on its
 	// baseline: without all of them the mode is the baseline with the driver's own set-up.
 	Parts []Part
@@ -119,6 +121,24 @@ type Mode struct {
 	// SetupTime is roughly how long setting up and removing the mode takes. It is used for
 	// estimates and for timeouts. 0 is the time for a few namespaces, plan.ModeOverhead.
 	SetupTime time.Duration
+}
+
+// WhyNot is m.Cannot, for any mode.
+func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) string {
+	if m.Cannot == nil {
+		return ""
+	}
+	return m.Cannot(w, of, with)
+}
+
+// TCPOnly is Cannot of a mode that carries no datagrams. why says so in a clause.
+func TCPOnly(why string) func(study.Workload, traffic.Spec, map[string]string) string {
+	return func(_ study.Workload, of traffic.Spec, _ map[string]string) string {
+		if !of.Datagrams {
+			return ""
+		}
+		return "it sends datagrams, and " + why
+	}
 }
 
 // Split is how a mode of a lab is built between two machines, by a driver that can build halves.

@@ -19,6 +19,7 @@ import (
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/timelimit"
+	"tare/internal/traffic/workloads"
 	"tare/internal/warning"
 )
 
@@ -215,24 +216,26 @@ func (r *testbed) lonely() error {
 // dropUnsupported leaves out the workloads that the mode cannot carry. If none is left, the mode
 // is unsupported, and its path is closed with the others.
 func (r *testbed) dropUnsupported(s *modeUnderTest) (none bool) {
-	if s.mode.TCPOnly == "" {
-		return false
-	}
 	last := false
 	var left []study.Workload
+	why := map[string]string{}
 	for _, w := range r.schedule.Plan.Workloads {
-		if evidence.OverUDP(w) {
+		made, err := workloads.Named(w.Kind)
+		if err != nil {
+			continue // its trials say so
+		}
+		if why[w.ID] = s.mode.WhyNot(w, made.Spec(), s.study.With); why[w.ID] != "" {
 			left = append(left, w)
 			last = r.schedule.Drop(s.mode.ID, w.ID)
 		}
 	}
 	if last {
-		r.settleMode(s, result.ModeUnsupported, "every workload of the study sends datagrams, and "+s.mode.TCPOnly)
+		r.settleMode(s, result.ModeUnsupported, fmt.Sprintf("the mode carries no workload of the study. %s is left out: %s", left[0].ID, why[left[0].ID]))
 		return true
 	}
 	for _, w := range left {
 		if w.ID != study.CostPassID { // it repeats one of the others
-			r.warn(warning.WorkloadLeftOut, s.mode.ID+" "+w.ID, "the mode has no result for %s: it sends datagrams, and %s", w.ID, s.mode.TCPOnly)
+			r.warn(warning.WorkloadLeftOut, s.mode.ID+" "+w.ID, "the mode has no result for %s: %s", w.ID, why[w.ID])
 		}
 	}
 	return false
@@ -498,7 +501,7 @@ func (r *testbed) recreate(ctx context.Context, s *modeUnderTest) error {
 func (r *testbed) recreateLost(ctx context.Context, trials []plan.Trial) error {
 	for _, t := range trials {
 		s := r.underTest(t.Mode)
-		if s.status != result.ModeMeasured || s.path == nil || s.path.Lost == nil || s.path.Lost() == nil {
+		if s.status != result.ModeMeasured || s.lost() == nil {
 			continue
 		}
 		if err := r.recreate(ctx, s); err != nil {
@@ -506,6 +509,14 @@ func (r *testbed) recreateLost(ctx context.Context, trials []plan.Trial) error {
 		}
 	}
 	return nil
+}
+
+// lost returns why the mode's path can carry no further trial, nil if it can.
+func (s *modeUnderTest) lost() error {
+	if s == nil || s.path == nil || s.path.Lost == nil {
+		return nil
+	}
+	return s.path.Lost()
 }
 
 // takeDown stops a mode's agents and closes its path. It has a context of its own, so

@@ -165,7 +165,7 @@ func TestTCPOnly(t *testing.T) {
 	s.study.Workloads = []study.Workload{udp}
 	must.Equal(t, true, errors.Is(s.runs(t), ErrNothing))
 	must.Equal(t, result.ModeUnsupported, s.mode("proxy").Status)
-	must.Contain(t, s.mode("proxy").Reason, "every workload of the study sends datagrams")
+	must.Contain(t, s.mode("proxy").Reason, "the mode carries no workload of the study. udp is left out: it sends datagrams, and its proxies")
 }
 
 // The whole set of an invalid trial is repeated after all others, with the mode whose trial was good. A

@@ -391,6 +391,9 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 		tr.out.Status, tr.out.Reason = result.TrialInvalid, tr.invalidReason
 		return tr.out
 	}
+	if lost := tr.tested.lost(); lost != nil && !strings.Contains(tr.err.Error(), lost.Error()) {
+		tr.err = fmt.Errorf("%w (%w)", lost, tr.err)
+	}
 	tr.out.Status, tr.out.Reason = result.TrialFailed, oneLine(tr.err.Error())
 	if tr.out.Attempts == nil {
 		tr.out.Attempts = traffic.AttemptsOf(tr.err)

@@ -14,9 +14,11 @@ import (
 	"tare/internal/driver/netavark"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
+	"tare/internal/traffic"
 )
 
 func TestMain(m *testing.M) {
@@ -41,16 +43,16 @@ func TestShortcutsAreVoid(t *testing.T) {
 		name, mode string
 		open       func(*testing.T, *drivertest.Setup) error
 		want       string
-		tcpOnly    string
+		cannot     func(study.Workload, traffic.Spec, map[string]string) string
 	}{
-		{"a route to the sandbox", "netavark/published", routed, "b/dnat:5201.packets", ""},
-		{"another port of netavark's", "netavark/published", otherPort, "b/dnat:5201.packets", ""},
-		{"another rule before netavark's", "netavark/published", otherRule, "b/dnat:5201.packets", ""},
-		{"a process that forwards", "netavark/published", relayed, "b/dnat:5201.packets", "the process forwards connections"},
-		{"no masquerade, routed back", "netavark/bridge", unmasqueraded, "a/masquerade.packets", ""},
+		{"a route to the sandbox", "netavark/published", routed, "b/dnat:5201.packets", nil},
+		{"another port of netavark's", "netavark/published", otherPort, "b/dnat:5201.packets", nil},
+		{"another rule before netavark's", "netavark/published", otherRule, "b/dnat:5201.packets", nil},
+		{"a process that forwards", "netavark/published", relayed, "b/dnat:5201.packets", driver.TCPOnly("the process forwards connections")},
+		{"no masquerade, routed back", "netavark/bridge", unmasqueraded, "a/masquerade.packets", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			drivertest.Detour{Name: tt.name, Open: func(s *drivertest.Setup) error { return tt.open(t, s) }, Want: tt.want}.IsVoid(t, netavark.Driver{}, driver.Mode{ID: tt.mode, TCPOnly: tt.tcpOnly})
+			drivertest.Detour{Name: tt.name, Open: func(s *drivertest.Setup) error { return tt.open(t, s) }, Want: tt.want}.IsVoid(t, netavark.Driver{}, driver.Mode{ID: tt.mode, Cannot: tt.cannot})
 		})
 	}
 }

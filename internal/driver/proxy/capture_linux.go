@@ -99,33 +99,55 @@ func checkFrames(frames [][]byte, message []byte, encrypted bool) error {
 // echo sends a message from a client in a namespace to a server in another and back. While both
 // have their connections, met checks their addresses, unless it is nil.
 func echo(ctx context.Context, from, at *linuxnet.NS, message []byte, listen, dial netip.AddrPort, met func(client, server net.Conn) error) error {
-	var server net.Listener
+	return meet(ctx, from, at, listen, dial, func(client, server net.Conn) error {
+		got := make([]byte, len(message))
+		if _, err := io.ReadFull(server, got); err != nil {
+			return err
+		}
+		if met != nil {
+			if err := met(client, server); err != nil {
+				return err
+			}
+		}
+		_, err := server.Write(got)
+		return err
+	}, func(client net.Conn) error {
+		if _, err := client.Write(message); err != nil {
+			return err
+		}
+		got := make([]byte, len(message))
+		if _, err := io.ReadFull(client, got); err != nil {
+			return err
+		}
+		return same(got, message)
+	})
+}
+
+// same returns an error if what returned is not the message.
+func same(got, message []byte) error {
+	if !bytes.Equal(got, message) {
+		return errors.New("another message returned")
+	}
+	return nil
+}
+
+// meet opens a connection from a namespace to a server in another, at which it arrives as another
+// connection. serve runs at the server, with the client's connection for its addresses, and talk at the
+// client. An error of serve that is not of its connection counts first: the client sees only its consequence.
+func meet(ctx context.Context, from, at *linuxnet.NS, listen, dial netip.AddrPort, serve func(client, server net.Conn) error, talk func(client net.Conn) error) error {
+	var listener *net.TCPListener
 	err := at.Do(func() (err error) {
-		server, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(listen))
+		listener, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(listen))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer server.Close()
-	accepted := make(chan net.Conn, 1)
-	defer func() {
-		server.Close()
-		if c, ok := <-accepted; ok {
-			c.Close()
-		}
-	}()
+	defer listener.Close()
 	end, _ := ctx.Deadline()
-	go func() {
-		defer close(accepted)
-		c, err := server.Accept()
-		if err != nil {
-			return
-		}
-		_ = c.SetDeadline(end)                     // without it the copy ends with the client's connection
-		_, _ = io.CopyN(c, c, int64(len(message))) // a failure is the client's, too
-		accepted <- c
-	}()
+	if err := listener.SetDeadline(end); err != nil {
+		return err
+	}
 	var client net.Conn
 	err = from.Do(func() (err error) {
 		client, err = (&net.Dialer{}).DialContext(ctx, "tcp", dial.String())
@@ -135,25 +157,37 @@ func echo(ctx context.Context, from, at *linuxnet.NS, message []byte, listen, di
 		return err
 	}
 	defer client.Close()
-	if err := client.SetDeadline(end); err != nil {
+	served, talked := make(chan error, 1), make(chan struct{})
+	go func() { served <- serveOne(listener, client, end, serve, talked) }()
+	err = client.SetDeadline(end)
+	if err == nil {
+		err = talk(client)
+	}
+	close(talked)
+	listener.Close()
+	failed := <-served
+	var network net.Error
+	if failed != nil && (err == nil || !errors.As(failed, &network) && !errors.Is(failed, io.EOF) && !errors.Is(failed, io.ErrUnexpectedEOF)) {
+		return failed
+	}
+	return err
+}
+
+// serveOne accepts one connection and keeps it open until its client has talked.
+func serveOne(listener net.Listener, client net.Conn, end time.Time, serve func(client, server net.Conn) error, talked <-chan struct{}) error {
+	server, err := listener.Accept()
+	if err != nil {
 		return err
 	}
-	if _, err := client.Write(message); err != nil {
+	defer server.Close()
+	if err := server.SetDeadline(end); err != nil {
 		return err
 	}
-	got := make([]byte, len(message))
-	if _, err := io.ReadFull(client, got); err != nil {
+	if err := serve(client, server); err != nil {
 		return err
 	}
-	if !bytes.Equal(got, message) {
-		return errors.New("another message returned")
-	}
-	if met == nil {
-		return nil
-	}
-	c := <-accepted // the message has returned
-	defer c.Close()
-	return met(client, c)
+	<-talked
+	return nil
 }
 
 // explain adds the proxies' reason to an error.

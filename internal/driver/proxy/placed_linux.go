@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tare/internal/driver"
@@ -23,11 +24,10 @@ import (
 // proxies.
 type placedPath struct {
 	labdriver.Path
+	build
 	a, b    node
 	legs    []leg         // from client to server; there is a proxy between each two
 	proxies []placedProxy // in this order
-	tls     bool          // between the proxies
-	program string
 }
 
 // node is a network stack on the path.
@@ -53,11 +53,14 @@ type placedProxy struct {
 	node
 	name string // in the names of its counters
 	proc *daemon.Process
-	// isChild means that the proxy is the child of proc; pid is that of the proxy itself.
+	// isChild means that the proxy is the child of proc. pids are the processes of the proxy itself.
 	isChild bool
-	pid     int
+	pids    []int
+	workers int // how many processes it starts
 	// flush ends connections; nil if they end by themselves.
 	flush func() error
+	// requests reads how many requests the proxy has handled; nil if it reads none.
+	requests func(ctx context.Context) (uint64, error)
 }
 
 // The names of devices and of the sandbox of a proxy between the hosts.
@@ -69,9 +72,8 @@ const (
 )
 
 // provisionPlaced builds a mode with placed proxies in its own lab.
-func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order, tls bool) (*driver.Path, error) {
-	program, placement := chosen(o.Order)
-	start, err := starter(ctx, o.Mode, program)
+func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order, b build) (*driver.Path, error) {
+	start, err := b.starter(ctx, o.Mode)
 	if err != nil {
 		return nil, err
 	}
@@ -79,23 +81,23 @@ func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order, tls bool
 	if err != nil {
 		return nil, err
 	}
-	p := &placedPath{Path: base, tls: tls, program: program}
+	p := &placedPath{Path: base, build: b}
 	p.a, p.b = nodeOf(p.OnLab.A.NS, "a", "a"), nodeOf(p.OnLab.B.NS, "b", "b")
-	if err := p.build(ctx, placement, start); err != nil {
+	if err := p.setUp(ctx, start); err != nil {
 		if errors.Is(err, linuxnet.ErrPayloadMatch) {
 			err = &driver.Unsupported{Mode: o.Mode, Reason: p.ExplainError(err).Error()}
 		}
 		return nil, p.Failed(ctx, err)
 	}
-	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
+	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, RewritesHeads: p.http, Lost: p.lost}, p), nil
 }
 
 func nodeOf(ns *linuxnet.NS, host, at string) node {
 	return node{labdriver.NamespacePlace(ns, host, at), ns}
 }
 
-func (p *placedPath) build(ctx context.Context, placement string, start startProxy) error {
-	if err := p.chain(placement); err != nil {
+func (p *placedPath) setUp(ctx context.Context, start startProxy) error {
+	if err := p.chain(); err != nil {
 		return err
 	}
 	last := p.legs[len(p.legs)-1]
@@ -113,34 +115,44 @@ func (p *placedPath) build(ctx context.Context, placement string, start startPro
 	if err := p.prove(); err != nil {
 		return err
 	}
-	p.AddFact("proxy placement", placementText(p.tls, placement))
-	p.AddFact("connections of the proxies", "one for each connection of the client, none is reused")
+	p.AddFact("proxy placement", p.placementText())
+	p.AddFact("connections of the proxies", p.connectionsText())
 	return p.checkCrossing(ctx)
 }
 
-func placementText(tls bool, placement string) string {
+func (b build) connectionsText() string {
 	switch {
-	case placement == atClient:
+	case !b.http:
+		return "one for each connection of the client, none is reused"
+	case b.reuse:
+		return "kept and shared by requests of all clients"
+	}
+	return "one to the next hop for each request, none is reused"
+}
+
+func (b build) placementText() string {
+	switch {
+	case b.placement == atClient:
 		return "beside the client, in its network namespace"
-	case placement == atServer:
+	case b.placement == atServer:
 		return "beside the server, in its network namespace"
-	case placement == atHop && tls:
+	case b.placement == atHop && b.tls:
 		return "beside the client, in its network namespace, and on a host between client and server"
-	case placement == atHop:
+	case b.placement == atHop:
 		return "on a host between client and server"
 	}
 	return "beside client and server, in their network namespaces"
 }
 
-// chain sets the legs of a placement.
-func (p *placedPath) chain(placement string) error {
+// chain sets the legs of the placement.
+func (p *placedPath) chain() error {
 	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	if p.OnLab.IPv6 {
 		loopback = append(loopback, netip.IPv6Loopback())
 	}
 	beside := func(n node) leg { return leg{from: n, to: n, fromDev: lo, toDev: lo, at: loopback} }
 	underlay := leg{from: p.a, to: p.b, fromDev: lab.Underlay, toDev: lab.Underlay, at: p.OnLab.B.Addr}
-	switch placement {
+	switch p.placement {
 	case atBoth:
 		underlay.tls = p.tls
 		p.legs = []leg{beside(p.a), underlay, beside(p.b)}
@@ -159,7 +171,7 @@ func (p *placedPath) chain(placement string) error {
 			p.legs = []leg{beside(p.a), p.legs[0], second}
 		}
 	default:
-		return fmt.Errorf("a proxy cannot be placed at %q", placement)
+		return fmt.Errorf("a proxy cannot be placed at %q", p.placement)
 	}
 	return nil
 }
@@ -217,6 +229,7 @@ type proxyConfig struct {
 	// accepts and dials are the credentials with which the proxy accepts or dials TLS, or nil.
 	accepts, dials *relay.Credentials
 	congestion     string // in the namespace
+	build
 }
 
 // startProxies starts the proxy between each two legs.
@@ -230,7 +243,7 @@ func (p *placedPath) startProxies(ctx context.Context, start startProxy) error {
 	}
 	for i := range len(p.legs) - 1 {
 		in, out := p.legs[i], p.legs[i+1]
-		cfg := proxyConfig{run: p.OnLab.Spec.Claim.ID, name: "the proxy in " + in.to.At, at: in.to}
+		cfg := proxyConfig{run: p.OnLab.Spec.Claim.ID, name: "the proxy in " + in.to.At, at: in.to, build: p.build}
 		if in.tls {
 			cfg.accepts = server
 		}
@@ -279,7 +292,7 @@ func (p *placedPath) listening(ctx context.Context) error {
 		err := x.proc.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen", func() (err error) {
 			if x.isChild {
 				// At first it may be another: Go tries out what the kernel can with a process of its own.
-				if x.pid, err = x.proc.ProgramPID(); err != nil {
+				if x.pids, err = programPIDs(x.proc, x.workers); err != nil {
 					return err
 				}
 			}
@@ -288,8 +301,8 @@ func (p *placedPath) listening(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if len(who) != 1 || who[0] != x.pid {
-					return fmt.Errorf("processes %v listen on port %d, not process %d alone", who, at, x.pid)
+				if slices.Sort(who); !slices.Equal(who, x.pids) {
+					return fmt.Errorf("processes %v listen on port %d, not %v", who, at, x.pids)
 				}
 			}
 			return nil
@@ -301,12 +314,45 @@ func (p *placedPath) listening(ctx context.Context) error {
 	return nil
 }
 
+// programPIDs returns the processes of an installed proxy: itself, and that many workers.
+func programPIDs(proc *daemon.Process, workers int) ([]int, error) {
+	pid, err := proc.ProgramPID()
+	if err != nil {
+		return nil, err
+	}
+	all, err := linuxnet.Descendants(pid)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != workers {
+		return nil, fmt.Errorf("it has %d processes besides its first, not %d", len(all), workers)
+	}
+	all = append(all, pid)
+	slices.Sort(all)
+	return all, nil
+}
+
+// lost returns how a proxy has ended, nil if all run.
+func (p *placedPath) lost() error {
+	for _, x := range p.proxies {
+		if err := x.proc.CheckRunning(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // endTimeout limits how long connections of a trial may take to end after their endpoints have
 // closed them.
 func endTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
-// flushConnections waits until no connection of an earlier trial is left in a proxy.
+// flushConnections waits until no connection of an earlier trial is left in a proxy, besides those between
+// proxies that keep them.
 func (p *placedPath) flushConnections(ctx context.Context) error {
+	var kept []netip.Addr
+	if p.reuse && len(p.proxies) > 1 {
+		kept = p.legs[1].at
+	}
 	for _, x := range p.proxies {
 		if x.flush != nil {
 			if err := x.flush(); err != nil {
@@ -315,7 +361,7 @@ func (p *placedPath) flushConnections(ctx context.Context) error {
 			continue
 		}
 		err := x.proc.WaitFor(ctx, endTimeout(), "end the connections of the trial before", func() error {
-			n, err := x.ns.Sockets().OpenConnections(port(0), port(p.PairCount-1))
+			n, err := x.ns.Sockets().OpenConnections(port(0), port(p.PairCount-1), kept...)
 			if err == nil && n > 0 {
 				err = fmt.Errorf("%d connections in %s are open", n, x.At)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/proxy/relay"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/timelimit"
@@ -41,17 +42,23 @@ func (p *placedPath) prove() error {
 			p.MustCarryAtLeast(pathspec.AllPairs, l.to.Place, device(l.toDev), pathspec.Receives)
 			rule(l.from, l.fromDev, linuxnet.CountOtherTCP+"_bytes", driver.NoTraffic)
 		}
-		rule(l.to, l.toDev, linuxnet.CountOpened+"_packets", driver.Connections)
+		opened := driver.Connections
+		if i > 0 {
+			opened = p.connections()
+		}
+		rule(l.to, l.toDev, linuxnet.CountOpened+"_packets", opened)
 		rule(l.to, l.toDev, linuxnet.CountToPorts+"_bytes", toward)
 		rule(l.from, l.fromDev, linuxnet.CountFromPorts+"_bytes", back)
 		rule(l.to, l.toDev, linuxnet.CountOtherTCP+"_bytes", driver.NoTraffic)
 		if l.tls {
-			rule(l.to, l.toDev, linuxnet.CountClientHello+"_packets", driver.Connections)
-			rule(l.from, l.fromDev, linuxnet.CountServerHello+"_packets", driver.Connections)
+			rule(l.to, l.toDev, linuxnet.CountClientHello+"_packets", opened)
+			rule(l.from, l.fromDev, linuxnet.CountServerHello+"_packets", opened)
+			rule(l.to, l.toDev, linuxnet.CountClearHTTP+"_packets", driver.NoMatch)
 		}
 	}
 	for _, x := range p.proxies {
 		p.mustBeBusy(x)
+		p.mustHandle(x)
 	}
 	p.idle()
 	p.drawPlaced()
@@ -83,10 +90,36 @@ func (p *placedPath) count(l leg) error {
 	return nil
 }
 
+// connections is what is known of the connections that a proxy opens.
+func (b build) connections() driver.Expect {
+	switch {
+	case !b.http:
+		return driver.Connections
+	case b.reuse:
+		return driver.SharedConnections
+	}
+	return driver.OwnConnections
+}
+
+// mustHandle requires that a proxy that reads requests has handled each request, and no other.
+func (p *placedPath) mustHandle(x placedProxy) {
+	if x.requests == nil {
+		return
+	}
+	counter := pathspec.CounterName(x.At, x.name, "requests")
+	p.AddReader(func(ctx context.Context, into driver.Counters) (err error) {
+		if into[counter], err = x.requests(ctx); err != nil {
+			err = fmt.Errorf("read the requests of %s: %w", x.proc.Name, err)
+		}
+		return err
+	})
+	p.AddRules(driver.Rule{Counter: counter, Expect: driver.Requests})
+}
+
 // mustBeBusy requires that the traffic has kept a proxy busy.
 func (p *placedPath) mustBeBusy(x placedProxy) {
 	counter := pathspec.CounterName(x.At, x.name, "run_ns")
-	p.ReadRunTime(counter, x.proc.Name, x.pid)
+	p.ReadRunTime(counter, x.proc.Name, x.pids...)
 	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy})
 }
 
@@ -133,7 +166,8 @@ func (p *placedPath) drawPlaced() {
 // checkCrossing sends a random message through the proxies and back, over each address family,
 // while it captures the frames of each link between hosts: there it is in the clear, or with TLS
 // in encrypted records alone. While the connections are open, the one of the client must end at
-// the first proxy, and that of the server at the last.
+// the first proxy, and that of the server at the last. Proxies that read requests get it as the body
+// of one, see forwarded.
 func (p *placedPath) checkCrossing(ctx context.Context) error {
 	within := timelimit.Scaled(readyTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
@@ -145,7 +179,7 @@ func (p *placedPath) checkCrossing(ctx context.Context) error {
 		}
 	}
 	for _, x := range p.proxies {
-		n, err := threads(x.pid)
+		n, err := threads(x.pids...)
 		if err != nil {
 			return err
 		}
@@ -172,13 +206,19 @@ func (p *placedPath) crosses(ctx context.Context, listen, dial netip.AddrPort) e
 		defer frames.Close()
 		captures[i] = frames
 	}
-	err := echo(ctx, p.a.ns, p.b.ns, message, listen, dial, func(client, server net.Conn) error {
+	met := func(client, server net.Conn) error {
 		if err := p.proxies[0].mustOwn(dial, client.LocalAddr()); err != nil {
 			return err
 		}
 		last := p.proxies[len(p.proxies)-1]
 		return last.mustOwn(server.RemoteAddr().(*net.TCPAddr).AddrPort(), server.LocalAddr())
-	})
+	}
+	var err error
+	if p.http {
+		err = p.request(ctx, message, listen, dial, met)
+	} else {
+		err = echo(ctx, p.a.ns, p.b.ns, message, listen, dial, met)
+	}
 	if err != nil {
 		return err
 	}
@@ -188,7 +228,11 @@ func (p *placedPath) crosses(ctx context.Context, listen, dial netip.AddrPort) e
 			return err
 		}
 		l := p.legs[i]
-		if err := checkFrames(crossed, message, l.tls); err != nil {
+		check := checkFrames
+		if p.http {
+			check = checkMessages
+		}
+		if err := check(crossed, message, l.tls); err != nil {
 			return fmt.Errorf("to %s: %w", l.to.At, err)
 		}
 		if l.tls && dial.Addr().Unmap().Is4() {
@@ -207,8 +251,8 @@ func (x placedProxy) mustOwn(local netip.AddrPort, remote net.Addr) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(who, []int{x.pid}) {
-		return fmt.Errorf("the connection from %s to %s in %s is of processes %v, not of %s alone, which is process %d", local, peer, x.At, who, x.proc.Name, x.pid)
+	if len(who) != 1 || !slices.Contains(x.pids, who[0]) {
+		return fmt.Errorf("the connection from %s to %s in %s is of processes %v, not of %s alone, which is %v", local, peer, x.At, who, x.proc.Name, x.pids)
 	}
 	return nil
 }
@@ -220,10 +264,18 @@ func (p *placedPath) recordTLS(frames [][]byte) error {
 	if !ok {
 		return fmt.Errorf("none of %d frames between the proxies has a ServerHello of TLS 1.3", len(frames))
 	}
-	s.Mutual = true
+	s.Mutual = p.mutual
 	if s.Suite != suite {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the proxies negotiated %s; the mode is of %s, as in service meshes", s.Suite, suite)}
 	}
-	p.AddFact("TLS", s.String()+", a full handshake for each connection")
+	p.AddFact("TLS", p.tlsText(s)+", a full handshake for each connection")
 	return nil
+}
+
+// tlsText describes what the proxies negotiated.
+func (b build) tlsText(s relay.State) string {
+	if b.mutual {
+		return s.String()
+	}
+	return fmt.Sprintf("%s, %s, key exchange %s, the certificate of the second proxy alone", s.Version, s.Suite, s.Curve)
 }

@@ -17,25 +17,48 @@ import (
 // startProxy starts a proxy and adds it to the processes of a path.
 type startProxy func(ctx context.Context, p *placedPath, cfg proxyConfig) (placedProxy, error)
 
-// starter returns what starts a program's proxies.
-func starter(ctx context.Context, mode, program string) (startProxy, error) {
-	if program == programOwn {
-		return startOwn, nil
+// installed is a program that can be a proxy.
+type installed struct {
+	name string
+	// flag makes it print its version, after prefix in the first line.
+	flag, prefix string
+	start        func(p *placedPath, cfg proxyConfig, path string) (placedProxy, error)
+}
+
+// find finds the program and its version. otherwise is what to do without it.
+func (i installed) find(ctx context.Context, mode, otherwise string) (path, version string, err error) {
+	if path, err = daemon.Find(i.name); err != nil {
+		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install %s), or %s", i.name, err, i.name, otherwise)}
 	}
-	path, err := daemon.Find(programHAProxy)
-	if err != nil {
-		return nil, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install haproxy), or set program: %s", programHAProxy, err, programOwn)}
-	}
-	version, err := daemon.VersionLine(ctx, path, "-v", "HAProxy version ")
+	version, err = daemon.VersionLine(ctx, path, i.flag, i.prefix)
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // interrupted, which does not tell whether it can be used
+		return "", "", ctx.Err() // interrupted, which does not tell whether it can be used
 	}
 	if err != nil {
-		return nil, &driver.Unsupported{Mode: mode, Reason: err.Error() + "; install a current haproxy, or leave this mode out"}
+		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%v; install a current %s, or leave this mode out", err, i.name)}
 	}
 	version, _, _ = strings.Cut(version, " - ")
+	return path, version, nil
+}
+
+// starter returns what starts the program's proxies.
+func (b build) starter(ctx context.Context, mode string) (startProxy, error) {
+	if b.program == programOwn {
+		return startOwn, nil
+	}
+	program, otherwise := haproxy(), "set program: "+programOwn
+	if b.http {
+		otherwise = "set program: " + programNginx
+	}
+	if b.program == programNginx {
+		program, otherwise = nginx(), "set program: "+programHAProxy
+	}
+	path, version, err := program.find(ctx, mode, otherwise)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, p *placedPath, cfg proxyConfig) (placedProxy, error) {
-		x, err := startHAProxy(p, cfg, path)
+		x, err := program.start(p, cfg, path)
 		if err == nil {
 			p.AddFact(cfg.name, fmt.Sprintf("%s (%s), congestion control %s", version, path, cfg.congestion))
 		}
@@ -67,35 +90,39 @@ func startOwn(_ context.Context, p *placedPath, cfg proxyConfig) (placedProxy, e
 		var c relay.Counters
 		return exchange.Ask(askFlush, &c)
 	}
-	return placedProxy{proc: proc, pid: proc.PID(), flush: flush}, nil
+	return placedProxy{proc: proc, pids: []int{proc.PID()}, flush: flush}, nil
 }
 
-// startHAProxy starts the installed HAProxy. Its configuration, certificate and key are files in
-// its private /run, which is in memory and ends with it.
-func startHAProxy(p *placedPath, cfg proxyConfig, path string) (placedProxy, error) {
-	files := map[string]string{configFile: haproxyConfig(cfg)}
+// launch starts an installed proxy with its configuration. That, certificate and key are files in its
+// private /run, which is in memory and ends with it.
+func (cfg proxyConfig) launch(p *placedPath, path, config string, args ...string) (*daemon.Process, error) {
+	files := map[string]string{configFile: config}
 	for name, c := range map[string]*relay.Credentials{acceptFile: cfg.accepts, dialFile: cfg.dials} {
 		if c != nil {
 			files[name], files[authorityFile] = bundle(c), encode("CERTIFICATE", c.Authority)
 		}
 	}
-	proc, err := daemon.Program{Name: cfg.name, Run: cfg.run, Path: path, Args: []string{"-db", "-f", filepath.Join("/run", configFile)}, Files: files, Start: cfg.at.ns.Start}.Launch()
+	proc, err := daemon.Program{Name: cfg.name, Run: cfg.run, Path: path, Args: args, Files: files, Start: cfg.at.ns.Start}.Launch()
 	if err != nil {
-		return placedProxy{}, err
+		return nil, err
 	}
 	p.AddProcess(proc)
-	return placedProxy{proc: proc, isChild: true}, nil
+	return proc, nil
 }
 
-// The files of HAProxy below its /run.
+// The files of an installed proxy below its /run.
 const (
-	configFile    = "haproxy.cfg"
+	configFile    = "proxy.cfg"
 	acceptFile    = "accepts.pem"
 	dialFile      = "dials.pem"
 	authorityFile = "authority.pem"
+	statsFile     = "stats"
 )
 
-// bundle is a certificate with its key as HAProxy reads them.
+// inRun is a file as the proxy names it.
+func inRun(file string) string { return filepath.Join("/run", file) }
+
+// bundle is a certificate with its key as proxies read them.
 func bundle(c *relay.Credentials) string {
 	return encode("CERTIFICATE", c.Certificate) + encode("PRIVATE KEY", c.Private)
 }
@@ -104,50 +131,17 @@ func encode(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// maxConnections is the maximum number of connections of an HAProxy at a time. Further ones wait
-// in the kernel's backlog.
-const maxConnections = 8192
-
-// haproxyConfig is the configuration of an HAProxy that forwards TCP. It has no log, statistics
-// or control socket. Without strict-limits it starts where it may not open as many files. An
-// idle connection lasts as long as any trial. TLS is that of the proxies of this program: version
-// 1.3, AES-GCM, X25519, and a full handshake for each connection, in which both sides are verified.
-func haproxyConfig(cfg proxyConfig) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `global
-    maxconn %d
-    no strict-limits
-    tune.ssl.cachesize 0
-    ssl-default-bind-curves X25519
-defaults
-    mode tcp
-    timeout connect 10s
-    timeout client 1h
-    timeout server 1h
-`, maxConnections)
-	const tls = " ssl verify required ca-file /run/" + authorityFile + " ssl-min-ver TLSv1.3 ciphersuites " + suite + " no-tls-tickets"
-	var accept, dial string
-	if cfg.accepts != nil {
-		accept = tls + " crt /run/" + acceptFile
-	}
-	if cfg.dials != nil {
-		dial = tls + " no-ssl-reuse crt /run/" + dialFile + " verifyhost " + relay.NameOf(relay.Server)
-	}
-	for i, r := range cfg.routes {
-		bind := r.Listen.String()
-		if r.Listen.Addr().Is6() {
-			bind += " v6only"
-		}
-		fmt.Fprintf(&b, "listen route%d\n    bind %s%s\n    server next %s%s\n", i, bind, accept, r.Dial, dial)
-	}
-	return b.String()
-}
-
-// suite is the TLS cipher suite that HAProxy is given.
+// suite is the TLS cipher suite that installed proxies are given.
 const suite = "TLS_AES_128_GCM_SHA256"
 
-// threads returns the number of threads of a process.
-func threads(pid int) (int, error) {
-	all, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
-	return len(all), err
+// threads returns the number of threads of processes.
+func threads(pids ...int) (n int, err error) {
+	for _, pid := range pids {
+		all, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		if err != nil {
+			return 0, err
+		}
+		n += len(all)
+	}
+	return n, nil
 }

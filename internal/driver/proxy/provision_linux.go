@@ -30,8 +30,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	if row.Build.isPlaced(o.Order) {
-		return d.provisionPlaced(ctx, o, row.Build.tls)
+	if b, is := row.Build.placed(o.Order); is {
+		return d.provisionPlaced(ctx, o, b)
 	}
 	base, err := labdriver.Up(o, "a proxy")
 	if err != nil {

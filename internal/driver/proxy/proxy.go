@@ -1,6 +1,7 @@
-// Package proxy builds modes with layer 4 proxies between client and server, in the clear or with
-// mutual TLS between them: the shared proxy of each host of a service mesh, a sidecar beside an
-// endpoint, or a proxy on a host between. The proxies are HAProxy or this program.
+// Package proxy builds modes with proxies between client and server, in the clear or with TLS between
+// them: the shared proxy of each host of a service mesh, a sidecar beside an endpoint, or a proxy on a
+// host between. They forward TCP connections, and are HAProxy or this program, or read each request of
+// HTTP, and are HAProxy or nginx.
 package proxy
 
 import (
@@ -19,19 +20,22 @@ type Driver struct{ labdriver.LinuxOnly }
 
 // kind is which proxies a mode has.
 type kind struct {
-	tls    bool // between the proxies
-	placed bool // beside endpoints or between the hosts, in every variant
+	tls    bool // between the proxies, in every variant
+	always bool // beside endpoints or between the hosts, in every variant
+	http   bool // they read requests
 }
 
 // rows are the modes of this package.
 func rows() labdriver.Rows[kind] {
 	return labdriver.Rows[kind]{
-		{Mode: driver.Mode{ID: "proxy/plain", Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", TCPOnly: tcpOnly,
+		{Mode: driver.Mode{ID: "proxy/plain", Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
 			Detour: "a/proxy.forward_bytes"}},
-		{Mode: driver.Mode{ID: "proxy/l4", Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", TCPOnly: tcpOnly,
-			Own: settings(placements())}, Build: kind{placed: true}},
-		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", TCPOnly: tcpOnly,
+		{Mode: driver.Mode{ID: "proxy/l4", Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
+			Own: settings(placements())}, Build: kind{always: true}},
+		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
 			Own: settings([]string{atBoth, atHop})}, Build: kind{tls: true}}, // TLS is between two proxies
+		{Mode: driver.Mode{ID: "proxy/http", Title: "an installed proxy beside each endpoint that reads each request, as sidecars and gateways do", Baseline: "host", Cannot: cannotRead,
+			Own: httpSettings()}, Build: kind{always: true, http: true}},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
+	"tare/internal/traffic"
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func TestConformance(t *testing.T) {
 
 func TestEnginesConformance(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
-	drivertest.Conformance(t, drivertest.Only(proxy.Driver{}, "proxy/l4", "proxy/tls"), 2)
+	drivertest.Conformance(t, drivertest.Only(proxy.Driver{}, "proxy/l4", "proxy/tls", "proxy/http"), 2)
 }
 
 // modes lists the modes with tests of their own.
@@ -151,7 +152,7 @@ func TestEnginesFactsAndSecrets(t *testing.T) {
 		}
 	})
 	for _, m := range (proxy.Driver{}).Modes() {
-		if m.TCPOnly == "" {
+		if m.WhyNot(study.Workload{Kind: "udp_stream"}, traffic.Spec{Datagrams: true}, nil) == "" {
 			t.Errorf("%s carries datagrams", m.ID)
 		}
 	}
@@ -199,7 +200,7 @@ func TestImpossible(t *testing.T) {
 // A killed run takes its proxies with it.
 func TestEnginesKilledRun(t *testing.T) {
 	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
-	for _, mode := range []string{"proxy/tls", "proxy/l4"} {
+	for _, mode := range []string{"proxy/tls", "proxy/l4", "proxy/http"} {
 		t.Run(mode, func(t *testing.T) { drivertest.KilledRun(t, mode, nil) })
 	}
 }

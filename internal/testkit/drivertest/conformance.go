@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/studytest"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -63,20 +64,37 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(skipped, v.kind) && (m.TCPOnly == "" || !w.Spec().Datagrams) {
+		if !slices.Contains(skipped, v.kind) && carries(t, m, v.kind) {
 			s.conforms(t, w, v.ipv6 && noIPv6 == nil, v.reverse)
 		}
 	}
 	if len(s.Path.Pairs) > 1 {
-		s.ConformsPairs(t)
+		kinds := slices.DeleteFunc([]string{"tcp_stream", "http"}, func(kind string) bool { return !carries(t, m, kind) })
+		s.conformPairs(t, kinds[0])
 	}
+}
+
+// carries reports whether a mode without settings carries a workload of a kind.
+func carries(t testing.TB, m driver.Mode, kind string) bool {
+	t.Helper()
+	w, err := workloads.Named(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.WhyNot(study.Workload{Kind: kind}, w.Spec(), nil) == ""
 }
 
 // ConformsPairs checks that the first two pairs carry a trial at the same time, and that the traffic of
 // one does not pass as that of two.
 func (s *Setup) ConformsPairs(t *testing.T) {
 	t.Helper()
-	all, err := s.TrialPairs(t, Params("tcp_stream"), false, 2)
+	s.conformPairs(t, "tcp_stream")
+}
+
+// conformPairs is ConformsPairs with a workload of a kind.
+func (s *Setup) conformPairs(t *testing.T, kind string) {
+	t.Helper()
+	all, err := s.TrialPairs(t, Params(kind), false, 2)
 	if err != nil {
 		t.Errorf("both pairs: %v", err)
 	}
@@ -86,7 +104,7 @@ func (s *Setup) ConformsPairs(t *testing.T) {
 		}
 	}
 	before := s.Snapshot(t)
-	client, server, _ := s.Trial(t, Params("tcp_stream"), false)
+	client, server, _ := s.Trial(t, Params(kind), false)
 	one := driver.CarriedBy(client, server)
 	if s.Proof(t, before, []driver.Carried{one, one}) == nil {
 		t.Error("the traffic of one pair passed as that of two")

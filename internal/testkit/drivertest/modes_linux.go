@@ -3,6 +3,7 @@ package drivertest
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"tare/internal/driver"
@@ -69,10 +70,7 @@ func cable(m driver.Mode) Detour {
 func (v Detour) IsVoid(t *testing.T, d labdriver.Driver, m driver.Mode) {
 	t.Helper()
 	s := Build(t, d, Order(t, m.ID, 1, nil))
-	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
-	if m.TCPOnly != "" {
-		kinds = kinds[:2]
-	}
+	kinds := slices.DeleteFunc([]string{"tcp_stream", "tcp_rr", "udp_stream"}, func(kind string) bool { return !carries(t, m, kind) })
 	for _, kind := range kinds {
 		if _, _, err := s.Trial(t, Params(kind), false); err != nil {
 			t.Fatalf("%s before the detour: %v", kind, err)

@@ -31,6 +31,7 @@ const (
 	Netavark   Need = "netavark"
 	CNI        Need = "CNI plugins"
 	HAProxy    Need = "HAProxy"
+	Nginx      Need = "nginx"
 	Nebula     Need = "Nebula"
 	OVS        Need = "Open vSwitch"
 	StrongSwan Need = "strongSwan"

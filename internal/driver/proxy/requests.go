@@ -1,0 +1,74 @@
+package proxy
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// haproxyQuery asks HAProxy for the statistics of its frontends (HAProxy's management guide, 9.3).
+const haproxyQuery = "show stat -1 1 -1\n"
+
+// haproxyRequests returns how many requests the routes of an HAProxy have received, from its answer to haproxyQuery: lines of
+// CSV, of which the first names the columns after a number sign.
+func haproxyRequests(text string) (n uint64, err error) {
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "# ")))
+	r.FieldsPerRecord = -1
+	lines, err := r.ReadAll()
+	if err != nil {
+		return 0, fmt.Errorf("read the statistics of HAProxy: %w", err)
+	}
+	if len(lines) == 0 {
+		return 0, errors.New("the statistics of HAProxy are empty")
+	}
+	name, count := slices.Index(lines[0], "pxname"), slices.Index(lines[0], "req_tot")
+	if name < 0 || count < 0 {
+		return 0, errors.New("the statistics of HAProxy have no column pxname or req_tot")
+	}
+	found := false
+	for _, l := range lines[1:] {
+		if len(l) <= max(name, count) || !strings.HasPrefix(l[name], route) {
+			continue
+		}
+		one, err := strconv.ParseUint(l[count], 10, 63)
+		if err != nil || n+one < n {
+			return 0, fmt.Errorf("the statistics of HAProxy have %.40q requests of %.40q", l[count], l[name])
+		}
+		n, found = n+one, true
+	}
+	if !found {
+		return 0, errors.New("the statistics of HAProxy have no route")
+	}
+	return n, nil
+}
+
+// nginxQuery asks the module stub_status of nginx.
+const nginxQuery = "GET / HTTP/1.0\r\n\r\n"
+
+// nginxRequests returns how many requests an nginx has received since its start, this query included, from the answer to
+// nginxQuery (nginx's documentation of ngx_http_stub_status_module): the third number behind the line that names it.
+func nginxRequests(text string) (uint64, error) {
+	_, after, found := strings.Cut(text, "server accepts handled requests\n")
+	line, _, whole := strings.Cut(after, "\n")
+	if numbers := strings.Fields(line); found && whole && len(numbers) == 3 {
+		if n, err := strconv.ParseUint(numbers[2], 10, 63); err == nil && n > 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("nginx does not tell how many requests it handled, but %.80q", text)
+}
+
+// forwardedFor returns the addresses in X-Forwarded-For fields, of which each proxy has added one to the last.
+func forwardedFor(fields []string) (all []string) {
+	for _, f := range fields {
+		for one := range strings.SplitSeq(f, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}

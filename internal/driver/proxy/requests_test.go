@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/testkit/must"
+)
+
+// haproxyAnswer is what HAProxy 2.6 says of two routes, with fewer columns.
+const haproxyAnswer = "# pxname,svname,scur,stot,req_rate,req_rate_max,req_tot,cli_abrt,\nroute0,FRONTEND,1,7,0,3,120,0,\nroute1,FRONTEND,0,0,0,0,3,0,\nstats,FRONTEND,0,0,0,0,9,0,\n\n"
+
+const nginxAnswer = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nConnection: close\r\n\r\nActive connections: 2 \nserver accepts handled requests\n 11 11 1234 \nReading: 0 Writing: 1 Waiting: 1 \n"
+
+// Counts are those of the routes; an answer without them is an error, and never 0.
+func TestRequestCounts(t *testing.T) {
+	must.Equal(t, uint64(123), must.Get(haproxyRequests(haproxyAnswer))(t))
+	must.Equal(t, uint64(1234), must.Get(nginxRequests(nginxAnswer))(t))
+	for text, want := range map[string]string{
+		"":                                 "are empty",
+		"# pxname,svname\nroute0,FRONTEND": "have no column",
+		"# pxname,req_tot\nstats,3":        "have no route",
+		"# pxname,req_tot\nroute0,":        "have \"\" requests of \"route0\"",
+		"# pxname,req_tot\nroute0,-3":      "have \"-3\" requests",
+		"# pxname,req_tot\n\"route0":       "read the statistics",
+		"Permission denied\n":              "have no column",
+	} {
+		_, err := haproxyRequests(text)
+		must.FailLine(t, text, err, want)
+	}
+	for _, text := range []string{"", "HTTP/1.1 404 Not Found\r\n\r\n", strings.Replace(nginxAnswer, "1234", "x", 1), strings.Replace(nginxAnswer, " 11 11 1234 \n", " 11 11 1234", 1)[:150], strings.Replace(nginxAnswer, "11 11 ", "11 ", 1)} {
+		_, err := nginxRequests(text)
+		must.FailLine(t, text, err, "does not tell how many requests")
+	}
+}
+
+// FuzzRequestCounts checks that any answer gives an error in one line, or a count that it has in it.
+func FuzzRequestCounts(f *testing.F) {
+	f.Add(haproxyAnswer)
+	f.Add(nginxAnswer)
+	f.Add("# pxname,req_tot\nroute,9223372036854775807\nroute,9223372036854775807\nroute,9223372036854775807\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := haproxyRequests(text)
+		if err == nil && (!strings.Contains(text, route) || !strings.Contains(text, "req_tot")) {
+			t.Errorf("%q has %d requests", text, n)
+		}
+		if n, err := nginxRequests(text); err == nil && (n == 0 || !strings.Contains(text, "requests\n")) {
+			t.Errorf("%q has %d requests", text, n)
+		}
+	})
+}
+
+func TestForwardedFor(t *testing.T) {
+	must.Equal(t, []string{"127.0.0.1", "198.18.0.1", "::1"}, forwardedFor([]string{"127.0.0.1, 198.18.0.1", "", " ::1,"}))
+}

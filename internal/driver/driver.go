@@ -113,6 +113,9 @@ type Mode struct {
 	// Parts can be left out one by one, in the order in which the mode builds them on its
 	// baseline: without all of them the mode is the baseline with the driver's own set-up.
 	Parts []Part
+	// Ladder are the steps from the baseline up to a mode whose parts cannot be left out one by one: modes that
+	// have one part more than the one before. Those behind the mode itself come on top of it and of each other.
+	Ladder []Rung
 	// Settings are the names of those settings of package setting that the mode accepts.
 	Settings []string
 	// Own are settings that only this mode has: its driver applies them while it builds the
@@ -159,6 +162,13 @@ const (
 // Part is a part of a mode that can be left out. Its ID is its key in a study's with. Avoid says what to
 // do on a network of one's own to get its cost back, as an imperative; empty where nothing is known.
 type Part struct{ ID, Title, Avoid string }
+
+// Rung is a mode, or a variant of one, with the part that it has and the rung before has not.
+type Rung struct {
+	Part
+	Mode string
+	With map[string]string
+}
 
 // OwnSetting is a setting that only some modes of one driver have.
 type OwnSetting struct {

@@ -42,6 +42,11 @@ func modes() why.Modes {
 		{ID: "docker/macvlan", Baseline: "host"},
 		{ID: "netns/routed", Baseline: "host", Like: "docker/routed", Parts: part("namespace")},
 		{ID: "docker/routed", Baseline: "host"},
+		{ID: "proxy/l4", Baseline: "host"},
+		{ID: "proxy/http", Baseline: "host", Ladder: []driver.Rung{
+			{Part: driver.Part{ID: "hops"}, Mode: "proxy/l4"}, {Part: driver.Part{ID: "requests"}, Mode: "proxy/http"},
+			{Part: driver.Part{ID: "namespace"}, Mode: "proxy/http", With: map[string]string{"namespace": "on"}},
+		}},
 	})
 }
 
@@ -79,6 +84,7 @@ func TestStudy(t *testing.T) {
 			[]string{"bridge no-bridge=docker/bridge bridge:off", "dnat no-dnat=docker/bridge dnat:off", "seccomp upto-engine=docker/bridge seccomp:off"}},
 		{"netns/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest"}, nil},
 		{"docker/routed", []string{" host=host", "mode docker/routed=docker/routed rest"}, nil}, // only some endpoints of netns/routed are alike
+		{"proxy/http", []string{" host=host", "hops proxy/l4=proxy/l4", "requests proxy/http=proxy/http", "namespace and-namespace=proxy/http namespace:on beyond"}, nil},
 		{"docker/macvlan", []string{" host=host", "mode netns/macvlan=netns/macvlan rest", "engine docker/macvlan=docker/macvlan rest"}, nil},
 	} {
 		s := must.Get(why.Study(modes(), tt.mode, why.Options{}))(t)

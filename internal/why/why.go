@@ -67,7 +67,11 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	b := builder{modes: modes, costByParts: study.CostByParts{Of: mode}}
 	b.add(&b.costByParts.Modes, m.Baseline, m.Baseline, nil, study.PartMode{})
 	known := b.cluster(m)
-	if !known {
+	switch {
+	case known:
+	case len(m.Ladder) > 0:
+		b.ladder(m)
+	default:
 		if err := b.climb(m); err != nil {
 			return study.Study{}, err
 		}
@@ -82,6 +86,9 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 		b.add(&b.costByParts.Removals, "no-"+p.ID, mode, without(p), study.PartMode{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
+	if len(m.Ladder) > 0 {
+		text = "Each rung of the ladder has one part more than the one before, up to " + mode + " and beyond it."
+	}
 	if known {
 		text = "Each rung of the ladder is a path of the cluster that has one part more than the one before; a removal is a path with one part less than " + mode + "."
 	}
@@ -96,6 +103,19 @@ type builder struct {
 	modes       Modes
 	study       []study.Mode
 	costByParts study.CostByParts
+}
+
+// ladder adds the modes that the mode itself names. Those behind it are on top of it.
+func (b *builder) ladder(m driver.Mode) {
+	beyond := false
+	for _, r := range m.Ladder {
+		id := r.Mode
+		if r.With != nil {
+			id = "and-" + r.ID
+		}
+		b.add(&b.costByParts.Modes, id, r.Mode, r.With, study.PartMode{Part: r.ID, Title: r.Title, Avoid: r.Avoid, Beyond: beyond})
+		beyond = beyond || r.Mode == m.ID && r.With == nil
+	}
 }
 
 // climb adds the modes above the baseline up to a mode.

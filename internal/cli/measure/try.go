@@ -83,7 +83,7 @@ func (a commands) tryAll(c *cobra.Command, m driver.Mode, tries []why.Try, flagg
 	if err != nil {
 		return nil, command.Usage(err)
 	}
-	s, err = a.resolveWhy(c, m.ID, a.thorough(s, f), flagged, f)
+	s, err = a.resolveWhy(c, m.ID, a.thorough(s, m, f), flagged, f)
 	if err != nil {
 		return nil, command.Usage(err)
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/cli/command"
+	"tare/internal/driver"
 	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/traffic/workloads"
 	"tare/internal/why"
 )
 
@@ -89,7 +91,7 @@ func (a commands) why(c *cobra.Command, mode string, try bool, cpus float64, f r
 	if try {
 		return a.try(c, m, flagged, f)
 	}
-	s, err := a.whyStudy(c, mode, cpus, flagged, f)
+	s, err := a.whyStudy(c, m, cpus, flagged, f)
 	if err != nil {
 		return command.Usage(err)
 	}
@@ -97,9 +99,12 @@ func (a commands) why(c *cobra.Command, mode string, try bool, cpus float64, f r
 	return err
 }
 
-// thorough sets what a study about parts or settings needs: small differences count.
-func (a commands) thorough(s study.Study, f runFlags) study.Study {
+// thorough sets what a study about parts or settings of a mode needs: small differences count.
+func (a commands) thorough(s study.Study, m driver.Mode, f runFlags) study.Study {
 	s.Workloads = []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream"}}
+	if rr, err := workloads.Named("tcp_rr"); err == nil && m.WhyNot(s.Workloads[0], rr.Spec(), nil) != "" {
+		s.Workloads = []study.Workload{{Kind: "http"}} // its proxies read requests
+	}
 	s.Margin = whyMargin
 	if profile := f.Given("profile"); profile == "" || profile == study.Quick {
 		if s.Blocks = whyBlocks; f.Kube != "" {
@@ -119,12 +124,13 @@ func (a commands) resolveWhy(c *cobra.Command, mode string, s study.Study, flagg
 }
 
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
-func (a commands) whyStudy(c *cobra.Command, mode string, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
+func (a commands) whyStudy(c *cobra.Command, m driver.Mode, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
+	mode := m.ID
 	s, err := why.Study(why.Modes{Here: a.hosts.Target.Drivers, Labs: hosts.Modes()}, mode, why.Options{CPULimit: cpus})
 	if err != nil {
 		return s, fmt.Errorf("tare why: %w", err)
 	}
-	s = a.thorough(s, f)
+	s = a.thorough(s, m, f)
 	if cpus > 0 { // in short slices, no mode uses up its limit while the others have their turns
 		for i := range s.Workloads {
 			s.Workloads[i].Slice = study.Duration(wholeTrial)

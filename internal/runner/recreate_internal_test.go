@@ -127,3 +127,27 @@ func TestResumedSetups(t *testing.T) {
 		}
 	}
 }
+
+// A trial whose path has ended, such as with a proxy that was killed, fails for that reason, and the next attempt has another path.
+func TestLostPathIsNamed(t *testing.T) {
+	s := scriptOf("host", "netns/macvlan")
+	ended := errors.New("the proxy in b has ended: signal: killed")
+	killed := 0 // the set-up whose proxy was killed
+	s.lost = func(mode string, nth int) error {
+		if mode == "netns/macvlan" && nth == killed {
+			return ended
+		}
+		return nil
+	}
+	s.give = func(tr *trialRun) {
+		if tr.Mode == "netns/macvlan" && killed == 0 {
+			killed = s.made[tr.Mode]
+			tr.err = errors.New("connect: connection refused")
+		}
+	}
+	must.Do(t, s.runs(t))
+	i := slices.IndexFunc(s.trials, func(tr result.Trial) bool { return tr.Status == result.TrialFailed })
+	must.Equal(t, "the proxy in b has ended: signal: killed (connect: connection refused)", s.trials[max(0, i)].Reason)
+	must.Equal(t, []int{1, 2}, []int{s.made["host"], s.made["netns/macvlan"]})
+	s.became(t, "netns/macvlan", result.ModeMeasured, "", result.Tally{OK: 4, Failed: 1})
+}

@@ -27,9 +27,10 @@ type scripted struct {
 	study   study.Study
 	earlier []result.Trial // of the run that is resumed
 	// give changes what a trial gives that the runner asks for: its record, an error, or the reason
-	// why it is invalid. provide may refuse the nth set-up of a mode. on is called for every event.
+	// why it is invalid. provide may refuse the nth set-up of a mode, and lost lose it. on is called for every event.
 	give    func(tr *trialRun)
 	provide func(mode string, nth int) error
+	lost    func(mode string, nth int) error
 	on      func(live.Event)
 
 	interrupt    func() // ends the run, while it runs
@@ -89,7 +90,14 @@ func (s *scripted) Provision(ctx context.Context, o driver.Order) (*driver.Path,
 		}
 	}
 	var once sync.Once
+	nth := s.made[o.Name]
 	return &driver.Path{
+		Lost: func() error {
+			if s.lost == nil {
+				return nil
+			}
+			return s.lost(o.Name, nth)
+		},
 		Mode: o.Mode, Hosts: labdriver.Hosts(), Topology: func() (result.Topology, error) { return result.Topology{}, nil },
 		Close: func(context.Context) error {
 			once.Do(func() {

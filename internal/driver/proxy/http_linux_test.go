@@ -1,7 +1,11 @@
 package proxy_test
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -178,6 +182,69 @@ func failing(t *testing.T, s *drivertest.Setup, p traffic.Params) error {
 	must.Do(t, err)
 	_, _, err = trial.Run(t.Context())
 	return err
+}
+
+// The second proxy passes on no request in the clear, and with mutual TLS none of a client without a certificate.
+func TestEnginesOnlyTLSRequests(t *testing.T) {
+	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}} {
+		t.Run(w.String(), func(t *testing.T) {
+			s := w.provision(t, 1)
+			at := s.Path.Pairs[0].Server.Listen[0]
+			var server net.Listener
+			must.Do(t, s.Lab.B.NS.Do(func() (err error) {
+				server, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+				return err
+			}))
+			t.Cleanup(func() { server.Close() })
+			arrived := make(chan string, 8)
+			go func() {
+				for {
+					c, err := server.Accept()
+					if err != nil {
+						return
+					}
+					arrived <- c.RemoteAddr().String()
+					c.Close()
+				}
+			}()
+			for name, wrap := range map[string]func(net.Conn) net.Conn{
+				"in the clear":          func(c net.Conn) net.Conn { return c },
+				"without a certificate": func(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{InsecureSkipVerify: true}) }, //nolint:gosec // it is the proxy that must refuse
+			} {
+				var c net.Conn
+				must.Do(t, s.Lab.A.NS.Do(func() (err error) {
+					c, err = net.Dial("tcp", netip.AddrPortFrom(s.Lab.B.Addr[0], at.Port()).String())
+					return err
+				}))
+				must.Do(t, c.SetDeadline(time.Now().Add(timelimit.Scaled(5*time.Second))))
+				in := wrap(c)
+				_, err := io.WriteString(in, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				answer := make([]byte, 64)
+				var n int
+				if err == nil {
+					n, err = in.Read(answer)
+				}
+				if errors.Is(err, os.ErrDeadlineExceeded) || strings.HasPrefix(string(answer[:n]), "HTTP/1.1 2") {
+					t.Errorf("%s: the answer is %q, %v", name, answer[:n], err)
+				}
+				c.Close()
+			}
+			select {
+			case who := <-arrived:
+				t.Errorf("the server has a connection from %s", who)
+			default:
+			}
+		})
+	}
+}
+
+// A program that is another one is named with what to install.
+func TestBadNginx(t *testing.T) {
+	spec, dir := drivertest.Spec(t, nil), t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "nginx"), []byte("#!/bin/sh\necho something else\n"), 0o755)) //nolint:gosec // it is to be run
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "proxy/http", Pairs: 1, With: with{"program": "nginx"}}))
+	must.FailLine(t, "the error", err, "proxy/http is unsupported here", "unexpected output \"something else\"; install a current nginx")
 }
 
 // A proxy that is killed within a trial is named by the path's error, and the trial fails.

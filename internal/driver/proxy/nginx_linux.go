@@ -40,8 +40,9 @@ func startNginx(p *placedPath, cfg proxyConfig, path string) (placedProxy, error
 func nginxConfig(cfg proxyConfig, workers int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("daemon off; user root; worker_processes %d; pid %s; error_log stderr crit;", workers, inRun("pid"))
-	line("events { worker_connections %d; }", 4*maxConnections)
+	const files = 4 * maxConnections // a request may need two
+	line("daemon off; user root; worker_processes %d; worker_rlimit_nofile %d; pid %s; error_log stderr crit;", workers, files, inRun("pid"))
+	line("events { worker_connections %d; }", files)
 	line("http {")
 	line("access_log off; keepalive_timeout 1h; keepalive_requests %d; client_max_body_size 0;", manyRequests)
 	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {

@@ -37,6 +37,7 @@ const (
 	StrongSwan Need = "strongSwan"
 	Slirp      Need = "slirp4netns and pasta"
 	Tools      Need = "iperf3 and iperf2"
+	Web        Need = "wrk, h2load, nginx, curl and OpenSSL"
 	QEMU       Need = "QEMU"
 	Kernel     Need = "a kernel for guests"
 	Kubernetes Need = "Kubernetes"

@@ -148,7 +148,7 @@ func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 func TestHTTP2ServerOfCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		testneed.Missing(t, testneed.Other, err)
+		testneed.Missing(t, testneed.Web, err)
 	}
 	for _, n := range implementations() {
 		p := http2Params("http2", 1, 1, 5000, 3000)
@@ -171,7 +171,7 @@ func TestHTTP2ServerOfCurl(t *testing.T) {
 func TestHTTP2ServerOfH2load(t *testing.T) {
 	h2load, err := exec.LookPath("h2load")
 	if err != nil {
-		testneed.Missing(t, testneed.Other, err)
+		testneed.Missing(t, testneed.Web, err)
 	}
 	for _, n := range implementations() {
 		for _, secured := range []string{study.Off, study.On} {

@@ -47,7 +47,7 @@ frontend server
   http-request return status 200 content-type text/plain file %s hdr %s %s
 `, proxyAt, to, serverAt, filepath.Join(dir, "body"), http1.TagField, tag)
 		}},
-		{"nginx", testneed.Other, func(config string) []string { return []string{"-c", config} }, func(dir, proxyAt, serverAt, to, tag string, body int) string {
+		{"nginx", testneed.Web, func(config string) []string { return []string{"-c", config} }, func(dir, proxyAt, serverAt, to, tag string, body int) string {
 			return fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log stderr;
 events {}
 http {

@@ -260,7 +260,7 @@ func TestHTTPServerOfEndedConnections(t *testing.T) {
 func TestHTTPServerOfCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		testneed.Missing(t, testneed.Other, err)
+		testneed.Missing(t, testneed.Web, err)
 	}
 	for _, n := range implementations() {
 		p := httpParams(1, 5000, 3000, study.On)

@@ -32,12 +32,12 @@ func certificateFile(t *testing.T, dir string, p traffic.Params) string {
 	return file
 }
 
-// program returns where a program is that no set-up brings.
+// program returns where a program is.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		testneed.Missing(t, testneed.Other, err)
+		testneed.Missing(t, testneed.Web, err)
 	}
 	return path
 }

@@ -44,6 +44,9 @@ func TestToolsPage(t *testing.T) {
 		case l.Unset:
 			effect = "a study cannot set it; a default is " + effect
 		}
+		if len(l.Tools) > 0 {
+			effect = "with `" + strings.Join(l.Tools, "`, `") + "`: " + effect
+		}
 		table += fmt.Sprintf("| `%s` | %s | %s |\n", l.Key, l.Value, effect)
 	}
 	generatedBelow(t, "docs/tools.md", "## What differs", table)

@@ -45,6 +45,9 @@ func (tr *trialRun) carried() float64 {
 	if !tr.exchanges() {
 		return gbit(tr.client, tr.server)
 	}
+	if tr.client.Tool != nil { // it may count its timed window only
+		return float64(tr.server.Messages) / 1000
+	}
 	return float64(tr.client.Messages) / 1000
 }
 

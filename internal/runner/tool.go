@@ -17,6 +17,7 @@ func (p *pair) checkTool() error {
 	}
 	notes, err := tool.Check(p.clientSide, p.client, p.server)
 	p.client.Notes = append(p.client.Notes, notes...)
+	p.client.Sent = tool.SentBy(p.client, p.server)
 	return err
 }
 

@@ -15,7 +15,7 @@ func TestTogether(t *testing.T) {
 	for _, tt := range []struct{ lines, want string }{
 		{"direction: both", `direction is "both", which udp_stream does not support`},
 		{"tool: ntttcp", `tool is "ntttcp", which cannot generate udp_stream; want tare, iperf3 or iperf2`},
-		{"verify_with: tare", `verify_with is "tare"; want iperf3, iperf2 or ntttcp`},
+		{"verify_with: tare", `verify_with is "tare"; want iperf3, iperf2, ntttcp, wrk or h2load`},
 		{"{tool: iperf3, verify_with: iperf3}", "want two different tools"},
 		{"{rate: 1Gbit/s, packet_rate: 1000}", "remove one of them"},
 		{"{flows: 2, threads: 3}", "threads is 3 for 2 streams"},

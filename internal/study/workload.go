@@ -208,4 +208,4 @@ func (w Workload) Settings() []Setting {
 }
 
 // externals are the external generators that tare can run.
-func externals() []string { return []string{"iperf3", "iperf2", "ntttcp"} }
+func externals() []string { return []string{"iperf3", "iperf2", "ntttcp", "wrk", "h2load"} }

@@ -15,7 +15,7 @@ import (
 func Compatible(client, server traffic.Report) error {
 	c, s := client.Tool, server.Tool
 	switch {
-	case c == nil && s == nil:
+	case c == nil && s == nil, c != nil && asks(c.Name) && s == nil:
 		return nil
 	case c == nil || s == nil:
 		return errors.New("one endpoint used an external tool and the other did not")
@@ -32,6 +32,9 @@ func Compatible(client, server traffic.Report) error {
 func Check(p traffic.Params, client, server traffic.Report) ([]result.Note, error) {
 	if err := Compatible(client, server); err != nil || client.Tool == nil {
 		return nil, err
+	}
+	if asks(client.Tool.Name) {
+		return nil, checkAnswers(client, server)
 	}
 	var notes []result.Note
 	if c, s := client.Tool, server.Tool; c.Version != s.Version {
@@ -80,6 +83,15 @@ func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]r
 			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps. The rest were lost, or still queued, at the end", name, missing, sent, to.Tool.Name, gaps)}, nil
 	}
 	return nil, nil
+}
+
+// SentBy is the payload that the client sent in the whole trial: of a tool that only asks, which does not count it, what the server
+// received of its requests.
+func SentBy(client, server traffic.Report) int64 {
+	if client.Tool != nil && asks(client.Tool.Name) {
+		return server.Received
+	}
+	return client.Sent
 }
 
 // HasOwnWindow reports whether the endpoints of a tool count over their own times, so that their

@@ -20,7 +20,10 @@ func end(name, version string, sent, received int64, lost *int64) traffic.Report
 
 func TestCheck(t *testing.T) {
 	gaps, beyond := int64(5), int64(1001)
-	forward := traffic.Params{Workload: study.Workload{Kind: udpStream}}
+	forward, asked := traffic.Params{Workload: study.Workload{Kind: udpStream}}, traffic.Params{Workload: study.Workload{Kind: http1Kind}}
+	counted := func(name string, n int64) traffic.Report {
+		return traffic.Report{Messages: n, Tool: &traffic.ToolRun{Name: name}}
+	}
 	for _, c := range []struct {
 		name           string
 		p              traffic.Params
@@ -40,6 +43,9 @@ func TestCheck(t *testing.T) {
 		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), warning.TailLoss, ""},
 		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), warning.ToolNoLoss, ""},
 		{"reverse", traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Reverse}}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},
+		{"wrk and tare's server", asked, counted(wrkName, 10), traffic.Report{Messages: 11}, "", ""},
+		{"more responses than the server sent", asked, counted(wrkName, 10), traffic.Report{Messages: 9}, "", "wrk reports 10 responses, but the server of the trial sent 9"},
+		{"wrk and another server", asked, counted(wrkName, 10), end(iperf3Name, "3.12", 0, 1, nil), "", "the client ran wrk and the server iperf3"},
 	} {
 		notes, err := Check(c.p, c.client, c.server)
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/http1"
 )
 
 // The command line of each endpoint. README.md has the same.
@@ -70,6 +71,12 @@ func TestCommands(t *testing.T) {
 			"-r -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -6 -u -l 1400"},
 		{"Windows UDP at a rate", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.Rate = udpStream, 16384000 },
 			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -u -l 1400 -thr 1000"},
+		{"wrk", wrk(), func(j *job) { j.Kind, j.Streams, j.Token = http1Kind, 32, "x" },
+			"-t 1 -c 32 -d 2s --timeout 5s -H tare-trial: " + http1.RequestTag("x") + " http://198.18.0.2:5301/"},
+		{"h2load, HTTP/1.1, ipv6", h2load(), func(j *job) { j.Kind, j.Streams, j.Token, j.host, j.ipv6 = http1Kind, 4, "x", "2001:2::2", true },
+			"-t 1 -c 4 -m 1 -D 1500ms --warm-up-time 100ms --h1 -H tare-trial: " + http1.RequestTag("x") + " http://[2001:2::2]:5301/"},
+		{"h2load, HTTP/2, without a warm-up", h2load(), func(j *job) { j.Kind, j.Flows, j.Streams, j.Warmup, j.Token = http2Kind, 3, 10, 0, "x" },
+			"-t 1 -c 3 -m 10 -D 1500ms -H tare-trial: " + http1.RequestTag("x") + " http://198.18.0.2:5301/"},
 	} {
 		j := base
 		j.file, j.build.help = &outputFile{path: "F"}, help312

@@ -35,8 +35,8 @@ func FuzzKernel(f *testing.F) {
 // FuzzVersion checks that any banner of a tool is an error on one line or a version of digits,
 // dots and what the tool itself appends.
 func FuzzVersion(f *testing.F) {
-	for _, banner := range []string{"iperf 3.12 (cJSON 1.7.15)\nLinux x\n", "iperf version 2.1.8 (12 August 2022) pthreads\n", "ntttcp for Linux version 1.4.0\n", "iperf 3.99999999999999999999", "iperf 3.1\x1b[31m", "iperf version 2.1.\x1b[31m", "NTTTCP for Linux 1.4\x1b[31m", ""} {
-		f.Add(banner, "--bidir --rsa\n")
+	for _, banner := range []string{"iperf 3.12 (cJSON 1.7.15)\nLinux x\n", "iperf version 2.1.8 (12 August 2022) pthreads\n", "ntttcp for Linux version 1.4.0\n", "iperf 3.99999999999999999999", "iperf 3.1\x1b[31m", "iperf version 2.1.\x1b[31m", "NTTTCP for Linux 1.4\x1b[31m", "wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer\nUsage", "wrk 4.2.0 [epoll] ", "h2load nghttp2/1.52.0", ""} {
+		f.Add(banner, "--bidir --rsa --warm-up-time\n")
 	}
 	f.Fuzz(func(t *testing.T, banner, help string) {
 		for _, tool := range All() {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tare/internal/testkit/must"
@@ -72,6 +73,31 @@ func FuzzIperf3(f *testing.F) {
 
 func FuzzIperf2(f *testing.F) {
 	fuzz(f, iperf2(), func(b []byte) output { return output{stdout: b} })
+}
+
+func FuzzWrk(f *testing.F) { fuzzAnswers(f, wrk(), http1Kind) }
+
+func FuzzH2load(f *testing.F) { fuzzAnswers(f, h2load(), http2Kind) }
+
+// fuzzAnswers checks that any output is an error or possible values, with a response that has no error.
+func fuzzAnswers(f *testing.F, tool Tool, kind string) {
+	seeds(f, func(text []byte) { f.Add(text) })
+	f.Fuzz(func(t *testing.T, text []byte) {
+		j := fixture{tool: tool.Name, kind: kind, streams: 1, side: atClient, version: "4.1"}.job(t)
+		s, err := tool.read(j, output{stdout: text, stderr: text})
+		if err == nil {
+			var r traffic.Report
+			if r, err = s.report(j); err == nil {
+				sane(t, r)
+				if r.Window.Messages < 1 || r.Window.Failed < 0 || r.Messages != r.Window.Messages || r.Window.Received != r.Window.Messages*1024 {
+					t.Errorf("%+v", r)
+				}
+			}
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+			t.Errorf("the error %q is not one line", err)
+		}
+	})
 }
 
 func FuzzNtttcp(f *testing.F) {

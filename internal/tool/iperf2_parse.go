@@ -17,7 +17,7 @@ type iperf2Row struct {
 	retries           float64
 }
 
-func readIperf2(j job, out output) (parsedOutput, error) {
+func readIperf2(j job, out output) (parsed, error) {
 	rows, err := parseIperf2(string(out.stdout))
 	words := strings.TrimSpace(string(out.stderr))
 	for _, fatal := range []struct{ text, do string }{

@@ -65,7 +65,7 @@ type iperf3Row struct {
 	Sender      bool     `json:"sender"`
 }
 
-func readIperf3(j job, out output) (parsedOutput, error) {
+func readIperf3(j job, out output) (parsed, error) {
 	d, err := parseIperf3(out.stdout)
 	if err != nil {
 		return parsedOutput{}, fmt.Errorf("%w%s", err, out.hint())

@@ -133,6 +133,15 @@ func portOpen(port uint16, udp bool) (open, known bool) {
 	return open, known
 }
 
+// defaultCongestion is the congestion control of sockets that set none, empty if it is unknown.
+func defaultCongestion() string {
+	name, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
+}
+
 // drainTimeout bounds the wait for what the kernel still sends after the tool has exited.
 func drainTimeout() time.Duration { return timelimit.Scaled(5 * time.Second) }
 

@@ -38,7 +38,7 @@ type ntttcpMetric struct {
 	Value  string `xml:",chardata" json:"value"`
 }
 
-func readNtttcp(j job, out output) (parsedOutput, error) {
+func readNtttcp(j job, out output) (parsed, error) {
 	text := out.file
 	if len(text) == 0 {
 		return parsedOutput{}, fmt.Errorf("it wrote no results%s", output{stderr: append(out.stdout, out.stderr...)}.hint())

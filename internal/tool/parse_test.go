@@ -38,17 +38,26 @@ func (f fixture) job(t testing.TB) job {
 	if f.kind == udpStream {
 		j.PayloadSize = 1400
 	}
+	switch f.kind {
+	case http2Kind:
+		j.Flows, j.ResponseSize = 2, 1024
+	case http1Kind:
+		j.ResponseSize = 1024
+	}
 	if f.tool == ntttcpName {
 		j.Warmup, j.Duration = time.Second, 10*time.Second
 	}
-	banner := map[string]string{iperf3Name: "iperf " + f.version, iperf2Name: "iperf version " + f.version, ntttcpName: "NTTTCP for Linux " + f.version}[f.tool]
+	banner := map[string]string{
+		iperf3Name: "iperf " + f.version, iperf2Name: "iperf version " + f.version, ntttcpName: "NTTTCP for Linux " + f.version,
+		wrkName: "wrk debian/" + f.version + " [epoll] Copyright", h2loadName: "h2load nghttp2/" + f.version,
+	}[f.tool]
 	tool := must.Get(Named(f.tool))(t)
-	j.build = must.Get(tool.probe(banner, ""))(t)
+	j.build = must.Get(tool.probe(banner, warmUpOption))(t)
 	return j
 }
 
 // read reads the fixture as the tool's output.
-func (f fixture) read(t testing.TB) (parsedOutput, error) {
+func (f fixture) read(t testing.TB) (parsed, error) {
 	t.Helper()
 	tool := must.Get(Named(f.tool))(t)
 	text := must.Get(os.ReadFile(filepath.Join("testdata", f.file)))(t)
@@ -56,7 +65,7 @@ func (f fixture) read(t testing.TB) (parsedOutput, error) {
 	if f.tool == ntttcpName {
 		out = output{stdout: []byte("NTTTCP for Linux 1.4.3\n"), file: text}
 	}
-	if words, err := os.ReadFile(filepath.Join("testdata", strings.TrimSuffix(f.file, ".csv")+".err")); err == nil {
+	if words, err := os.ReadFile(filepath.Join("testdata", strings.TrimSuffix(strings.TrimSuffix(f.file, ".csv"), ".txt")+".err")); err == nil {
 		out.stderr = words
 	}
 	return tool.read(f.job(t), out)
@@ -128,6 +137,21 @@ func fixtures() []fixture {
 	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/tcp.sender.json", tcpStream, 1, "forward", c)
 	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/tcp.receiver.xml", tcpStream, 1, "forward", c) // the wrong endpoint
 	add(ntttcpName, "1.3.0", "ntttcp-linux-1.3/tcp.sender.xml", tcpStream, 1, "forward", c)
+	for _, name := range []string{"answered", "statuses", "errors", "reset", "refused", "late"} {
+		add(wrkName, "4.1.0-3+b2", "wrk-4.1.0/"+name+".txt", http1Kind, 4, "forward", c)
+	}
+	for _, name := range []string{"cut", "more-errors", "no-responses"} {
+		add(wrkName, "4.1.0-3+b2", "wrk-4.1.0-written/"+name+".txt", http1Kind, 4, "forward", c)
+	}
+	for _, name := range []string{"http1", "http1-reset"} {
+		add(h2loadName, "1.52.0", "h2load-1.52.0/"+name+".txt", http1Kind, 4, "forward", c)
+	}
+	for _, name := range []string{"answered", "statuses", "errors", "reset", "refused"} {
+		add(h2loadName, "1.52.0", "h2load-1.52.0/"+name+".txt", http2Kind, 3, "forward", c)
+	}
+	for _, name := range []string{"cut", "another-window", "sums"} {
+		add(h2loadName, "1.52.0", "h2load-1.52.0-written/"+name+".txt", http2Kind, 3, "forward", c)
+	}
 	return all
 }
 
@@ -150,13 +174,16 @@ func TestFixtures(t *testing.T) {
 	must.File(t, filepath.Join("testdata", "reports.golden"), got.String(), *update)
 }
 
-func summary(t *testing.T, r traffic.Report, s parsedOutput) string {
+func summary(t *testing.T, r traffic.Report, s parsed) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "  sent %d, received %d in %.2f s", r.Sent, r.Received, r.Traffic)
 	fmt.Fprintf(&b, "; window %.3f s of %d: sent %d, received %d, streams %v", r.Window.Seconds, len(r.Window.Series), r.Window.Sent, r.Window.Received, r.Window.Streams)
 	if r.Retransmits != nil {
 		fmt.Fprintf(&b, ", resent %d", *r.Retransmits)
+	}
+	if r.Window.Messages > 0 {
+		fmt.Fprintf(&b, ", %d answered, %d failed over %d connections, %d together", r.Window.Messages, r.Window.Failed, r.Connections, r.Together)
 	}
 	fmt.Fprintf(&b, "\n  %q mss %d rtt %.6f buffers %d %d", r.Congestion, r.MSS, rtt(r), r.SendBuffer, r.ReceiveBuffer)
 	if r.Datagrams != nil {

@@ -9,7 +9,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// parsedOutput is the output of one endpoint, in one form for all tools.
+// parsedOutput is the output of one endpoint of a stream, in one form for all tools.
 type parsedOutput struct {
 	flows      []flow
 	merged     bool    // one flow stands for all streams, which the tool does not distinguish

@@ -171,7 +171,7 @@ func TestPreferToolError(t *testing.T) {
 	if got := preferToolError(none, j, tool, output{stdout: []byte(`{"error": "` + said + `"}`)}); !errors.Is(got, none) || !strings.Contains(got.Error(), said) {
 		t.Errorf("the tool's error is lost: %v", got)
 	}
-	tool.read = func(job, output) (parsedOutput, error) { return parsedOutput{}, nil }
+	tool.read = func(job, output) (parsed, error) { return parsedOutput{}, nil }
 	if got := preferToolError(none, j, tool, output{}); got != none { //nolint:errorlint // the very same
 		t.Errorf("of a tool that says nothing: %v", got)
 	}

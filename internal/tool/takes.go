@@ -1,24 +1,33 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tare/internal/study"
 )
 
 // Lack is a value of a workload's parameter that no tool supports.
 type Lack struct {
-	Key, Value string // Value is Markdown
-	Unset      bool   // a study cannot set the parameter with a tool
-	Fatal      bool   // a trial with it fails; others ignore it, with a note
+	Key, Value string   // Value is Markdown
+	Tools      []string // that it is about; all if empty
+	Unset      bool     // a study cannot set the parameter with a tool
+	Fatal      bool     // a trial with it fails; others ignore it, with a note
 
 	has  func(j job) bool // whether a job has such a value
 	text func(j job) string
 }
 
+// of reports whether the tool of a job does not support what the job has.
+func (l Lack) of(j job) bool {
+	return (len(l.Tools) == 0 || slices.Contains(l.Tools, j.Tool)) && l.has(j)
+}
+
 // Lacks lists the parameters that tools do not support, or not with every value. What one tool lacks
 // is in its command lines and in [Tool].Directions.
 func Lacks() []Lack {
+	asking := []string{wrkName, h2loadName}
 	return []Lack{
 		{Key: "offload", Value: "`on`", Fatal: true, has: func(j job) bool { return j.Offload == study.On }, text: func(job) string {
 			return "UDP offload is supported by the built-in generator only; set offload to off"
@@ -39,6 +48,32 @@ func Lacks() []Lack {
 		}},
 		{Key: "with_load", Value: "`tcp_stream`", Unset: true, has: func(j job) bool { return j.WithLoad != "" }, text: func(j job) string {
 			return j.Tool + " does not begin with the load, so what with_load measures is not known"
+		}},
+		{Key: "transaction_rate", Value: "any", Tools: asking, Fatal: true, Unset: true, has: func(j job) bool { return j.TransactionRate > 0 }, text: func(j job) string {
+			return j.Tool + " does not measure response times from when a request was due; remove transaction_rate"
+		}},
+		{Key: "request_size", Value: "any", Tools: asking, Fatal: true, has: func(j job) bool { return j.RequestSize > 0 }, text: func(j job) string {
+			return j.Tool + " is run for requests without a body only; remove request_size"
+		}},
+		{Key: "keep_alive", Value: "`off`", Tools: asking, Fatal: true, has: func(j job) bool { return j.KeepAlive == study.Off }, text: func(j job) string {
+			return j.Tool + " is run for connections that stay open only; set keep_alive to on"
+		}},
+		{Key: "tls", Value: "`on`", Tools: asking, Fatal: true, has: func(j job) bool { return j.TLS == study.On }, text: func(j job) string {
+			return j.Tool + " does not check the certificate of the trial; set tls to off"
+		}},
+		{Key: "send_buffer", Value: "a size", Tools: asking, Fatal: true, has: func(j job) bool { return j.SendBuffer.Bytes > 0 }, text: func(j job) string {
+			return j.Tool + " sets no socket buffers; set send_buffer to auto"
+		}},
+		{Key: "receive_buffer", Value: "a size", Tools: asking, Fatal: true, has: func(j job) bool { return j.ReceiveBuffer.Bytes > 0 }, text: func(j job) string {
+			return j.Tool + " sets no socket buffers; set receive_buffer to auto"
+		}},
+		{Key: "congestion_control", Value: "another than the default of the client's kernel", Tools: asking, has: func(j job) bool {
+			return j.side == atClient && j.Congestion != "" && j.Congestion != cmp.Or(defaultCongestion(), j.Congestion)
+		}, text: func(j job) string {
+			return fmt.Sprintf("%s sets no congestion control, so its requests are sent with %s instead of %s; the responses are not", j.Tool, defaultCongestion(), j.Congestion)
+		}},
+		{Key: "warmup", Value: "any", Tools: []string{wrkName}, has: func(j job) bool { return j.side == atClient && j.Warmup > 0 }, text: func(j job) string {
+			return fmt.Sprintf("wrk has no warm-up, so warmup %s is ignored: its rate includes the start of its connections", j.Warmup)
 		}},
 	}
 }

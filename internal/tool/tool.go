@@ -25,7 +25,19 @@ type Tool struct {
 	probeFlags probeFlags
 	writesFile bool // besides what it prints
 	command    func(j job) ([]string, error)
-	read       func(j job, out output) (parsedOutput, error)
+	read       func(j job, out output) (parsed, error)
+
+	// A tool that only asks is the client of the built-in workload's server, which answers nobody without the
+	// trial's tag and counts what it answered. probes is how many connections it opens without a request.
+	asks   bool
+	probes int
+}
+
+// parsed is what was read from the output of an endpoint.
+type parsed interface {
+	report(j job) (traffic.Report, error)
+	// lost is how many datagrams are missing by the tool's own count, nil if it has none.
+	lost() *int64
 }
 
 // probeFlags are the options for a tool's version and help.
@@ -69,17 +81,19 @@ func (j job) udp() bool { return j.Kind == udpStream }
 const (
 	tcpStream = "tcp_stream"
 	udpStream = "udp_stream"
+	http1Kind = "http"
+	http2Kind = "http2"
 )
 
 // All returns all tools.
-func All() []Tool { return []Tool{iperf3(), iperf2(), ntttcp()} }
+func All() []Tool { return []Tool{iperf3(), iperf2(), ntttcp(), wrk(), h2load()} }
 
 // Named finds a tool by its name.
 func Named(name string) (Tool, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
-		return Tool{}, fmt.Errorf("unknown tool %q; use iperf3, iperf2 or ntttcp", name)
+		return Tool{}, fmt.Errorf("unknown tool %q; use iperf3, iperf2, ntttcp, wrk or h2load", name)
 	}
 	return all[i], nil
 }

@@ -18,6 +18,7 @@ import (
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // The test binary also acts as the tools that the tests of process handling start: see
@@ -146,6 +147,83 @@ func real(t *testing.T, p traffic.Params) {
 	}
 }
 
+// The real clients of requests: the built-in server answers them, and counts what they count.
+func TestRealClients(t *testing.T) {
+	for _, c := range []struct{ tool, kind string }{{wrkName, http1Kind}, {h2loadName, http1Kind}, {h2loadName, http2Kind}} {
+		for _, flows := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s/%s/%d", c.tool, c.kind, flows), func(t *testing.T) {
+				needWeb(t, c.tool)
+				p := clientParams(c.tool, c.kind, flows)
+				client, server, err := pair(t, p)
+				must.Do(t, err)
+				must.Get(Check(p, client, server))(t)
+				w := must.Get(For(p))(t)
+				m, series := w.Metrics(p, client, server)
+				if m["transaction_rate"] <= 0 || m["loss_ratio"] != 0 || len(m) != 2 || series != nil {
+					t.Errorf("metrics %v, series %v", m, series)
+				}
+				for _, n := range slices.Concat(client.Notes, server.Notes) {
+					if c.tool != wrkName || n.Code != string(warning.ToolIgnored) {
+						t.Errorf("%s: %s", n.Code, n.Text)
+					}
+				}
+				if client.Connections != flows || server.Connections != flows || server.Refused != 0 || client.Tool == nil || server.Tool != nil {
+					t.Errorf("%d and %d connections, %d refused, tools %v and %v", client.Connections, server.Connections, server.Refused, client.Tool, server.Tool)
+				}
+				if client.Received != client.Messages*3000 || client.Received > server.Sent || SentBy(client, server) != server.Received || server.Received == 0 {
+					t.Errorf("%d responses, %d bytes received of %d sent, %d sent", client.Messages, client.Received, server.Sent, SentBy(client, server))
+				}
+				// What the server sent besides was on the way at the end, or before the timed window.
+				if atOnce := int64(flows * max(1, client.Together)); c.tool == wrkName && server.Messages > client.Messages+atOnce {
+					t.Errorf("wrk counts %d responses of %d", client.Messages, server.Messages)
+				}
+			})
+		}
+	}
+}
+
+// clientParams are those of a trial of requests.
+func clientParams(tool, kind string, flows int) traffic.Params {
+	p := params(tool, tcpStream)
+	p.Kind, p.Streams, p.ResponseSize, p.Rate, p.WriteSize, p.KeepAlive, p.Congestion = kind, flows, 3000, 0, 0, study.On, defaultCongestion()
+	if kind == http2Kind {
+		p.Flows, p.Streams = flows, 5
+	}
+	return p
+}
+
+// needWeb is for tests with a client of requests; see testneed.
+func needWeb(t *testing.T, executable string) {
+	t.Helper()
+	testneed.NotShort(t)
+	if _, err := exec.LookPath(executable); err != nil {
+		testneed.Missing(t, testneed.Web, err)
+	}
+}
+
+// A server that does not know the trial's tag answers with errors only, which is no result.
+func TestClientOfAnother(t *testing.T) {
+	for _, c := range []struct{ tool, kind string }{{wrkName, http1Kind}, {h2loadName, http2Kind}} {
+		t.Run(c.tool, func(t *testing.T) {
+			needWeb(t, c.tool)
+			p := clientParams(c.tool, c.kind, 1)
+			w := must.Get(For(p))(t)
+			s := must.Get(w.Listen(p))(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan error)
+			go func() {
+				_, err := s.Serve(ctx, nil)
+				served <- err
+			}()
+			p.Token, p.Address = "y", fmt.Sprintf("127.0.0.1:%d", s.Port())
+			_, err := w.Dial(t.Context(), p, nil)
+			must.FailLine(t, c.tool, err, "it had no response")
+			cancel()
+			must.Fail(t, <-served, "")
+		})
+	}
+}
+
 // Whatever a tool or its environment lacks is only an error.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
@@ -160,6 +238,15 @@ func TestRefusals(t *testing.T) {
 		{"two buffers", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer = study.Buffer(1<<16), study.Buffer(1<<17) }},
 		{"offload", func(p *traffic.Params) { p.Offload = study.On }},
 		{"no payload", func(p *traffic.Params) { p.Kind, p.PayloadSize = udpStream, 0 }},
+		{"wrk on a schedule", func(p *traffic.Params) { *p = clientParams(wrkName, http1Kind, 1); p.TransactionRate = 10 }},
+		{"wrk with bodies", func(p *traffic.Params) { *p = clientParams(wrkName, http1Kind, 1); p.RequestSize = 10 }},
+		{"h2load without connections that stay open", func(p *traffic.Params) { *p = clientParams(h2loadName, http1Kind, 1); p.KeepAlive = study.Off }},
+		{"h2load in TLS", func(p *traffic.Params) { *p = clientParams(h2loadName, http2Kind, 1); p.TLS = study.On }},
+		{"h2load with a buffer", func(p *traffic.Params) {
+			*p = clientParams(h2loadName, http2Kind, 1)
+			p.ReceiveBuffer = study.Buffer(1 << 16)
+		}},
+		{"wrk for HTTP/2", func(p *traffic.Params) { *p = clientParams(wrkName, http2Kind, 1) }},
 		{"ntttcp in reverse", func(p *traffic.Params) { p.Tool, p.Direction = ntttcpName, study.Reverse }},
 	} {
 		p := params(iperf3Name, tcpStream)

@@ -42,6 +42,9 @@ func (w workload) Spec() traffic.Spec {
 
 // Listen starts the tool's server and returns when it listens.
 func (w workload) Listen(p traffic.Params) (traffic.Server, error) {
+	if w.tool.asks {
+		return w.answer(p)
+	}
 	s, err := w.listen(p)
 	if err != nil {
 		return nil, fmt.Errorf("listen with %s: %w", w.tool.Name, err)
@@ -125,15 +128,8 @@ func (w workload) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (t
 
 // job checks for what the tool does not support, and finds the tool.
 func (w workload) job(p traffic.Params, s side) (job, error) {
-	addr, err := netip.ParseAddrPort(p.Address)
+	j, err := w.endpoint(p, s)
 	if err != nil {
-		return job{}, err
-	}
-	j := job{Params: p, side: s, port: addr.Port(), ipv6: addr.Addr().Is6() && !addr.Addr().Is4In6(), host: addr.Addr().Unmap().String()}
-	if addr.Addr().IsUnspecified() {
-		j.host = ""
-	}
-	if err := w.checkSupported(j); err != nil {
 		return job{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout())
@@ -145,6 +141,19 @@ func (w workload) job(p traffic.Params, s side) (job, error) {
 		j.grantedBuffer = min(want, grantedBufferSize(want))
 	}
 	return j, nil
+}
+
+// endpoint is a job without its program. It checks for what the tool does not support.
+func (w workload) endpoint(p traffic.Params, s side) (job, error) {
+	addr, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return job{}, err
+	}
+	j := job{Params: p, side: s, port: addr.Port(), ipv6: addr.Addr().Is6() && !addr.Addr().Is4In6(), host: addr.Addr().Unmap().String()}
+	if addr.Addr().IsUnspecified() {
+		j.host = ""
+	}
+	return j, w.checkSupported(j)
 }
 
 func (w workload) checkSupported(j job) error {
@@ -162,7 +171,7 @@ func (w workload) checkSupported(j job) error {
 		return fmt.Errorf("%s has no port", j.Address)
 	}
 	for _, l := range Lacks() {
-		if l.Fatal && l.has(j) {
+		if l.Fatal && l.of(j) {
 			return errors.New(l.text(j))
 		}
 	}
@@ -267,7 +276,10 @@ func truncateOutput(out []byte) string {
 // Metrics returns those of the built-in workload for TCP, where the reports mean the same. A tool's
 // datagrams are counted over the whole trial.
 func (w workload) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
-	if w.kind == tcpStream {
+	switch {
+	case w.tool.asks:
+		return answerMetrics(w.kind, p, client, server)
+	case w.kind == tcpStream:
 		if built, err := workloads.Named(w.kind); err == nil {
 			return built.Metrics(p, client, server)
 		}

@@ -29,6 +29,20 @@ func TestProof(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
 			s := drivertest.Provision(t, netns.Driver{}, c.mode, func(spec *lab.Spec) { spec.Rate = c.rate })
+			for _, c := range []struct{ tool, kind string }{{"wrk", "http"}, {"h2load", "http"}, {"h2load", "http2"}} {
+				if _, err := exec.LookPath(c.tool); err != nil {
+					testneed.Missing(t, testneed.Web, err)
+				}
+				for _, ipv6 := range []bool{false, s.Lab.IPv6} {
+					p := drivertest.Params(c.kind)
+					p.Tool, p.Warmup, p.Duration, p.RequestSize = c.tool, 100*time.Millisecond, 400*time.Millisecond, 0
+					client, server := must.Get2(s.Trial(t, p, ipv6))(must.Named(t, fmt.Sprintf("%s %s, ipv6 %t", c.tool, c.kind, ipv6)))
+					must.Get(tool.Check(p, client, server))(t)
+					if client.Messages == 0 || server.Refused != 0 || client.Window.Failed != 0 {
+						t.Errorf("%s: %d responses, %d refused, %d failed", c.tool, client.Messages, server.Refused, client.Window.Failed)
+					}
+				}
+			}
 			for name, executable := range map[string]string{"iperf3": "iperf3", "iperf2": "iperf"} {
 				if _, err := exec.LookPath(executable); err != nil {
 					testneed.Missing(t, testneed.Tools, err)

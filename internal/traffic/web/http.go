@@ -29,7 +29,7 @@ func (httpRequests) Spec() traffic.Spec {
 		Params: []string{"flows", "response_size", "keep_alive", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "pairs", "with_load"},
+		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "pairs", "tool", "verify_with", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,

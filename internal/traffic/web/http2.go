@@ -39,7 +39,7 @@ func (w http2Requests) Spec() traffic.Spec {
 	if w.grpc {
 		spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "grpc", "unary calls of gRPC", "services that call each other with gRPC", 1
 		spec.Defaults.RequestSize = 1 << 10
-		spec.Params, spec.Optional = append(spec.Params, "request_size"), without(spec.Optional, "request_size")
+		spec.Params, spec.Optional = append(spec.Params, "request_size"), without(without(without(spec.Optional, "request_size"), "tool"), "verify_with")
 	}
 	return spec
 }
